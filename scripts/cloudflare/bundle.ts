@@ -30,7 +30,7 @@ export async function bundleWorker(
     format: 'esm',
     target: 'es2024',
     conditions: ['workerd', 'worker', 'browser'],
-    external: ['cloudflare:workers', 'node:async_hooks'],
+    external: ['cloudflare:workers', 'node:async_hooks', 'node:zlib'],
     plugins: [besideWorker, ...(o.plugins ?? [])],
     define: { RELAY_VERSION: JSON.stringify(version) },
   });

@@ -4,7 +4,6 @@ import type { Caller, CallerAt } from '../contract/caller.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
 import type { Swept } from '../kernel/engine.ts';
 import { Activities } from './activity/activity.ts';
-import { ActivityLog } from './activity/activity-log.ts';
 import { writeStorage } from './activity/figures.ts';
 import { Background } from './background.ts';
 import { Channels } from './channels/channels.ts';
@@ -18,8 +17,9 @@ import { type OnResult, Pointers } from './pointers/pointers.ts';
 import { type Allowance, OPEN_ALLOWANCE } from './pointers/push-options.ts';
 import { PointerLookup, releasePointer } from './pointers/record.ts';
 import { type ProjectSource, Projects } from './projects/projects.ts';
-import { Receipts } from './receipts/receipts.ts';
+import type { Receipts } from './receipts/receipts.ts';
 import { methodsFor, relayBinder } from './relay-binding.ts';
+import { Shared } from './shared.ts';
 import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
@@ -36,6 +36,8 @@ export interface CoreOptions extends PlanOptions {
   /** Told of the part for threads when it is first used, before anything is done with it. */
   readonly onThreads?: (threads: ThreadServices) => Promise<void>;
   readonly channels?: Partial<ChannelSettings>;
+  /** What it has in common with other cores of this process; its own by default. */
+  readonly shared?: Shared;
   /** The projects to show; none by default. */
   readonly projects?: ProjectSource;
 }
@@ -58,6 +60,7 @@ export class RelayCore {
   readonly relay: (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay;
   readonly #onThreads: CoreOptions['onThreads'];
   readonly #allowance: Allowance;
+  readonly #shared: Shared;
   #threads: Promise<ThreadServices> | null = null;
   #files: Promise<Files> | null = null;
   /** By tenant; who asks while one is under way waits for that. */
@@ -70,14 +73,16 @@ export class RelayCore {
   ) {
     const { engine, env } = given;
     const time = { randomBytes: env.randomBytes, now: engine.now };
-    const activity = new ActivityLog({ engine, env: time });
+    const shared = o.shared ?? new Shared(given);
+    const { activity } = shared;
     const deps: Deps = { ...given, env: time, activity };
     this.deps = deps;
     this.#onThreads = o.onThreads;
     const background = new Background(deps);
     this.background = background;
     const lookup = new PointerLookup(deps);
-    this.receipts = new Receipts(deps, lookup);
+    this.#shared = shared;
+    this.receipts = shared.receipts;
     const results = new TaskResults(deps, lookup);
     const settings = { ...DEFAULT_CHANNEL_SETTINGS, ...o.channels };
     this.plans = new Plans(deps, o);
@@ -86,6 +91,7 @@ export class RelayCore {
     this.storage = storage;
     this.channels = new Channels({
       ...deps,
+      shared,
       settings,
       storage,
       pointers: lookup,
@@ -102,9 +108,9 @@ export class RelayCore {
       },
       resend: (caller, letter) => this.tasks.resend(caller, letter),
     });
-    this.keys = new Keys(deps, this.plans, o.auth);
+    this.keys = new Keys({ ...deps, shared }, this.plans, o.auth);
     this.keys.shares.checkThread = async (caller, id) => (await this.threads()).log.meta(caller, id);
-    this.usage = new Usage(deps, this.plans, async (tenant) => {
+    this.usage = new Usage({ ...deps, shared }, this.plans, async (tenant) => {
       if (!(await storage.isCounted(tenant))) await this.recount(tenant);
       return storage.used(tenant);
     });
@@ -229,11 +235,7 @@ export class RelayCore {
     if (this.#threads) await (await this.#threads).settle();
     await this.background.settle();
     await this.channels.close();
-    await this.receipts.flush();
-    await this.usage.statistics.flush();
-    await this.keys.use.flush();
-    await this.keys.shares.use.flush();
-    await this.deps.activity.flush();
+    await this.#shared.flush();
   }
 
   /** What those store who were active lately, for their figures. */

@@ -1,5 +1,12 @@
 import type { ByteRange } from './blobs.ts';
-import { BLOCK_BYTES, blocksAround, damagedBody, isIntact } from './block-hashes.ts';
+import { BLOCK_BYTES, blocksAround, type Crc32, damagedBody, isIntact } from './block-hashes.ts';
+
+export interface CheckedBy {
+  readonly key: string;
+  readonly size: number;
+  readonly hashes: Uint8Array;
+  readonly crc32?: Crc32;
+}
 
 /**
  * The bytes from `start` up to `end` of a body that comes from elsewhere in whole blocks; each block is checked before any of it is
@@ -8,7 +15,7 @@ import { BLOCK_BYTES, blocksAround, damagedBody, isIntact } from './block-hashes
 export async function checkedBody(
   source: ReadableStream<Uint8Array>,
   { start, end }: ByteRange,
-  { key, size, hashes }: { readonly key: string; readonly size: number; readonly hashes: Uint8Array },
+  { key, size, hashes, crc32 }: CheckedBy,
 ): Promise<ReadableStream<Uint8Array>> {
   const reader = source.getReader();
   const blocks = blocksAround({ start, end }, size);
@@ -33,7 +40,7 @@ export async function checkedBody(
     }
     held = bytes.subarray(length);
     const block = bytes.subarray(0, length);
-    if (!isIntact(block, hashes, at)) {
+    if (!isIntact(block, hashes, at, crc32)) {
       await reader.cancel().catch(() => {});
       throw damagedBody(`the body of ${key}`, 'altered');
     }

@@ -6,21 +6,20 @@ export class DeferredWork {
   readonly #waiting = new Set<() => void>();
   readonly #running = new Set<Promise<void>>();
 
-  /** What `Engine.defer` promises. Without `afterMs` it begins at once. */
-  defer(work: () => Promise<unknown>, afterMs = 0): void {
-    if (afterMs <= 0) {
-      this.#run(work);
-      return;
-    }
+  /** What `Engine.defer` promises, and when it is done. Without `afterMs` it begins at once. */
+  defer(work: () => Promise<unknown>, afterMs = 0): Promise<void> {
+    if (afterMs <= 0) return this.#run(work);
+    const { promise, resolve } = Promise.withResolvers<void>();
     const begin = () => {
       clearTimeout(timer);
       this.#waiting.delete(begin);
-      this.#run(work);
+      void this.#run(work).then(resolve);
     };
     const timer = setTimeout(begin, afterMs);
     // What is left is done when the engine is closed, so this timer need not keep the process alive.
     (timer as { unref?: () => void }).unref?.();
     this.#waiting.add(begin);
+    return promise;
   }
 
   /** Does at once what still waits, and what is deferred by that, and resolves when it is done. */
@@ -32,9 +31,10 @@ export class DeferredWork {
     }
   }
 
-  #run(work: () => Promise<unknown>): void {
+  #run(work: () => Promise<unknown>): Promise<void> {
     const running = silently(work).finally(() => this.#running.delete(running));
     this.#running.add(running);
+    return running;
   }
 }
 

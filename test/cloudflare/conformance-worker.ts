@@ -1,11 +1,25 @@
+import type { DurableObjectState } from '@cloudflare/workers-types';
 import { openCloudflare } from '../../src/engines/cloudflare/engine.ts';
 import { objectOf } from '../../src/engines/cloudflare/objects.ts';
-import { type Bindings, StoreObject } from '../../src/engines/cloudflare/store-object.ts';
+import { type Bindings, type Objects, StoreObject } from '../../src/engines/cloudflare/store-object.ts';
 import { manualClock } from '../conformance/case.ts';
 import { suite } from '../conformance/suite.ts';
 
+/** The objects of one case: no other case can name them. */
+function objectsOf(all: Objects, mark: string): Objects {
+  return {
+    idFromName: (name) => all.idFromName(name.startsWith(mark) ? name : mark + name),
+    get: (id) => all.get(id),
+  };
+}
+
 /** The cases move a clock of their own, and alarms would go by that of the machine. */
 export class StillObject extends StoreObject {
+  constructor(state: DurableObjectState, bindings: Bindings) {
+    const mark = state.id.name!.slice(0, state.id.name!.indexOf('|') + 1);
+    super(state, { ...bindings, STORE: objectsOf(bindings.STORE, mark) });
+  }
+
   override async alarm(): Promise<void> {}
 
   /** Changes a byte of a body, wherever it lies. */
@@ -29,12 +43,13 @@ export default {
   async fetch(request: Request, env: Bindings): Promise<Response> {
     const name = decodeURIComponent(new URL(request.url).pathname.slice(1));
     const found = suite.find((each) => each.name === name);
+    const STORE = objectsOf(env.STORE, `${suite.indexOf(found!)}|`);
     if (!found) return new Response(`no case is called "${name}"`, { status: 404 });
     const clock = manualClock();
-    const engine = openCloudflare({ objects: env.STORE, bucket: env.BODIES, env: clock.env });
+    const engine = openCloudflare({ objects: STORE, bucket: env.BODIES, env: clock.env });
     try {
       await found.run(engine, clock, {
-        damage: (key, offset) => objectNamed(env, key).damage(key, offset),
+        damage: (key, offset) => objectNamed(STORE, key).damage(key, offset),
       });
       return new Response('ok');
     } catch (error) {
@@ -45,6 +60,6 @@ export default {
   },
 };
 
-function objectNamed(env: Bindings, key: string): StillObject {
-  return env.STORE.get(env.STORE.idFromName(objectOf(key))) as unknown as StillObject;
+function objectNamed(objects: Objects, key: string): StillObject {
+  return objects.get(objects.idFromName(objectOf(key))) as unknown as StillObject;
 }

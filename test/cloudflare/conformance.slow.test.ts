@@ -1,34 +1,28 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
-import { before, describe, test } from 'node:test';
-import { build } from 'esbuild';
-import { openWorkerd } from '../../scripts/cloudflare/local-worker.ts';
+import { after, before, describe, test } from 'node:test';
+import { bundleWorker, COMPATIBILITY } from '../../scripts/cloudflare/bundle.ts';
+import { openWorkerd, type Workerd } from '../../scripts/cloudflare/local-worker.ts';
 import { suite } from '../conformance/suite.ts';
 
 const WORKER = resolve(import.meta.dirname, 'conformance-worker.ts');
 
+/** Each case has objects of its own, in one workerd. */
 describe('conformance of cloudflare', () => {
-  let script: string;
+  let workerd: Workerd;
   before(async () => {
-    const { outputFiles } = await build({
-      entryPoints: [WORKER],
-      bundle: true,
-      write: false,
-      format: 'esm',
-      target: 'es2024',
-      external: ['cloudflare:workers'],
+    const { script } = await bundleWorker({ entry: WORKER });
+    workerd = await openWorkerd({
+      modules: true,
+      script,
+      compatibilityFlags: COMPATIBILITY.flags,
+      durableObjects: { STORE: { className: 'StillObject', useSQLite: true } },
+      r2Buckets: ['BODIES'],
     });
-    script = outputFiles[0]!.text;
   });
+  after(() => workerd.dispose());
   for (const { name } of suite) {
-    test(name, async (t) => {
-      const workerd = await openWorkerd({
-        modules: true,
-        script,
-        durableObjects: { STORE: { className: 'StillObject', useSQLite: true } },
-        r2Buckets: ['BODIES'],
-      });
-      t.after(() => workerd.dispose());
+    test(name, async () => {
       const response = await workerd.dispatchFetch(`http://relay.test/${encodeURIComponent(name)}`);
       assert.equal(await response.text(), 'ok');
     });

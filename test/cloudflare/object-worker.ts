@@ -1,16 +1,12 @@
-import {
-  askObject,
-  type Bindings,
-  type ReadCall,
-  StoreObject,
-} from '../../src/engines/cloudflare/store-object.ts';
+import type { ObjectCall } from '../../src/engines/cloudflare/object-calls.ts';
+import { askObject, type Bindings, StoreObject } from '../../src/engines/cloudflare/store-object.ts';
 
 export { StoreObject };
 
 /** Puts to an object what the body of a request says, as the engine would. */
 export default {
   async fetch(request: Request, { STORE }: Bindings): Promise<Response> {
-    const call = (await request.json()) as ReadCall;
+    const call = (await request.json()) as ObjectCall;
     return Response.json((await askObject(STORE.get(STORE.idFromName(call.object)), call)) ?? null);
   },
 };

@@ -23,6 +23,12 @@ crypto.getRandomValues = ((bytes: Uint8Array) => {
   return bytes;
 }) as typeof crypto.getRandomValues;
 
+/** What is put off for a moment is done at once: all of it is waited for before objects are evicted. */
+const MOMENT_MS = 1_000;
+const machineTimeout = setTimeout;
+globalThis.setTimeout = ((work: () => void, ms = 0) =>
+  machineTimeout(work, ms > MOMENT_MS ? ms : 0)) as typeof setTimeout;
+
 /** Questions for news that objects hold open. */
 let held = 0;
 

@@ -29,6 +29,33 @@ export const stagedCases: readonly Case[] = [
     },
   },
   {
+    name: 'records: one that is read with the blob it names comes as it is, and so does the blob',
+    async run({ blobs, records }) {
+      for (const size of SIZES) {
+        const bytes = patterned(size, size + 1);
+        const [blob, record] = [`ahd.${size}/b`, `ahd.${size}/r`];
+        await blobs.put(blob, bytes.slice());
+        await records.put(record, { blob, other: 1 });
+        const read = async () => (await records.get(record, { ahead: 'blob' }))?.value;
+        same(await read(), { blob, other: 1 });
+        sameBytes(await collect((await blobs.get(blob))!.body), bytes, 'the whole');
+        same(await read(), { blob, other: 1 });
+        const range = { start: Math.floor(size / 3), end: Math.ceil(size / 2) };
+        const part = await blobs.get(blob, range);
+        sameBytes(await collect(part!.body), bytes.slice(range.start, range.end), 'a part');
+        await read();
+        await blobs.put(blob, patterned(5, 9));
+        sameBytes(await collect((await blobs.get(blob))!.body), patterned(5, 9), 'what replaced it');
+        await read();
+        await blobs.delete(blob);
+        same(await blobs.get(blob), null, 'what was deleted');
+        same(await read(), { blob, other: 1 }, 'it names what is not there');
+        await records.put(record, { blob: 5 });
+        same(await read(), { blob: 5 }, 'it names nothing');
+      }
+    },
+  },
+  {
     name: 'staged: what an entry names is there with it',
     async run({ blobs, records, logs }) {
       const blob = await blobs.stage('stg.log/b', patterned(9000, 3));

@@ -11,8 +11,9 @@ import { entriesOf } from '../../engines/cloudflare/logs.ts';
 import { type Objects, StoreObject } from '../../engines/cloudflare/store-object.ts';
 import { RateLimiter } from '../../interfaces/http/rate-limit.ts';
 import { aboutOf, settle } from '../../interfaces/ws/settlement.ts';
+import { ReadingRound } from './reading-round.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
-import { openWorkerCore } from './worker-core.ts';
+import { openObjectCore } from './worker-core.ts';
 
 /** What is known of a socket; kept with it while the object sleeps. */
 export interface Attached extends Start {
@@ -55,7 +56,7 @@ export class RelayObject extends StoreObject {
 
   constructor(state: DurableObjectState, bindings: RelayBindings) {
     super(state, bindings);
-    this.#core = openWorkerCore({ ...bindings, STORE: this.#objects(bindings.STORE) });
+    this.#core = openObjectCore({ ...bindings, STORE: this.#objects(bindings.STORE) });
     const { rateLimits, channels } = workerConfig(bindings);
     this.#limiter = new RateLimiter(rateLimits, () => Date.now());
     this.#retentionMs = channels.retentionMs;
@@ -81,8 +82,8 @@ export class RelayObject extends StoreObject {
   async fetch(request: Request): Promise<Response> {
     const attached: Attached = JSON.parse(decodeURIComponent(request.headers.get(ATTACHED_HEADER)!));
     const { 0: client, 1: server } = new WebSocketPair();
-    this.ctx.acceptWebSocket(server as never, [attached.stream]);
-    (server as unknown as PlatformSocket).serializeAttachment(attached);
+    this.ctx.acceptWebSocket(server as never);
+    attach(server as unknown as PlatformSocket, attached);
     if (attached.group !== null) {
       const { caller, channel, group, since } = attached;
       await this.#core.channels.groups.begin(caller, channel, group, since);
@@ -116,20 +117,25 @@ export class RelayObject extends StoreObject {
 
   /** One after the other, so that every reader gets everything in order and once. */
   protected override appended(stream: string): void {
-    const serve = () => Promise.all([this.#serveReaders(stream), this.#serveMembers()]);
+    const sockets = this.ctx.getWebSockets();
+    if (sockets.length > 0) this.#serve(stream, sockets);
+    if (stream.startsWith(CHANNELS)) this.wakeAt(Date.now() + this.#retentionMs);
+  }
+
+  #serve(stream: string, sockets: readonly PlatformSocket[]): void {
+    const serve = () => Promise.all([this.#serveReaders(stream, sockets), this.#serveMembers()]);
     this.#serving = this.#serving.then(serve).then(
       () => {},
       (error) => console.error(String(error)),
     );
     this.ctx.waitUntil(this.#serving);
-    if (stream.startsWith(CHANNELS)) this.wakeAt(Date.now() + this.#retentionMs);
   }
 
   /** A lease or a wait may be over, or the time for which messages are kept. */
   override async alarm(): Promise<void> {
     await super.alarm();
     await this.#serveMembers();
-    await this.#retain();
+    for (const stream of this.streams(CHANNELS)) await this.#retain(stream);
   }
 
   /** Of the whole relay: removes some of what has ended; false where there is more. */
@@ -137,11 +143,10 @@ export class RelayObject extends StoreObject {
     return this.#core.tidySome(TIDIED_AT_ONCE);
   }
 
-  /** The object of a channel drops what need not be kept any longer, and goes by the oldest message that is left. */
-  async #retain(): Promise<void> {
-    const stream = this.name?.slice('of.'.length) ?? '';
+  /** A channel drops what need not be kept any longer, and goes by the oldest message that is left. */
+  async #retain(stream: string): Promise<void> {
     const oldest = () => this.readEntries(stream, 0, 1).entries[0]?.at;
-    const first = stream.startsWith(CHANNELS) ? oldest() : undefined;
+    const first = oldest();
     if (first === undefined) return;
     if (first + this.#retentionMs > Date.now()) return this.wakeAt(first + this.#retentionMs);
     const [tenant, ...channel] = stream.slice(CHANNELS.length).split('.');
@@ -150,24 +155,27 @@ export class RelayObject extends StoreObject {
     if (left !== undefined) this.wakeAt(Math.max(left + this.#retentionMs, Date.now() + LOOK_AGAIN_MS));
   }
 
-  async #serveReaders(stream: string): Promise<void> {
-    const readers = this.ctx.getWebSockets(stream).filter((socket) => attachedTo(socket).group === null);
-    const valid = new Map<string, Promise<boolean>>();
-    const pages = new Map<number, ReturnType<typeof entriesOf>>();
+  async #serveReaders(stream: string, sockets: readonly PlatformSocket[]): Promise<void> {
+    const readers = sockets.filter((socket) => {
+      const attached = attachedTo(socket);
+      return attached.group === null && attached.stream === stream;
+    });
+    const valid = new Map<string, boolean>();
+    const round = new ReadingRound((after) => entriesOf(this.readEntries(stream, after, PAGE_ENTRIES)));
     for (const socket of readers) {
       const { caller } = attachedTo(socket);
-      if (!valid.has(caller.keyId)) valid.set(caller.keyId, this.#core.keys.isValid(caller));
-      if (!(await valid.get(caller.keyId))) socket.close(REFUSED, 'the key no longer works');
-      else this.#serveReader(socket, pages);
+      const works = valid.get(caller.keyId) ?? (await this.#core.keys.isValid(caller));
+      valid.set(caller.keyId, works);
+      if (!works) socket.close(REFUSED, 'the key no longer works');
+      else this.#serveReader(socket, round);
     }
   }
 
-  #serveReader(socket: PlatformSocket, pages: Map<number, ReturnType<typeof entriesOf>>): void {
+  #serveReader(socket: PlatformSocket, round: ReadingRound): void {
     for (;;) {
       const attached = attachedTo(socket);
-      const { stream, after, base, resumes } = attached;
-      const entries = pages.get(after) ?? entriesOf(this.readEntries(stream, after, PAGE_ENTRIES));
-      pages.set(after, entries);
+      const { after, base, resumes } = attached;
+      const entries = round.behind(after);
       if (entries.length === 0) return;
       const view = this.#core.channels.view(attached);
       let last = after;
@@ -175,12 +183,11 @@ export class RelayObject extends StoreObject {
         const seen = view.see(entry);
         if (seen) {
           if (seen.gap && resumes) socket.send(JSON.stringify({ gap: true, after: last, next: seen.seq }));
-          const { gap: _, ...message } = toMessage(seen, base)!;
-          socket.send(JSON.stringify(message));
+          socket.send(round.frame(seen, base));
         }
         last = entry.seq;
       }
-      socket.serializeAttachment({ ...attached, after: last, gap: view.owesGap, lenient: view.lenient });
+      attach(socket, { ...attached, after: last, gap: view.owesGap, lenient: view.lenient });
     }
   }
 
@@ -188,12 +195,12 @@ export class RelayObject extends StoreObject {
   async #serveMembers(): Promise<void> {
     const groups = Map.groupBy(
       this.ctx.getWebSockets().filter((socket) => attachedTo(socket).group !== null),
-      (socket) => attachedTo(socket).group!,
+      (socket) => JSON.stringify([attachedTo(socket).stream, attachedTo(socket).group]),
     );
-    for (const [group, sockets] of groups) {
-      const { caller, channel } = attachedTo(sockets[0]!);
+    for (const sockets of groups.values()) {
+      const { caller, channel, group } = attachedTo(sockets[0]!);
       const members = new Map(sockets.map((socket) => [attachedTo(socket).id, memberAt(socket)]));
-      this.wakeAt(await this.#core.channels.groups.rounds(caller, channel, group).run(members));
+      this.wakeAt(await this.#core.channels.groups.rounds(caller, channel, group!).run(members));
     }
   }
 }
@@ -212,6 +219,16 @@ function memberAt(socket: PlatformSocket): Member {
   };
 }
 
+/** What is attached to sockets that were used since the object woke up: reading it from a socket takes a while. */
+const known = new WeakMap<PlatformSocket, Attached>();
+
 function attachedTo(socket: PlatformSocket): Attached {
-  return socket.deserializeAttachment() as Attached;
+  const attached = known.get(socket) ?? (socket.deserializeAttachment() as Attached);
+  known.set(socket, attached);
+  return attached;
+}
+
+function attach(socket: PlatformSocket, attached: Attached): void {
+  socket.serializeAttachment(attached);
+  known.set(socket, attached);
 }

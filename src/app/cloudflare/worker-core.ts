@@ -1,15 +1,48 @@
 import { waitUntil } from 'cloudflare:workers';
+import { crc32 } from 'node:zlib';
 import { systemEnv } from '../../base/env.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
+import { Shared } from '../../domain/shared.ts';
 import { openCloudflare } from '../../engines/cloudflare/engine.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
 import { workerTextWork } from './worker-text-work.ts';
 
 /**
- * The domain for one request: nothing of it outlives the request, since what one request waits for may end with another on this
- * platform.
+ * How long requests note what is written behind in the same place. A request that is broken off while it writes for others leaves that
+ * place stuck, so it is not kept for good.
+ */
+const SHARED_MS = 60_000;
+
+let shared: { readonly by: unknown; readonly until: number; readonly notes: Shared } | null = null;
+
+/**
+ * The domain for one request: nothing of it that a request waits for outlives the request, since what one waits for may end with
+ * another on this platform. What nobody waits for is noted together by the requests of an isolate.
  */
 export function openWorkerCore(bindings: RelayBindings): RelayCore {
-  const engine = openCloudflare({ objects: bindings.STORE, bucket: bindings.BODIES, waitUntil });
-  return new RelayCore({ engine, env: systemEnv, texts: workerTextWork }, workerConfig(bindings).core);
+  return coreOf(bindings, sharedBy(bindings));
+}
+
+/** The domain for an object, which lives as long as that. */
+export function openObjectCore(bindings: RelayBindings): RelayCore {
+  return coreOf(bindings);
+}
+
+function coreOf(bindings: RelayBindings, notes?: Shared): RelayCore {
+  const engine = engineOf(bindings);
+  const options = { ...workerConfig(bindings).core, shared: notes };
+  return new RelayCore({ engine, env: systemEnv, texts: workerTextWork }, options);
+}
+
+function sharedBy(bindings: RelayBindings): Shared {
+  const now = Date.now();
+  if (shared?.by === bindings.STORE && shared.until > now && shared.until <= now + SHARED_MS)
+    return shared.notes;
+  const notes = new Shared({ engine: engineOf(bindings), env: systemEnv });
+  shared = { by: bindings.STORE, until: now + SHARED_MS, notes };
+  return notes;
+}
+
+function engineOf({ STORE, BODIES }: RelayBindings) {
+  return openCloudflare({ objects: STORE, bucket: BODIES, crc32, waitUntil });
 }

@@ -14,16 +14,22 @@ export function messageBytes(data: Json): number {
   return channelEntry(data) ? utf8Bytes(JSON.stringify(data)) : 0;
 }
 
-/** Appends a message and counts it. The same `id` again appends nothing. */
+/** The same `id` again appends nothing; `again` says that it may have been appended before. */
+export interface AppendedAs {
+  readonly id?: string;
+  readonly again?: boolean;
+}
+
+/** Appends a message and counts it. */
 export async function appendMessage(
   { engine: { logs }, storage }: ChannelDeps,
   tenant: string,
   channel: string,
   entry: Json,
-  id: string | undefined,
+  { id, again = false }: AppendedAs,
 ): Promise<number> {
   const stream = channelStream(tenant, channel);
-  const { last } = id === undefined ? { last: 0 } : await logs.info(stream);
+  const { last } = again ? await logs.info(stream) : { last: 0 };
   const write = () => logs.append(stream, entry, id === undefined ? {} : { id });
   return (await storage.counted(tenant, messageBytes(entry), write, (seq) => seq! > last))!;
 }

@@ -16,7 +16,7 @@ import type {
 import type { Entry } from '../../kernel/logs.ts';
 import { channelStream, checkChannelName } from '../names.ts';
 import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
-import { appendMessage, bytesOfChannels, messageBytes } from './channel-storage.ts';
+import { type AppendedAs, appendMessage, bytesOfChannels, messageBytes } from './channel-storage.ts';
 import { Directory } from './directory.ts';
 import { Groups } from './groups.ts';
 import { channelEntry, entryAt, toMessage } from './message.ts';
@@ -53,10 +53,11 @@ export class Channels {
 
   /**
    * Puts a pointer on a channel. The entry names the pointer by its id, and each server gives subscribers the URL at
-   * which it can itself be reached. Announcing the same pointer again adds nothing.
+   * which it can itself be reached. Announcing the same pointer again adds nothing; `again` says that it may be so.
    */
-  async announce(caller: Caller, channel: string, pointer: Announced): Promise<void> {
-    await this.#append(caller.tenant, channel, announcement(caller, pointer), `ptr:${pointer.id}`);
+  async announce(caller: Caller, channel: string, pointer: Announced, o: { again: boolean }): Promise<void> {
+    const as = { id: `ptr:${pointer.id}`, again: o.again };
+    await this.#append(caller.tenant, channel, announcement(caller, pointer), as);
   }
 
   /** Rejects where the plan has no room for what `announce` would append. */
@@ -76,7 +77,7 @@ export class Channels {
     const { tenant } = caller;
     const signal = { msg, from: caller.name };
     await this.#deps.storage.admit(tenant, messageBytes(signal));
-    const seq = await this.#append(tenant, channel, signal, key && `sig:${key}`);
+    const seq = await this.#append(tenant, channel, signal, key ? { id: `sig:${key}`, again: true } : {});
     const entry = await this.#entry(tenant, channel, seq);
     if (key && entry && JSON.stringify(channelEntry(entry.data)?.msg) !== JSON.stringify(msg)) {
       throw new RelayError('idempotency_conflict');
@@ -221,9 +222,9 @@ export class Channels {
   }
 
   /** Durable before it resolves; waits for no subscriber. */
-  async #append(tenant: string, channel: string, entry: JsonObject, id: string | undefined): Promise<number> {
+  async #append(tenant: string, channel: string, entry: JsonObject, as: AppendedAs): Promise<number> {
     this.#tenants.add(tenant);
-    const seq = await appendMessage(this.#deps, tenant, channel, entry, id);
+    const seq = await appendMessage(this.#deps, tenant, channel, entry, as);
     await this.#directory.note(tenant, channel);
     this.#retention.appended(tenant, channel);
     return seq;

@@ -122,7 +122,7 @@ export class DeadLetters {
     if (target === null || letter === null) return;
     const dead: DeadLetter = { channel, group, seq: entry.seq, ts: entry.at, attempts, reason };
     const id = `dead:${entry.seq}:${group}`;
-    await appendMessage(this.#deps, tenant, target, asJson({ ...letter, dead }), id);
+    await appendMessage(this.#deps, tenant, target, asJson({ ...letter, dead }), { id, again: true });
     await this.#directory.note(tenant, target);
     this.#deps.onDead(tenant, { ...letter, dead });
   }

@@ -4,8 +4,6 @@ import { allRecords } from '../records.ts';
 import { channelEntry, entryAt } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** Channels remembered as listed; far more than are in use at a time. */
-const REMEMBERED = 10_000;
 const REMEMBER_MS = 60 * 60 * 1000;
 
 /**
@@ -15,7 +13,6 @@ const REMEMBER_MS = 60 * 60 * 1000;
 export class Directory {
   readonly #deps: ChannelDeps;
   readonly #rememberMs: number;
-  readonly #listed = new Map<string, number>();
 
   constructor(deps: ChannelDeps) {
     this.#deps = deps;
@@ -26,11 +23,10 @@ export class Directory {
   async note(tenant: string, channel: string): Promise<void> {
     const key = channelKey(tenant, channel);
     const now = this.#deps.env.now();
-    if ((this.#listed.get(key) ?? 0) > now) return;
+    const { listed } = this.#deps.shared;
+    if (listed.has(key, now)) return;
     await this.#deps.engine.records.put(key, { created: now }, { expect: 'absent' });
-    this.#listed.delete(key);
-    this.#listed.set(key, now + this.#rememberMs);
-    if (this.#listed.size > REMEMBERED) this.#listed.delete(this.#listed.keys().next().value!);
+    listed.remember(key, now + this.#rememberMs);
   }
 
   /**
@@ -40,7 +36,7 @@ export class Directory {
   async forget(tenant: string, channel: string, last: number): Promise<void> {
     const { records, logs } = this.#deps.engine;
     const key = channelKey(tenant, channel);
-    this.#listed.delete(key);
+    this.#deps.shared.listed.forget(key);
     await records.delete(key);
     if ((await logs.info(channelStream(tenant, channel))).last !== last) await this.note(tenant, channel);
   }

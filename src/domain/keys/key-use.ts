@@ -5,13 +5,13 @@ import { usedKey, usedPrefix } from './record.ts';
 
 /** When each key was last used. Written behind, a moment later: a request waits for none of it. */
 export class KeyUse {
-  readonly #deps: Deps;
+  readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #records: RecordsOf<number>;
   /** By the key of the record. */
   readonly #seen = new Map<string, number>();
   #isDue = false;
 
-  constructor(deps: Deps) {
+  constructor(deps: Pick<Deps, 'engine' | 'env'>) {
     this.#deps = deps;
     this.#records = recordsOf(deps.engine.records);
   }

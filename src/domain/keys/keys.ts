@@ -14,9 +14,10 @@ import {
 import type { CreatedKey, KeyInfo, NewKey, Self } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
+import type { Shared } from '../shared.ts';
 import type { Plans } from '../usage/plans.ts';
 import { checkExpiry, checkKeyName, checkPrefix, checkScopes, checkWithinPrefix } from './checks.ts';
-import { KeyUse } from './key-use.ts';
+import type { KeyUse } from './key-use.ts';
 import { KeyWatch } from './key-watch.ts';
 import { describeKey, type KeyRecord, keyKey, type ListedKey, listKey, listPrefix } from './record.ts';
 import { isApiKey, isShareToken, newApiKey } from './secrets.ts';
@@ -39,14 +40,14 @@ export class Keys {
   readonly #plans: Plans;
 
   /** `auth` says whether anybody is asked for a key. */
-  constructor(deps: Deps, plans: Plans, auth: Self['auth'] = 'open') {
+  constructor(deps: Deps & { readonly shared: Shared }, plans: Plans, auth: Self['auth'] = 'open') {
     this.#auth = auth;
-    this.shares = new Shares(deps, this.watch);
+    this.shares = new Shares(deps, this.watch, deps.shared.shareUse);
     this.#deps = deps;
     this.#byHash = recordsOf(deps.engine.records);
     this.#byTenant = recordsOf(deps.engine.records);
     this.#plans = plans;
-    this.use = new KeyUse(deps);
+    this.use = deps.shared.keyUse;
   }
 
   /** Who holds the key; null where it is made up, revoked or has expired. Asks the store every time. */

@@ -7,7 +7,7 @@ import type { CreatedShare, NewShare, ShareInfo, shares } from '../../contract/s
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import type { Serves } from '../relay-binding.ts';
-import { KeyUse } from './key-use.ts';
+import type { KeyUse } from './key-use.ts';
 import type { KeyWatch } from './key-watch.ts';
 import { newShareToken } from './secrets.ts';
 
@@ -37,8 +37,8 @@ export class Shares implements Serves<typeof shares> {
   readonly #watch: Pick<KeyWatch, 'end'>;
   readonly #records: RecordsOf<ShareRecord>;
 
-  constructor(deps: Deps, watch: Pick<KeyWatch, 'end'>) {
-    this.use = new KeyUse(deps);
+  constructor(deps: Deps, watch: Pick<KeyWatch, 'end'>, use: KeyUse) {
+    this.use = use;
     this.#deps = deps;
     this.#watch = watch;
     this.#records = recordsOf(deps.engine.records);

@@ -172,8 +172,8 @@ export class Pointers {
       const isResult = kept.metadata.task_id !== undefined;
       const counts = isResult && (await onResult(caller, id, kept));
       if (kept.channel !== null) {
-        const { sealed_key } = options;
-        await channels.announce(caller, kept.channel, { id, metadata: kept.metadata, sealed_key });
+        const pointer = { id, metadata: kept.metadata, sealed_key: options.sealed_key };
+        await channels.announce(caller, kept.channel, pointer, { again: repeatable !== undefined });
       }
       if (counts) receipts.result(caller, id, kept.metadata);
       if (kept.blob === blob) notePush(this.#parts.deps, caller, id, kept, counts);
@@ -189,7 +189,7 @@ export class Pointers {
   }
 
   async pull(caller: Caller, id: string, o: PullOptions = {}): Promise<Pulled> {
-    const loaded = await this.#parts.lookup.readable(caller, id);
+    const loaded = await this.#parts.lookup.readable(caller, id, { payload: true });
     const { record } = loaded;
     if (o.keyless) refuseCiphertext(record);
     const range = o.range && cutRange(o.range, record.size);
@@ -213,7 +213,7 @@ export class Pointers {
     part: PartRequest,
     o: PullOptions & LocalOptions = {},
   ): Promise<Part> {
-    const loaded = await this.#parts.lookup.readable(caller, id);
+    const loaded = await this.#parts.lookup.readable(caller, id, { payload: true });
     const taken = await this.#take(caller, loaded.record, part, o);
     const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key);
     this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength, retried);

@@ -9,6 +9,7 @@ import { type Caller, isAnonymous } from '../../contract/caller.ts';
 import type { Peeked, Pushed } from '../../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import type { GetOptions } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 
@@ -58,7 +59,7 @@ export interface Loaded {
 export class PointerLookup {
   readonly #records: RecordsOf<PointerRecord>;
 
-  constructor(deps: Deps) {
+  constructor(deps: Pick<Deps, 'engine'>) {
     this.#records = recordsOf(deps.engine.records);
   }
 
@@ -67,9 +68,12 @@ export class PointerLookup {
     return (await this.#records.get(recordKey(id)))?.value ?? null;
   }
 
-  /** What the caller may read: whatever is visible by its link, and its tenant's, for which its key needs the scope. */
-  async readable(caller: Caller, id: string): Promise<Loaded> {
-    const loaded = await this.#find(id);
+  /**
+   * What the caller may read: whatever is visible by its link, and its tenant's, for which its key needs the scope. With `payload`
+   * that is wanted next.
+   */
+  async readable(caller: Caller, id: string, o: { payload?: boolean } = {}): Promise<Loaded> {
+    const loaded = await this.#find(id, o.payload ? { ahead: 'blob' satisfies keyof PointerRecord } : {});
     if (loaded?.record.visibility === 'link') return loaded;
     if (!isAnonymous(caller) && !caller.scopes.includes('pull')) throw missingScope(caller, 'pull');
     if (loaded?.record.tenant !== caller.tenant) throw notFound();
@@ -83,10 +87,10 @@ export class PointerLookup {
     return loaded;
   }
 
-  async #find(rawId: string): Promise<Loaded | null> {
+  async #find(rawId: string, o: GetOptions = {}): Promise<Loaded | null> {
     if (!isUuid(rawId)) return null;
     const id = rawId.toLowerCase();
-    const stored = await this.#records.get(recordKey(id));
+    const stored = await this.#records.get(recordKey(id), o);
     return stored && { id, record: stored.value, revision: stored.revision };
   }
 }

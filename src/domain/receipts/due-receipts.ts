@@ -18,7 +18,7 @@ const TOGETHER = 500;
  * ever longer the more pointers there are.
  */
 export class DueReceipts {
-  readonly #deps: Deps;
+  readonly #deps: Pick<Deps, 'engine' | 'env'>;
   /** Null where they can go; else when to ask again. */
   readonly #dropAt: (pointer: string) => Promise<number | null>;
   readonly #drop: (pointer: string) => Promise<void>;
@@ -26,7 +26,7 @@ export class DueReceipts {
   #tookOver = false;
 
   constructor(
-    deps: Deps,
+    deps: Pick<Deps, 'engine' | 'env'>,
     o: { dropAt(pointer: string): Promise<number | null>; drop(pointer: string): Promise<void> },
   ) {
     this.#deps = deps;

@@ -16,6 +16,8 @@ import { asJson, entriesBehind } from '../records.ts';
 import { DueReceipts } from './due-receipts.ts';
 import { ladderOf, type Note } from './ladder.ts';
 
+type ReceiptDeps = Pick<Deps, 'engine' | 'env' | 'activity'>;
+
 const streamOf = (id: string) => `rcp.${id}`;
 
 const dropAt = ({ kept, expires }: PointerRecord) => (kept ?? expires) + RECEIPT_DELAY_MAX_MS;
@@ -26,7 +28,7 @@ const dropAt = ({ kept, expires }: PointerRecord) => (kept ?? expires) + RECEIPT
  * over-reports.
  */
 export class Receipts {
-  readonly #deps: Deps;
+  readonly #deps: ReceiptDeps;
   readonly #pointers: PointerLookup;
   readonly #due: DueReceipts;
   readonly #waiting = new Map<string, Note[]>();
@@ -34,7 +36,7 @@ export class Receipts {
   readonly #delays = new Map<string, { ms: number; until: number }>();
   #writing = Promise.resolve();
 
-  constructor(deps: Deps, pointers: PointerLookup) {
+  constructor(deps: ReceiptDeps, pointers: PointerLookup) {
     this.#deps = deps;
     this.#pointers = pointers;
     this.#due = new DueReceipts(deps, {

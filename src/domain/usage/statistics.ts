@@ -22,7 +22,7 @@ const statsPrefix = (tenant: string) => `ten.${tenant}/stats/`;
 
 /** How often and how much, by key, operation and day. Written behind: a crash loses some seconds of it. */
 export class Statistics {
-  readonly #deps: Deps;
+  readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #records: RecordsOf<Figures>;
   /** By the key of the record. */
   #waiting = new Map<string, Waiting>();
@@ -31,7 +31,7 @@ export class Statistics {
   /** Called with what was written, after it was. */
   onWritten: ((rows: readonly Metered[]) => void) | null = null;
 
-  constructor(deps: Deps) {
+  constructor(deps: Pick<Deps, 'engine' | 'env'>) {
     this.#deps = deps;
     this.#records = recordsOf(deps.engine.records);
   }

@@ -4,8 +4,9 @@ import { type Caller, tenantOf } from '../../contract/caller.ts';
 import type { UsageQuery, UsageReport } from '../../contract/usage.ts';
 import type { Deps } from '../deps.ts';
 import type { Allowance, GiveBack, Metered, Terms } from '../pointers/push-options.ts';
+import type { Shared } from '../shared.ts';
 import type { Plans } from './plans.ts';
-import { Statistics } from './statistics.ts';
+import type { Statistics } from './statistics.ts';
 
 const pushesKey = (tenant: string, month: string) => `ten.${tenant}/pushes/${month}`;
 
@@ -20,8 +21,12 @@ export class Usage implements Allowance {
   readonly #stored: (tenant: string) => Promise<number>;
 
   /** `stored` tells the bytes that the threads, files and channels of a tenant take up. */
-  constructor(deps: Deps, plans: Plans, stored: (tenant: string) => Promise<number>) {
-    this.statistics = new Statistics(deps);
+  constructor(
+    deps: Deps & { readonly shared: Shared },
+    plans: Plans,
+    stored: (tenant: string) => Promise<number>,
+  ) {
+    this.statistics = deps.shared.statistics;
     this.#deps = deps;
     this.#plans = plans;
     this.#stored = stored;

@@ -21,9 +21,10 @@ import type {
   Blobs,
   ByteRange,
 } from '../../kernel/blobs.ts';
-import { BlockHashes, blocksAround, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
+import { BlockHashes, blocksAround, type Crc32, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
 import { checkedBody } from '../../kernel/checked-body.ts';
-import type { Staged } from '../../kernel/staged.ts';
+import type { BodyRow } from './body-rows.ts';
+import type { StagedRow } from './staged-rows.ts';
 import type { Store } from './store.ts';
 
 /** Bodies up to this are a row: a call less than in the bucket, and no fee for each. A row takes 2 MB. */
@@ -39,30 +40,22 @@ export class CloudflareBlobs implements Blobs {
   }
 
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
-    checkKey('a key', key);
-    if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
-    const limits = { size: o.size, max: this.#store.limits.blobBytes };
     // Whoever gave it may use its bytes again as soon as this waits.
-    const own = body instanceof Uint8Array ? body.slice() : body;
-    if (own instanceof Uint8Array) checkSize(own, limits);
-    const upload = new Upload(this.#store, key);
-    try {
-      for await (const piece of intake(own, limits)) await upload.write(piece);
-      const expires = (await settleExpiry(o.expiresAt)) ?? null;
-      return await upload.finish(expires);
-    } catch (error) {
-      await upload.abandon();
-      throw error;
-    }
+    const row = await this.#take(key, body instanceof Uint8Array ? body.slice() : body, o);
+    await this.#keep(row);
+    return infoOf(row);
   }
 
-  async stage(key: string, body: BlobBody, o?: BlobOptions): Promise<Staged & BlobInfo> {
-    return { key, ...(await this.put(key, body, o)) };
+  async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<StagedRow & BlobInfo> {
+    const row = await this.#take(key, body, o);
+    if (row.bytes !== null) return { key, body: row, ...infoOf(row) };
+    await this.#keep(row);
+    return { key, ...infoOf(row) };
   }
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
     checkKey('a key', key);
-    const row = await this.#store.object(key).getBody(key, this.#store.env.now());
+    const row = this.#ahead(key) ?? (await this.#store.object(key).getBody(key, this.#store.env.now()));
     if (!row) return null;
     const { size, bytes, name } = row;
     if (range) checkRange(range, size);
@@ -70,7 +63,7 @@ export class CloudflareBlobs implements Blobs {
     const hashes = new Uint8Array(row.blocks);
     if (bytes !== null) {
       const whole = new Uint8Array(bytes);
-      if (whole.length !== size || !isIntact(whole, hashes))
+      if (whole.length !== size || !isIntact(whole, hashes, 0, this.#store.crc32))
         throw damagedBody(`the body of ${key}`, 'altered');
       return { body: whole.subarray(start, end), size };
     }
@@ -81,11 +74,15 @@ export class CloudflareBlobs implements Blobs {
     });
     if (!object) throw damagedBody(`the body of ${key}`, 'missing');
     const body = object.body as unknown as ReadableStream<Uint8Array>;
-    return { body: await checkedBody(body, { start, end }, { key, size, hashes }), size };
+    return {
+      body: await checkedBody(body, { start, end }, { key, size, hashes, crc32: this.#store.crc32 }),
+      size,
+    };
   }
 
   async delete(key: string): Promise<void> {
     checkKey('a key', key);
+    this.#ahead(key);
     await this.#store.object(key).deleteBody(key, this.#store.env.now());
   }
 
@@ -101,13 +98,58 @@ export class CloudflareBlobs implements Blobs {
     const items = found.sort((a, b) => compareKeys(a.key, b.key)).slice(0, limit);
     return found.length > limit ? { items, next: items.at(-1)!.key } : { items };
   }
+
+  async #keep(row: BodyRow): Promise<void> {
+    if (await this.#store.object(row.key).putBody(row)) return;
+    throw new RelayError('busy', { what: 'the body came so slowly that it was given up' });
+  }
+
+  /** The body that came along with its record; once. */
+  #ahead(key: string): BodyRow | null {
+    const { ahead } = this.#store;
+    if (ahead?.key !== key) return null;
+    this.#store.ahead = null;
+    return ahead;
+  }
+
+  /** Takes a body in: whole where it is small, else into the bucket. Nothing refers to it yet. */
+  async #take(key: string, body: BlobBody, o: BlobOptions): Promise<BodyRow> {
+    checkKey('a key', key);
+    if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
+    this.#ahead(key);
+    const limits = { size: o.size, max: this.#store.limits.blobBytes };
+    if (body instanceof Uint8Array) checkSize(body, limits);
+    const upload =
+      body instanceof Uint8Array && body.length <= ROW_BYTES ? null : new Upload(this.#store, key);
+    try {
+      if (upload) for await (const piece of intake(body, limits)) await upload.write(piece);
+      const expires = (await settleExpiry(o.expiresAt)) ?? null;
+      const taken = await (upload?.finish() ?? wholeBody(body as Uint8Array, this.#store.crc32));
+      return { key, at: this.#store.env.now(), expires, ...taken };
+    } catch (error) {
+      await upload?.abandon();
+      throw error;
+    }
+  }
 }
+
+type Taken = Pick<BodyRow, 'size' | 'sha256' | 'blocks' | 'bytes' | 'name'>;
+
+async function wholeBody(body: Uint8Array, crc32: Crc32 | undefined): Promise<Taken> {
+  // What travels is the whole buffer, so it has to be the body's own.
+  const own = (body.length === body.buffer.byteLength ? body : body.slice()) as Uint8Array<ArrayBuffer>;
+  const sha256 = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', own)));
+  const blocks = new BlockHashes(crc32).update(own).digest().buffer as ArrayBuffer;
+  return { size: own.length, sha256, blocks, bytes: own.buffer, name: null };
+}
+
+const infoOf = ({ size, sha256 }: BodyRow): BlobInfo => ({ size, sha256 });
 
 /** A body on its way in: a row while it is small, parts of an object in the bucket once it is not. */
 class Upload {
   readonly #store: Store;
   readonly #key: string;
-  readonly #blocks = new BlockHashes();
+  readonly #blocks: BlockHashes;
   readonly #digest = new crypto.DigestStream('SHA-256');
   readonly #hashing = this.#digest.getWriter();
   #size = 0;
@@ -121,6 +163,7 @@ class Upload {
   constructor(store: Store, key: string) {
     this.#store = store;
     this.#key = key;
+    this.#blocks = new BlockHashes(store.crc32);
   }
 
   async write(piece: Uint8Array): Promise<void> {
@@ -132,28 +175,17 @@ class Upload {
     while (this.#heldBytes >= PART_BYTES) await this.#sendPart(PART_BYTES);
   }
 
-  async finish(expires: number | null): Promise<BlobInfo> {
+  async finish(): Promise<Taken> {
     await this.#hashing.close();
     const sha256 = toHex(new Uint8Array(await this.#digest.digest));
     const blocks = this.#blocks.digest().buffer as ArrayBuffer;
-    const inRow = this.#upload === null && this.#size <= ROW_BYTES;
-    if (!inRow) {
+    const isWhole = this.#upload === null && this.#size <= ROW_BYTES;
+    if (!isWhole) {
       await this.#sendPart(this.#heldBytes);
       await this.#upload!.complete(this.#parts);
     }
-    const bytes = inRow ? (join(this.#held, this.#size).buffer as ArrayBuffer) : null;
-    const row = {
-      key: this.#key,
-      size: this.#size,
-      at: this.#store.env.now(),
-      expires,
-      sha256,
-      blocks,
-      bytes,
-    };
-    const put = await this.#store.object(this.#key).putBody({ ...row, name: this.#name });
-    if (!put) throw new RelayError('busy', { what: 'the body came so slowly that it was given up' });
-    return { size: this.#size, sha256 };
+    const bytes = isWhole ? (join(this.#held, this.#size).buffer as ArrayBuffer) : null;
+    return { size: this.#size, sha256, blocks, bytes, name: this.#name };
   }
 
   async abandon(): Promise<void> {

@@ -1,11 +1,12 @@
 import type { R2Bucket } from '@cloudflare/workers-types';
 import { type Env, systemEnv } from '../../base/env.ts';
+import type { Crc32 } from '../../kernel/block-hashes.ts';
 import { DeferredWork } from '../../kernel/deferred-work.ts';
 import type { Engine, EngineLimits } from '../../kernel/engine.ts';
 import { CloudflareBlobs } from './blobs.ts';
+import { Calls } from './calls.ts';
 import { CloudflareLogs } from './logs.ts';
 import { DIRECTORY, objectOf } from './objects.ts';
-import { Reads } from './reads.ts';
 import { CloudflareRecords } from './records.ts';
 import { CloudflareSearchIndex } from './search-index.ts';
 import type { Store } from './store.ts';
@@ -20,6 +21,8 @@ const LIMITS: EngineLimits = {
   notified: 'ack',
 };
 
+/** How long work is put off at most: a request may go on for 30 seconds behind its answer, and must not be counted on for all of them. */
+const DEFER_MS = 1_000;
 /** Objects that one question to the directory names. */
 const LISTED_AT_ONCE = 100;
 
@@ -27,6 +30,8 @@ export interface CloudflareOptions {
   readonly objects: Objects;
   readonly bucket: R2Bucket;
   readonly env?: Env;
+  /** The platform's, which is faster than our own. */
+  readonly crc32?: Crc32;
   /** Keeps the Worker alive for what is written behind an answer. */
   waitUntil?(work: Promise<unknown>): void;
 }
@@ -44,7 +49,9 @@ export function openCloudflare(o: CloudflareOptions): Engine {
     env,
     limits: LIMITS,
     bucket: o.bucket,
-    reads: new Reads(named),
+    crc32: o.crc32,
+    calls: new Calls(named),
+    ahead: null,
     object: (name) => named(objectOf(name)),
     async *objects() {
       for (let after = ''; ; ) {
@@ -64,8 +71,8 @@ export function openCloudflare(o: CloudflareOptions): Engine {
     limits: LIMITS,
     now: () => env.now(),
     defer(work, afterMs) {
-      deferred.defer(work, afterMs);
-      o.waitUntil?.(deferred.settle());
+      const done = deferred.defer(work, Math.min(afterMs ?? 0, DEFER_MS));
+      o.waitUntil?.(done);
     },
     async state() {
       await named(DIRECTORY).listObjects('', 1);

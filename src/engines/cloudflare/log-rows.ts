@@ -83,6 +83,18 @@ export class LogRows {
     this.#sql.exec('DELETE FROM streams WHERE name = ?', stream);
   }
 
+  streams(prefix: string): string[] {
+    const names: string[] = [];
+    // From one to the next: each may have many entries.
+    const sql = 'SELECT min(stream) AS name FROM entries WHERE stream > ?';
+    for (let last = prefix; ; ) {
+      const { name } = this.#sql.exec<{ name: string | null }>(sql, last).one();
+      if (name === null || !name.startsWith(prefix)) return names;
+      names.push(name);
+      last = name;
+    }
+  }
+
   count(): number {
     return this.#sql.exec<{ n: number }>('SELECT count(*) AS n FROM entries').one().n;
   }

@@ -4,6 +4,7 @@ import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
 import type { EntryPage } from './log-rows.ts';
 import { objectOf } from './objects.ts';
+import { bringAlong } from './staged-rows.ts';
 import type { Store } from './store.ts';
 
 /** What a subscriber reads, and holds, at once. */
@@ -16,11 +17,14 @@ export class CloudflareLogs implements Logs {
     this.#store = store;
   }
 
-  async append(stream: string, data: Json, { expectSeq, id }: AppendOptions = {}): Promise<number | null> {
+  async append(stream: string, data: Json, o: AppendOptions = {}): Promise<number | null> {
     checkKey("a stream's name", stream);
+    const { expectSeq, id } = o;
     if (id !== undefined) checkKey("an entry's id", id);
     const json = encodeJson('a log entry', data, this.#store.limits.entryBytes);
-    return this.#store.object(stream).append(stream, json, { expectSeq, id, now: this.#store.env.now() });
+    const brought = o.with && (await bringAlong(this.#store, stream, o.with));
+    const { calls, env } = this.#store;
+    return calls.ask(objectOf(stream), 'append', stream, json, { expectSeq, id, now: env.now() }, brought);
   }
 
   async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {
@@ -29,7 +33,7 @@ export class CloudflareLogs implements Logs {
     const limit = checkLimit(o.limit);
     const entries: Entry[] = [];
     for (let cursor = after, more = true; more; cursor = entries.at(-1)?.seq ?? after) {
-      const page = await this.#store.reads.read(
+      const page = await this.#store.calls.ask(
         objectOf(stream),
         'readEntries',
         stream,
@@ -49,7 +53,7 @@ export class CloudflareLogs implements Logs {
 
   async info(stream: string): Promise<{ first: number; last: number; count: number }> {
     checkKey("a stream's name", stream);
-    return this.#store.reads.read(objectOf(stream), 'streamInfo', stream);
+    return this.#store.calls.ask(objectOf(stream), 'streamInfo', stream);
   }
 
   async trim(stream: string, o: { before: number }): Promise<void> {

@@ -3,22 +3,28 @@
  * objects of their kind; an object for each would cost a start for each. The number can never change: it says where a key is.
  */
 const SPREAD_OVER = 64;
-const SPREAD_KINDS = ['ptr', 'key', 'rcp', 'tkt', 'adr'];
+const SPREAD_KINDS = ['ptr', 'key', 'tkt', 'adr'];
+/** Objects are not told names beyond 1 KiB: segments that might be so long are spread over as many objects. */
+const NAME_CHARS = 250;
 
 /** The object that lists all others. */
 export const DIRECTORY = 'directory';
 
 /**
  * The object in which a key or a stream lives: that of its first segment, so that one object answers a listing. The groups of a
- * channel live with it, so that one object hears of all that concerns its members.
+ * channel live with it, so that one object hears of all that concerns its members, receipts with their pointer, and
+ * what happens in a tenant with what is counted of it.
  */
 export function objectOf(name: string): string {
-  if (name.startsWith('grp.')) return `of.chn.${name.slice(4, name.lastIndexOf('.'))}`;
+  if (name.startsWith('grp.')) return objectOf(`chn.${name.slice(4, name.lastIndexOf('.'))}`);
+  if (name.startsWith('rcp.')) return objectOf(`ptr.${name.slice(4)}`);
+  if (name.startsWith('act.')) return objectOf(`ten.${name.slice(4)}`);
   const slash = name.indexOf('/');
   const segment = slash < 0 ? name : name.slice(0, slash);
   const dot = segment.indexOf('.');
   const kind = dot < 0 ? segment : segment.slice(0, dot);
-  return SPREAD_KINDS.includes(kind) ? `${kind}.${spread(segment)}` : `of.${segment}`;
+  if (SPREAD_KINDS.includes(kind)) return `${kind}.${spread(segment)}`;
+  return segment.length > NAME_CHARS ? `long.${spread(segment)}` : `of.${segment}`;
 }
 
 /** FNV-1a: even enough for ids and hashes. */

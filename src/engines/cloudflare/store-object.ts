@@ -5,6 +5,7 @@ import { type BodyItem, type BodyRow, BodyRows } from './body-rows.ts';
 import { Counter } from './counter.ts';
 import { DocumentRows } from './document-rows.ts';
 import { type EntryPage, LogRows } from './log-rows.ts';
+import type { Brought, ObjectCall, RecordAnswer } from './object-calls.ts';
 import { DIRECTORY } from './objects.ts';
 import { type RecordRow, RecordRows } from './record-rows.ts';
 
@@ -20,13 +21,6 @@ export type ObjectStub = Stub<StoreObject>;
 export interface Objects {
   idFromName(name: string): DurableObjectId;
   get(id: DurableObjectId): ObjectStub & { fetch(request: Request): Promise<Response> };
-}
-
-/** A read of some object, as it travels. */
-export interface ReadCall {
-  readonly object: string;
-  readonly method: 'getRecord' | 'listRecords' | 'readEntries' | 'streamInfo';
-  readonly given: readonly unknown[];
 }
 
 /** What the Worker's configuration gives to the objects. */
@@ -79,14 +73,25 @@ export class StoreObject extends DurableObject<Bindings> {
     });
   }
 
-  getRecord(key: string, now: number): RecordRow | null {
-    return this.#records.get(key, now);
+  /** `ahead` is a field of the record that names a body of this object, which comes along. */
+  getRecord(key: string, now: number, ahead?: string): RecordAnswer | null {
+    const row = this.#records.get(key, now);
+    if (row === null || ahead === undefined) return row;
+    const named = JSON.parse(row.value)[ahead];
+    return { ...row, body: typeof named === 'string' ? this.#bodies.get(named, now) : null };
   }
 
-  async putRecord(key: string, value: string, o: Parameters<RecordRows['put']>[2]): Promise<number | null> {
+  async putRecord(
+    key: string,
+    value: string,
+    o: Parameters<RecordRows['put']>[2],
+    brought?: Brought,
+  ): Promise<number | null> {
     await this.#enlist();
     const revision = this.#records.put(key, value, o);
-    if (revision !== null) this.wakeAt(o.expiresAt);
+    if (revision === null) return null;
+    this.#bring(brought, o.now);
+    this.wakeAt(o.expiresAt);
     return revision;
   }
 
@@ -105,10 +110,16 @@ export class StoreObject extends DurableObject<Bindings> {
     return this.#records.list(...asked);
   }
 
-  async append(stream: string, data: string, o: Parameters<LogRows['append']>[2]): Promise<number | null> {
+  async append(
+    stream: string,
+    data: string,
+    o: Parameters<LogRows['append']>[2],
+    brought?: Brought,
+  ): Promise<number | null> {
     await this.#enlist();
     const appended = this.#logs.append(stream, data, o);
     if (appended?.added) {
+      this.#bring(brought, o.now);
       this.#wake(stream);
       this.appended(stream);
     }
@@ -134,8 +145,15 @@ export class StoreObject extends DurableObject<Bindings> {
     return this.#logs.read(stream, after, limit);
   }
 
+  /** Calls of this object that were made in one turn, in their order. */
+  async together(calls: readonly ObjectCall[]): Promise<unknown[]> {
+    const answers: unknown[] = [];
+    for (const call of calls) answers.push(await askObject(this as unknown as ObjectStub, call));
+    return answers;
+  }
+
   /** Does many reads for a request that may make few calls itself. It may make no more of them, so it shares them out in turn. */
-  async gather(calls: readonly ReadCall[]): Promise<unknown[]> {
+  async gather(calls: readonly ObjectCall[]): Promise<unknown[]> {
     const named = (name: string) => this.env.STORE.get(this.env.STORE.idFromName(name));
     if (calls.length <= GATHERED_AT_ONCE)
       return Promise.all(calls.map((call) => askObject(named(call.object), call)));
@@ -233,6 +251,12 @@ export class StoreObject extends DurableObject<Bindings> {
     if (dues.length > 0) this.wakeAt(Math.min(...dues));
   }
 
+  #bring({ bodies, records }: Brought = { bodies: [], records: [] }, now: number): void {
+    for (const { key, value } of records) this.#records.put(key, value, { now });
+    for (const row of bodies) this.#bodies.put(row);
+    if (bodies.length > 0) this.wakeAt(this.#bodies.nextDue());
+  }
+
   /** Before its first write an object is in the directory, so that none is ever forgotten. */
   async #enlist(): Promise<void> {
     if (this.#listed) return;
@@ -245,6 +269,11 @@ export class StoreObject extends DurableObject<Bindings> {
   /** What this object is called; null before anything was written. The platform does not tell it to an alarm. */
   protected get name(): string | null {
     return this.listObjects('', 1)[0] ?? null;
+  }
+
+  /** The streams whose names begin so. */
+  protected streams(prefix: string): string[] {
+    return this.#logs.streams(prefix);
   }
 
   /** A stream has grown: for whoever builds on this, to tell its own readers. */
@@ -262,7 +291,7 @@ export class StoreObject extends DurableObject<Bindings> {
   }
 }
 
-/** Puts a read to an object. */
-export function askObject(object: ObjectStub, { method, given }: ReadCall): Promise<unknown> {
+/** Makes a call. */
+export function askObject(object: ObjectStub, { method, given }: ObjectCall): Promise<unknown> {
   return (object as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>)[method]!(...given);
 }

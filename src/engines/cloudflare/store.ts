@@ -1,7 +1,9 @@
 import type { R2Bucket } from '@cloudflare/workers-types';
 import type { Env } from '../../base/env.ts';
+import type { Crc32 } from '../../kernel/block-hashes.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
-import type { Reads } from './reads.ts';
+import type { BodyRow } from './body-rows.ts';
+import type { Calls } from './calls.ts';
 import type { ObjectStub } from './store-object.ts';
 
 /** What the ports of this engine share. */
@@ -9,8 +11,11 @@ export interface Store {
   readonly env: Env;
   readonly limits: EngineLimits;
   readonly bucket: R2Bucket;
-  /** Reads of the object in which a name lives; many at once make one call. */
-  readonly reads: Reads;
+  readonly crc32: Crc32 | undefined;
+  /** Calls of objects by their names; those of one turn travel together. */
+  readonly calls: Calls;
+  /** The body that came along with the record that was read last; taken by who asks for it. */
+  ahead: BodyRow | null;
   /** The object in which a key, a prefix or a stream lives. */
   object(name: string): ObjectStub;
   /** Every object that holds anything, each once. */

@@ -89,7 +89,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     limits,
     moving,
     now: () => store.env.now(),
-    defer: (work, afterMs) => deferred.defer(work, afterMs),
+    defer: (work, afterMs) => void deferred.defer(work, afterMs),
     sweep() {
       sweeping = sweeping.catch(() => {}).then(() => sweep.run());
       return sweeping;

@@ -114,7 +114,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     limits,
     moving,
     now: () => env.now(),
-    defer: (work, afterMs) => deferred.defer(work, afterMs),
+    defer: (work, afterMs) => void deferred.defer(work, afterMs),
     sweep() {
       // One at a time: who asks while it runs gets the same answer.
       sweeping ??= sweep({ ...store, blobs, checkpoints, gone }, sweeps++).finally(() => {

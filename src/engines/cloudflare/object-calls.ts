@@ -1,0 +1,28 @@
+import type { BodyRow } from './body-rows.ts';
+import type { RecordRow } from './record-rows.ts';
+
+/** A call of some object, as it travels. */
+export interface ObjectCall {
+  readonly object: string;
+  readonly method:
+    | 'getRecord'
+    | 'putRecord'
+    | 'addToRecord'
+    | 'deleteRecord'
+    | 'listRecords'
+    | 'append'
+    | 'readEntries'
+    | 'streamInfo';
+  readonly given: readonly unknown[];
+}
+
+/** What is written with a record or an entry, where that is written. */
+export interface Brought {
+  readonly bodies: readonly BodyRow[];
+  readonly records: readonly { readonly key: string; readonly value: string }[];
+}
+
+/** A record, and the body that it was asked to bring along. */
+export interface RecordAnswer extends RecordRow {
+  readonly body?: BodyRow | null;
+}
