@@ -157,7 +157,9 @@ test('a client of version 0.3 reads the card, sends and streams', async () => {
 test('what is wrong is told in the manner of the protocol, and accidents are not', async () => {
   const headers = { 'Content-Type': 'application/json', 'A2A-Version': '1.0' };
   const rpc = async (body: string) =>
-    (await (await fetch(`${relay.url}/a2a`, { method: 'POST', headers, body })).json()) as {
+    (await (
+      await fetch(`${relay.url}/a2a`, { method: 'POST', headers, body, signal: AbortSignal.timeout(20_000) })
+    ).json()) as {
       error: { code: number; message: string };
     };
   assert.equal((await rpc('{nonsense')).error.code < 0, true);

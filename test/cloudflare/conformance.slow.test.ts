@@ -7,8 +7,8 @@ import { suite } from '../conformance/suite.ts';
 
 const WORKER = resolve(import.meta.dirname, 'conformance-worker.ts');
 
-/** Each case has objects of its own, in one workerd. */
-describe('conformance of cloudflare', () => {
+/** Each case has objects of its own, in one workerd; several at a time, since most of it is waiting. */
+describe('conformance of cloudflare', { concurrency: 6 }, () => {
   let workerd: Workerd;
   before(async () => {
     const { script } = await bundleWorker({ entry: WORKER });

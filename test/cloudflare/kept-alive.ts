@@ -11,6 +11,10 @@ export function waitUntil(work: Promise<unknown>): void {
   platform.waitUntil(kept);
 }
 
+/** What goes on as long as a task does, such as telling a webhook of it, is not waited for to its end. */
+const PATIENCE_MS = 2_000;
+
 export async function settled(): Promise<void> {
-  while (running.size > 0) await Promise.all(running);
+  const enough = new Promise<'enough'>((end) => setTimeout(() => end('enough'), PATIENCE_MS));
+  while (running.size > 0) if ((await Promise.race([Promise.all(running), enough])) === 'enough') return;
 }

@@ -1,5 +1,8 @@
 import { runMatrix } from '../engine-matrix.ts';
 import { workerMatrix } from './matrix.ts';
 
-/** The calls of the Go relay's clients, and pulls. */
-await runMatrix(['test/http/go-clients.test.ts', 'test/http/pull.test.ts'], workerMatrix);
+/** The pinned requests of the original clients of both relays, and pulls; all of them in matrix.full.test.ts. */
+await runMatrix(
+  ['test/pins/old-clients.test.ts', 'test/http/go-clients.test.ts', 'test/http/pull.test.ts'],
+  workerMatrix,
+);

@@ -3,6 +3,7 @@ import unsafe from 'workerd:unsafe';
 import worker, { RelayObject as ServedObject } from '../../src/app/cloudflare/worker.ts';
 import type { RelayBindings } from '../../src/app/cloudflare/worker-config.ts';
 import { fromBase64 } from '../../src/base/base64.ts';
+import { systemEnv } from '../../src/base/env.ts';
 import { DIRECTORY } from '../../src/engines/cloudflare/objects.ts';
 import { settled } from './kept-alive.ts';
 import { CONTROL_PATH, type ObjectCall, pack, STEP_HEADER, type Step, unpack } from './step.ts';
@@ -13,15 +14,13 @@ import { CONTROL_PATH, type ObjectCall, pack, STEP_HEADER, type Step, unpack } f
  */
 
 const machineTime = Date.now.bind(Date);
-const machineChance = crypto.getRandomValues.bind(crypto);
+const machineChance = systemEnv.randomBytes;
 let step: Step = { shift: 0 };
 Date.now = () => step.now ?? machineTime() + step.shift;
-crypto.getRandomValues = ((bytes: Uint8Array) => {
-  const drawn = step.chance?.[bytes.length]?.shift();
-  if (drawn === undefined) return machineChance(bytes as Uint8Array<ArrayBuffer>);
-  bytes.set(fromBase64(drawn)!);
-  return bytes;
-}) as typeof crypto.getRandomValues;
+systemEnv.randomBytes = (length) => {
+  const drawn = step.chance?.[length]?.shift();
+  return drawn === undefined ? machineChance(length) : fromBase64(drawn)!;
+};
 
 /** What is put off for a moment is done at once: all of it is waited for before objects are evicted. */
 const MOMENT_MS = 1_000;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
+import { CHANNEL_NAME_CHARS } from '../../src/base/limits.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { until } from '../until.ts';
 
@@ -66,6 +67,25 @@ test('a subscriber hears of a push, resumes where it was, and is served after th
   await until(() => replayed.length === 2);
   assert.deepEqual(replayed, ['pointer', 'second']);
   again.close();
+});
+
+test('channels with the longest names are told apart, and their groups too', async (t) => {
+  const names = ['🐋', '🐳'].map((last) => 'ж'.repeat(CHANNEL_NAME_CHARS - 2) + last);
+  const heard = names.map((): unknown[] => []);
+  for (const [i, name] of names.entries()) {
+    const note = ({ msg }: { msg?: unknown }) => void heard[i]!.push(msg);
+    for (const o of [{}, { group: 'g' }]) {
+      const subscription = relay.subscribe(name, note, o);
+      t.after(() => subscription.close());
+      await subscription.ready;
+    }
+  }
+  for (const [i, name] of names.entries()) await relay.publish(name, i);
+  await until(() => heard.every((of) => of.length === 2));
+  assert.deepEqual(heard, [
+    [0, 0],
+    [1, 1],
+  ]);
 });
 
 test('a group shares work under leases, and what is acknowledged does not come back', async () => {

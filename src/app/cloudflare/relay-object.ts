@@ -81,13 +81,13 @@ export class RelayObject extends StoreObject {
   /** Takes a socket over. */
   async fetch(request: Request): Promise<Response> {
     const attached: Attached = JSON.parse(decodeURIComponent(request.headers.get(ATTACHED_HEADER)!));
-    const { 0: client, 1: server } = new WebSocketPair();
-    this.ctx.acceptWebSocket(server as never);
-    attach(server as unknown as PlatformSocket, attached);
     if (attached.group !== null) {
       const { caller, channel, group, since } = attached;
       await this.#core.channels.groups.begin(caller, channel, group, since);
     }
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.ctx.acceptWebSocket(server as never);
+    attach(server as unknown as PlatformSocket, attached);
     this.appended(attached.stream);
     return new Response(null, { status: 101, webSocket: client } as ResponseInit);
   }
