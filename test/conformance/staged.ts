@@ -5,6 +5,13 @@ import type { Case } from './case.ts';
 /** On both sides of where engines change how they keep a body. */
 const SIZES = [0, 77, 4096, 125_000, 1_500_000];
 
+/** As a Buffer of Node is. */
+class Uncopied extends Uint8Array<ArrayBuffer> {
+  override slice(start?: number, end?: number): Uint8Array<ArrayBuffer> {
+    return this.subarray(start, end);
+  }
+}
+
 export const stagedCases: readonly Case[] = [
   {
     name: 'staged: what a record names is there with it, whole or as a stream, with what it was staged to hold',
@@ -26,6 +33,18 @@ export const stagedCases: readonly Case[] = [
         }
         same((await records.get(`stg.a/${size}r`))?.value, { size });
       }
+    },
+  },
+  {
+    name: 'staged: bytes within a larger buffer are stored alone, also where their slice is no copy, as with Node',
+    async run({ blobs, records }) {
+      const all = patterned(9000, 4);
+      const part = new Uncopied(all.buffer as ArrayBuffer, 100, 500);
+      await blobs.put('stg.part/put', part);
+      const staged = await blobs.stage('stg.part/staged', part);
+      await records.put('stg.part/m', 1, { with: [staged] });
+      for (const key of ['stg.part/put', 'stg.part/staged'])
+        sameBytes(await collect((await blobs.get(key))!.body), all.slice(100, 600), key);
     },
   },
   {

@@ -41,7 +41,7 @@ export class CloudflareBlobs implements Blobs {
 
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
     // Whoever gave it may use its bytes again as soon as this waits.
-    const row = await this.#take(key, body instanceof Uint8Array ? body.slice() : body, o);
+    const row = await this.#take(key, body instanceof Uint8Array ? new Uint8Array(body) : body, o);
     await this.#keep(row);
     return infoOf(row);
   }
@@ -136,8 +136,9 @@ export class CloudflareBlobs implements Blobs {
 type Taken = Pick<BodyRow, 'size' | 'sha256' | 'blocks' | 'bytes' | 'name'>;
 
 async function wholeBody(body: Uint8Array, crc32: Crc32 | undefined): Promise<Taken> {
-  // What travels is the whole buffer, so it has to be the body's own.
-  const own = (body.length === body.buffer.byteLength ? body : body.slice()) as Uint8Array<ArrayBuffer>;
+  // What travels is the whole buffer, so it has to be the body's own. `slice` of a Node Buffer would not copy.
+  const isAlone = body.length === body.buffer.byteLength;
+  const own = (isAlone ? body : new Uint8Array(body)) as Uint8Array<ArrayBuffer>;
   const sha256 = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', own)));
   const blocks = new BlockHashes(crc32).update(own).digest().buffer as ArrayBuffer;
   return { size: own.length, sha256, blocks, bytes: own.buffer, name: null };
