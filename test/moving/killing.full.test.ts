@@ -12,7 +12,8 @@ test('a copy to a cluster, and one back, that are killed over and over end the s
   const home = mkdtempSync(join(tmpdir(), 'relay-killed-copy-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   await using cluster = await startCluster({ fsync: false });
-  const [there, back] = [`${cluster.url}/there`, join(home, 'back')];
-  await killWhileCopying(home, { from: join(home, 'a'), to: there, kills: 20, scale: 1500 });
-  await killWhileCopying(home, { from: there, to: back, kills: 20, scale: 300 });
+  const there = (n: number) => `${cluster.url}/there-${n}`;
+  const back = (n: number) => join(home, `back-${n}`);
+  await killWhileCopying(home, { from: join(home, 'a'), to: there, kills: 20, scale: 1000 });
+  await killWhileCopying(home, { from: `${cluster.url}/other`, to: back, kills: 20, scale: 300 });
 });

@@ -7,5 +7,10 @@ import { killWhileCopying } from './killing.ts';
 test('a copy that is killed over and over ends the same', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'relay-killed-copy-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
-  await killWhileCopying(home, { from: join(home, 'a'), to: join(home, 'b'), kills: 8, scale: 300 });
+  await killWhileCopying(home, {
+    from: join(home, 'a'),
+    to: (n) => join(home, `to-${n}`),
+    kills: 10,
+    scale: 300,
+  });
 });

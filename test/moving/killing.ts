@@ -2,41 +2,63 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openPlace } from '../../src/app/store/engine-copy.ts';
+import type { Engine } from '../../src/kernel/engine.ts';
+import { ARRIVING } from '../../src/kernel/moving.ts';
 import { cleanEnv, ENTRY, NODE, relay } from '../cli/program.ts';
+import { patterned } from '../conformance/bodies.ts';
 import { everythingIn, fill } from './stores.ts';
 
 /**
- * Has the real program copy a store and kills it at instants of which none is like another, over and over, and then lets it
- * come to its end. What there is then is what there was.
+ * Has the real program copy a store, kills it at random instants of the time that a whole copy took, over and over, changes the source
+ * in between, and then lets it come to its end. What there is then is what there was. `to` names a target for each copy that came to
+ * its end before it could be killed, the first one among them.
  */
 export async function killWhileCopying(
   home: string,
-  o: { from: string; to: string; kills: number; scale: number },
+  o: { from: string; to: (n: number) => string; kills: number; scale: number },
 ): Promise<void> {
   {
     await using source = await openPlace(o.from, 'target');
     await fill(source.engine, { scale: o.scale });
   }
-  const copy = ['engine', 'copy', o.from, o.to, '--json'];
-  // How long it takes to begin is not known, so the instants are spread over what the attempt before had.
-  let wait = 150;
-  let ended = false;
-  for (let kill = 0; kill < o.kills && !ended; kill++) {
-    const child = spawn(NODE, [ENTRY, ...copy], { env: cleanEnv({ home }), stdio: 'ignore' });
+  let [n, whole, interrupted] = [0, Number.POSITIVE_INFINITY, 0];
+  const begin = () => ['engine', 'copy', o.from, o.to(n)];
+  for (let round = 0; round < o.kills || interrupted === 0; round++) {
+    const began = performance.now();
+    const child = spawn(NODE, [ENTRY, ...begin()], { env: cleanEnv({ home }), stdio: 'ignore' });
     const gone = once(child, 'exit');
-    const timer = setTimeout(() => child.kill('SIGKILL'), wait);
+    const timer = n === 0 ? undefined : setTimeout(() => child.kill('SIGKILL'), whole * Math.random());
     const [code] = await gone;
     clearTimeout(timer);
-    ended = code === 0;
-    wait = wait * 1.3 + Math.random() * 100;
+    if (code === 0) whole = Math.min(whole, performance.now() - began);
+    await using target = await openPlace(o.to(n), 'target');
+    await using source = await openPlace(o.from, 'source');
+    const isUnderWay = (await target.engine.records.get(ARRIVING)) !== null;
+    if (isUnderWay) interrupted++;
+    else if ((await source.engine.moving.departure())?.ms === null) n++;
+    await source.engine.moving.thaw();
+    await change(source.engine, round);
   }
-  const last = await relay(copy, { home });
+  const last = await relay(begin(), { home });
   assert.equal(last.code, 0, last.stderr);
   await using source = await openPlace(o.from, 'source');
-  await using target = await openPlace(o.to, 'source');
+  await using target = await openPlace(o.to(n), 'source');
   const found = await everythingIn(target.engine);
   assert.deepEqual(found, await everythingIn(source.engine));
   assert.ok(Object.keys(found).length > o.scale, 'all of it');
   await assert.rejects(source.engine.records.put('ten.t/new', 1), { code: 'store_moved' });
   await target.engine.records.put('ten.t/new', 1);
+}
+
+/** Something of everything is new, other than it was, or gone, so that whoever goes on must know what is there already. */
+async function change({ blobs, records, logs, index }: Engine, round: number): Promise<void> {
+  const old = round * 3 + 2;
+  await records.put(`ten.t/new/${round}`, round);
+  await records.delete(`ten.t/r/${old}`);
+  await blobs.put('ptr.1/body', patterned(2000 + round, round + 1));
+  await blobs.delete(`ptr.${old}/body`);
+  await index.remove(`thr.one/${round * 10}`);
+  await logs.append('thr.one', ['round', round]);
+  await logs.drop(`chn.t.${round % 7}`);
+  if (round % 2) await logs.append(`chn.t.${round % 7}`, 'begun anew');
 }
