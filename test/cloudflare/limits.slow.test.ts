@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { bundleWorker } from '../../scripts/cloudflare/bundle.ts';
+import * as cost from '../../scripts/cloudflare/cost.ts';
 import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
+import { pause } from '../../src/base/pause.ts';
 
 /** What the platform allows on its free plan and workerd does not enforce on this machine. */
 const SCRIPT_BYTES = 3 * 1024 * 1024;
@@ -80,4 +82,41 @@ test('metrics are refused with a reason: they would ask every object', async () 
   const { body, calls, status } = await ask('/metrics');
   assert.deepEqual([status, calls], [404, 0]);
   assert.match(JSON.parse(body).hint, /GET \/usage/);
+});
+
+test('a push and a pull make no more calls and write no more rows than docs/scaling.md reckons with', async () => {
+  const counted = async () => {
+    // What is written behind an answer comes to its end by itself.
+    for (let before = ''; ; await pause(500)) {
+      const { body } = await ask('/counted');
+      if (body === before) return JSON.parse(body) as { calls: number; written: number };
+      before = body;
+    }
+  };
+  const push = async () =>
+    JSON.parse((await ask('/push', json({ data: 'x'.repeat(1000), channel: 'cost' }))).body) as {
+      id: string;
+    };
+  // Every object makes its tables when it is first asked.
+  for (let round = 0; round < 40; round++) {
+    const made = await Promise.all(Array.from({ length: 10 }, push));
+    await Promise.all(made.map(({ id }) => ask(`/pull/${id}`)));
+  }
+  const times = 50;
+  const spent = async (work: () => Promise<unknown>) => {
+    const before = await counted();
+    for (let i = 0; i < times; i++) await work();
+    const after = await counted();
+    const each = (name: keyof typeof after) => Math.round((after[name] - before[name]) / times);
+    return { calls: each('calls'), written: each('written') };
+  };
+  const ids: string[] = [];
+  const pushed = await spent(async () => ids.push((await push()).id));
+  const pulled = await spent(() => ask(`/pull/${ids.pop()}`));
+  for (const [name, found] of Object.entries({ push: pushed, pull: pulled })) {
+    const kind = name as 'push' | 'pull';
+    const most = { calls: cost.CALLS[kind], written: cost.ROWS_WRITTEN[kind] };
+    for (const unit of ['calls', 'written'] as const)
+      assert.ok(found[unit] > 0 && found[unit] <= most[unit], `${name}: ${JSON.stringify({ found, most })}`);
+  }
 });

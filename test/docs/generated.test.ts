@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { costTable } from '../../scripts/cloudflare/cost.ts';
 import { GENERATED } from '../../scripts/docs/generated.ts';
 import { OPTIONS, type Option } from '../../src/app/options.ts';
 import { VARIABLES } from '../../src/app/variables.ts';
@@ -16,6 +17,11 @@ describe('a page that is made from the sources is the one that they make', () =>
     test(path, () =>
       assert.equal(readFileSync(join(root, path), 'utf8'), page(), 'make it anew: npm run docs'),
     );
+});
+
+test('what docs/scaling.md says of the cost on Cloudflare is what the figures make', () => {
+  const page = readFileSync(join(root, 'docs/scaling.md'), 'utf8');
+  assert.ok(page.includes(costTable()), 'node scripts/cloudflare/cost.ts prints the table');
 });
 
 /** Of the system, or of a worker thread of ours: nobody sets them for the relay. */
