@@ -15,7 +15,7 @@ export function start(
   args: readonly string[],
   o: { home: string; env?: Record<string, string>; entry?: string },
 ): Running {
-  const child = spawn(NODE, [o.entry ?? ENTRY, ...args], {
+  const child = spawn(o.entry ? process.execPath : NODE, [o.entry ?? ENTRY, ...args], {
     env: cleanEnv(o),
     cwd: o.home,
     stdio: ['ignore', 'pipe', 'pipe'],

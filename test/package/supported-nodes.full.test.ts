@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe } from 'node:test';
 import { runMatrix } from '../engine-matrix.ts';
@@ -21,7 +21,9 @@ for (const { version, store, got } of await supportedNodes(oldestVersions())) {
       skip: 'reason' in got && got.reason,
       async start() {
         const installation = await install();
-        const entry = join(installation.folder, 'node_modules', 'contextrelay', 'dist', 'cli', 'relay.js');
+        // By a path without a blank, for the lines of a shell.
+        const entry = join(installation.folder, '..', 'relay');
+        symlinkSync(installation.relay, entry);
         const variables = { RELAY_TEST_ENTRY: entry, RELAY_TEST_NODE: 'node' in got ? got.node : '' };
         return { variables, stop: async () => installation[Symbol.dispose]() };
       },

@@ -50,6 +50,11 @@ describe('the package on each Node it names', () => {
         });
         assert.equal((await fetch(`${server.url}/ready`)).status, 200);
         assert.match(await (await fetch(`${server.url}/ui`)).text(), /<script type="module"/);
+        assert.match(await (await fetch(`${server.url}/metrics`)).text(), /^relay_/m);
+        for (const line of ['status', 'du', 'prune', 'doctor --deep']) {
+          const { code, stdout, stderr } = await relay(line.split(' '));
+          assert.equal(code, 0, `relay ${line}: ${stdout}${stderr}`);
+        }
       });
     } else {
       test(`Node ${version} exits 1 where the local store is needed, and says what to install`, {

@@ -58,6 +58,7 @@ export class Database implements Disposable {
     this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 
+  /** Prepared once. Parameters are `?` alone: the oldest Nodes that we support bind nothing to a numbered one, `?1`. */
   sql<Row = Record<string, SQLOutputValue>>(text: string): Statement<Row> {
     if (!this.#open) throw closed();
     let statement = this.#statements.get(text);

@@ -85,9 +85,9 @@ async function droppedStreams({ db, queue }: Space): Promise<void> {
   const next = () => db.sql<{ id: number }>('SELECT id FROM streams WHERE name IS NULL').get();
   for (let found = await db.patiently(next); found; found = await db.patiently(next)) {
     const { id } = found;
-    const sql = `DELETE FROM entries WHERE stream = ?1 AND seq <=
-      (SELECT max(seq) FROM (SELECT seq FROM entries WHERE stream = ?1 ORDER BY seq LIMIT ${DELETE_ENTRIES}))`;
-    await inSteps(queue, DELETE_ENTRIES, () => Number(db.sql(sql).run(id).changes));
+    const sql = `DELETE FROM entries WHERE stream = ? AND seq <=
+      (SELECT max(seq) FROM (SELECT seq FROM entries WHERE stream = ? ORDER BY seq LIMIT ${DELETE_ENTRIES}))`;
+    await inSteps(queue, DELETE_ENTRIES, () => Number(db.sql(sql).run(id, id).changes));
     await queue.free(() => db.sql('DELETE FROM streams WHERE id = ?').run(id));
   }
 }
@@ -133,14 +133,15 @@ async function inSteps(queue: CommitQueue, size: number, step: () => number): Pr
 
 /** What has expired and waits for a sweep still takes its room on disk, but is no longer counted. */
 export async function usageOf({ db, home, env }: Store): Promise<Usage> {
+  const now = env.now();
   const row = await db.patiently(() => {
-    const sql = `WITH live AS (SELECT size FROM blobs WHERE expires IS NULL OR expires > ?1) SELECT
+    const sql = `WITH live AS (SELECT size FROM blobs WHERE expires IS NULL OR expires > ?) SELECT
       (SELECT count(*) FROM live) AS blobs,
       (SELECT coalesce(sum(size), 0) FROM live) AS bytes,
-      (SELECT count(*) FROM records WHERE (expires IS NULL OR expires > ?1) AND key <> '${CLOCK_KEY}') AS records,
+      (SELECT count(*) FROM records WHERE (expires IS NULL OR expires > ?) AND key <> '${CLOCK_KEY}') AS records,
       (SELECT coalesce(sum(count), 0) FROM streams WHERE name IS NOT NULL) AS entries,
       (SELECT coalesce(sum(size), 0) FROM blobs WHERE file NOT LIKE 'blobs/%') AS placed`;
-    return db.sql<Record<'blobs' | 'bytes' | 'records' | 'entries' | 'placed', number>>(sql).get(env.now())!;
+    return db.sql<Record<'blobs' | 'bytes' | 'records' | 'entries' | 'placed', number>>(sql).get(now, now)!;
   });
   let diskBytes = row.placed;
   // The WAL, the reserve, the copy of an older format.
