@@ -161,3 +161,15 @@ export function rows(
   const width = Math.max(...entries.map(([label]) => label.length)) + 2;
   return entries.map(([label, value]) => `${paint(label.padEnd(width))}${value}`).join('\n');
 }
+
+/** A paragraph as lines of at most so many characters, a longer word alone on its line. */
+export function folded(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}

@@ -1,6 +1,6 @@
 import { answerCommand } from '../command.ts';
 import type { Setting } from '../host-config.ts';
-import { rows } from '../human.ts';
+import { folded, rows } from '../human.ts';
 import type { Io } from '../io.ts';
 import { settingText } from './setting-text.ts';
 
@@ -38,11 +38,12 @@ else the default. Passwords are not shown. docs/configuration.md says the same a
 });
 
 /** One line; at a terminal, what the option is for below it. */
-function described(option: Setting, { style, interactive }: Io, brief: boolean): string[] {
+function described(option: Setting, { style, interactive, width }: Io, brief: boolean): string[] {
   const { name, value, from, variable, problem, help } = option;
   const where = from === 'environment' ? variable : from === 'file' ? 'config.json' : 'default';
   const otherwise = from === 'default' ? '' : `; by default ${settingText(option.default)}`;
   const line = `${style.cyan(name.padEnd(20))}${settingText(value)}  ${style.dim(`(${where}${otherwise})`)}`;
   const wrong = problem === undefined ? [] : [`  ${style.red('wrong')} ${problem}`];
-  return [line, ...wrong, ...(interactive && !brief ? [`  ${style.dim(help)}`] : [])];
+  const about = interactive && !brief ? folded(help, width - 2) : [];
+  return [line, ...wrong, ...about.map((one) => `  ${style.dim(one)}`)];
 }

@@ -1,3 +1,4 @@
+import { folded } from '../human.ts';
 import type { Style } from '../style.ts';
 
 /** A guide for a terminal: paragraphs set to its width, headings and code set apart, tables as lists, links as their words. */
@@ -66,15 +67,4 @@ function words(text: string): string {
     )
     .replace(/`([^`]+)`/g, '$1')
     .replace(/\*\*([^*]+)\*\*/g, '$1');
-}
-
-function folded(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(/\s+/)) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width)
-      lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }

@@ -1,5 +1,7 @@
 import { badUsage, defineCommand } from '../command.ts';
 import type { Guides } from '../host-guides.ts';
+import { folded } from '../human.ts';
+import type { Io } from '../io.ts';
 import { suggest } from '../suggest.ts';
 import { guideText } from './guide-text.ts';
 
@@ -19,7 +21,7 @@ name of a guide, relay help NAME is about the command and relay help guide NAME 
     const topic = args[0] === 'guide' && args.length > 1 ? args[1]! : args.join(' ');
     const guides = await host.guides();
     if (topic === 'guides' || topic === 'guide' || topic === '') {
-      io.result({ sections: guides.index }, () => list(guides, io.style.bold, io.style.cyan));
+      io.result({ sections: guides.index }, () => list(guides, io));
       return 0;
     }
     const markdown = guides.read(topic.toLowerCase().replace(/\.md$/, ''));
@@ -41,11 +43,17 @@ name of a guide, relay help NAME is about the command and relay help guide NAME 
   },
 });
 
-function list({ index }: Guides, bold: (text: string) => string, cyan: (text: string) => string): string {
+function list({ index }: Guides, { style, interactive, width: columns }: Io): string {
   const width = Math.max(...index.flatMap(({ guides }) => guides.map(({ topic }) => topic.length))) + 2;
+  const hanging = `\n${' '.repeat(width + 2)}`;
+  const set = (about: string) =>
+    interactive ? folded(about, Math.max(30, columns - width - 2)).join(hanging) : about;
   return index
     .map(({ title, guides }) =>
-      [bold(title), ...guides.map(({ topic, about }) => `  ${cyan(topic.padEnd(width))}${about}`)].join('\n'),
+      [
+        style.bold(title),
+        ...guides.map(({ topic, about }) => `  ${style.cyan(topic.padEnd(width))}${set(about)}`),
+      ].join('\n'),
     )
     .join('\n\n');
 }
