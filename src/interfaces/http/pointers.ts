@@ -16,6 +16,7 @@ import type { HttpDeps } from './deps.ts';
 import { metadataHeader } from './metadata-header.ts';
 import { pushInput } from './push-request.ts';
 import { isOn, parseRange } from './request-fields.ts';
+import { notesOf, type RequestNotes } from './request-watch.ts';
 import {
   bytesHeaders,
   bytesResponse,
@@ -43,23 +44,22 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
     const query = c.req.query();
     // `?lines=10-40`, `?grep=…`, `?json=/a/b` or `?outline=1`; none of them where the whole is asked for.
     const part = parsePartRequest(query) ?? undefined;
-    // Work on a payload ends when the client leaves.
-    const work = { signal: c.req.raw.signal };
-    if (isOn(query, 'cost')) return jsonResponse(await relay.pointers.cost(id, part, work));
+    if (isOn(query, 'cost')) return jsonResponse(await relay.pointers.cost(id, part, whileHere(c)));
+    const notes = notesOf(c);
     const options = {
-      idempotency_key: c.req.header('idempotency-key'),
-      keyless: c.req.header('relay-keyless') === '1',
+      idempotency_key: notes.header('idempotency-key') ?? undefined,
+      keyless: notes.header('relay-keyless') === '1',
     };
     if (part) {
-      const taken = await relay.pointers.part(id, part, { ...options, ...work });
+      const taken = await relay.pointers.part(id, part, { ...options, ...whileHere(c) });
       return textResponse(taken.text, {
         'Relay-Part': encodeURIComponent(taken.about),
         ...(taken.truncated ? { 'Relay-Truncated': '1' } : {}),
       });
     }
-    const accept = c.req.header('accept') ?? '';
+    const accept = notes.header('accept') ?? '';
     if (isOn(query, 'raw') || accept.includes('application/octet-stream'))
-      return rawOf(c, relay, id, options);
+      return rawOf(notes, relay, id, options);
     // The page is the same for every pointer and touches none, so a link preview costs no pull.
     if (accept.includes('text/html')) return pageResponse(c, deps.dashboard, 'pull.html');
     const pulled = await relay.pointers.pull(id, options);
@@ -67,16 +67,19 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
   });
 }
 
-async function rawOf(c: Context, relay: Relay, id: string, o: PullOptions): Promise<Response> {
-  const wantsRange = c.req.header('range');
-  const knows = c.req.header('if-none-match');
+/** Work on a payload ends when the client leaves. Whoever asks for the whole waits for none, and a signal costs time to make. */
+const whileHere = (c: Context) => ({ signal: c.req.raw.signal });
+
+async function rawOf(notes: RequestNotes, relay: Relay, id: string, o: PullOptions): Promise<Response> {
+  const wantsRange = notes.header('range');
+  const knows = notes.header('if-none-match');
   let range: { start: number; end: number } | null = null;
   if (wantsRange || knows) {
     const peeked = known(await relay.pointers.peek(id));
     if (knows && matches(knows, peeked.sha256)) {
       return bytesResponse(null, 304, rawHeaders(peeked.sha256, peeked.text));
     }
-    const condition = c.req.header('if-range');
+    const condition = notes.header('if-range');
     if (!condition || condition === etag(peeked.sha256)) range = parseRange(wantsRange, peeked.size);
   }
   const pulled = await relay.pointers.pull(id, range ? { ...o, range } : o);
