@@ -62,26 +62,45 @@ export function unpackTokens(packed: Uint8Array): Uint8Array[] {
   });
 }
 
+/** Brings these bytes of a table into memory, where they are read only as they are needed. */
+export type FetchBytes = (from: number, to: number) => void;
+
 /** Whether the bytes are all there. A file that a crash cut off, or of which it left nothing but zeros, is not whole. */
-export function isWholeTable(made: Uint8Array): boolean {
+export function isWholeTable(made: Uint8Array, fetch: FetchBytes = () => {}): boolean {
   if (made.length < 4 * HEAD) return false;
+  fetch(0, 4 * HEAD);
   const { count, slots, ends, bytes } = partsOf(made);
-  return count > 0 && slots > count && bytes.length > 0 && bytes.length === ends[count];
+  if (count <= 0 || slots <= count || bytes.length === 0) return false;
+  fetch(4 * (HEAD + count), 4 * (HEAD + count + 1));
+  return bytes.length === ends[count];
 }
 
-export function openTokenTable(made: Uint8Array): TokenTable {
+/** One that is whole. */
+export function openTokenTable(made: Uint8Array, fetch: FetchBytes = () => {}): TokenTable {
+  fetch(0, 4 * HEAD);
   const { slots, ends, table, kinds, bytes } = partsOf(made);
+  const [endsAt, tableAt, kindsAt, bytesAt] = [ends, table, kinds, bytes].map(
+    ({ byteOffset }) => byteOffset - made.byteOffset,
+  ) as [number, number, number, number];
+  fetch(kindsAt, bytesAt);
+  const slotOf = (slot: number) => {
+    fetch(tableAt + 4 * slot, tableAt + 4 * slot + 4);
+    return table[slot]!;
+  };
   return {
     kinds,
     rankOf(text, from, to) {
       if (to - from > LONGEST) return NO_TOKEN;
       const sum = hash(text, from, to);
-      for (let slot = sum & (slots - 1); table[slot] !== 0; slot = (slot + 1) & (slots - 1)) {
-        const found = table[slot]!;
+      let slot = sum & (slots - 1);
+      for (let found = slotOf(slot); found !== 0; found = slotOf(slot)) {
+        slot = (slot + 1) & (slots - 1);
         if ((found ^ sum) & ~RANK) continue;
         const rank = (found & RANK) - 1;
+        fetch(endsAt + 4 * rank, endsAt + 4 * rank + 8);
         const begin = ends[rank]!;
         if (ends[rank + 1]! - begin !== to - from) continue;
+        fetch(bytesAt + begin, bytesAt + ends[rank + 1]!);
         let at = from;
         while (at < to && bytes[begin + at - from] === text[at]) at++;
         if (at === to) return rank;

@@ -1,38 +1,76 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TokenCount } from '../../base/tokens.ts';
 import { tokenCounter } from '../../text/token-count.ts';
-import { isWholeTable, makeTokenTable, openTokenTable, unpackTokens } from '../../text/token-table.ts';
+import {
+  type FetchBytes,
+  isWholeTable,
+  makeTokenTable,
+  openTokenTable,
+  type TokenTable,
+  unpackTokens,
+} from '../../text/token-table.ts';
 import { isExecutable, ownFile } from '../own-package.ts';
 
-/** Reading the table takes a millisecond or two. */
+/** A short text needs a few pages of the table, which has three megabytes: they are read as they are looked at. */
+const PAGE_BYTES = 4096;
+/** Who looks more often than this is counting something long, and gets the rest at once. */
+const LOOKS = 40;
+
 export async function openTokenCounter(): Promise<(text: string) => TokenCount> {
-  return tokenCounter(openTokenTable(await readTable()));
+  return tokenCounter(await readTable());
 }
 
 /** What is published carries the vocabulary, and the table is made of that; a clone makes it from the package that has it. */
-async function readTable(): Promise<Uint8Array> {
+async function readTable(): Promise<TokenTable> {
   if (isExecutable || !import.meta.url.endsWith('.ts')) return unpackedTable();
   const script = new URL('../../../scripts/build/token-table.ts', import.meta.url);
-  return (await import(script.href)).tokenTable();
+  return openTokenTable(await (await import(script.href)).tokenTable());
 }
 
 /** Made once, in some 50 ms, and kept beside what the compiler made. Where nothing can be kept it is made every time. */
-async function unpackedTable(): Promise<Uint8Array> {
+async function unpackedTable(): Promise<TokenTable> {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
   const home = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : LOCALAPPDATA);
   const kept = home && join(home, 'contextrelay', 'o200k.bin');
-  try {
-    const table = kept ? readFileSync(kept) : null;
-    if (table && isWholeTable(table)) return table;
-  } catch {
-    // Not made yet.
-  }
+  const known = kept ? keptTable(kept) : null;
+  if (known) return known;
   const { brotliDecompressSync } = await import('node:zlib');
   const packed = ownFile('dist/cli/o200k.br')!;
   const table = makeTokenTable(unpackTokens(brotliDecompressSync(packed)));
   if (kept) keep(kept, table);
-  return table;
+  return openTokenTable(table);
+}
+
+/** Null where there is none, or not all of it. Its file stays open for as long as the process lives. */
+function keptTable(path: string): TokenTable | null {
+  let file: number | undefined;
+  try {
+    file = openSync(path, 'r');
+    const { made, fetch } = byPages(file);
+    if (isWholeTable(made, fetch)) return openTokenTable(made, fetch);
+  } catch {
+    // Not made yet.
+  }
+  if (file !== undefined) closeSync(file);
+  return null;
+}
+
+function byPages(file: number): { made: Uint8Array; fetch: FetchBytes } {
+  const made = new Uint8Array(fstatSync(file).size);
+  const there = new Uint8Array(Math.ceil(made.length / PAGE_BYTES));
+  let looks = 0;
+  const fetch: FetchBytes = (from, to) => {
+    let page = Math.floor(from / PAGE_BYTES);
+    let end = Math.ceil(to / PAGE_BYTES);
+    while (page < end && there[page]) page++;
+    if (page === end) return;
+    if (++looks > LOOKS) [page, end] = [0, there.length];
+    const at = page * PAGE_BYTES;
+    readSync(file, made, at, Math.min(end * PAGE_BYTES, made.length) - at, at);
+    there.fill(1, page, end);
+  };
+  return { made, fetch };
 }
 
 function keep(path: string, table: Uint8Array): void {
