@@ -4,7 +4,6 @@ import {
   checkExpiry,
   checkKey,
   checkLimit,
-  checkRange,
   checkSize,
   checkText,
   intake,
@@ -23,8 +22,16 @@ import type {
 import { BlockHashes } from '../../kernel/block-hashes.ts';
 import { keyRange } from '../../kernel/key-range.ts';
 import type { Staged } from '../../kernel/staged.ts';
-import { damageOf, openedBody, type StoredBody, wholeBody } from './body-check.ts';
-import { BodyFiles, checkedPlace, type Draft, isPlaced, takenAway, type WrittenBody } from './body-files.ts';
+import { damageOf, inlined, openedBody, type StoredBody, wholeBody } from './body-check.ts';
+import {
+  BodyFiles,
+  type Content,
+  checkedPlace,
+  type Draft,
+  isPlaced,
+  type Place,
+  takenAway,
+} from './body-files.ts';
 import { type Operation, StagedWrite, type Transaction } from './commit-queue.ts';
 import { translated } from './failure.ts';
 import { type FormerSpot, noteGone } from './gone.ts';
@@ -32,27 +39,11 @@ import { Segments } from './segments.ts';
 import { SettledReads } from './settled-reads.ts';
 import type { Store } from './store.ts';
 
-/** Which bodies are files with names of their own. */
-export interface Place {
-  /** Only keys that begin so are asked about. */
-  readonly prefix: string;
-  /** The file of a key, below the home; undefined for one that has no such file. */
-  path(key: string): string | undefined;
-}
-
 /** Rows with their bodies held in memory while nothing is written: a hundred and more of the largest that are inlined. */
 const SETTLED_BYTES = 16 * 1024 * 1024;
 
 interface Row extends StoredBody {
   readonly expires: number | null;
-}
-
-/** What is to be stored: in a file, or in the row where it has no spot. */
-interface Content extends WrittenBody {
-  readonly expires: number | null;
-  readonly spot?: { readonly file: string; readonly offset: number | null };
-  /** Of what is held until it is committed. */
-  readonly pieces?: readonly Uint8Array[];
 }
 
 export class SqliteBlobs implements Blobs {
@@ -81,11 +72,15 @@ export class SqliteBlobs implements Blobs {
     // What is held until it is committed is copied: it is the caller's again as soon as this waits.
     const own = body instanceof Uint8Array && body.length <= this.#heldBytes ? new Uint8Array(body) : body;
     const { content, ...info } = await this.#take(key, own, o);
-    if (content) await this.#commit(key, content);
+    if (!content) return info;
+    await this.#commit(key, content).catch((error) => {
+      if (content.draft) this.#files.removeNow(content.draft.file);
+      throw error;
+    });
     return info;
   }
 
-  /** What is not held whole is put at once: its file then goes with its row where nothing comes of it. */
+  /** What comes as a stream is put at once: its file then goes with its row where nothing comes of it. */
   async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<Staged & BlobInfo> {
     const { content, ...info } = await this.#take(key, body, o);
     if (!content) return { key, ...info };
@@ -108,7 +103,7 @@ export class SqliteBlobs implements Blobs {
       const placing = queue.run((tx) => {
         if (db.sql(sql).run(place!, key, row.sha256).changes > 0) this.#files.placeNow(draft, place!, tx);
       });
-      await placing.finally(() => this.#files.discard(draft));
+      await placing.finally(() => this.#files.remove(draft.file));
     });
     await Promise.all(made);
   }
@@ -187,9 +182,10 @@ export class SqliteBlobs implements Blobs {
       if (!(body instanceof Uint8Array)) await body.cancel(error).catch(() => {});
       throw error;
     }
-    // A command is over before it could make the file.
-    const late = this.#appends && body instanceof Uint8Array && body.length <= LATE_FILE_BYTES;
-    if (late && place !== undefined) return this.#hold([body], o.expiresAt, true);
+    if (place !== undefined && body instanceof Uint8Array && body.length <= LATE_FILE_BYTES) {
+      // A command is over before it could make the file afterwards.
+      return this.#appends ? this.#hold([body], o.expiresAt, true) : this.#draft(body, place, o.expiresAt);
+    }
     if (body instanceof Uint8Array && place === undefined && body.length <= this.#heldBytes) {
       return this.#hold([body], o.expiresAt);
     }
@@ -230,6 +226,19 @@ export class SqliteBlobs implements Blobs {
     return { ...info, content: { ...content, spot } };
   }
 
+  /** Of a short body that is to be a file: waits among the drafts for its row. One that never comes is swept up. */
+  async #draft(body: Uint8Array, place: string, expiry: Expiry | undefined) {
+    const expires = (await settleExpiry(expiry)) ?? null;
+    let draft: Draft;
+    try {
+      draft = this.#files.writeNow(body);
+    } catch (error) {
+      throw translated(error, this.#store.db.path);
+    }
+    const spot = { file: place, offset: null };
+    return { size: draft.size, sha256: draft.sha256, content: { ...draft, expires, spot, draft } };
+  }
+
   async #putFile(
     key: string,
     head: readonly Uint8Array[],
@@ -245,23 +254,21 @@ export class SqliteBlobs implements Blobs {
       await rest.return(undefined);
       throw translated(error, this.#store.db.path);
     }
-    let kept = false;
     try {
       const expires = (await settleExpiry(expiresAt)) ?? null;
       const spot = { file: place ?? draft.file, offset: null };
-      await this.#commit(key, { ...draft, expires, spot }, placed ? draft : undefined);
-      kept = !placed;
+      await this.#commit(key, { ...draft, expires, spot, draft: placed ? draft : undefined });
       return { size: draft.size, sha256: draft.sha256 };
-    } finally {
-      if (!kept) await this.#files.discard(draft);
+    } catch (error) {
+      await this.#files.remove(draft.file);
+      throw error;
     }
   }
 
-  /** `draft`: what is to be placed where the content is to be. */
-  async #commit(key: string, content: Content, draft?: Draft): Promise<void> {
+  async #commit(key: string, content: Content): Promise<void> {
     const before = await this.#store.queue.run(
       (tx) => {
-        const old = this.#write(tx, key, content, draft);
+        const old = this.#write(tx, key, content);
         return old && old.file !== content.spot?.file ? old : undefined;
       },
       content.spot ? 0 : content.size,
@@ -269,10 +276,10 @@ export class SqliteBlobs implements Blobs {
     if (before) await this.removeBody(before);
   }
 
-  /** Writes the row, inside a transaction, and gives what it replaces. `draft`: what is to be placed at its spot. */
-  #write(tx: Transaction, key: string, content: Content, draft?: Draft): FormerSpot | undefined {
+  /** Writes the row, inside a transaction, and gives what it replaces. */
+  #write(tx: Transaction, key: string, content: Content): FormerSpot | undefined {
     const { db, env } = this.#store;
-    const { size, sha256, blocks, expires, pieces } = content;
+    const { size, sha256, blocks, expires, pieces, draft } = content;
     let { spot } = content;
     if (spot && !draft && !this.#files.hasNow(spot.file)) {
       // A sweep has taken the file since it was written. What is still held goes into the row.
@@ -310,11 +317,4 @@ export class SqliteBlobs implements Blobs {
       return row;
     });
   }
-}
-
-function inlined(body: Uint8Array, range: ByteRange | undefined) {
-  const size = body.length;
-  if (!range) return { body, size };
-  checkRange(range, size);
-  return { body: body.subarray(range.start, range.end), size };
 }

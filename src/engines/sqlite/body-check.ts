@@ -108,3 +108,11 @@ export async function damageOf(store: Checking, key: string, row: StoredBody): P
     'It counts as it was stored. Put it back so, or store the changed one anew: relay artifact put';
   return damagedBody(name, fault, hint);
 }
+
+/** A body that is in its row, or a range of it. */
+export function inlined(body: Uint8Array, range: ByteRange | undefined) {
+  const size = body.length;
+  if (!range) return { body, size };
+  checkRange(range, size);
+  return { body: body.subarray(range.start, range.end), size };
+}

@@ -1,4 +1,15 @@
-import { existsSync, linkSync, promises, renameSync, rmSync, unlink } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  linkSync,
+  openSync,
+  promises,
+  renameSync,
+  rmSync,
+  unlink,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import type { Env } from '../../base/env.ts';
 import { badRequest, RelayError } from '../../base/errors.ts';
@@ -17,6 +28,14 @@ export const DRAFTS = `${BODIES}/draft`;
 /** Bodies that go into one folder before the next is taken. */
 const FOLDER_FILES = 512;
 
+/** Which bodies are files with names of their own. */
+export interface Place {
+  /** Only keys that begin so are asked about. */
+  readonly prefix: string;
+  /** The file of a key, below the home; undefined for one that has no such file. */
+  path(key: string): string | undefined;
+}
+
 export interface WrittenBody extends BlobInfo {
   /** The hashes of its blocks. */
   readonly blocks: Uint8Array;
@@ -26,6 +45,16 @@ export interface WrittenBody extends BlobInfo {
 export interface Draft extends WrittenBody {
   /** Relative to the home. */
   readonly file: string;
+}
+
+/** What is to be stored: in a file, or in the row where it has no spot. */
+export interface Content extends WrittenBody {
+  readonly expires: number | null;
+  readonly spot?: { readonly file: string; readonly offset: number | null };
+  /** What is to be placed at the spot. */
+  readonly draft?: Draft;
+  /** Of what is held until it is committed. */
+  readonly pieces?: readonly Uint8Array[];
 }
 
 /** The bodies that are too large for the database, each a file of its own that is written once. */
@@ -53,9 +82,7 @@ export class BodyFiles {
     rest: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     placed: boolean,
   ): Promise<Draft> {
-    const folder = placed ? DRAFTS : this.#nextFolder();
-    const file = `${folder}/${toHex(this.#env.randomBytes(16))}`;
-    makeFolder(join(this.home, folder), this.#durable);
+    const file = this.#newFile(placed ? DRAFTS : this.#nextFolder());
     const pieces = async function* () {
       yield* head;
       yield* rest;
@@ -65,6 +92,27 @@ export class BodyFiles {
       syncsName: this.#durable && !placed,
     });
     return { file, ...info };
+  }
+
+  /** The same at once, of a short body that is to be placed, for a command: nothing else waits for its loop. */
+  writeNow(body: Uint8Array): Draft {
+    const file = this.#newFile(DRAFTS);
+    const path = join(this.home, file);
+    const hash = this.#hashes.sha256();
+    const blocks = new BlockHashes(this.#hashes.crc32);
+    hash.update(body);
+    blocks.update(body);
+    const opened = openSync(path, 'wx', 0o600);
+    try {
+      writeFileSync(opened, body);
+      if (this.#durable) fdatasyncSync(opened);
+    } catch (error) {
+      rmSync(path, { force: true });
+      throw error;
+    } finally {
+      closeSync(opened);
+    }
+    return { file, size: body.length, sha256: hash.digest('hex'), blocks: blocks.digest() };
   }
 
   /**
@@ -84,18 +132,13 @@ export class BodyFiles {
       renameSync(to, from);
       if (replaces) renameSync(before, to);
     });
+    if (replaces) tx.after(() => this.removeNow(`${draft.file}.before`));
     if (this.#durable) tx.syncFolder(dirname(to));
   }
 
   /** Inside a transaction: a sweep removes files under the same lock, so from here on it sees the row. */
   hasNow(file: string): boolean {
     return existsSync(join(this.home, file));
-  }
-
-  /** What is left of a draft when it was placed, or was not. */
-  async discard(draft: Draft): Promise<void> {
-    await this.remove(draft.file);
-    await this.remove(`${draft.file}.before`);
   }
 
   /**
@@ -108,6 +151,11 @@ export class BodyFiles {
 
   removeNow(file: string): void {
     rmSync(join(this.home, file), { force: true });
+  }
+
+  #newFile(folder: string): string {
+    makeFolder(join(this.home, folder), this.#durable);
+    return `${folder}/${toHex(this.#env.randomBytes(16))}`;
   }
 
   /** The same for a while, since a new one costs an fsync of its own. */

@@ -136,6 +136,7 @@ export class CommitQueue {
       for (const each of batch) each.reject(translated(error, this.#db.path));
       return;
     }
+    tx.committed();
     this.#committed(tx.streams);
     for (const answer of answers) answer();
   }
@@ -182,6 +183,7 @@ export class CommitQueue {
 export class Transaction {
   readonly streams = new Set<string>();
   readonly #undo: (() => void)[] = [];
+  readonly #after: (() => void)[] = [];
   readonly #folders = new Set<string>();
   readonly #db: Database;
   #first = 0;
@@ -220,12 +222,21 @@ export class Transaction {
     this.#undo.push(step);
   }
 
+  /** Runs once this is committed. */
+  after(step: () => void): void {
+    this.#after.push(step);
+  }
+
   mark(): number {
     return this.#undo.length;
   }
 
   takeBack(mark: number): void {
     for (const step of this.#undo.splice(mark).reverse()) step();
+  }
+
+  committed(): void {
+    for (const step of this.#after) step();
   }
 
   /** Numbers that an operation took and gave up are lost; nobody has seen them. */

@@ -53,7 +53,7 @@ export class Database implements Disposable {
     requireSqlite();
     this.path = path;
     this.#connection = o.asItIs
-      ? new DatabaseSync(`${pathToFileURL(path).href}?immutable=1`, { readOnly: true })
+      ? new DatabaseSync(`${fileUri(path)}?immutable=1`, { readOnly: true })
       : new DatabaseSync(path, { readOnly: o.readOnly ?? false });
     this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
@@ -115,6 +115,11 @@ export class Database implements Disposable {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+/** Written out where a path needs no more than that: what else makes URLs of paths takes milliseconds to load. */
+function fileUri(path: string): string {
+  return /^[\w./-]+$/.test(path) ? `file:${path}` : pathToFileURL(path).href;
 }
 
 export function closed(): RelayError {

@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 
@@ -21,6 +21,7 @@ export class Reserve {
   /** Makes it where it is missing and there is room. */
   keep(): void {
     this.held = true;
+    if (existsSync(this.#path)) return;
     try {
       const file = openSync(this.#path, 'wx', 0o600);
       try {

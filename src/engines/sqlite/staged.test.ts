@@ -37,3 +37,28 @@ test('a body whose segment was swept away before its record came goes into its r
   assert.deepEqual((await engine.blobs.get('stg.a/1'))?.body, body());
   await engine[Symbol.asyncDispose]();
 });
+
+test('a short body that a command stages for a place is a file there once its record is, and not before', async (t) => {
+  const home = temporaryHome(t);
+  const place = { prefix: 'stg.', path: (key: string) => `places/${key}` };
+  const engine = await openSqlite({ home, place });
+  const staged = await engine.blobs.stage('stg.a/1', body(100));
+  const placed = () => filesIn(home).filter((path) => path.startsWith('places/'));
+  assert.deepEqual(placed(), []);
+  await engine.records.put('stg.a/other', 1);
+  assert.equal(await engine.records.put('stg.a/other', 2, { expect: 'absent', with: [staged] }), null);
+  assert.deepEqual([placed(), (await engine.blobs.list('stg.a/')).items], [[], []]);
+  await engine.records.put('stg.a/meta', 1, { with: [staged] });
+  assert.deepEqual(placed(), ['places/stg.a/1']);
+  assert.deepEqual(
+    new Uint8Array(await new Response((await engine.blobs.get('stg.a/1'))!.body as BodyInit).arrayBuffer()),
+    body(100),
+  );
+  // What was there before is kept nowhere, once the new one is.
+  await engine.records.put('stg.a/meta', 2, { with: [await engine.blobs.stage('stg.a/1', body(50))] });
+  assert.deepEqual(
+    filesIn(home).filter((path) => path.startsWith('blobs/')),
+    [],
+  );
+  await engine[Symbol.asyncDispose]();
+});

@@ -1,4 +1,4 @@
-import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { promises, readFileSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { exactBytes } from '../../../base/amounts.ts';
 import { streamFrom } from '../../../base/byte-streams.ts';
@@ -55,31 +55,38 @@ async function* begunWith<T>(first: T, rest: AsyncIterator<T>): AsyncGenerator<T
 
 async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSource> {
   const path = resolve(io.cwd, name);
-  const file = await open(path, 'r').catch((error) => {
+  const label = basename(path);
+  const short = shortFile(name, path);
+  if (short) return { body: short, size: short.byteLength, label };
+  const file = await promises.open(path, 'r').catch((error) => {
     throw unreadable(name, error);
   });
   try {
     const stat = await file.stat();
-    if (stat.isDirectory()) {
-      throw badUsage(`${name} is a folder.`, `Pack it into one file first: tar cz ${name} | relay push`);
-    }
-    const label = basename(path);
     if (!stat.isFile()) return { body: streamFrom(file.createReadStream()), label };
     const { size } = stat;
     if (size > limit) {
       throw new RelayError('too_large', { what: `${name}, with its ${exactBytes(size)},`, limit });
     }
     // Both the stream's end and whoever cancels it close the file.
-    if (size > INLINE_BLOB_BYTES) {
-      return { body: streamFrom(file.createReadStream({ end: size - 1 })), size, label };
-    }
-    const body = await file.readFile();
-    await file.close();
-    return { body, size: body.byteLength, label };
+    return { body: streamFrom(file.createReadStream({ end: size - 1 })), size, label };
   } catch (error) {
     await file.close().catch(() => {});
     throw error;
   }
+}
+
+/** A short file is read at once, sooner than what would read it behind our back is loaded. Null for a long one, a pipe, a device. */
+function shortFile(name: string, path: string): Uint8Array | null {
+  let stat: Stats;
+  try {
+    stat = statSync(path);
+    if (stat.isFile() && stat.size <= INLINE_BLOB_BYTES) return readFileSync(path);
+  } catch (error) {
+    throw unreadable(name, error as NodeJS.ErrnoException);
+  }
+  if (!stat.isDirectory()) return null;
+  throw badUsage(`${name} is a folder.`, `Pack it into one file first: tar cz ${name} | relay push`);
 }
 
 function unreadable(name: string, { code }: NodeJS.ErrnoException): RelayError {
@@ -150,6 +157,7 @@ async function toFile(
   { size, about }: { size?: number; about?: object },
 ): Promise<void> {
   const target = resolve(io.cwd, name);
+  const { open, realpath, rename, rm, stat } = promises;
   const path = await realpath(target).catch(() => target);
   const there = await stat(path).catch(() => null);
   if (there?.isDirectory()) {
