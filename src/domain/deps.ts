@@ -12,6 +12,6 @@ export interface Deps {
   readonly texts: TextWork;
   /** Told of everything that people who watch may want to know. */
   readonly activity: ActivityLog;
-  /** What threads can have done beside what is built in; asked for when threads are first used. */
+  /** What threads can have done beside what is built in; asked for when one is first wanted. */
   readonly capabilities?: () => Promise<readonly Capability[]>;
 }

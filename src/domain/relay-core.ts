@@ -23,6 +23,7 @@ import { Shared } from './shared.ts';
 import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
+import type { Capabilities } from './threads/capabilities/capabilities.ts';
 import { threadEnds } from './threads/thread-expiry.ts';
 import type { ThreadServices } from './threads/thread-services.ts';
 import { underTidyLease } from './tidy-lease.ts';
@@ -62,6 +63,7 @@ export class RelayCore {
   readonly #allowance: Allowance;
   readonly #shared: Shared;
   #threads: Promise<ThreadServices> | null = null;
+  #capabilities: Promise<Capabilities> | null = null;
   #files: Promise<Files> | null = null;
   /** By tenant; who asks while one is under way waits for that. */
   readonly #recounts = new Map<string, Promise<void>>();
@@ -126,7 +128,6 @@ export class RelayCore {
     this.tasks = new Tasks({ deps, lookup, pointers, channels, receipts, results, agents });
     const { inboxes: inbox, keys, usage, tasks } = this;
     const threads = async () => (await this.threads()).verbs;
-    const capabilities = async () => (await this.threads()).capabilities;
     this.relay = relayBinder({
       pointers,
       channels: {
@@ -137,7 +138,7 @@ export class RelayCore {
       inbox,
       receipts,
       threads,
-      capabilities,
+      capabilities: () => this.#loadCapabilities(),
       files: () => this.files(),
       keys,
       usage,
@@ -153,7 +154,7 @@ export class RelayCore {
   threads(): Promise<ThreadServices> {
     const load = async () => {
       const { ThreadServices } = await import('./threads/thread-services.ts');
-      const threads = new ThreadServices(this.deps, this.storage, await this.deps.capabilities?.());
+      const threads = new ThreadServices(this.deps, this.storage);
       await this.#onThreads?.(threads);
       return threads;
     };
@@ -162,6 +163,23 @@ export class RelayCore {
       throw error;
     });
     return this.#threads;
+  }
+
+  /** What threads can have done; loaded at the first use. */
+  #loadCapabilities(): Promise<Capabilities> {
+    const load = async () => {
+      const [{ Capabilities }, { log }, added] = await Promise.all([
+        import('./threads/capabilities/capabilities.ts'),
+        this.threads(),
+        this.deps.capabilities?.(),
+      ]);
+      return new Capabilities(log, added);
+    };
+    this.#capabilities ??= load().catch((error) => {
+      this.#capabilities = null;
+      throw error;
+    });
+    return this.#capabilities;
   }
 
   /** Everything about files; loaded at the first use. */

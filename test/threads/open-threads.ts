@@ -4,6 +4,7 @@ import { type Caller, LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
 import { ActivityLog } from '../../src/domain/activity/activity-log.ts';
 import { relayBinder, type Services } from '../../src/domain/relay-binding.ts';
+import { Capabilities } from '../../src/domain/threads/capabilities/capabilities.ts';
 import type { Capability } from '../../src/domain/threads/capabilities/capability.ts';
 import { ThreadServices } from '../../src/domain/threads/thread-services.ts';
 import { Storage } from '../../src/domain/usage/storage.ts';
@@ -15,6 +16,7 @@ export const realCounter = ownTextWork;
 export interface OpenThreads {
   readonly engine: Engine;
   readonly core: ThreadServices;
+  readonly capabilities: Capabilities;
   readonly api: ThreadsApi;
   as(name: string, tenant?: string): ThreadsApi;
   /** Another process on the same store, as far as threads can tell. */
@@ -30,12 +32,13 @@ export function openThreads(
   const apart = { now: () => env.now(), randomBytes: systemEnv.randomBytes };
   const activity = new ActivityLog({ engine: openUnderTest(apart), env: apart });
   const deps = { engine, env, texts: realCounter, activity };
-  const core = new ThreadServices(deps, new Storage(deps), o.capabilities);
+  const core = new ThreadServices(deps, new Storage(deps));
   const bind = relayBinder({ threads: core.verbs } as unknown as Services);
   const as = (name: string, tenant = 'local') => bind(caller(name, tenant), '').threads;
   return {
     engine,
     core,
+    capabilities: new Capabilities(core.log, o.capabilities),
     api: bind(LOCAL_CALLER, '').threads,
     as,
     again: () => openThreads({ ...o, engine }),

@@ -13,8 +13,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { pause } from '../../base/pause.ts';
 import { contentKey } from '../../domain/threads/artifacts.ts';
 import { toWire } from '../../domain/threads/event.ts';
 import type { Head } from '../../domain/threads/fold.ts';
@@ -46,6 +46,8 @@ export class Mirror {
   readonly #ends = new Map<string, { size: number; count: number; seq: number }>();
   /** Each state.json as this process left it. */
   readonly #states = new Map<string, string>();
+  /** What is in the state.json of a thread that this process has not written yet, if nobody edited it. */
+  readonly #expected = new Map<string, Head>();
 
   /** What comes within `restMs` of a commit is written together with it. */
   constructor(
@@ -60,7 +62,7 @@ export class Mirror {
     this.#warn = warn;
     this.#restMs = restMs;
     threads.log.followers.push({
-      before: (id) => this.#mark(id),
+      before: (head) => this.#mark(head),
       appended: (head) => this.#follow(head.id),
       removed: (id) => this.#remove(id),
     });
@@ -94,11 +96,12 @@ export class Mirror {
       if (head) {
         await this.#appendEvents(folder, head);
         await this.#keepEdited(folder, head);
-        const state = `${JSON.stringify(head.state, null, 2)}\n`;
+        const state = textOf(head);
         const path = join(folder, 'state.json');
         // Not forced to the disk: what a power cut takes is written anew.
         await writeAtomically(path, state, { mode: 0o600, flush: false });
         this.#states.set(id, stampOf(path)!);
+        this.#expected.delete(id);
       }
     });
     if (await this.#isGone(id)) this.#remove(id);
@@ -112,7 +115,9 @@ export class Mirror {
     return first.done === true;
   }
 
-  #mark(id: string): void {
+  #mark(head: Head): void {
+    const { id } = head;
+    if (!this.#states.has(id) && !this.#expected.has(id)) this.#expected.set(id, head);
     if (!this.#marks.has(id)) this.#marks.set(id, setMark(this.#folder, id));
   }
 
@@ -131,7 +136,7 @@ export class Mirror {
     this.#threads.log.background.run(async () => {
       try {
         do {
-          if (this.#restMs > 0) await sleep(this.#restMs);
+          if (this.#restMs > 0) await pause(this.#restMs);
           this.#writing.set(id, false);
           await this.write(id);
         } while (this.#writing.get(id));
@@ -146,6 +151,7 @@ export class Mirror {
   #remove(id: string): void {
     this.#ends.delete(id);
     this.#states.delete(id);
+    this.#expected.delete(id);
     rmSync(join(this.#folder, id), { recursive: true, force: true });
     this.#unmark(id);
   }
@@ -156,6 +162,8 @@ export class Mirror {
     const stamp = stampOf(path);
     if (stamp === undefined || stamp === this.#states.get(head.id)) return;
     const text = readFileSync(path, 'utf8');
+    const expected = this.#expected.get(head.id);
+    if (expected && text === textOf(expected)) return;
     if (/^[\0\s]*$/.test(text) || (await this.#isStateOf(head, text))) return;
     const aside = `state.edited-${new Date().toISOString().replaceAll(':', '-')}.json`;
     copyFileSync(path, join(folder, aside), constants.COPYFILE_EXCL);
@@ -225,6 +233,10 @@ export class Mirror {
     }
     return { count: at, seq };
   }
+}
+
+function textOf({ state }: Head): string {
+  return `${JSON.stringify(state, null, 2)}\n`;
 }
 
 /** Changes whenever the file does; undefined where there is none. */

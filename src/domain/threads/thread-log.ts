@@ -41,7 +41,7 @@ export type Plan<T> =
 /** Keeps something that is derived from the logs up to date. None of its methods is awaited. */
 export interface Follower {
   /** Before every append. It must be quick, and do no harm where the append never comes. */
-  before?(id: string): void;
+  before?(head: Head): void;
   /** After every append. */
   appended?(head: Head, event: StoredEvent): void;
   /** After everything of a thread is gone. */
@@ -145,7 +145,7 @@ export class ThreadLog {
     const bytes = storedBytes(event);
     if (!ALWAYS.has(event.type)) await this.storage.admit(tenant, bytes);
     const stored = await this.#fitting(head.id, event);
-    for (const follower of this.followers) follower.before?.(head.id);
+    for (const follower of this.followers) follower.before?.(head);
     const write = () => logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq, with: o.with });
     const [seq] = await Promise.all([
       this.storage.counted(tenant, bytes, write, (found) => found !== null),

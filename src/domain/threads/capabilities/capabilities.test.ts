@@ -31,9 +31,9 @@ describe('a capability', () => {
   const ada = caller('ada');
 
   it('is listed with its schema', async () => {
-    const { core } = openThreads({ capabilities: [counting()] });
+    const { capabilities } = openThreads({ capabilities: [counting()] });
     assert.deepEqual(
-      (await core.capabilities.list()).capabilities.map(({ name, cacheable, cache_ttl_sec, enabled }) => [
+      (await capabilities.list()).capabilities.map(({ name, cacheable, cache_ttl_sec, enabled }) => [
         name,
         cacheable,
         cache_ttl_sec,
@@ -50,10 +50,10 @@ describe('a capability', () => {
   it('runs once, and is answered from the cache while that holds', async () => {
     const env = stoppedClock();
     const echo = counting();
-    const { core, as } = openThreads({ env, capabilities: [echo] });
+    const { capabilities, as } = openThreads({ env, capabilities: [echo] });
     const { thread_id } = await as('ada').create();
     const invoke = (args = { say: 'hi' }) =>
-      core.capabilities.invoke(ada, { capability: 'test.echo', thread_id, args });
+      capabilities.invoke(ada, { capability: 'test.echo', thread_id, args });
     const first = await invoke();
     assert.deepEqual([first.cache_hit, first.preview.text], [false, 'hi 1']);
     assert.match(first.cache_key, /^[0-9a-f]{64}$/);
@@ -74,11 +74,11 @@ describe('a capability', () => {
 
   it('finds the result in the cache whatever the order of the arguments, and in another thread as a copy', async () => {
     const echo = counting({ args_schema: { type: 'object' } });
-    const { core, as } = openThreads({ capabilities: [echo] });
+    const { capabilities, as } = openThreads({ capabilities: [echo] });
     const one = await as('ada').create();
     const two = await as('ada').create();
     const run = (thread_id: string, args: object, who = ada) =>
-      core.capabilities.invoke(who, { capability: 'test.echo', thread_id, args: args as never });
+      capabilities.invoke(who, { capability: 'test.echo', thread_id, args: args as never });
     const first = await run(one.thread_id, { say: 'x', b: { c: 1, d: 2 } });
     const second = await run(two.thread_id, { b: { d: 2, c: 1 }, say: 'x' });
     assert.equal(second.cache_hit, true);
@@ -95,13 +95,10 @@ describe('a capability', () => {
 
   it('is done once when asked for twice at once, or again under the same key', async () => {
     const echo = counting();
-    const { core, as } = openThreads({ capabilities: [echo] });
+    const { capabilities, as } = openThreads({ capabilities: [echo] });
     const { thread_id } = await as('ada').create();
     const call = { capability: 'test.echo', thread_id, args: { say: 'x' } };
-    const both = await Promise.all([
-      core.capabilities.invoke(ada, call),
-      core.capabilities.invoke(ada, call),
-    ]);
+    const both = await Promise.all([capabilities.invoke(ada, call), capabilities.invoke(ada, call)]);
     assert.equal(both[0].artifact_ref, both[1].artifact_ref);
     assert.equal(echo.runs, 1);
     const uncached = counting({ cacheable: false });
@@ -113,10 +110,10 @@ describe('a capability', () => {
       args: { say: 'x' },
       idempotency_key: 'k',
     };
-    const first = await other.core.capabilities.invoke(ada, keyed);
-    assert.equal((await other.core.capabilities.invoke(ada, keyed)).artifact_ref, first.artifact_ref);
+    const first = await other.capabilities.invoke(ada, keyed);
+    assert.equal((await other.capabilities.invoke(ada, keyed)).artifact_ref, first.artifact_ref);
     assert.equal(uncached.runs, 1);
-    await assert.rejects(other.core.capabilities.invoke(ada, { ...keyed, args: { say: 'y' } }), (error) =>
+    await assert.rejects(other.capabilities.invoke(ada, { ...keyed, args: { say: 'y' } }), (error) =>
       isRelayError(error, 'idempotency_conflict'),
     );
   });
@@ -128,7 +125,7 @@ describe('a capability', () => {
         throw new Error('no such luck');
       },
     });
-    const { core, as } = openThreads({ capabilities: [counting(), failing] });
+    const { capabilities, as } = openThreads({ capabilities: [counting(), failing] });
     const { thread_id } = await as('ada').create();
     const refused: [object, string, RegExp][] = [
       [{ capability: 'test.echo', args: {} }, 'bad_arguments', /"say" is missing/],
@@ -140,7 +137,7 @@ describe('a capability', () => {
     ];
     for (const [call, code, says] of refused) {
       await assert.rejects(
-        core.capabilities.invoke(ada, { thread_id, ...call } as never),
+        capabilities.invoke(ada, { thread_id, ...call } as never),
         (error) => isRelayError(error) && error.code === code && says.test(error.message),
       );
     }
@@ -157,7 +154,7 @@ describe('a capability', () => {
   });
 
   it('retrieval.search gives ranked passages, from the cache until there is something new', async () => {
-    const { core, as } = openThreads();
+    const { capabilities, as } = openThreads();
     const api = as('ada');
     const { thread_id } = await api.create();
     const { ref } = await api.putArtifact(thread_id, {
@@ -165,7 +162,7 @@ describe('a capability', () => {
       name: 'fox.txt',
     });
     const search = () =>
-      core.capabilities.invoke(ada, { capability: 'retrieval.search', thread_id, args: { query: 'fox' } });
+      capabilities.invoke(ada, { capability: 'retrieval.search', thread_id, args: { query: 'fox' } });
     const first = await search();
     const found = JSON.parse(await readText((await api.content(thread_id, first.artifact_ref)).body));
     assert.deepEqual(
@@ -178,14 +175,14 @@ describe('a capability', () => {
   });
 
   it('retrieval.search never answers with what it found in another thread', async () => {
-    const { core, as } = openThreads();
+    const { capabilities, as } = openThreads();
     const api = as('ada');
     const found: string[][] = [];
     for (const body of ['The red fox.', 'The blue fox.']) {
       const { thread_id } = await api.create();
       const { ref } = await api.putArtifact(thread_id, { body: text(body), name: 'fox.txt' });
       const call = { capability: 'retrieval.search', thread_id, args: { query: 'fox' } };
-      const { artifact_ref, cache_hit } = await core.capabilities.invoke(ada, call);
+      const { artifact_ref, cache_hit } = await capabilities.invoke(ada, call);
       assert.equal(cache_hit, false);
       const { hits } = JSON.parse(await readText((await api.content(thread_id, artifact_ref)).body));
       found.push([ref, ...hits.map((hit: { ref: string }) => hit.ref)]);
