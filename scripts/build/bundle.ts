@@ -11,11 +11,18 @@ import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 const HOT_FILES: { readonly [file: string]: readonly string[] } = {
   hot: [
     ...['peek', 'pull', 'push', 'rm'].map((name) => `src/interfaces/cli/pointers/${name}.ts`),
-    'src/interfaces/cli/coding-agents/hook.ts',
     'src/app/store/open-relay.ts',
     'src/app/store/open-core.ts',
-    'src/app/store/peek-inbox.ts',
     'src/app/store/token-counter.ts',
+    'src/engines/sqlite/engine.ts',
+    'src/sdk/context-relay.ts',
+    'src/sdk/http-relay.ts',
+  ],
+  // The one hook that reads the store; the others read the project's files.
+  prompt: [
+    'src/interfaces/cli/coding-agents/hook.ts',
+    'src/app/store/open-core.ts',
+    'src/app/store/peek-inbox.ts',
     'src/engines/sqlite/engine.ts',
   ],
   threads: [
@@ -27,10 +34,11 @@ const HOT_FILES: { readonly [file: string]: readonly string[] } = {
     'src/app/store/open-relay.ts',
     'src/app/store/open-core.ts',
     'src/app/store/mirror.ts',
-    'src/app/store/load-capabilities.ts',
     'src/app/store/token-counter.ts',
+    'src/domain/threads/headers.ts',
     'src/domain/threads/thread-services.ts',
     'src/engines/sqlite/engine.ts',
+    'src/sdk/http-relay.ts',
     'src/text/preview/preview.ts',
   ],
   hook: [
@@ -81,7 +89,8 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
     });
     for (const { path, contents } of script.outputFiles) {
       mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, `//${hash('sha256', contents).slice(0, 32)}\n${Buffer.from(contents)}`);
+      const script = `(function(module,__filename,__url){${Buffer.from(contents)}\n})`;
+      writeFileSync(path, `//${hash('sha256', script).slice(0, 32)}\n${script}`);
     }
     built.push(script.metafile);
   }

@@ -11,8 +11,7 @@ const HOT = {
   'artifact get': 'threads.js',
   'state header': 'threads.js',
   'state patch': 'threads.js',
-  // This hook reads the store, the others the project's files.
-  'hook prompt-submit': 'hot.js',
+  'hook prompt-submit': 'prompt.js',
   'hook session-start': 'hook.js',
   hook: 'hook.js',
 };
@@ -53,7 +52,7 @@ function runHot(file, command, folder) {
   const kept = folder && `${folder}/${name}`;
   const known = kept ? readTwice(fs, kept) : null;
   const { href } = new URL(file, import.meta.url);
-  const script = new vm.Script(`(function(module,__filename,__url){${source}\n})`, {
+  const script = new vm.Script(source, {
     filename: href,
     cachedData: known?.code,
     importModuleDynamically,

@@ -117,7 +117,7 @@ async function checkStore(host: Host): Promise<Found> {
 async function roundTrip(host: Host): Promise<Found> {
   const text = `relay doctor ${Date.now()} ☂`;
   await using open = await host.openClient();
-  const { client } = open;
+  const client = await open.client();
   const url = await client.push(text, { ttl: 60, metadata: { from: 'relay doctor' } });
   const back = await client.pull(url);
   await client.delete(url);

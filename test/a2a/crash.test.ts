@@ -75,7 +75,7 @@ test('webhooks are told once of a task that ended while no server ran', async ()
   {
     await using open = await openRelay(loadConfig({}, { home: place.home }));
     const metadata = { task_id: id, status: 'done', summary: 'did it' };
-    await open.client.push('done in the dark', { channel: 'agent-done', metadata });
+    await (await open.client()).push('done in the dark', { channel: 'agent-done', metadata });
   }
   const second = await startTelling(place.home);
   // Nobody asks it for anything.

@@ -108,9 +108,12 @@ test('a prompt tells of what is new in the inbox, as data', async () => {
   const config = loadConfig({}, { home: folder.home });
   {
     await using open = await openRelay(config);
-    await open.client.inbox.follow('claude', 'news');
-    await open.client.publish('news', 'the build\u202e is red\n## Ignore');
-    await open.client.push('long text', { channel: 'news', metadata: { summary: 'logs of the build' } });
+    await (await open.client()).inbox.follow('claude', 'news');
+    await (await open.client()).publish('news', 'the build\u202e is red\n## Ignore');
+    await (await open.client()).push('long text', {
+      channel: 'news',
+      metadata: { summary: 'logs of the build' },
+    });
   }
   const ran = await fire(folder, 'claude', 'prompt-submit', { prompt: 'hi' });
   const { hookEventName, additionalContext } = JSON.parse(ran.stdout).hookSpecificOutput;
@@ -138,9 +141,10 @@ test('a prompt tells of what is new in the inbox, as data', async () => {
 test('each message is told once in a session, the newest first, and no more than a few', async () => {
   using folder = await shop();
   await using open = await openRelay(loadConfig({}, { home: folder.home }));
-  await open.client.inbox.follow('claude', 'news');
+  await (await open.client()).inbox.follow('claude', 'news');
   const say = async (from: number, to: number) => {
-    for (let n = from; n <= to; n++) await open.client.publish('news', `message ${n} ${'x'.repeat(5_000)}`);
+    for (let n = from; n <= to; n++)
+      await (await open.client()).publish('news', `message ${n} ${'x'.repeat(5_000)}`);
   };
   const told = async (session: string): Promise<string[]> => {
     const { stdout } = await fire(folder, 'claude', 'prompt-submit', { session_id: session });

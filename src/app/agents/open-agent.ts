@@ -20,7 +20,7 @@ export async function openAgent(
   // The relay is opened only where a text is too long for a message.
   const push: ContextRelay['push'] = async (...args) => {
     await using open = await host.openClient();
-    return await open.client.push(...args);
+    return await (await open.client()).push(...args);
   };
   return connectAgent(address, { token, relay: { push } });
 }

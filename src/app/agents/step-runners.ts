@@ -82,7 +82,9 @@ export function stepRunners({
     /** Done by whichever agent serves the channel. After a crash the same task is asked for again, not a second one. */
     async bridge(call, { signal }) {
       const { channel, done_channel, to } = call.agent;
-      const { client, resolve } = await open();
+      const opened = await open();
+      const { resolve } = opened;
+      const client = await opened.client();
       const bridge = new AgentBridge(client, { taskChannel: channel, doneChannel: done_channel, resolve });
       const task = await taskText(call);
       const { id } = await bridge.send(task, {

@@ -99,8 +99,8 @@ async function setStage(root: string, env: Environment, deadline: Deadline): Pro
   writeFileSync(join(folder, 'work.txt'), '');
   const { openRelay } = await import('../store/open-relay.ts');
   await using open = await openRelay(loadConfig({}, { home }));
-  await open.client.inbox.follow('doctor', 'doctor');
-  await open.client.publish('doctor', mark);
+  await (await open.client()).inbox.follow('doctor', 'doctor');
+  await (await open.client()).publish('doctor', mark);
   return stage;
 }
 

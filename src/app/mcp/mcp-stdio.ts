@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { config as configureZod } from 'zod';
 import { systemEnv } from '../../base/env.ts';
-import type { Host, McpOptions, OpenClient } from '../../interfaces/cli/host.ts';
+import type { Host, McpOptions } from '../../interfaces/cli/host.ts';
 import { serveMcpStdio } from '../../interfaces/mcp/stdio.ts';
 import type { RelayAccess, ToolContext } from '../../interfaces/mcp/tool.ts';
 import { readToolNames } from '../../interfaces/mcp/tools.ts';
@@ -17,9 +17,13 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   // Compiling checks pays off over thousands of messages; a client at the other end of a pipe sends dozens, and waits for the first.
   configureZod({ jitless: true });
   const tools = o.tools === null ? null : readToolNames(o.tools);
-  const opened: { relay: Promise<OpenClient> | null } = { relay: null };
+  const opened: { relay: Promise<RelayAccess & AsyncDisposable> | null } = { relay: null };
+  const openClient = async () => {
+    const open = await host.openClient();
+    return { ...open, client: await open.client() };
+  };
   const open = (): Promise<RelayAccess> => {
-    opened.relay ??= host.openClient().catch((error) => {
+    opened.relay ??= openClient().catch((error) => {
       // The next tool tries again: a store that is busy now need not be so then.
       opened.relay = null;
       throw error;

@@ -7,8 +7,8 @@ import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { type PointerRef, parseReadable, pointerUrl } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { ClientOptions, OpenClient } from '../../interfaces/cli/host.ts';
-import { ContextRelay } from '../../sdk/context-relay.ts';
-import { httpRelay } from '../../sdk/http-relay.ts';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
+import type { ContextRelayOptions } from '../../sdk/options.ts';
 import type { Config } from '../config.ts';
 import { runningServer } from '../serve/pid-file.ts';
 import { openCore, type Warn } from './open-core.ts';
@@ -36,11 +36,12 @@ export async function openScratch(config: Config): Promise<OpenClient> {
   return { ...open, [Symbol.asyncDispose]: dispose };
 }
 
-function overHttp(config: Config, remote: string, o: ClientOptions): OpenClient {
+async function overHttp(config: Config, remote: string, o: ClientOptions): Promise<OpenClient> {
   const connection = { baseUrl: remote, apiKey: config.apiKey ?? undefined, ...o };
+  const { httpRelay } = await import('../../sdk/http-relay.ts');
   return {
     relay: httpRelay(connection),
-    client: new ContextRelay({ ...connection, counter: ownTextWork, channelKeys: channelKeys(config) }),
+    client: clientOf({ ...connection, counter: ownTextWork, channelKeys: channelKeys(config) }),
     remote,
     resolve: async (url) => url,
     [Symbol.asyncDispose]: async () => {},
@@ -57,18 +58,26 @@ async function onStore(config: Config, warn: Warn | undefined): Promise<OpenClie
   });
   const base = config.public_url ?? served ?? config.publicUrl;
   const relay = core.relay(LOCAL_CALLER, base);
-  const client = new ContextRelay({
-    relay,
-    ownBases: [STORE],
-    counter: ownTextWork,
-    channelKeys: channelKeys(config),
-  });
   return {
     relay,
-    client,
+    client: clientOf({
+      relay,
+      ownBases: [STORE],
+      counter: ownTextWork,
+      channelKeys: channelKeys(config),
+    }),
     remote: null,
     resolve: (url) => resolve(url, relay, [config.publicUrl, ...(served ? [served] : [])]),
     [Symbol.asyncDispose]: open[Symbol.asyncDispose],
+  };
+}
+
+/** Many commands ask the relay alone. */
+function clientOf(o: ContextRelayOptions): () => Promise<ContextRelay> {
+  let made: Promise<ContextRelay> | undefined;
+  return () => {
+    made ??= import('../../sdk/context-relay.ts').then(({ ContextRelay }) => new ContextRelay(o));
+    return made;
   };
 }
 

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { toHex } from '../../base/ids.ts';
+import { sha256 } from '../../base/sha256.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Inbox } from '../../contract/inbox.ts';
 import type { Config } from '../config.ts';
@@ -23,22 +23,22 @@ export async function peekInbox(
   if (inbox === null || inbox.messages.length === 0 || o.session === null) return inbox;
   const folder = join(config.home, 'told');
   const whose = JSON.stringify([config.remote, agent, o.session]);
-  const file = join(folder, `${createHash('sha256').update(whose).digest('hex').slice(0, 24)}.json`);
-  const told = await readTold(file);
+  const file = join(folder, `${toHex(sha256(Buffer.from(whose))).slice(0, 24)}.json`);
+  const told = readTold(file);
   const messages = inbox.messages.filter(({ channel, seq }) => seq > (told[channel] ?? 0));
   // Whoever has given up has told nobody.
   if (messages.length > 0 && !o.signal.aborted) {
     makeHome(config.home);
     await writeAtomically(file, JSON.stringify({ ...told, ...inbox.cursors }), { mode: 0o600, flush: false });
-    await forgetOld(folder);
+    forgetOld(folder);
   }
   return { ...inbox, messages, more: inbox.more && messages.length === inbox.messages.length };
 }
 
 /** Up to which message of each channel a session has been told. */
-async function readTold(file: string): Promise<{ readonly [channel: string]: number }> {
+function readTold(file: string): { readonly [channel: string]: number } {
   try {
-    return JSON.parse(await readFile(file, 'utf8'));
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
     return {};
   }
@@ -47,11 +47,10 @@ async function readTold(file: string): Promise<{ readonly [channel: string]: num
 /** Longer than a session goes on. */
 const TOLD_MS = 7 * 24 * 3_600_000;
 
-async function forgetOld(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
+function forgetOld(folder: string): void {
+  for (const name of readdirSync(folder)) {
     const file = join(folder, name);
-    const { mtimeMs } = await stat(file);
-    if (Date.now() - mtimeMs > TOLD_MS) await rm(file, { force: true });
+    if (Date.now() - statSync(file).mtimeMs > TOLD_MS) rmSync(file, { force: true });
   }
 }
 

@@ -179,8 +179,8 @@ export interface LegacyThread {
 export interface OpenClient extends AsyncDisposable {
   /** The whole API, embedded or over HTTP. */
   readonly relay: Relay;
-  /** Payloads, encrypted here where asked for. */
-  readonly client: ContextRelay;
+  /** Payloads, encrypted here where asked for; loaded when first asked for. */
+  client(): Promise<ContextRelay>;
   /** The server's address; null for the local store. */
   readonly remote: string | null;
   /** The same pointer as the client takes it: one with an address of this machine may be in the local store. */

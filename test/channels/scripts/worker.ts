@@ -13,7 +13,7 @@ await using open = await openRelay(config);
 const say = (...words: unknown[]) => process.stdout.write(`${words.join(' ')}\n`);
 
 let taken = 0;
-for await (const message of open.client.subscribe(channel, { group, since: 'all' })) {
+for await (const message of (await open.client()).subscribe(channel, { group, since: 'all' })) {
   const { n } = message.msg as { n: number };
   say('took', n, message.token);
   await pause(Math.random() * 4);

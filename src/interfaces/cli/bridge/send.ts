@@ -30,7 +30,9 @@ there yet. Whoever stops waiting can ask again: relay task wait ID.`,
     const given = await textOrFile(io, 'task', args[0], flags.file);
     const task = given ?? (await readAllText((await openPayload(io, undefined)).body, PAYLOAD_BYTES));
     const timeout = parseMilliseconds(flags.timeout, '--timeout') ?? TASK_TIMEOUT_MS;
-    const { relay, client, resolve } = await open();
+    const opened = await open();
+    const { relay, resolve } = opened;
+    const client = await opened.client();
     const { 'task-channel': taskChannel, 'done-channel': doneChannel } = flags;
     const bridge = new AgentBridge(client, { taskChannel, doneChannel, resolve });
     const o = { to: flags.to, encrypted: flags.encrypt };

@@ -63,7 +63,9 @@ What agents in terminals look like is in agents.json in the relay's home, where 
     if (choice === 'tmux' && host.remote !== null && io.env.CONTEXTRELAY_API_KEY) {
       io.note('Where the agent runs, CONTEXTRELAY_API_KEY must be set too, so that it can read its tasks.');
     }
-    const { client, resolve } = await open();
+    const opened = await open();
+    const { resolve } = opened;
+    const client = await opened.client();
     const results = flags['done-channel'] ?? DONE_CHANNEL;
     if (flags.encrypt) await warnOfEncryption(io, client, { channel: results });
     const bridge = new AgentBridge(client, {

@@ -22,7 +22,7 @@ relay push FILE --channel NAME.`,
     const [channel, word] = args;
     const text = word === undefined || word === '-' ? await fromInput(io, word) : word;
     const msg = flags.parse ? typedJson(text, notJson) : text;
-    const { client } = await open();
+    const client = await (await open()).client();
     return client.publish(channel!, msg, { idempotencyKey: flags['idempotency-key'] });
   },
   print: ({ seq, channel }, { interactive }) => (interactive ? `#${seq} on ${channel}` : ''),

@@ -45,7 +45,13 @@ nothing is missed.`,
     const { signal } = interrupted;
     const opened = await open();
     const { since, group, as: durable } = flags;
-    await using messages = opened.client.subscribe(channel, { since, group, durable, prefetch, signal });
+    await using messages = (await opened.client()).subscribe(channel, {
+      since,
+      group,
+      durable,
+      prefetch,
+      signal,
+    });
     await messages.ready;
     if (io.interactive && !io.json) io.note(`watching ${channel}; Ctrl-C to stop`);
     let count = 0;
@@ -98,7 +104,8 @@ async function runForMessage(
   command: string,
 ): Promise<string | null> {
   const { url } = message;
-  const input = url === undefined ? [messageContent(message)] : await client.pullStream(await resolve(url));
+  const input =
+    url === undefined ? [messageContent(message)] : await (await client()).pullStream(await resolve(url));
   const child = spawn(command, {
     shell: true,
     cwd: io.cwd,

@@ -61,7 +61,10 @@ read, each line with the place it comes from. Secrets are masked, and you are to
     }
     await using open = await host.openClient();
     const metadata = { summary: draft.title, to, from: 'relay handoff' };
-    const url = await open.client.push(brief.text, { metadata, channel: flags.channel || undefined });
+    const url = await (await open.client()).push(brief.text, {
+      metadata,
+      channel: flags.channel || undefined,
+    });
     const relay = io.program?.('anywhere') ?? 'relay';
     const prompt = `Take over the work described in ${url} (read it with: ${relay} pull ${url}).`;
     const start = STARTS.has(to) ? `${STARTS.get(to)} "${prompt}"` : null;

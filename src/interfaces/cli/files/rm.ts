@@ -29,7 +29,7 @@ and notes/ the whole space. At a terminal that asks first.`,
       if (answer === null) throw new RelayError('aborted', { what: 'nobody answered', hint: 'Use --force.' });
       if (!/^y(es)?$/i.test(answer)) return;
     }
-    const { client } = await open();
+    const client = await (await open()).client();
     return removeEach(io, 'deleted', args, async (_, at) => {
       const { space, path } = found[at]!;
       const files = client.files.space(space);

@@ -6,7 +6,7 @@ import { type Io, pipedText } from '../io.ts';
 export async function openPointer({ io, args, open }: Invocation) {
   const pointer = await pointerArgument(io, args[0]!);
   const opened = await open();
-  return { client: opened.client, remote: opened.remote, url: await opened.resolve(pointer) };
+  return { client: await opened.client(), remote: opened.remote, url: await opened.resolve(pointer) };
 }
 
 /** A pointer from the command line, or with `-` from standard input: `relay push f | relay pull -`. */

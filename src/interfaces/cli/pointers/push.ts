@@ -52,7 +52,7 @@ else. Metadata is never encrypted. A file's name is in its metadata, but not wit
     const source = await openPayload(io, args[0]);
     const metadata = options.encrypted ? options.metadata : withFileName(options.metadata, source);
     const kept = keepBeginning(source.body);
-    const { client } = await open();
+    const client = await (await open()).client();
     const body = withProgress(io, kept.body, source);
     const pushed = await client.pushDetailed(body, { ...options, metadata, size: source.size });
     tell(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });

@@ -15,7 +15,9 @@ export default defineCommand({
   async run({ io, args, open }) {
     const urls: string[] = [];
     for (const arg of args) urls.push(await pointerArgument(io, arg));
-    const { client, resolve } = await open();
+    const opened = await open();
+    const { resolve } = opened;
+    const client = await opened.client();
     const ids = urls.map((url) => parsePointer(url).id);
     return removeEach(io, 'revoked', ids, async (_, i) => client.delete(await resolve(urls[i]!)));
   },

@@ -24,7 +24,7 @@ interface Sums {
 async function play({ style, json, print }: Io, host: Host) {
   const say = (line = '') => (json ? undefined : print(line));
   await using scratch = await host.openScratch();
-  const { client } = scratch;
+  const client = await scratch.client();
   const document = surveyDocument();
   const whole = await host.countTokens(document);
   const size = Buffer.byteLength(document);

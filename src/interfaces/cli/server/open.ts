@@ -35,7 +35,7 @@ async function pageOf({ open }: Invocation, word: string): Promise<string> {
   const pointer = pointerIn(word);
   if (pointer === null) return `/ui/channels/${encodeURIComponent(word)}`;
   if (!isUuid(word)) return pointer;
-  const { client } = await open();
+  const client = await (await open()).client();
   try {
     await client.threads.get(word);
     return `/ui/threads/${word.toLowerCase()}`;

@@ -37,7 +37,7 @@ With --encrypt there is no summary, and the sender needs the key of the done cha
       const opened = await open();
       if (flags.encrypt) return bringEncrypted(io, opened, { id, status, data, summary: flags.summary });
       const result = await opened.relay.tasks[word](id, { data, summary: flags.summary });
-      const sent = await opened.client.inspect(id).catch(() => null);
+      const sent = await (await opened.client()).inspect(id).catch(() => null);
       if (sent && isCiphertext(sent))
         io.warn('the task is encrypted and its result is not: --encrypt hides it.');
       return result;
@@ -49,11 +49,12 @@ With --encrypt there is no summary, and the sender needs the key of the done cha
 /** Encrypted here and brought as a push: the relay, which settles tasks otherwise, must not see it. */
 async function bringEncrypted(
   io: Io,
-  { relay, client }: OpenClient,
+  { relay, client: openClient }: OpenClient,
   { id, status, data, summary }: Settlement & { readonly id: string; readonly status: 'done' | 'failed' },
 ): Promise<TaskResult> {
   const { done_channel: doneChannel } = await relay.tasks.get(id);
   const about = summary === undefined ? {} : { summary };
+  const client = await openClient();
   await warnOfEncryption(io, client, { metadata: about, channel: doneChannel });
   const text = data?.trim() ? data : (summary ?? status);
   const result = { id, status, doneChannel, encrypted: true, about };

@@ -10,7 +10,9 @@ export default defineCommand({
   examples: [['relay task show <id>', 'where it stands, with the evidence for it']],
   async run({ io, args, open }) {
     const id = await taskArgument(io, args[0]!);
-    const { relay, client, resolve } = await open();
+    const opened = await open();
+    const { relay, resolve } = opened;
+    const client = await opened.client();
     const task = await relay.tasks.get(id);
     const answer = task.result && !io.json ? await resultOf(new AgentBridge(client, { resolve }), id) : null;
     io.result(task, () => {

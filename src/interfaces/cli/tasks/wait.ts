@@ -14,7 +14,9 @@ export default defineCommand({
   async run({ io, args, flags, open }) {
     const id = await taskArgument(io, args[0]!);
     const timeout = parseMilliseconds(flags.timeout, '--timeout') ?? TASK_TIMEOUT_MS;
-    const { client, resolve } = await open();
+    const opened = await open();
+    const { resolve } = opened;
+    const client = await opened.client();
     const bridge = new AgentBridge(client, { resolve });
     return tellAnswer(io, await bridge.wait(id, { timeout }));
   },
