@@ -91,7 +91,8 @@ async function* checkAlsoInBucket(engine: SqliteEngine, { blobs }: Engine): Asyn
     if (found.fault !== null || found.size !== STUB_BYTES) yield found;
     else {
       const { items } = await blobs.list(found.key, { limit: 1 });
-      yield { ...found, size: items[0]?.size ?? found.size, fault: await faultOf(blobs, found.key) };
+      const [fault, size] = [await faultOf(blobs, found.key), items[0]?.size ?? found.size];
+      yield { ...found, size, fault, file: size === STUB_BYTES ? found.file : null };
     }
   }
 }

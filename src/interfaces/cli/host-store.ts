@@ -21,7 +21,7 @@ export interface BodyCheck {
 
 export interface DamagedBody {
   readonly key: string;
-  /** Where it is, below the home; null for one inside the database. */
+  /** Where it is, below the home; null for one that is no file there. */
   readonly file: string | null;
   readonly fault: 'missing' | 'cut' | 'altered';
   /** What refers to it, in words; null where nothing does. */

@@ -84,7 +84,7 @@ async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGen
     }
   }
   for (const { file, key, fault, refers } of damaged) {
-    const what = `${file ?? `${key}, in the database,`} is ${fault}`;
+    const what = `${file ?? `the body ${key}`} is ${fault}`;
     yield { name: 'body', state: 'wrong', found: `${what}; ${refers ?? 'nothing'} refers to it` };
   }
   const all = `${plural(read, 'body', 'bodies')} read, ${bytes(size)}`;
