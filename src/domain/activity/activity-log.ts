@@ -11,6 +11,8 @@ import { addFigures, type Figures, figuresOf, type Happening, writeFigures } fro
 
 export const activityStream = (tenant: string) => `act.${tenant}`;
 
+/** Of more tenants than this, those that are still are forgotten. */
+const TENANTS_HELD = 1_000;
 /** One write in so many looks whether too many are kept. */
 const LOOK_EVERY = 64;
 
@@ -76,11 +78,18 @@ export class ActivityLog {
   #of(tenant: string): Waiting {
     let waiting = this.#waiting.get(tenant);
     if (!waiting) {
+      if (this.#waiting.size >= TENANTS_HELD) this.#forget();
       waiting = { items: [], leftOut: 0, figures: {}, isDue: false, writing: null, notBefore: 0 };
       this.#waiting.set(tenant, waiting);
       this.seen.add(tenant);
     }
     return waiting;
+  }
+
+  #forget(): void {
+    for (const [tenant, { isDue, leftOut, writing, notBefore }] of this.#waiting)
+      if (!isDue && leftOut === 0 && writing === null && notBefore <= performance.now())
+        this.#waiting.delete(tenant);
   }
 
   #schedule(tenant: string, waiting: Waiting): void {
@@ -105,7 +114,6 @@ export class ActivityLog {
       .then(() => {
         waiting.writing = null;
         if (waiting.items.length > 0) this.#schedule(tenant, waiting);
-        else if (waiting.leftOut === 0) this.#waiting.delete(tenant);
       });
     return waiting.writing;
   }
