@@ -95,7 +95,7 @@ export const SECRET_FINDINGS = 100;
 export const INLINE_BLOB_BYTES = 128 * KiB;
 
 /**
- * Bodies of these sizes a server appends to segments. A smaller one is written faster with its row, in a page or two of
+ * Bodies of these sizes a server appends to segments, unless one comes alone and may be inline. A smaller one is written faster with its row, in a page or two of
  * the database; a larger one would be held in memory whole while it is read.
  */
 export const SEGMENT_BLOB_BYTES = { min: 4 * KiB, max: MiB };

@@ -47,7 +47,7 @@ test('a small body and a record are acknowledged after one fsync each, that of t
 });
 
 test('a body in a segment is acknowledged when segment and WAL are on disk, in this order', (t) => {
-  const trace = traced(t, { bytes: 100_000, role: 'server' });
+  const trace = traced(t, { bytes: 200_000, role: 'server' });
   if (!trace) return;
   const at = (pattern: RegExp) => trace.blob.findIndex((line) => pattern.test(line));
   const written = at(/(pwrite64|pwritev)\(\d+<[^>]*\/blobs\/segments\/[0-9a-f]{32}>/);
@@ -58,7 +58,7 @@ test('a body in a segment is acknowledged when segment and WAL are on disk, in t
 });
 
 test('a body and the record that names it are acknowledged after one fsync of the segment and one of the WAL', (t) => {
-  const trace = traced(t, { bytes: 100_000, role: 'server' });
+  const trace = traced(t, { bytes: 200_000, role: 'server' });
   if (!trace) return;
   const synced = trace.together.filter((line) => /(fsync|fdatasync)\(/.test(line));
   assert.equal(synced.length, 2, synced.join('\n'));
@@ -68,8 +68,16 @@ test('a body and the record that names it are acknowledged after one fsync of th
   assert.ok(rows > trace.together.indexOf(synced[0]!), 'the rows come when the body is safe');
 });
 
-test('the first body in a segment is acknowledged when the names of segment and folder are on disk', (t) => {
+test('a body that comes to a server alone and the record that names it are acknowledged after one fsync of the WAL', (t) => {
   const trace = traced(t, { bytes: 100_000, role: 'server' });
+  if (!trace) return;
+  const synced = trace.together.filter((line) => /(fsync|fdatasync)\(/.test(line));
+  assert.equal(synced.length, 1, synced.join('\n'));
+  assert.match(synced[0]!, /relay\.db-wal>\)\s+= 0/);
+});
+
+test('the first body in a segment is acknowledged when the names of segment and folder are on disk', (t) => {
+  const trace = traced(t, { bytes: 200_000, role: 'server' });
   if (!trace) return;
   const at = (pattern: RegExp) => trace.first.findIndex((line) => pattern.test(line));
   const name = at(/(fsync|fdatasync)\(\d+<[^>]*\/blobs\/segments>\)\s+= 0/);

@@ -39,7 +39,7 @@ import { Segments } from './segments.ts';
 import { SettledReads } from './settled-reads.ts';
 import type { Store } from './store.ts';
 
-/** Rows with their bodies held in memory while nothing is written: a hundred and more of the largest that are inlined. */
+/** Rows with their bodies held in memory while nothing is written: a hundred and more of the largest inlined. */
 const SETTLED_BYTES = 16 * 1024 * 1024;
 
 interface Row extends StoredBody {
@@ -208,8 +208,7 @@ export class SqliteBlobs implements Blobs {
     expiry: Expiry | undefined,
     inRow = !this.#appends,
   ): Promise<BlobInfo & { content: Content }> {
-    const hash = this.#store.sha256();
-    const blocks = new BlockHashes(this.#store.crc32);
+    const [hash, blocks] = [this.#store.sha256(), new BlockHashes(this.#store.crc32)];
     let size = 0;
     for (const piece of pieces) {
       hash.update(piece);
@@ -219,7 +218,9 @@ export class SqliteBlobs implements Blobs {
     const info = { size, sha256: hash.digest('hex') };
     const expires = (await settleExpiry(expiry)) ?? null;
     const content = { ...info, blocks: blocks.digest(), expires, pieces };
-    if (inRow || size < SEGMENT_BLOB_BYTES.min) return { ...info, content };
+    // Where nobody else would share the sync of a segment, a body waits for one sync only if it goes with its row.
+    const alone = () => size <= INLINE_BLOB_BYTES && this.segments.isIdle && this.#store.queue.isIdle;
+    if (inRow || size < SEGMENT_BLOB_BYTES.min || alone()) return { ...info, content };
     const spot = await this.segments.append(pieces, expires).catch((error) => {
       throw translated(error, this.#store.db.path);
     });
@@ -229,14 +230,13 @@ export class SqliteBlobs implements Blobs {
   /** Of a short body that is to be a file: waits among the drafts for its row. One that never comes is swept up. */
   async #draft(body: Uint8Array, place: string, expiry: Expiry | undefined) {
     const expires = (await settleExpiry(expiry)) ?? null;
-    let draft: Draft;
     try {
-      draft = this.#files.writeNow(body);
+      const draft = this.#files.writeNow(body);
+      const content = { ...draft, expires, spot: { file: place, offset: null }, draft };
+      return { size: draft.size, sha256: draft.sha256, content };
     } catch (error) {
       throw translated(error, this.#store.db.path);
     }
-    const spot = { file: place, offset: null };
-    return { size: draft.size, sha256: draft.sha256, content: { ...draft, expires, spot, draft } };
   }
 
   async #putFile(

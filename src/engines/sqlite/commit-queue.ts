@@ -56,6 +56,11 @@ export class CommitQueue {
     return this.#commits;
   }
 
+  /** Whether nothing is being committed. */
+  get isIdle(): boolean {
+    return this.#flushing === undefined;
+  }
+
   /** `bytes`: about how much it writes. */
   run<T>(operation: Operation<T>, bytes = 0): Promise<T> {
     if (this.#reserve?.held === false) {

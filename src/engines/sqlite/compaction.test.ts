@@ -9,7 +9,7 @@ import { openSqlite } from './engine.ts';
 const COUNT = 40;
 
 function bytes(i: number): Uint8Array {
-  return new Uint8Array(10_000).fill(i);
+  return new Uint8Array(140_000).fill(i);
 }
 
 /** A server with segments that take nothing more, of whose bodies every fourth is left. */
@@ -28,14 +28,14 @@ async function thinned(t: TestContext) {
 
 test('a sweep moves what is left of segments that are mostly empty, and their space comes back', async (t) => {
   const { home, engine, clock } = await thinned(t);
-  assert.equal(sizeOf(join(home, 'blobs')), COUNT * 10_000);
+  assert.equal(sizeOf(join(home, 'blobs')), COUNT * 140_000);
   await engine.sweep();
-  assert.equal(sizeOf(join(home, 'blobs')), (COUNT / 4) * 10_000);
+  assert.equal(sizeOf(join(home, 'blobs')), (COUNT / 4) * 140_000);
   for (let i = 0; i < COUNT; i += 4) assert.deepEqual((await engine.blobs.get(`com.a/${i}`))?.body, bytes(i));
   // What expires was not put together with what does not.
   clock.advance(60 * 60_000);
   await engine.sweep();
-  assert.equal(sizeOf(join(home, 'blobs')), (COUNT / 8) * 10_000);
+  assert.equal(sizeOf(join(home, 'blobs')), (COUNT / 8) * 140_000);
   await engine[Symbol.asyncDispose]();
 });
 
@@ -47,10 +47,10 @@ test('a segment that was thinned while it still took bodies is moved by a later 
   for (let i = 0; i < COUNT; i++) await engine.blobs.put(`com.b/${i}`, bytes(i));
   for (let i = 1; i < COUNT; i++) await engine.blobs.delete(`com.b/${i}`);
   await engine.sweep();
-  assert.equal(sizeOf(join(home, 'blobs')), COUNT * 10_000, 'more may come into it');
+  assert.equal(sizeOf(join(home, 'blobs')), COUNT * 140_000, 'more may come into it');
   clock.advance(11 * 60_000);
   await engine.sweep();
-  assert.equal(sizeOf(join(home, 'blobs')), 10_000);
+  assert.equal(sizeOf(join(home, 'blobs')), 140_000);
   assert.deepEqual((await engine.blobs.get('com.b/0'))?.body, bytes(0));
   await engine[Symbol.asyncDispose]();
 });

@@ -15,7 +15,8 @@ function segments(home: string): string[] {
   return filesIn(home).filter((path) => path.startsWith('blobs/segments/'));
 }
 
-function bytes(i: number, size = 20_000): Uint8Array {
+/** More than goes into a row, so that each of them is in a segment whether it comes alone or not. */
+function bytes(i: number, size = 140_000): Uint8Array {
   return new Uint8Array(size).fill(i);
 }
 
@@ -26,26 +27,43 @@ async function assertBody(engine: Engine, key: string, expected: Uint8Array): Pr
 test('a server puts bodies of a middling size one behind the other into one file, in parts too', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, role: 'server' });
-  const sizes = [min - 1, min, 100_000, max, max + 1];
+  const sizes = [min - 1, 200_000, 300_000, max, max + 1];
   await Promise.all(sizes.map((size, i) => engine.blobs.put(`seg.a/${size}`, bytes(i + 1, size))));
-  await engine.blobs.put('seg.a/stream', new Blob([new Uint8Array(70_000).fill(9)]).stream());
+  await engine.blobs.put('seg.a/stream', new Blob([new Uint8Array(140_000).fill(9)]).stream());
   const [segment, ...others] = segments(home);
   assert.deepEqual(others, []);
-  assert.equal(readFileSync(join(home, segment!)).length, min + 100_000 + max + 70_000);
+  assert.equal(readFileSync(join(home, segment!)).length, 200_000 + 300_000 + max + 140_000);
   for (const [i, size] of sizes.entries()) {
     const { body } = (await engine.blobs.get(`seg.a/${size}`))!;
     const found = new Uint8Array(await new Response(body as BodyInit).arrayBuffer());
     assert.deepEqual(found, bytes(i + 1, size));
   }
-  const part = await engine.blobs.get('seg.a/stream', { start: 69_000, end: 69_010 });
-  assert.deepEqual(part, { size: 70_000, body: bytes(9, 10) });
+  const part = await engine.blobs.get('seg.a/stream', { start: 139_000, end: 139_010 });
+  assert.deepEqual(part, { size: 140_000, body: bytes(9, 10) });
+  await engine[Symbol.asyncDispose]();
+});
+
+test('a body that comes to a server alone goes into its row, one that comes beside another into the segment of that', async (t) => {
+  const home = temporaryHome(t);
+  const engine = await openSqlite({ home, role: 'server' });
+  await engine.blobs.put('seg.a/1', bytes(1, 20_000));
+  assert.deepEqual(segments(home), []);
+  await Promise.all([
+    engine.blobs.put('seg.a/2', bytes(2)),
+    engine.blobs.put('seg.a/3', bytes(3, 20_000)),
+    engine.blobs.put('seg.a/4', bytes(4, min - 1)),
+  ]);
+  const [segment] = segments(home);
+  assert.equal(readFileSync(join(home, segment!)).length, 160_000);
+  for (const [i, size] of [20_000, 140_000, 20_000, min - 1].entries())
+    await assertBody(engine, `seg.a/${i + 1}`, bytes(i + 1, size));
   await engine[Symbol.asyncDispose]();
 });
 
 test('a command keeps bodies in the database', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, role: 'cli' });
-  await engine.blobs.put('seg.a/1', bytes(1));
+  await engine.blobs.put('seg.a/1', bytes(1, 100_000));
   assert.deepEqual(segments(home), []);
   await engine[Symbol.asyncDispose]();
 });
@@ -77,7 +95,7 @@ test('a torn tail is harmless, and a body that is cut off or missing is told as 
   await engine.sweep();
   for (const i of [1, 2, 3, 4, 5]) await assertBody(engine, `seg.a/${i}`, bytes(i));
 
-  truncateSync(join(home, segment!), 59_999);
+  truncateSync(join(home, segment!), 3 * 140_000 - 1);
   await engine.records.put('seg.a/any', 1);
   await assert.rejects(engine.blobs.get('seg.a/3'), { code: 'store_damaged' });
   for (const i of [1, 2, 4]) await assertBody(engine, `seg.a/${i}`, bytes(i));

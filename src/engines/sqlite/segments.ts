@@ -49,6 +49,11 @@ export class Segments {
     return (expires === null ? this.#lasting : this.#expiring).append(pieces);
   }
 
+  /** Whether nothing is being appended. */
+  get isIdle(): boolean {
+    return this.#lasting.isIdle && this.#expiring.isIdle;
+  }
+
   /** Whether more may come to be in it. */
   appendsTo(file: string): boolean {
     return this.#lasting.appendsTo(file) || this.#expiring.appendsTo(file);
@@ -70,6 +75,10 @@ class SegmentWriter {
     this.#home = home;
     this.#env = env;
     this.#durable = durable;
+  }
+
+  get isIdle(): boolean {
+    return this.#flushing === undefined;
   }
 
   append(pieces: readonly Uint8Array[]): Promise<Spot> {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { filesIn, temporaryHome } from '../../../test/sqlite/home.ts';
 import { openSqlite } from './engine.ts';
 
-const body = (size = 20_000) => new Uint8Array(size).fill(7);
+const body = (size = 140_000) => new Uint8Array(size).fill(7);
 
 test('what is staged is nowhere to be read before its record is, and nothing of it where that never comes', async (t) => {
   const home = temporaryHome(t);
