@@ -51,6 +51,24 @@ test('they follow every change, of other processes too', async () => {
   assert.deepEqual(await other.api.totals(), { threads: 1, ...alone });
 });
 
+test('a thread that is told of before it can be seen is looked for again', async () => {
+  const one = openThreads();
+  const late = one.again();
+  // As on an engine without transactions: the change is told, and what it tells of comes to light a moment later.
+  for (const before of [0, 1]) {
+    const { thread_id } = await one.api.create();
+    const { items } = await one.engine.records.list('ten.local/threads/');
+    const listed = items.find(({ key }) => key.endsWith(thread_id))!.key;
+    // At first the list is read, then each thread that is told of.
+    const key = before === 0 ? listed : `thr.${thread_id}/meta`;
+    const { value } = (await one.engine.records.get(key))!;
+    await one.engine.records.delete(key);
+    assert.equal((await late.api.totals()).threads, before);
+    await one.engine.records.put(key, value);
+    assert.equal((await late.api.totals()).threads, before + 1);
+  }
+});
+
 test('who has missed changes that are no longer told adds up anew', async () => {
   const one = openThreads();
   const other = one.again();

@@ -14,6 +14,13 @@ const LOOK_EVERY = 256;
 const HELD = 200_000;
 /** Figures are saved when so many changes have come since, or a tenth as many as there are threads. */
 const SAVE_EVERY = 100;
+/**
+ * A change is told in the turn of its write, and where an engine has no transactions the write may come to light after it: a thread in which
+ * nothing is new is looked at again, for so long. No write takes longer.
+ */
+const SETTLE_MS = 60_000;
+/** Changes told last that are held against what was found when all threads are added up. */
+const RECENT = 100;
 /** Threads that are looked at before others get to run. */
 const AT_ONCE = 50;
 
@@ -35,6 +42,8 @@ interface Held {
   /** Changes that came since they were saved. */
   unsaved: number;
   readonly figures: Map<string, Figures>;
+  /** Threads whose change was told and not seen yet, with when it was told. */
+  readonly unseen: Map<string, number>;
 }
 
 interface Saved {
@@ -102,7 +111,7 @@ export class TenantTotals {
       (await this.#follow(tenant, this.#held.get(tenant) ?? null, threads)) ??
       (await this.#follow(tenant, await this.#load(tenant), threads)) ??
       (await this.#all(tenant, threads));
-    if (held.unsaved >= Math.max(SAVE_EVERY, held.figures.size / 10)) {
+    if (held.unseen.size === 0 && held.unsaved >= Math.max(SAVE_EVERY, held.figures.size / 10)) {
       // Who cannot save has the figures all the same.
       await this.#save(tenant, held).catch(() => {});
     }
@@ -113,7 +122,7 @@ export class TenantTotals {
   /** Brings figures up to date; null where there are none, or where changes that they lack are told no longer. */
   async #follow(tenant: string, held: Held | null, threads: Threads): Promise<Held | null> {
     if (!held) return null;
-    const changed = new Set<string>();
+    const changed = new Map(held.unseen);
     let { seq, unsaved } = held;
     for (;;) {
       const { entries, gap } = await this.#deps.engine.logs.read(changesOf(tenant), {
@@ -121,20 +130,32 @@ export class TenantTotals {
         limit: PAGE,
       });
       if (gap) return null;
-      for (const { data } of entries) changed.add(String(data));
+      for (const { data, at } of entries) changed.set(String(data), at);
       unsaved += entries.length;
       seq = entries.at(-1)?.seq ?? seq;
       if (entries.length < PAGE) break;
     }
-    await this.#take(held, changed, threads);
+    const before = new Map([...changed.keys()].map((id) => [id, held.figures.get(id)?.stored]));
+    await this.#take(held, changed.keys(), threads);
+    held.unseen.clear();
+    this.#noteUnseen(held, changed, (id) => before.get(id) === held.figures.get(id)?.stored);
     return Object.assign(held, { seq, unsaved });
+  }
+
+  #noteUnseen({ unseen }: Held, told: Iterable<[string, number]>, isUnseen: (id: string) => boolean): void {
+    const settled = this.#deps.env.now() - SETTLE_MS;
+    for (const [id, at] of told) if (at > settled && isUnseen(id)) unseen.set(id, at);
   }
 
   async #all(tenant: string, threads: Threads): Promise<Held> {
     // From before the first look: what changes meanwhile is looked at again.
-    const { last, count } = await this.#deps.engine.logs.info(changesOf(tenant));
-    const held: Held = { seq: last, unsaved: 0, figures: new Map() };
+    const { first, last, count } = await this.#deps.engine.logs.info(changesOf(tenant));
+    const held: Held = { seq: last, unsaved: 0, figures: new Map(), unseen: new Map() };
     await this.#take(held, threads.all(), threads);
+    const recent = { after: Math.max(first - 1, last - RECENT), limit: RECENT };
+    const { entries } = await this.#deps.engine.logs.read(changesOf(tenant), recent);
+    const told = entries.map(({ data, at }) => [String(data), at] as [string, number]);
+    this.#noteUnseen(held, told, (id) => !held.figures.has(id));
     held.unsaved = Math.max(count, held.figures.size);
     return held;
   }
@@ -166,7 +187,8 @@ export class TenantTotals {
     const found = saved && (await this.#deps.engine.blobs.get(saved.blob));
     if (!found) return null;
     const rows = JSON.parse(await readText(found.body)) as Row[];
-    return { seq: saved.seq, unsaved: 0, figures: new Map(rows.map((row) => [row[0], unpacked(row)])) };
+    const figures = new Map(rows.map((row) => [row[0], unpacked(row)]));
+    return { seq: saved.seq, unsaved: 0, figures, unseen: new Map() };
   }
 
   async #discard(tenant: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { pause } from '../../base/pause.ts';
 import type { BodyFault } from '../../kernel/block-hashes.ts';
 import { faultOf, type StoredBody } from './body-check.ts';
@@ -106,6 +107,8 @@ export class Scrub {
       if (fault) this.#damaged.add(id);
       else this.#damaged.delete(id);
       if (this.#closed || this.#bytes - before >= AT_ONCE_BYTES) return;
+      // Reading from the cache of the system waits for nothing: everyone else gets a turn.
+      await setImmediate();
     }
     for (const other of this.#damaged) if (other > this.#after) this.#damaged.delete(other);
     this.#after = 0;
