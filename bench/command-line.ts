@@ -24,8 +24,8 @@ export function commandBench(
 ): Bench {
   return {
     name,
-    claim: 'at most 2.3×',
-    limit: 2.3,
+    claim: 'at most 2×',
+    limit: 2,
     async run({ rounds }) {
       const home = benchFolder();
       const node: Relay = (args, o = {}) => {

@@ -37,7 +37,7 @@ export function save(figures: Report, lines: readonly Line[]): void {
 
 \`${figures.command}\`, on ${cpu}, ${cores} cores, ${memory_gb} GB, ${platform}, Node ${node.slice(1)}. [How they are made](README.md).
 
-![Each claim as the part of its limit that is used up](results.svg)
+![Each claim as the part of its limit that is used up](../images/benchmarks.svg)
 
 \`\`\`
 ${table(lines)}
@@ -45,5 +45,5 @@ ${table(lines)}
 `;
   writeFileSync(join(folder, 'results.md'), page);
   writeFileSync(join(folder, 'results.json'), `${JSON.stringify(figures, null, 2)}\n`);
-  writeFileSync(join(folder, 'results.svg'), plot(lines));
+  writeFileSync(join(folder, '..', 'images', 'benchmarks.svg'), plot(lines));
 }

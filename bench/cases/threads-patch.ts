@@ -9,8 +9,8 @@ const PATCHES = 20;
 
 export default {
   name: 'threads-patch',
-  claim: 'at most 1.3×',
-  limit: 1.3,
+  claim: 'at most 1.2×',
+  limit: 1.2,
   async run({ rounds }) {
     await using store = await openThreadStore();
     const { threads, core } = store;
