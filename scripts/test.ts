@@ -17,6 +17,8 @@ const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--tim
   --full      everything: the checks, every *.test.ts, every *.slow.test.ts, what takes longer still, *.full.test.ts,
               and the Python package
   --jobs N    so many files at once (default: one per core)
+  --again     run files that failed once more, alone, if they are three at most: one that passes then is named as
+              unsteady, and the run goes on to be green; CI does this
   --timeout S seconds a file may take before it is killed (default: 120, slow ones 420)
   path…       only the test files whose path begins with or contains one of these; no checks`;
 
@@ -34,6 +36,8 @@ const TIMEOUTS_MS = [
   ['.test.ts', 120_000],
 ] as const;
 
+/** More files than this failing at once is not chance. */
+const UNSTEADY_FILES = 3;
 /** How many files the summary names as the slowest. */
 const SLOWEST_FILES = 5;
 
@@ -63,6 +67,7 @@ async function main(): Promise<number> {
       quick: { type: 'boolean' },
       slow: { type: 'boolean' },
       full: { type: 'boolean' },
+      again: { type: 'boolean' },
       jobs: { type: 'string' },
       timeout: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
@@ -87,12 +92,16 @@ async function main(): Promise<number> {
   }
   const jobs = Math.max(1, Number(values.jobs) || availableParallelism());
   let done = 0;
-  await inPool(files, jobs, async (file) => {
+  const runFile = (file: string) => {
     const usual = TIMEOUTS_MS.find(([end]) => file.endsWith(end))![1];
-    const result = await runTestFile(file, Number(values.timeout) * 1000 || usual, running);
+    return runTestFile(file, Number(values.timeout) * 1000 || usual, running);
+  };
+  await inPool(files, jobs, async (file) => {
+    const result = await runFile(file);
     results.push(result);
     printFile(result, `${String(++done).padStart(String(files.length).length)}/${files.length}`);
   });
+  if (values.again) await runAgain(results, runFile);
   if (values.full && positionals.length === 0) results.push(await runPython());
   return printSummary(results, performance.now() - began);
 }
@@ -118,6 +127,23 @@ function testFiles(o: {
     if (slow && !o.slow && !o.full) return filters.includes(path);
     return filters.some((filter) => path.includes(filter));
   });
+}
+
+/** Replaces what failed by a second try with nothing beside it. What failed at first is shown in any case. */
+async function runAgain(
+  results: FileResult[],
+  runFile: (file: string) => Promise<FileResult>,
+): Promise<void> {
+  const failed = results.filter(({ failures, file }) => failures.length > 0 && file.endsWith('.test.ts'));
+  if (failed.length > UNSTEADY_FILES) return;
+  for (const first of failed) {
+    const second = await runFile(first.file);
+    printFile(second, 'again');
+    if (second.failures.length > 0) continue;
+    printFailures(first);
+    console.log(`\n${styled('yellow', 'UNSTEADY')} ${first.file} failed, and passed when it ran alone.`);
+    results[results.indexOf(first)] = second;
+  }
 }
 
 async function runCheck(check: Check): Promise<FileResult> {

@@ -49,6 +49,25 @@ test('a failing test is named where it is nested, with its error and the output 
   assert.match(stdout, /a clue/);
 });
 
+test('with --again a file that failed runs once more alone: its first failure is shown, and a second one counts', () => {
+  const once = `import { existsSync, writeFileSync } from 'node:fs';
+    test('a', () => { if (existsSync('ran')) return; writeFileSync('ran', ''); throw new Error('too early'); });`;
+  file('unsteady.test.ts', once);
+  const { status, stdout, last } = run('--again', 'test/unsteady');
+  assert.deepEqual([last, status], ['1 passed, 0 failed', 0]);
+  assert.match(stdout, /Error: too early/);
+  assert.match(stdout, /UNSTEADY test\/unsteady\.test\.ts/);
+  rmSync(join(root, 'ran'));
+  assert.deepEqual(run('test/unsteady').last, '0 passed, 1 failed');
+
+  const names = ['broken-1', 'broken-2', 'broken-3', 'broken-4'];
+  for (const name of names) file(`${name}.test.ts`, `test('a', () => { throw new Error('always'); });`);
+  assert.equal(run('--again', 'test/broken-1').last, '0 passed, 1 failed');
+  const many = run('--again', 'test/broken');
+  assert.equal(many.last, '0 passed, 4 failed');
+  assert.doesNotMatch(many.stdout, /again/, 'so many are not run again');
+});
+
 test('a skip is counted and printed with its reason, and fails without one', () => {
   file('skip.test.ts', `test('a', { skip: 'needs the moon' }, () => {});`);
   const { status, stdout, last } = run('test/skip.');
