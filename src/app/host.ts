@@ -11,7 +11,13 @@ import type { Warn } from './store/open-core.ts';
  * What commands are given. Nothing is read or loaded before it is asked for, so that a short command stays short, and
  * that `version` and `doctor` answer where the configuration is broken.
  */
-export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host {
+export function makeHost(
+  globals: Globals,
+  env: Environment,
+  warn?: Warn,
+  /** The process ends by an exit once the command is done. */
+  leavesOpen = false,
+): Host {
   let known: Config | null = null;
   const config = (): Config => {
     known ??= loadConfig(env, globals);
@@ -33,7 +39,8 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     get server() {
       return serverControl(config(), env, warn);
     },
-    openClient: async (o) => (await import('./store/open-relay.ts')).openRelay(config(), o, warn),
+    openClient: async (o) =>
+      (await import('./store/open-relay.ts')).openRelay(config(), o, { warn, leavesOpen }),
     openScratch: async () => (await import('./store/open-relay.ts')).openScratch(config()),
     openStore: async () => (await import('./store/open-core.ts')).openStore(config(), warn),
     initHome: () => initHome(config().home),

@@ -2,12 +2,13 @@ import { runCli } from '../interfaces/cli/run.ts';
 import { makeHost } from './host.ts';
 import { processTerminal } from './terminal.ts';
 
-/** The program. It ends by running out of things to do, never by an exit that would cut output short. */
+/** The program. It ends by running out of things to do, or by an exit where that cannot cut output short. */
 export async function runMain(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   hushExperiments();
   const terminal = processTerminal();
-  const code = await runCli(argv, terminal, (globals, warn) => makeHost(globals, terminal.env, warn));
+  const code = await runCli(argv, terminal, (globals, warn) => makeHost(globals, terminal.env, warn, true));
   process.exitCode = code || process.exitCode || 0;
+  if (terminal.isWritten()) process.exit();
 }
 
 /** That parts of Node which this program uses are experiments, for some of its versions, is no news to a user. */

@@ -4,18 +4,27 @@ import type { Input, Output, Terminal } from '../interfaces/cli/io.ts';
 import { programName } from './program-name.ts';
 
 /** The terminal of this process. Node's own streams are made only for what needs them: they cost 4 ms each. */
-export function processTerminal(): Terminal {
+export function processTerminal(): Terminal & {
+  /** Whether all that was said is out. Where Node's own streams were used it may not be. */
+  isWritten(): boolean;
+} {
+  let streams = false;
+  const made = <T>(stream: T): T => {
+    streams = true;
+    return stream;
+  };
   return {
-    stdin: input(),
-    stdout: output(1, () => process.stdout),
-    stderr: output(2, () => process.stderr),
+    stdin: input(() => made(process.stdin)),
+    stdout: output(1, () => made(process.stdout)),
+    stderr: output(2, () => made(process.stderr)),
+    isWritten: () => !streams,
     env: process.env,
     cwd: process.cwd(),
     program: (where) => programName(process.env, where),
   };
 }
 
-function input(): Input {
+function input(open: () => NodeJS.ReadStream): Input {
   let isTTY: boolean | null = null;
   return {
     get isTTY() {
@@ -23,7 +32,7 @@ function input(): Input {
       return isTTY;
     },
     get stream() {
-      return process.stdin;
+      return open();
     },
     take,
   };

@@ -31,6 +31,14 @@ const commandEnv: Env = {
   },
 };
 
+export interface CoreOptions {
+  readonly auth?: 'open' | 'keys';
+  readonly warn?: Warn;
+  readonly projects?: ProjectSource;
+  /** The process ends next, by an exit: closing the database is left to whoever comes. */
+  readonly leavesOpen?: boolean;
+}
+
 /** A server answers first, and writes the files of a thread once for all that comes so close together. */
 const SERVER_REST_MS = 25;
 
@@ -63,7 +71,7 @@ export async function openStore(config: Config, warn?: Warn): Promise<LocalStore
 export async function openCore(
   config: Config,
   role: 'server' | 'cli' | 'agents',
-  o: { readonly auth?: 'open' | 'keys'; readonly warn?: Warn; readonly projects?: ProjectSource } = {},
+  o: CoreOptions = {},
 ): Promise<OpenCore> {
   const { auth = config.auth ?? 'open', warn = () => {} } = o;
   const { home, channels, plans, default_plan: defaultPlan } = config;
@@ -71,7 +79,7 @@ export async function openCore(
   // A server keeps its database in shape while it runs; a command is gone too soon for that.
   const engineRole = role === 'server' ? 'server' : 'cli';
   const env = role === 'cli' ? commandEnv : systemEnv;
-  const opened = await openEngine(config, engineRole, env, warn);
+  const opened = await openEngine(config, engineRole, env, warn, o.leavesOpen);
   const { engine, legible } = opened;
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
   const texts = workers ?? ownTextWork;

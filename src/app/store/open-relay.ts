@@ -11,12 +11,18 @@ import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ContextRelayOptions } from '../../sdk/options.ts';
 import type { Config } from '../config.ts';
 import { runningServer } from '../serve/pid-file.ts';
-import { openCore, type Warn } from './open-core.ts';
+import { type CoreOptions, openCore } from './open-core.ts';
 import { ownTextWork } from './own-text-work.ts';
 
+type StoreOptions = Pick<CoreOptions, 'warn' | 'leavesOpen'>;
+
 /** The relay a command works on: behind HTTP where a server is named, else on the local store, with no daemon. */
-export async function openRelay(config: Config, o: ClientOptions = {}, warn?: Warn): Promise<OpenClient> {
-  return config.remote === null ? onStore(config, warn) : overHttp(config, config.remote, o);
+export async function openRelay(
+  config: Config,
+  o: ClientOptions = {},
+  store: StoreOptions = {},
+): Promise<OpenClient> {
+  return config.remote === null ? onStore(config, store) : overHttp(config, config.remote, o);
 }
 
 /** A relay on a store of its own in a temporary folder, which goes with it. */
@@ -48,13 +54,13 @@ async function overHttp(config: Config, remote: string, o: ClientOptions): Promi
   };
 }
 
-async function onStore(config: Config, warn: Warn | undefined): Promise<OpenClient> {
+async function onStore(config: Config, o: StoreOptions): Promise<OpenClient> {
   const server = runningServer(config.home);
   const served = server?.url;
   // What a command pushes is as visible as what is pushed through the server beside it.
   const { core, ...open } = await openCore(config, 'cli', {
     auth: config.auth ?? server?.auth ?? 'open',
-    warn,
+    ...o,
   });
   const base = config.public_url ?? served ?? config.publicUrl;
   const relay = core.relay(LOCAL_CALLER, base);

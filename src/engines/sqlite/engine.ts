@@ -33,6 +33,11 @@ export interface SqliteOptions {
   readonly durability?: 'power' | 'process';
   /** A server lives long and checkpoints aside; a command is over before that would pay. */
   readonly role?: 'server' | 'cli';
+  /**
+   * The process ends next, by an exit, and leaves the database open. To close it as the last one is to bring the WAL into it and to
+   * remove that: four waits for the disk, of which the next command would have the first two again to make a new one.
+   */
+  readonly leavesOpen?: boolean;
   /** Bodies that are files with names of their own, for people to read. */
   readonly place?: Place;
   /** Told, in a sentence, that an older store was brought to our format. */
@@ -105,7 +110,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     await queue.close();
     await checkpoints.close();
     subscriptions.close();
-    db.close();
+    if (!o.leavesOpen) db.close();
   };
   return {
     blobs,
