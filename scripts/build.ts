@@ -23,7 +23,7 @@ import { packTokens } from '../src/text/token-table.ts';
 import { bundleCli } from './build/bundle.ts';
 import { buildDashboard } from './build/dashboard.ts';
 import { thirdPartyNotices } from './build/notices.ts';
-import { tokenTable } from './build/token-table.ts';
+import { vocabulary } from './build/token-table.ts';
 import { writeManPages } from './docs/man.ts';
 import { writeSite } from './docs/site.ts';
 
@@ -79,7 +79,7 @@ function integrations(): string[] {
 
 async function emitCli(outdir: string): Promise<Metafile> {
   const metafile = await bundleCli(outdir);
-  writeFileSync(join(outdir, 'o200k.br'), brotliCompressSync(packTokens(await tokenTable())));
+  writeFileSync(join(outdir, 'o200k.br'), brotliCompressSync(packTokens(await vocabulary())));
   const launcher = join(outdir, 'relay.js');
   const mcp = join(outdir, 'contextrelay-mcp.js');
   copyFileSync(join('scripts', 'build', 'older-node.js'), join(outdir, 'older-node.js'));

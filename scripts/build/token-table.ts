@@ -6,12 +6,16 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const CACHED = join(ROOT, 'node_modules', '.cache', 'o200k.bin');
 const SOURCES = ['token-pieces.ts', 'token-table.ts'].map((name) => join(ROOT, 'src', 'text', name));
 
+/** The tokens of o200k_base by their ranks. */
+export async function vocabulary(): Promise<readonly (string | readonly number[])[]> {
+  return (await import('gpt-tokenizer/bpeRanks/o200k_base')).default;
+}
+
 /** The table of tokens, for the build and for whoever runs from a clone: made when it is first asked for, in a second. */
 export async function tokenTable(): Promise<Uint8Array> {
   const made = statSync(CACHED, { throwIfNoEntry: false });
   if (made && SOURCES.every((path) => statSync(path).mtimeMs < made.mtimeMs)) return readFileSync(CACHED);
-  const { default: tokens } = await import('gpt-tokenizer/bpeRanks/o200k_base');
-  const table = makeTokenTable(tokens);
+  const table = makeTokenTable(await vocabulary());
   try {
     mkdirSync(dirname(CACHED), { recursive: true });
     const fresh = `${CACHED}.${process.pid}`;

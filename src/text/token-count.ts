@@ -9,18 +9,19 @@ import { NO_TOKEN, type TokenTable } from './token-table.ts';
  * The time is linear in the text, whatever is in it, and bounded: a piece without a break that is longer than a slice is cut,
  * and of a text that is too long, slices that are spread evenly over it are counted. Then the figure is an estimate and says so.
  */
-export function tokenCounter({ kinds, rankOf }: TokenTable): (text: string) => TokenCount {
+export function tokenCounter({ kindsFor, rankOf }: TokenTable): (text: string) => TokenCount {
   const merge = new Merge(rankOf);
   const encoder = new TextEncoder();
-  const bytes = new Uint8Array(MOST_BYTES);
+  let bytes = new Uint8Array(FEW_BYTES);
   return (text) => {
-    const pieces = new TokenPieces(text, kinds);
+    const pieces = new TokenPieces(text, kindsFor(text));
     const stride = Math.max(1, text.length / TOKEN_COUNT_CHARS);
     let [tokens, counted] = [0, 0];
     for (let from = 0; from < text.length; ) {
       const began = from;
       while (from < text.length && from < began + TOKEN_SLICE_CHARS) {
         const to = pieces.end(from);
+        if (3 * (to - from) > bytes.length) bytes = new Uint8Array(MOST_BYTES);
         const { written } = encoder.encodeInto(text.slice(from, to), bytes);
         tokens += rankOf(bytes, 0, written) === NO_TOKEN ? merge.count(bytes, written) : 1;
         from = to;
@@ -35,6 +36,8 @@ export function tokenCounter({ kinds, rankOf }: TokenTable): (text: string) => T
 
 /** A character of UTF-16 is three bytes at most; a contraction may follow a slice. */
 const MOST_BYTES = 3 * (TOKEN_SLICE_CHARS + 4);
+/** Enough for the pieces of most texts: a command that counts one touches no more memory than it needs. */
+const FEW_BYTES = 1024;
 
 /**
  * Merges the two neighbours that together are the token of the lowest rank, the first of equals, until no two are a token. Which
@@ -43,11 +46,11 @@ const MOST_BYTES = 3 * (TOKEN_SLICE_CHARS + 4);
 class Merge {
   readonly #rankOf: TokenTable['rankOf'];
   /** Where the parts before and behind begin, and the rank of each with the one behind, by where it begins. */
-  readonly #before = new Int32Array(MOST_BYTES + 1);
-  readonly #behind = new Int32Array(MOST_BYTES + 1);
-  readonly #ranks = new Int32Array(MOST_BYTES + 1);
+  #before = new Int32Array(0);
+  #behind = new Int32Array(0);
+  #ranks = new Int32Array(0);
   /** Numbers made of a rank and a place. Those that no longer hold stay until their turn comes. */
-  readonly #heap = new Float64Array(3 * MOST_BYTES);
+  #heap = new Float64Array(0);
   #size = 0;
 
   constructor(rankOf: TokenTable['rankOf']) {
@@ -55,6 +58,7 @@ class Merge {
   }
 
   count(bytes: Uint8Array, length: number): number {
+    if (length >= this.#ranks.length) this.#makeRoom(length > FEW_BYTES ? MOST_BYTES : FEW_BYTES);
     const [before, behind, ranks] = [this.#before, this.#behind, this.#ranks];
     for (let at = 0; at <= length; at++) {
       before[at] = at - 1;
@@ -80,6 +84,13 @@ class Merge {
       if (at > 0) rank(before[at]!);
     }
     return parts;
+  }
+
+  #makeRoom(bytes: number): void {
+    this.#before = new Int32Array(bytes + 1);
+    this.#behind = new Int32Array(bytes + 1);
+    this.#ranks = new Int32Array(bytes + 1);
+    this.#heap = new Float64Array(3 * bytes);
   }
 
   #push(key: number): void {

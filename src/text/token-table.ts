@@ -2,55 +2,53 @@ import { KINDS, kindOf } from './token-pieces.ts';
 
 /** The vocabulary of a tokenizer as bytes that are looked up where they lie, so that opening it takes no time. */
 export interface TokenTable {
-  /** The kind of each character: see token-pieces.ts. */
-  readonly kinds: Uint8Array;
+  /** The kind of each character, see token-pieces.ts: of those at least that are in the text. */
+  kindsFor(text: string): Uint8Array;
   /** The rank of the token that these bytes are, or NO_TOKEN. The lower it is, the earlier two parts are merged into it. */
   rankOf(text: Uint8Array, from: number, to: number): number;
 }
 
 export const NO_TOKEN = -1;
 
+type Token = string | readonly number[] | Uint8Array;
+
 /**
- * Layout, in 32-bit integers: how many tokens and how many slots, where each token begins in the bytes and where the last one
- * ends, the slots of a hash table (the rank of a token plus one in the low 18 bits, the high bits of its hash above them; 0 is
- * empty). Then a byte for each character that says of which kind it is, and the bytes of all tokens.
+ * Layout, in 32-bit integers: how many slots the hash table of each length has, then the slots, two integers each: a hash of the
+ * token, and its rank plus one in the low 18 bits with bits of a second hash above them; 0 is empty. Then a byte for each
+ * character that says of which kind it is.
+ *
+ * Tokens of one length have a table of their own, so that looking for short ones, as merging does most of the time, stays on a few pages.
+ * Their bytes are not there: 46 bits of hashes stand for them, and that other bytes have the same is once in 70 trillion looks.
  */
-export function makeTokenTable(
-  tokens: readonly (string | readonly number[] | Uint8Array)[],
-): Uint8Array<ArrayBuffer> {
-  const encoder = new TextEncoder();
-  const texts = tokens.map((token) =>
-    typeof token === 'string' ? encoder.encode(token) : Uint8Array.from(token),
-  );
-  const slots = 2 ** Math.ceil(Math.log2(texts.length * 1.25));
-  const size = texts.reduce((sum, text) => sum + text.length, 0);
-  const head = new Int32Array(HEAD + texts.length + 1 + slots);
-  head.set([texts.length, slots]);
-  const table = head.subarray(HEAD + texts.length + 1);
-  const made = new Uint8Array(head.byteLength + KINDS + size);
-  for (let code = 0; code < KINDS; code++) made[head.byteLength + code] = kindOf(code);
-  let end = 0;
+export function makeTokenTable(tokens: readonly Token[]): Uint8Array<ArrayBuffer> {
+  const texts = tokens.map(bytesOf);
+  const counts = new Int32Array(TABLES);
+  for (const { length } of texts) counts[tableOf(length)]!++;
+  const slots = Array.from(counts, (count) => 2 ** Math.ceil(Math.log2(count * 1.25 + 1)));
+  const integers = new Int32Array(TABLES + 2 * slots.reduce((sum, count) => sum + count, 0));
+  integers.set(slots);
+  const places = placesOf(integers);
   for (const [rank, text] of texts.entries()) {
-    const sum = hash(text, 0, text.length);
-    let slot = sum & (slots - 1);
-    while (table[slot] !== 0) slot = (slot + 1) & (slots - 1);
-    table[slot] = (sum & ~RANK) | (rank + 1);
-    made.set(text, head.byteLength + KINDS + end);
-    end += text.length;
-    head[HEAD + rank + 1] = end;
+    const { at, mask } = places[tableOf(text.length)]!;
+    const first = hash(text, 0, text.length);
+    let slot = first & mask;
+    while (integers[at + 2 * slot + 1] !== 0) slot = (slot + 1) & mask;
+    integers[at + 2 * slot] = first;
+    integers[at + 2 * slot + 1] = (otherHash(text, 0, text.length) & ~RANK) | (rank + 1);
   }
-  made.set(new Uint8Array(head.buffer));
+  const made = new Uint8Array(integers.byteLength + KINDS);
+  made.set(new Uint8Array(integers.buffer));
+  for (let code = 0; code < KINDS; code++) made[integers.byteLength + code] = kindOf(code);
   return made;
 }
 
 /** The vocabulary alone, in a quarter of the room once it is compressed: how long each token is, then the bytes of all. */
-export function packTokens(made: Uint8Array): Uint8Array {
-  const { count, ends, bytes } = partsOf(made);
-  const packed = new Uint8Array(4 + count + bytes.length);
-  new DataView(packed.buffer).setUint32(0, count, true);
-  for (let rank = 0; rank < count; rank++) packed[4 + rank] = ends[rank + 1]! - ends[rank]!;
-  packed.set(bytes, 4 + count);
-  return packed;
+export function packTokens(tokens: readonly Token[]): Uint8Array {
+  const texts = tokens.map(bytesOf);
+  const count = new DataView(new ArrayBuffer(4));
+  count.setUint32(0, texts.length, true);
+  const bytes = texts.flatMap((text) => [...text]);
+  return Uint8Array.from([...new Uint8Array(count.buffer), ...texts.map(({ length }) => length), ...bytes]);
 }
 
 export function unpackTokens(packed: Uint8Array): Uint8Array[] {
@@ -67,73 +65,99 @@ export type FetchBytes = (from: number, to: number) => void;
 
 /** Whether the bytes are all there. A file that a crash cut off, or of which it left nothing but zeros, is not whole. */
 export function isWholeTable(made: Uint8Array, fetch: FetchBytes = () => {}): boolean {
-  if (made.length < 4 * HEAD) return false;
-  fetch(0, 4 * HEAD);
-  const { count, slots, ends, bytes } = partsOf(made);
-  if (count <= 0 || slots <= count || bytes.length === 0) return false;
-  fetch(4 * (HEAD + count), 4 * (HEAD + count + 1));
-  return bytes.length === ends[count];
+  if (made.length < 4 * TABLES) return false;
+  fetch(0, 4 * TABLES);
+  const slots = integersOf(made).subarray(0, TABLES);
+  return slots.every((count) => count > 0) && made.length === kindsAt(slots) + KINDS;
 }
 
 /** One that is whole. */
 export function openTokenTable(made: Uint8Array, fetch: FetchBytes = () => {}): TokenTable {
-  fetch(0, 4 * HEAD);
-  const { slots, ends, table, kinds, bytes } = partsOf(made);
-  const [endsAt, tableAt, kindsAt, bytesAt] = [ends, table, kinds, bytes].map(
-    ({ byteOffset }) => byteOffset - made.byteOffset,
-  ) as [number, number, number, number];
-  fetch(kindsAt, bytesAt);
-  const slotOf = (slot: number) => {
-    fetch(tableAt + 4 * slot, tableAt + 4 * slot + 4);
-    return table[slot]!;
-  };
+  fetch(0, 4 * TABLES);
+  const integers = integersOf(made);
+  const places = placesOf(integers);
+  const from = kindsAt(integers.subarray(0, TABLES));
+  const kinds = made.subarray(from, from + KINDS);
+  let known = 0;
   return {
-    kinds,
-    rankOf(text, from, to) {
-      if (to - from > LONGEST) return NO_TOKEN;
-      const sum = hash(text, from, to);
-      let slot = sum & (slots - 1);
-      for (let found = slotOf(slot); found !== 0; found = slotOf(slot)) {
-        slot = (slot + 1) & (slots - 1);
-        if ((found ^ sum) & ~RANK) continue;
-        const rank = (found & RANK) - 1;
-        fetch(endsAt + 4 * rank, endsAt + 4 * rank + 8);
-        const begin = ends[rank]!;
-        if (ends[rank + 1]! - begin !== to - from) continue;
-        fetch(bytesAt + begin, bytesAt + ends[rank + 1]!);
-        let at = from;
-        while (at < to && bytes[begin + at - from] === text[at]) at++;
-        if (at === to) return rank;
+    kindsFor(text) {
+      if (known < COMMON_KINDS) fetch(from, from + COMMON_KINDS);
+      known ||= COMMON_KINDS;
+      if (known < KINDS && UNCOMMON.test(text)) {
+        fetch(from, from + KINDS);
+        known = KINDS;
       }
-      return NO_TOKEN;
+      return kinds;
+    },
+    rankOf(text, start, end) {
+      if (end - start > LONGEST) return NO_TOKEN;
+      const { at, mask } = places[tableOf(end - start)]!;
+      const first = hash(text, start, end);
+      for (let slot = first & mask; ; slot = (slot + 1) & mask) {
+        const place = at + 2 * slot;
+        fetch(4 * place, 4 * place + 8);
+        const found = integers[place + 1]!;
+        if (found === 0) return NO_TOKEN;
+        if (integers[place] !== first) continue;
+        if (((found ^ otherHash(text, start, end)) & ~RANK) === 0) return (found & RANK) - 1;
+      }
     },
   };
 }
 
-function partsOf(made: Uint8Array) {
-  const integers = new Int32Array(made.buffer, made.byteOffset, Math.floor(made.byteLength / 4));
-  const [count = 0, slots = 0] = integers;
-  const behind = HEAD + count + 1 + slots;
-  const kinds = 4 * behind;
-  return {
-    count,
-    slots,
-    ends: integers.subarray(HEAD, HEAD + count + 1),
-    table: integers.subarray(HEAD + count + 1, behind),
-    kinds: made.subarray(kinds, kinds + KINDS),
-    bytes: made.subarray(kinds + KINDS),
-  };
+const encoder = new TextEncoder();
+
+function bytesOf(token: Token): Uint8Array {
+  return typeof token === 'string' ? encoder.encode(token) : Uint8Array.from(token);
 }
 
-const HEAD = 2;
+/** A table for each of the lengths that most tokens have, and one for all that are longer. */
+const TABLES = 9;
+
+function tableOf(length: number): number {
+  return Math.min(length, TABLES) - 1;
+}
+
+interface Place {
+  /** Where the first slot is, in integers. */
+  readonly at: number;
+  readonly mask: number;
+}
+
+function placesOf(integers: Int32Array): Place[] {
+  let at = TABLES;
+  return Array.from(integers.subarray(0, TABLES), (slots) => {
+    at += 2 * slots;
+    return { at: at - 2 * slots, mask: slots - 1 };
+  });
+}
+
+function integersOf(made: Uint8Array): Int32Array {
+  return new Int32Array(made.buffer, made.byteOffset, Math.floor(made.byteLength / 4));
+}
+
+function kindsAt(slots: Int32Array): number {
+  return 4 * slots.reduce((sum, count) => sum + 2 * count, TABLES);
+}
+
 /** The bits of a slot that are a rank. */
 const RANK = 2 ** 18 - 1;
 /** The longest token of o200k_base, in bytes. */
 const LONGEST = 128;
+/** Latin, Greek and Cyrillic, and what is in neither. */
+const COMMON_KINDS = 0x500;
+const UNCOMMON = /[^\0-\u04ff]/;
 
-/** FNV-1a. */
+/** FNV-1a. Its high bits are mixed into the low ones, which choose the slot. */
 function hash(text: Uint8Array, from: number, to: number): number {
   let sum = 0x811c9dc5;
   for (let at = from; at < to; at++) sum = Math.imul(sum ^ text[at]!, 0x01000193);
   return sum ^ (sum >>> 15);
+}
+
+/** The same with other numbers. */
+function otherHash(text: Uint8Array, from: number, to: number): number {
+  let sum = 0x9747b28c;
+  for (let at = from; at < to; at++) sum = Math.imul(sum ^ text[at]!, 0x5bd1e995);
+  return sum;
 }

@@ -14,8 +14,9 @@ import { isExecutable, ownFile } from '../own-package.ts';
 
 /** A short text needs a few pages of the table, which has three megabytes: they are read as they are looked at. */
 const PAGE_BYTES = 4096;
-/** Who looks more often than this is counting something long, and gets the rest at once. */
-const LOOKS = 40;
+/** Who looks more often than this is counting something longer, and gets so many pages with each that he lacks. */
+const LOOKS = 200;
+const PAGES = 64;
 
 export async function openTokenCounter(): Promise<(text: string) => TokenCount> {
   return tokenCounter(await readTable());
@@ -32,7 +33,7 @@ async function readTable(): Promise<TokenTable> {
 async function unpackedTable(): Promise<TokenTable> {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
   const home = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : LOCALAPPDATA);
-  const kept = home && join(home, 'contextrelay', 'o200k.bin');
+  const kept = home && join(home, 'contextrelay', 'o200k-2.bin');
   const known = kept ? keptTable(kept) : null;
   if (known) return known;
   const { brotliDecompressSync } = await import('node:zlib');
@@ -65,7 +66,10 @@ function byPages(file: number): { made: Uint8Array; fetch: FetchBytes } {
     let end = Math.ceil(to / PAGE_BYTES);
     while (page < end && there[page]) page++;
     if (page === end) return;
-    if (++looks > LOOKS) [page, end] = [0, there.length];
+    if (++looks > LOOKS) {
+      page -= page % PAGES;
+      end = Math.ceil(end / PAGES) * PAGES;
+    }
     const at = page * PAGE_BYTES;
     readSync(file, made, at, Math.min(end * PAGE_BYTES, made.length) - at, at);
     there.fill(1, page, end);

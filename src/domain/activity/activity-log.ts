@@ -88,14 +88,15 @@ export class ActivityLog {
 
   #forget(): void {
     for (const [tenant, { isDue, leftOut, writing, notBefore }] of this.#waiting)
-      if (!isDue && leftOut === 0 && writing === null && notBefore <= performance.now())
+      if (!isDue && leftOut === 0 && writing === null && notBefore <= Date.now())
         this.#waiting.delete(tenant);
   }
 
   #schedule(tenant: string, waiting: Waiting): void {
     if (waiting.isDue || waiting.writing !== null) return;
     waiting.isDue = true;
-    const wait = Math.max(0, waiting.notBefore - performance.now());
+    // A clock that was set back makes nobody wait longer. Node's clock of intervals takes a command milliseconds to load.
+    const wait = Math.min(Math.max(0, waiting.notBefore - Date.now()), ACTIVITY_WRITE_MS);
     this.#deps.engine.defer(async () => {
       if (waiting.isDue) await this.#write(tenant, waiting);
     }, wait);
@@ -105,7 +106,7 @@ export class ActivityLog {
     const { items, leftOut, figures } = waiting;
     this.#held -= items.length;
     Object.assign(waiting, { items: [], leftOut: 0, figures: {}, isDue: false });
-    waiting.notBefore = performance.now() + ACTIVITY_WRITE_MS;
+    waiting.notBefore = Date.now() + ACTIVITY_WRITE_MS;
     waiting.writing = this.#append(tenant, items, leftOut, figures)
       .catch(() => {
         // It is not told then, but it is said that it is not.

@@ -5,7 +5,7 @@
  */
 export function stripInvisible(text: string): string {
   if (!/[^\t\n -~]/.test(text)) return text;
-  return text.replace(TERMINAL_ESCAPES, '').replace(FLAG_OR_UNSEEN, (found, index: number, whole: string) => {
+  return text.replace(TERMINAL_ESCAPES, '').replace(flagOrUnseen(), (found, index: number, whole: string) => {
     if (found === '\t' || found === '\n' || found.startsWith(BLACK_FLAG)) return found;
     if (found === '\r') return whole[index + 1] === '\n' ? found : '\n';
     if (BREAKS.test(found)) return '\n';
@@ -23,11 +23,16 @@ const TERMINAL_ESCAPES =
 
 /** The flags of England, Scotland and Wales are spelt in tag characters; anywhere else those carry hidden text. */
 const BLACK_FLAG = '\u{1f3f4}';
-const FLAGS = `${BLACK_FLAG}(?:${['gbeng', 'gbsct', 'gbwls'].map(tagged).join('|')})\u{e007f}`;
-const FLAG_OR_UNSEEN = new RegExp(
-  `${FLAGS}|[\\p{Cc}\\p{Cf}\\p{Cs}\\p{DI}\\p{Bidi_C}\\u2028\\u2029\\u2800]`,
-  'gu',
-);
+const FLAGS = ['gbeng', 'gbsct', 'gbwls'];
+const UNSEEN = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{DI}\\p{Bidi_C}\\u2028\\u2029\\u2800]';
+let made: RegExp | undefined;
+
+/** Made when a text needs it, as those below: making them all takes longer than a short command. */
+function flagOrUnseen(): RegExp {
+  made ??= new RegExp(`${BLACK_FLAG}(?:${FLAGS.map(tagged).join('|')})\u{e007f}|${UNSEEN}`, 'gu');
+  return made;
+}
+
 const LONE_SURROGATE = /\p{Cs}/u;
 const BREAKS = /[\u000b\f\u0085\u2028\u2029]/;
 /** Fillers that look like nothing at all. */
@@ -37,7 +42,6 @@ function tagged(name: string): string {
   return Array.from(name, (letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('');
 }
 
-// Made when a text needs them: making them all takes longer than a short command.
 const isJoining = (char: string) =>
   /[\p{scx=Arab}\p{scx=Syrc}\p{scx=Nkoo}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}\p{scx=Mong}\p{scx=Java}\p{scx=Bali}]/u.test(
     char,
