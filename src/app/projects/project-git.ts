@@ -1,5 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync, promises, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
@@ -89,7 +88,7 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
       const merged = (await commit('MERGE_HEAD')) ?? headInEnv();
       if (merged) return { base: (await lines('merge-base', ours, merged))[0] ?? null, ours, theirs: merged };
       const [place = ''] = await lines('rev-parse', '--absolute-git-dir');
-      const done = await readFile(join(place, 'rebase-merge', 'done'), 'utf8').catch(() => '');
+      const done = await promises.readFile(join(place, 'rebase-merge', 'done'), 'utf8').catch(() => '');
       // While a merge driver runs, a rebase has noted only in its list which commit it picks.
       const picked = /^\w+ ([0-9a-f]{7,64})/.exec(done.trim().split('\n').at(-1) ?? '')?.[1];
       const theirs = (await commit('CHERRY_PICK_HEAD')) ?? (picked ? await commit(picked) : undefined);
@@ -100,19 +99,19 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
       if (names.length > 0) await git('add', '--', ...names);
     },
     async mergeLines({ base, ours, theirs }) {
-      const place = await mkdtemp(join(tmpdir(), 'relay-merge-'));
+      const place = await promises.mkdtemp(join(tmpdir(), 'relay-merge-'));
       try {
         const files = { ours, base, theirs };
-        for (const [name, text] of Object.entries(files)) await writeFile(join(place, name), text);
+        for (const [name, text] of Object.entries(files)) await promises.writeFile(join(place, name), text);
         // It ends with the number of conflicts.
         const args = ['merge-file', ...Object.keys(files).flatMap((name) => ['-L', name])];
         const conflict = await run(place, [...args, ...Object.keys(files)], timeoutMs).then(
           () => false,
           () => true,
         );
-        return { text: await readFile(join(place, 'ours'), 'utf8'), conflict };
+        return { text: await promises.readFile(join(place, 'ours'), 'utf8'), conflict };
       } finally {
-        await rm(place, { recursive: true, force: true });
+        await promises.rm(place, { recursive: true, force: true });
       }
     },
     async isShallow() {

@@ -4,10 +4,11 @@
  * that stands by itself is left alone. Doing it twice changes nothing.
  */
 export function linksAsText(text: string): string {
-  return text
-    .replace(INLINE, (_, blanks = '', address) => (address ? `] (${blanks}\`${address}\`` : '] ('))
-    .replace(DEFINITION, '] :')
-    .replace(TAG, '< ');
+  let out = text;
+  if (out.includes(']('))
+    out = out.replace(INLINE, (_, blanks = '', address) => (address ? `] (${blanks}\`${address}\`` : '] ('));
+  if (out.includes(']:')) out = out.replace(DEFINITION, '] :');
+  return out.includes('<') ? out.replace(TAG, '< ') : out;
 }
 
 /** An address with a scheme, however that is spelt, or with a host. What is neither leads nowhere else. */
