@@ -35,7 +35,7 @@ export interface SqliteOptions {
   readonly role?: 'server' | 'cli';
   /**
    * The process ends next, by an exit, and leaves the database open. To close it as the last one is to bring the WAL into it and to
-   * remove that: four waits for the disk, of which the next command would have the first two again to make a new one.
+   * remove that: two waits for the disk, and a third for the next command, which has to make a new one.
    */
   readonly leavesOpen?: boolean;
   /** Bodies that are files with names of their own, for people to read. */
