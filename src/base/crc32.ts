@@ -12,10 +12,10 @@ let table: Uint32Array | undefined;
 
 function makeTable(): Uint32Array {
   const made = new Uint32Array(256);
-  for (let byte = 0; byte < 256; byte++) {
-    let crc = byte;
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;
-    made[byte] = crc;
+  // That of a sum of powers of two is the sum of theirs.
+  for (let power = 128, crc = 1; power > 0; power >>= 1) {
+    crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;
+    for (let rest = 0; rest < 256; rest += 2 * power) made[power + rest] = crc ^ made[rest]!;
   }
   return made;
 }

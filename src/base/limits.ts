@@ -125,8 +125,11 @@ export const HEADER_BYTES = 2 * KiB;
 export const HEADER_TOKENS = 500;
 /** The same as text for a model: so many tokens have fewer bytes, and what has more need not be counted. */
 export const HEADER_TEXT_BYTES = 4 * KiB;
-/** A snapshot of the state is taken after so much log, or as much as the state itself takes where that is more. */
-export const SNAPSHOT_LOG_BYTES = 256 * KiB;
+/**
+ * A snapshot of the state is taken after so much log, or as much as the snapshot takes where that is more. A command folds what has come
+ * since the last: some forty events on average.
+ */
+export const SNAPSHOT_LOG_BYTES = 32 * KiB;
 /** The record that names the snapshots stays small: beyond this every second one goes. */
 export const SNAPSHOTS = 256;
 /** States kept folded in memory, all in all. */

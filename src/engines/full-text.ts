@@ -128,7 +128,8 @@ function folders(key: string): string[] {
 /** The text as it is indexed: marks of snippets taken out, and a seam around every letter of an unspaced script. */
 export function segmented(text: string): string {
   const clean = text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' ');
-  return clean.replace(unspaced(), `${SEAM}$&${SEAM}`);
+  // The first of these scripts begins at U+0E01, and to make the pattern takes a command milliseconds.
+  return /[\u0e00-\uffff]/.test(clean) ? clean.replace(unspaced(), `${SEAM}$&${SEAM}`) : clean;
 }
 
 export function unsegmented(text: string): string {

@@ -155,6 +155,10 @@ export class Heads {
   }
 }
 
+/** What a reference and an idempotency key take in a snapshot, about. */
+const REF_BYTES = 32;
+const KEY_BYTES = 100;
+
 /** Where a snapshot stands in its thread. */
 type SnapshotMark = Pick<Head, 'version' | 'seq' | 'count'>;
 
@@ -176,7 +180,10 @@ class Snapshots {
 
   /** Whether so much log has come since the last one that the next is due. */
   isDue(head: Head): boolean {
-    return head.logBytes > Math.max(SNAPSHOT_LOG_BYTES, head.bytes);
+    const { bytes, refs, keys } = head;
+    return (
+      head.logBytes > Math.max(SNAPSHOT_LOG_BYTES, bytes + REF_BYTES * refs.length + KEY_BYTES * keys.size)
+    );
   }
 
   async marks(id: string): Promise<readonly SnapshotMark[]> {
