@@ -19,27 +19,43 @@ export type Services = {
 
 type Call = (caller: CallerAt, args: readonly unknown[]) => unknown;
 type Service = { readonly [method: string]: (caller: CallerAt, ...args: readonly unknown[]) => unknown };
+type AnyService = Service | (() => Promise<Service>);
 
-/** The relay as one caller sees it, made from the table: each method authorises and then calls its service. */
+/**
+ * The relay as one caller sees it, made from the table: each method authorises and then calls its service. A part is made when it is
+ * first used: there are some hundred methods, and a core may live as long as one request, which calls one of them.
+ */
 export function relayBinder(
   services: Services,
 ): (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay {
-  const parts = Object.entries(VERBS).map(([part, verbs]) => {
-    const service = services[part as Part] as unknown as Service | (() => Promise<Service>);
-    const methods = Object.entries(verbs as Verbs).filter(([, verb]) => !verb.only);
-    return [part, methods.map(([name, verb]) => [name, guarded(verb, name, service)] as const)] as const;
-  });
+  const made = new Map<Part, readonly (readonly [name: string, call: Call])[]>();
+  const callsOf = (part: Part) => {
+    const calls = made.get(part) ?? guardedCalls(VERBS[part], services[part] as unknown as AnyService);
+    made.set(part, calls);
+    return calls;
+  };
   return (caller, base, onRead) => {
     const at: CallerAt = { ...caller, base, onRead };
     // The store belongs to whoever opened it, not to one caller's view of it.
-    const relay: { [part: string | symbol]: unknown } = { [Symbol.asyncDispose]: async () => {} };
-    for (const [part, calls] of parts) {
-      const api: { [method: string]: (...args: unknown[]) => unknown } = {};
-      for (const [name, call] of calls) api[name] = (...args) => call(at, args);
-      relay[part] = api;
+    const relay = { [Symbol.asyncDispose]: async () => {} };
+    for (const part of Object.keys(VERBS) as Part[]) {
+      let api: { readonly [method: string]: unknown } | undefined;
+      const get = () => {
+        api ??= Object.fromEntries(
+          callsOf(part).map(([name, call]) => [name, (...args: unknown[]) => call(at, args)]),
+        );
+        return api;
+      };
+      Object.defineProperty(relay, part, { get, enumerable: true });
     }
     return relay as unknown as Relay;
   };
+}
+
+function guardedCalls(verbs: Verbs, service: AnyService) {
+  return Object.entries(verbs)
+    .filter(([, verb]) => !verb.only)
+    .map(([name, verb]) => [name, guarded(verb, name, service)] as const);
 }
 
 /** The methods of a service that are verbs of a group, for a part that several services stand behind. */
@@ -54,7 +70,7 @@ export function methodsFor<V extends Verbs, S extends object>(
   return Object.fromEntries(methods);
 }
 
-function guarded(verb: Verb, method: string, service: Service | (() => Promise<Service>)): Call {
+function guarded(verb: Verb, method: string, service: AnyService): Call {
   const call: Call =
     typeof service !== 'function'
       ? (caller, args) => service[method]!(caller, ...args)

@@ -130,10 +130,12 @@ export class RelayCore {
     const threads = async () => (await this.threads()).verbs;
     this.relay = relayBinder({
       pointers,
-      channels: {
-        ...methodsFor(VERBS.channels, channels),
-        ...methodsFor(VERBS.channels, channels.groups),
-        ...methodsFor(VERBS.channels, channels.groups.deadLetters),
+      get channels() {
+        return {
+          ...methodsFor(VERBS.channels, channels),
+          ...methodsFor(VERBS.channels, channels.groups),
+          ...methodsFor(VERBS.channels, channels.groups.deadLetters),
+        };
       },
       inbox,
       receipts,

@@ -51,6 +51,8 @@ test('every operation makes a bounded number of calls, and a listing as many for
   const pushed = JSON.parse(
     await note('push', '/push', json({ data: 'a', channel: 'c0', metadata: { a: 1 } })),
   );
+  await note('push to no channel', '/push', json({ data: 'a' }));
+  await note('pointers', '/pointers');
   await note('pull', `/pull/${pushed.id}`);
   await note('part', `/pull/${pushed.id}?lines=1-1`);
   await note('peek', `/peek/${pushed.id}`);
@@ -76,6 +78,9 @@ test('every operation makes a bounded number of calls, and a listing as many for
   const above = Object.entries(made).filter(([, calls]) => calls > CALLS);
   assert.deepEqual(above, [], JSON.stringify(made));
   assert.equal(made['list of a hundred'], made['list of one']);
+  assert.deepEqual([made.pull, made.peek], [1, 1], JSON.stringify(made));
+  // The push itself, and what is told of it to those who watch.
+  assert.equal(made['push to no channel'], 2);
 });
 
 test('metrics are refused with a reason: they would ask every object', async () => {

@@ -42,6 +42,28 @@ export const recordListingCases: readonly Case[] = [
     },
   },
   {
+    name: "records: a tenant's list of pointers is one list, wherever its entries lie",
+    async run({ records }) {
+      const list = 'ten.a/pointers/';
+      const keys = range(300).map((i) => `${list}${i.toString(16).padStart(12, '0')}.${crypto.randomUUID()}`);
+      await Promise.all(shuffled(keys).map((key) => records.put(key, key)));
+      await records.put(`ten.b/pointers/000000000000.${crypto.randomUUID()}`, 'of another');
+      for (const limit of [3, 100, 299, 1000]) {
+        const seen: string[] = [];
+        let after: string | undefined;
+        do {
+          const page = await records.list(list, { after, limit });
+          ok(page.items.length > 0 && page.items.length <= limit, 'some, and no more than asked for');
+          seen.push(...page.items.map((i) => i.key));
+          after = page.next;
+        } while (after !== undefined);
+        same(seen, keys, `with ${limit} a page`);
+      }
+      await records.delete(keys[0]!);
+      same((await records.list(list, { limit: 1 })).items[0]?.key, keys[1]);
+    },
+  },
+  {
     name: 'records: a listing goes on from a key that is no longer there',
     async run({ records }) {
       for (const i of range(6)) await records.put(`rec.cursor/${i}`, i);

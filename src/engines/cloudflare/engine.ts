@@ -42,7 +42,12 @@ export interface CloudflareOptions {
  */
 export function openCloudflare(o: CloudflareOptions): Engine {
   const env = o.env ?? systemEnv;
-  const ended = new AbortController();
+  // Made when it is first asked for: most requests subscribe to nothing, and it takes a while to make.
+  let ended: AbortController | undefined;
+  const ending = () => {
+    ended ??= new AbortController();
+    return ended;
+  };
   const deferred = new DeferredWork();
   const named = (name: string) => o.objects.get(o.objects.idFromName(name));
   const store: Store = {
@@ -61,7 +66,9 @@ export function openCloudflare(o: CloudflareOptions): Engine {
         after = names.at(-1)!;
       }
     },
-    closed: ended.signal,
+    get closed() {
+      return ending().signal;
+    },
   };
   return {
     blobs: new CloudflareBlobs(store),
@@ -102,7 +109,7 @@ export function openCloudflare(o: CloudflareOptions): Engine {
     },
     async [Symbol.asyncDispose]() {
       await deferred.settle();
-      ended.abort();
+      ending().abort();
     },
   };
 }

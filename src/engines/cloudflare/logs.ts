@@ -4,7 +4,7 @@ import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
 import type { EntryPage } from './log-rows.ts';
 import { objectOf } from './objects.ts';
-import { bringAlong } from './staged-rows.ts';
+import { broughtTo, storeOthers } from './staged-rows.ts';
 import type { Store } from './store.ts';
 
 /** What a subscriber reads, and holds, at once. */
@@ -22,7 +22,9 @@ export class CloudflareLogs implements Logs {
     const { expectSeq, id } = o;
     if (id !== undefined) checkKey("an entry's id", id);
     const json = encodeJson('a log entry', data, this.#store.limits.entryBytes);
-    const brought = o.with && (await bringAlong(this.#store, stream, o.with));
+    const others = storeOthers(this.#store, stream, o.with);
+    if (others) await others;
+    const brought = broughtTo(stream, o.with);
     const { calls, env } = this.#store;
     return calls.ask(objectOf(stream), 'append', stream, json, { expectSeq, id, now: env.now() }, brought);
   }

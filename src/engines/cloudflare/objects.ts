@@ -10,12 +10,16 @@ const NAME_CHARS = 250;
 /** The object that lists all others. */
 export const DIRECTORY = 'directory';
 
+/** The entries of a tenant's list of pointers: the id of a pointer is the last thing in its entry. */
+const POINTER_LIST = /^ten\.[^/]*\/pointers\//;
+
 /**
  * The object in which a key or a stream lives: that of its first segment, so that one object answers a listing. The groups of a
- * channel live with it, so that one object hears of all that concerns its members, receipts with their pointer, and
- * what happens in a tenant with what is counted of it.
+ * channel live with it, so that one object hears of all that concerns its members; receipts live with their pointer, and so does its entry in the
+ * list of its tenant, so that a push is one call and one commit; and what happens in a tenant with what is counted of it.
  */
 export function objectOf(name: string): string {
+  if (POINTER_LIST.test(name)) return objectOf(`ptr.${name.slice(name.lastIndexOf('.') + 1)}`);
   if (name.startsWith('grp.')) return objectOf(`chn.${name.slice(4, name.lastIndexOf('.'))}`);
   if (name.startsWith('rcp.')) return objectOf(`ptr.${name.slice(4)}`);
   if (name.startsWith('act.')) return objectOf(`ten.${name.slice(4)}`);
@@ -25,6 +29,12 @@ export function objectOf(name: string): string {
   const kind = dot < 0 ? segment : segment.slice(0, dot);
   if (SPREAD_KINDS.includes(kind)) return `${kind}.${spread(segment)}`;
   return segment.length > NAME_CHARS ? `long.${spread(segment)}` : `of.${segment}`;
+}
+
+/** The objects in which what begins so lives. */
+export function objectsOf(prefix: string): string[] {
+  if (!POINTER_LIST.test(prefix)) return [objectOf(prefix)];
+  return Array.from({ length: SPREAD_OVER }, (_, i) => `ptr.${i}`);
 }
 
 /** FNV-1a: even enough for ids and hashes. */

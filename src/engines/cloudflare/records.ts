@@ -7,13 +7,17 @@ import {
   checkKey,
   checkLimit,
   checkScope,
+  compareKeys,
   encodeJson,
 } from '../../kernel/admission.ts';
 import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
-import { objectOf } from './objects.ts';
+import { objectOf, objectsOf } from './objects.ts';
 import type { RecordRow } from './record-rows.ts';
-import { bringAlong, type StagedRow } from './staged-rows.ts';
+import { broughtTo, type StagedRow, storeOthers } from './staged-rows.ts';
 import type { Store } from './store.ts';
+
+/** Where a list is spread over many objects, each is asked for this part of a page: a few times what it has of it by chance. */
+const SHARES = 8;
 
 export class CloudflareRecords implements Records {
   readonly #store: Store;
@@ -35,7 +39,9 @@ export class CloudflareRecords implements Records {
     const { expect, expiresAt } = o;
     checkExpiry(expiresAt);
     const json = encodeJson('a record', value, this.#store.limits.recordBytes);
-    const brought = o.with && (await bringAlong(this.#store, key, o.with));
+    const others = storeOthers(this.#store, key, o.with);
+    if (others) await others;
+    const brought = broughtTo(key, o.with);
     const { calls, env } = this.#store;
     return calls.ask(objectOf(key), 'putRecord', key, json, { expect, expiresAt, now: env.now() }, brought);
   }
@@ -65,9 +71,17 @@ export class CloudflareRecords implements Records {
     checkScope('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
     const { calls, env } = this.#store;
-    const rows = await calls.ask(objectOf(prefix), 'listRecords', prefix, o.after, limit + 1, env.now());
+    const objects = objectsOf(prefix);
+    const most = objects.length === 1 ? limit : Math.ceil(limit / SHARES);
+    const pages = await Promise.all(
+      objects.map((object) => calls.ask(object, 'listRecords', prefix, o.after, most + 1, env.now())),
+    );
+    // An object that has more than its share is known up to there, and so is the list.
+    const [end] = pages.flatMap((rows) => rows[most]?.key ?? []).sort(compareKeys);
+    const rows = pages.flat().filter(({ key }) => end === undefined || compareKeys(key, end) < 0);
+    rows.sort((a, b) => compareKeys(a.key, b.key));
     const items = rows.slice(0, limit).map((row) => ({ key: row.key, ...stored(row) }));
-    return rows.length > limit ? { items, next: items.at(-1)!.key } : { items };
+    return end !== undefined || rows.length > limit ? { items, next: items.at(-1)!.key } : { items };
   }
 }
 

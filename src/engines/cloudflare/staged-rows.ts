@@ -11,26 +11,27 @@ export interface StagedRow extends Staged {
   readonly value?: string;
 }
 
-/**
- * What the write of `name` takes along to its object, where both are written at once or neither is. What lives in another object is
- * stored before that.
- */
-export async function bringAlong(
-  store: Store,
-  name: string,
-  staged: readonly StagedRow[] = [],
-): Promise<Brought | undefined> {
-  const rows = staged.filter(({ body, value }) => body !== undefined || value !== undefined);
-  if (rows.length === 0) return undefined;
-  const object = objectOf(name);
-  const own = rows.filter(({ key }) => objectOf(key) === object);
-  const others = rows.filter(({ key }) => objectOf(key) !== object);
-  await Promise.all(others.map((row) => storeAlone(store, row)));
+/** What the write of `name` takes along to its object, where both are written at once or neither is. */
+export function broughtTo(name: string, staged: readonly StagedRow[] = []): Brought | undefined {
+  const own = staged.filter((row) => isKeptBack(row) && objectOf(row.key) === objectOf(name));
+  if (own.length === 0) return undefined;
   return {
     bodies: own.flatMap(({ body }) => body ?? []),
     records: own.flatMap(({ key, value }) => (value === undefined ? [] : { key, value })),
   };
 }
+
+/** Stores what lives in another object than the write that names it, before that. Null where there is nothing to wait for: a write then goes in the turn in which it was asked for. */
+export function storeOthers(
+  store: Store,
+  name: string,
+  staged: readonly StagedRow[] = [],
+): Promise<unknown> | null {
+  const others = staged.filter((row) => isKeptBack(row) && objectOf(row.key) !== objectOf(name));
+  return others.length === 0 ? null : Promise.all(others.map((row) => storeAlone(store, row)));
+}
+
+const isKeptBack = ({ body, value }: StagedRow) => body !== undefined || value !== undefined;
 
 async function storeAlone(store: Store, { key, body, value }: StagedRow): Promise<void> {
   if (body !== undefined) await store.object(key).putBody(body);
