@@ -9,6 +9,16 @@ export async function readBytes(body: Uint8Array | ReadableStream<Uint8Array>): 
   return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
 }
 
+export function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
+
 /** Reads a body to its end and keeps none of it: whatever is wrong with it is thrown. */
 export async function readOut(body: Uint8Array | ReadableStream<Uint8Array>): Promise<void> {
   if (body instanceof Uint8Array) return;
@@ -17,6 +27,40 @@ export async function readOut(body: Uint8Array | ReadableStream<Uint8Array>): Pr
 }
 
 type Next = ReadableStreamReadResult<Uint8Array>;
+
+/** What is read of a stream of a Worker at once. */
+const PIECE_BYTES = 64 * 1024;
+
+/** A reader of Workers alone: it fills a buffer as far as it is told to. */
+interface FillingReader extends Pick<ReadableStreamBYOBReader, 'cancel'> {
+  readAtLeast(bytes: number, into: Uint8Array): Promise<{ done: boolean; value?: Uint8Array }>;
+}
+const canFill = 'readAtLeast' in (globalThis.ReadableStreamBYOBReader?.prototype ?? {});
+
+/**
+ * Reads a body piece by piece. A Worker's platform gives 4 KB of its streams at a time, each in a turn of its own, but to who brings a larger
+ * buffer; elsewhere pieces come as they are.
+ */
+export function readerOf(body: ReadableStream<Uint8Array>): {
+  read(): Promise<Next>;
+  cancel(reason?: unknown): Promise<void>;
+} {
+  if (!canFill) return body.getReader();
+  let reader: FillingReader;
+  try {
+    reader = body.getReader({ mode: 'byob' }) as unknown as FillingReader;
+  } catch {
+    // It is none of the platform's.
+    return body.getReader();
+  }
+  return {
+    async read() {
+      const { value } = await reader.readAtLeast(PIECE_BYTES, new Uint8Array(PIECE_BYTES));
+      return value?.length ? { done: false, value } : { done: true, value: undefined };
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
+}
 
 /**
  * The same stream, with each read made by `read`. Where that throws, the source is let go. Nothing is read ahead. `onEnd`
@@ -28,7 +72,7 @@ export function readThrough(
   read: (next: () => Promise<Next>) => Promise<Next>,
   onEnd = () => {},
 ): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
+  const reader = readerOf(body);
   return new ReadableStream(
     {
       async pull(controller) {

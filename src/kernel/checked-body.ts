@@ -1,3 +1,4 @@
+import { joined, readerOf } from '../base/byte-streams.ts';
 import type { ByteRange } from './blobs.ts';
 import { BLOCK_BYTES, blocksAround, type Crc32, damagedBody, isIntact } from './block-hashes.ts';
 
@@ -17,14 +18,14 @@ export async function checkedBody(
   { start, end }: ByteRange,
   { key, size, hashes, crc32 }: CheckedBy,
 ): Promise<ReadableStream<Uint8Array>> {
-  const reader = source.getReader();
+  const reader = readerOf(source);
   const blocks = blocksAround({ start, end }, size);
   let at = blocks.start;
   let held = new Uint8Array(0);
   /** The next block as far as it was asked for. */
   const next = async (): Promise<Uint8Array> => {
     const length = Math.min(BLOCK_BYTES, blocks.end - at);
-    const pieces = [held];
+    const pieces = held.length > 0 ? [held] : [];
     let have = held.length;
     while (have < length) {
       const { done, value } = await reader.read();
@@ -32,12 +33,7 @@ export async function checkedBody(
       pieces.push(value as Uint8Array<ArrayBuffer>);
       have += value.length;
     }
-    const bytes = new Uint8Array(have);
-    for (let to = 0; pieces.length > 0; ) {
-      const piece = pieces.shift()!;
-      bytes.set(piece, to);
-      to += piece.length;
-    }
+    const bytes = pieces.length === 1 ? pieces[0]! : joined(pieces);
     held = bytes.subarray(length);
     const block = bytes.subarray(0, length);
     if (!isIntact(block, hashes, at, crc32)) {

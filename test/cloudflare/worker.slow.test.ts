@@ -38,6 +38,26 @@ test('what was pushed is pulled: whole, in part, encrypted, and large', async ()
   assert.deepEqual(new Uint8Array(await range.arrayBuffer()), bytes.slice(7_000_000, 7_000_010));
 });
 
+test('a payload comes back as it was sent on either side of where its way through the Worker changes', async () => {
+  // A row, a body that is read whole, one that is streamed, and one that is put into the bucket in parts.
+  for (const size of [512 * 1024, 512 * 1024 + 1, 1024 * 1024 + 1, 5 * 1024 * 1024, 5 * 1024 * 1024 + 1]) {
+    const text = Array.from({ length: size / 8 + 1 }, (_, i) => `${i}\t"`.padStart(8, 'é')).join('');
+    const sent = text.slice(0, size);
+    for (const body of [sent, JSON.stringify({ data: sent, metadata: { size } })]) {
+      const type = body === sent ? 'text/plain' : 'application/json';
+      const pushed = await fetch(`${worker.url}/push`, {
+        method: 'POST',
+        headers: { 'Content-Type': type },
+        body,
+      });
+      const { url } = (await pushed.json()) as { url: string };
+      const envelope = (await (await fetch(url)).json()) as { data: string };
+      assert.ok(envelope.data === sent, `${size} as ${type}, in an envelope`);
+      assert.ok((await (await fetch(`${url}?raw=1`)).text()) === sent, `${size} as ${type}, as bytes`);
+    }
+  }
+});
+
 test('what was revoked, used up or never there is not found', async () => {
   const url = await relay.push('once', { maxPulls: 1 });
   assert.equal(await relay.pull(url), 'once');

@@ -1,4 +1,5 @@
 import type { R2MultipartUpload, R2UploadedPart } from '@cloudflare/workers-types';
+import { joined } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import {
@@ -181,11 +182,13 @@ class Upload {
     const sha256 = toHex(new Uint8Array(await this.#digest.digest));
     const blocks = this.#blocks.digest().buffer as ArrayBuffer;
     const isWhole = this.#upload === null && this.#size <= ROW_BYTES;
-    if (!isWhole) {
-      await this.#sendPart(this.#heldBytes);
-      await this.#upload!.complete(this.#parts);
+    if (this.#upload) {
+      if (this.#heldBytes > 0) await this.#sendPart(this.#heldBytes);
+      await this.#upload.complete(this.#parts);
+    } else if (!isWhole) {
+      await this.#store.bucket.put(await this.#announce(), joined(this.#held));
     }
-    const bytes = isWhole ? (join(this.#held, this.#size).buffer as ArrayBuffer) : null;
+    const bytes = isWhole ? joined(this.#held).buffer : null;
     return { size: this.#size, sha256, blocks, bytes, name: this.#name };
   }
 
@@ -194,27 +197,19 @@ class Upload {
     await this.#upload?.abort().catch(() => {});
   }
 
+  /** Names it before it is in the bucket, so that nothing is forgotten there. */
+  async #announce(): Promise<string> {
+    this.#name = `${this.#key}/${crypto.randomUUID()}`;
+    await this.#store.object(this.#key).announceBody(this.#name, this.#store.env.now());
+    return this.#name;
+  }
+
   async #sendPart(length: number): Promise<void> {
-    if (this.#upload === null) {
-      this.#name = `${this.#key}/${crypto.randomUUID()}`;
-      await this.#store.object(this.#key).announceBody(this.#name, this.#store.env.now());
-      this.#upload = await this.#store.bucket.createMultipartUpload(this.#name);
-    }
-    if (length === 0 && this.#parts.length > 0) return;
-    const held = join(this.#held, this.#heldBytes);
+    this.#upload ??= await this.#store.bucket.createMultipartUpload(await this.#announce());
+    const held = joined(this.#held);
     this.#parts.push(await this.#upload.uploadPart(this.#parts.length + 1, held.subarray(0, length)));
     const rest = held.subarray(length);
     this.#held = [rest];
     this.#heldBytes = rest.length;
   }
-}
-
-function join(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { joined } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { BlockHashes, type Crc32 } from '../../kernel/block-hashes.ts';
@@ -44,13 +45,7 @@ export class Upload {
 
   /** What was not sent yet; all of it, where it is small. */
   held(): Uint8Array<ArrayBuffer> {
-    const all = new Uint8Array(this.#heldBytes);
-    let at = 0;
-    for (const piece of this.#held) {
-      all.set(piece, at);
-      at += piece.length;
-    }
-    return all;
+    return joined(this.#held);
   }
 
   /** Gives the id of the store along with the stub. */

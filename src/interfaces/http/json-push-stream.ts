@@ -1,3 +1,4 @@
+import { readerOf } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { PUSH_FIELDS_BYTES } from '../../base/limits.ts';
@@ -15,7 +16,7 @@ export function readJsonPush(
   data: ReadableStream<Uint8Array>;
   fields(): JsonObject;
 } {
-  const reader = source.getReader();
+  const reader = readerOf(source);
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const encoder = new TextEncoder();
   const scanner = new Scanner(field);
