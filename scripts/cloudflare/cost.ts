@@ -19,7 +19,7 @@ export const ROWS_WRITTEN = { push: 22, pull: 9 };
 /** Counted once: 77 and 41, with some 450 messages in the channel. */
 const ROWS_READ = { push: 80, pull: 45 };
 /** Of the whole of workerd, so more than is charged. */
-const CPU_MS = { push: 7, pull: 3 };
+const CPU_MS = { push: 4, pull: 2 };
 /** Assumed: how long a call keeps its object busy, of which 128 MB are charged. */
 const CALL_SECONDS = 0.01;
 const OBJECT_GB = 0.128;

@@ -28,7 +28,7 @@ export async function readOut(body: Uint8Array | ReadableStream<Uint8Array>): Pr
 
 type Next = ReadableStreamReadResult<Uint8Array>;
 
-/** What is read of a stream of a Worker at once. */
+/** What is read of a stream of a Worker at once, by default. */
 const PIECE_BYTES = 64 * 1024;
 
 /** A reader of Workers alone: it fills a buffer as far as it is told to. */
@@ -41,7 +41,10 @@ const canFill = 'readAtLeast' in (globalThis.ReadableStreamBYOBReader?.prototype
  * Reads a body piece by piece. A Worker's platform gives 4 KB of its streams at a time, each in a turn of its own, but to who brings a larger
  * buffer; elsewhere pieces come as they are.
  */
-export function readerOf(body: ReadableStream<Uint8Array>): {
+export function readerOf(
+  body: ReadableStream<Uint8Array>,
+  pieceBytes = PIECE_BYTES,
+): {
   read(): Promise<Next>;
   cancel(reason?: unknown): Promise<void>;
 } {
@@ -55,7 +58,7 @@ export function readerOf(body: ReadableStream<Uint8Array>): {
   }
   return {
     async read() {
-      const { value } = await reader.readAtLeast(PIECE_BYTES, new Uint8Array(PIECE_BYTES));
+      const { value } = await reader.readAtLeast(pieceBytes, new Uint8Array(pieceBytes));
       return value?.length ? { done: false, value } : { done: true, value: undefined };
     },
     cancel: (reason) => reader.cancel(reason),

@@ -2,6 +2,9 @@ import { joined, readerOf } from '../base/byte-streams.ts';
 import type { ByteRange } from './blobs.ts';
 import { BLOCK_BYTES, blocksAround, type Crc32, damagedBody, isIntact } from './block-hashes.ts';
 
+/** What is read, checked and given at once: some blocks, since each turn of a stream takes its time. */
+const AT_ONCE = 4 * BLOCK_BYTES;
+
 export interface CheckedBy {
   readonly key: string;
   readonly size: number;
@@ -11,20 +14,20 @@ export interface CheckedBy {
 
 /**
  * The bytes from `start` up to `end` of a body that comes from elsewhere in whole blocks; each block is checked before any of it is
- * given. Throws where the first one is damaged already.
+ * given. Throws where the first ones are damaged already.
  */
 export async function checkedBody(
   source: ReadableStream<Uint8Array>,
   { start, end }: ByteRange,
   { key, size, hashes, crc32 }: CheckedBy,
 ): Promise<ReadableStream<Uint8Array>> {
-  const reader = readerOf(source);
+  const reader = readerOf(source, AT_ONCE);
   const blocks = blocksAround({ start, end }, size);
   let at = blocks.start;
   let held = new Uint8Array(0);
-  /** The next block as far as it was asked for. */
+  /** The next blocks as far as they were asked for. */
   const next = async (): Promise<Uint8Array> => {
-    const length = Math.min(BLOCK_BYTES, blocks.end - at);
+    const length = Math.min(AT_ONCE, blocks.end - at);
     const pieces = held.length > 0 ? [held] : [];
     let have = held.length;
     while (have < length) {
