@@ -76,7 +76,7 @@ function httpDeps(bindings: RelayBindings): HttpDeps {
     },
     version: RELAY_VERSION,
     publicUrl,
-    browsers: { hosts: ['*'], anyAddress: true, origins },
+    browsers: { hosts: ['*'], keys: auth === 'keys', anyAddress: true, origins },
     dashboard: bindings.ASSETS && workerPages(bindings.ASSETS),
     authenticate: auth === 'open' ? () => LOCAL_CALLER : authenticate,
     // The platform says who is at the other end, and lets nobody else say so.

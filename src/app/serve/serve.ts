@@ -192,10 +192,12 @@ const ID_HEADER = 'Relay-Request-Id';
 
 function browserPolicy(o: ServerOptions): BrowserPolicy {
   const named = o.publicUrl ? [new URL(o.publicUrl).hostname] : [];
-  // With keys a rebound name leads to nothing: a page has no key unless someone gave it one.
-  const any = o.auth === 'keys' ? ['*'] : [];
+  const keys = o.auth === 'keys';
+  // With keys a rebound name leads to nothing.
+  const any = keys ? ['*'] : [];
   return {
     hosts: [...o.allowedHosts, ...named, ...any].map((host) => host.toLowerCase()),
+    keys,
     anyAddress: !isLoopback(o.host),
     origins: (o.corsOrigins ?? []).map((origin) => origin.toLowerCase()),
   };

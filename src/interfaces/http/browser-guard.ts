@@ -3,8 +3,10 @@ import { RelayError } from '../../base/errors.ts';
 
 /** Which names a relay answers to, and which pages may talk to it. */
 export interface BrowserPolicy {
-  /** Host names other than loopback; `*` where keys are asked for, which no page has unless someone gave it one. */
+  /** Host names other than loopback; `*` for all. */
   readonly hosts: readonly string[];
+  /** Whether keys are asked for, which no page has unless someone gave it one. */
+  readonly keys: boolean;
   /** Whether it can be reached from other machines by its number: no name server can redirect a number. */
   readonly anyAddress: boolean;
   /** Origins other than the relay's own, such as `https://app.example`; `*` for all. */
@@ -118,7 +120,7 @@ export function corsHeaders(asked: Asked, policy: BrowserPolicy): Record<string,
  */
 export function refusalHeaders(asked: Asked, policy: BrowserPolicy): Record<string, string> | null {
   const origin = asked.header('origin');
-  return origin !== null && policy.hosts.includes('*') ? { 'Access-Control-Allow-Origin': origin } : null;
+  return origin !== null && policy.keys ? { 'Access-Control-Allow-Origin': origin } : null;
 }
 
 export function allowReading(headers: Headers, cors: Record<string, string>): void {
