@@ -11,8 +11,8 @@ export interface Receiver extends AsyncDisposable {
   readonly url: string;
   /** What it took. */
   readonly told: Told[];
-  /** Resolves when it has taken so many. */
-  until(count: number): Promise<void>;
+  /** Resolves when it was told so, in one of what it took. */
+  until(said: string): Promise<void>;
 }
 
 /** A webhook. `refusing` is how many times it answers that it cannot take it. */
@@ -35,8 +35,8 @@ export async function receiver({ refusing = 0 } = {}): Promise<Receiver> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     told,
-    until: async (count) => {
-      while (told.length < count) {
+    until: async (said) => {
+      while (!told.some(({ body }) => body.includes(said))) {
         await new Promise<void>((next) => {
           heard = next;
         });

@@ -184,15 +184,14 @@ for (const binding of BINDINGS) {
       const asked = request('tell me');
       asked.configuration!.taskPushNotificationConfig = webhookAt(hook.url);
       const { id: taskId } = taskOf(await client.sendMessage(asked));
-      const told = (state: string) => hook.told.some(({ body }) => body.includes(`TASK_STATE_${state}`));
-      for (let count = 1; !told('INPUT_REQUIRED'); count++) await hook.until(count);
+      await hook.until('TASK_STATE_INPUT_REQUIRED');
       await using later = await receiver();
       const again = { ...asked, configuration: { ...asked.configuration! } };
       again.configuration.taskPushNotificationConfig = webhookAt(later.url);
       assert.equal(taskOf(await client.sendMessage(again)).id, taskId);
       await client.sendMessage(request('enough', { taskId }));
-      for (let count = 1; !told('COMPLETED'); count++) await hook.until(count);
-      await later.until(1);
+      await hook.until('TASK_STATE_COMPLETED');
+      await later.until('TASK_STATE_COMPLETED');
       assert.match(later.told[0]!.body, /TASK_STATE_(WORKING|COMPLETED)/);
     });
   });

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { webhookPost } from '../../src/app/serve/webhook-post.ts';
+import { hasOutboxEntries } from '../../src/interfaces/a2a/webhook-outbox.ts';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { serve } from '../channels/programs.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { startRelay } from '../http/relay-under-test.ts';
+import { until } from '../until.ts';
 import { a2aClient, answerTasks, BINDINGS, request } from './agents.ts';
 import { receiver, webhookAt } from './receiver.ts';
 
@@ -17,10 +20,8 @@ for (const binding of BINDINGS) {
     const task = await client.sendMessage(asked);
     assert.ok('artifacts' in task);
     await using _bridge = answerTasks(relay.url, () => 'told');
-    await hook.until(2);
-    const bodies = hook.told.map(({ body }) => body).join('\n');
-    assert.match(bodies, /artifactUpdate/);
-    assert.match(bodies, /TASK_STATE_COMPLETED/);
+    await hook.until('TASK_STATE_COMPLETED');
+    assert.match(hook.told.map(({ body }) => body).join('\n'), /artifactUpdate/);
     assert.equal(hook.told[0]!.headers['x-a2a-notification-token'], 's3cret');
   });
 
@@ -82,7 +83,7 @@ test('where the operator wants it a webhook may be on this machine, and nowhere 
   for (const url of ['http://10.0.0.1/', 'http://169.254.169.254/latest', 'http://[fd00::1]/'])
     await assert.rejects(add(url), /refused/, url);
   await using _bridge = answerTasks(served.url, () => 'told');
-  await hook.until(1);
+  await hook.until('TASK_STATE_COMPLETED');
 });
 
 test('a webhook whose name is not known is taken, and its address checked when something is sent', async () => {
@@ -107,6 +108,30 @@ test('a webhook that did not take it is told again how the task ended', async ()
   asked.configuration!.taskPushNotificationConfig = webhookAt(hook.url);
   await client.sendMessage(asked);
   await using _bridge = answerTasks(relay.url, () => 'told');
-  await hook.until(2);
-  assert.match(hook.told.map(({ body }) => body).join('\n'), /TASK_STATE_COMPLETED/);
+  await hook.until('TASK_STATE_COMPLETED');
+});
+
+test('a webhook is told of each change once, also where others of its task were named at another server', async () => {
+  await using relay = await startRelay({ server: { loopbackWebhooks: true } });
+  await using other = await startRelay({ open: () => relay.engine, server: { loopbackWebhooks: true } });
+  await using first = await receiver();
+  await using second = await receiver();
+  const asked = request('tell us', { immediately: true });
+  asked.configuration!.taskPushNotificationConfig = webhookAt(first.url);
+  const task = await (await a2aClient(relay.url, 'JSONRPC')).sendMessage(asked);
+  assert.ok('artifacts' in task);
+  const there = await a2aClient(other.url, 'JSONRPC');
+  await there.createTaskPushNotificationConfig({ ...webhookAt(second.url), taskId: task.id });
+  const own = new ContextRelay({ baseUrl: relay.url });
+  const [taken] = (await own.tasks.list({ state: 'queued' })).tasks;
+  await own.pull(taken!.url);
+  for (const hook of [first, second]) await hook.until('TASK_STATE_WORKING');
+  const metadata = { task_id: task.id, status: 'done' };
+  await own.push('done', { channel: 'agent-done', metadata });
+  for (const hook of [first, second]) await hook.until('TASK_STATE_COMPLETED');
+  await until(async () => !(await hasOutboxEntries(relay.core.deps)));
+  for (const { told } of [first, second]) {
+    const changes = told.map(({ body }) => /TASK_STATE_\w+|artifactUpdate/.exec(body)![0]);
+    assert.deepEqual(changes, ['TASK_STATE_WORKING', 'artifactUpdate', 'TASK_STATE_COMPLETED']);
+  }
 });

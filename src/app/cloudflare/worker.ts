@@ -37,6 +37,8 @@ type RelayStub = Stub<RelayObject>;
 
 /** In a minute; what is left waits for the next. */
 const TIDY_ROUNDS = 20;
+/** How long webhooks are told of tasks from one minute on; then the next begins to. */
+const RESUME_MS = 50_000;
 
 const asked = new AsyncLocalStorage<Asked>();
 const current = () => asked.getStore()!;
@@ -58,7 +60,8 @@ export default {
   async scheduled(_: ScheduledController, bindings: RelayBindings, context: ExecutionContext): Promise<void> {
     const core = openWorkerCore(bindings);
     context.waitUntil(tidy(bindings));
-    context.waitUntil(a2aProtocol(protocolOptions(core, bindings), never()).resume());
+    const minute = AbortSignal.timeout(RESUME_MS);
+    context.waitUntil(a2aProtocol(protocolOptions(core, bindings), minute).resume());
   },
 };
 

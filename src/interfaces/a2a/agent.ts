@@ -33,7 +33,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     if (!webhook?.url) return record;
     // The same message again names the same webhook.
     if (!record.webhooks.some(({ config }) => config.url === webhook.url))
-      await tasks.addWebhook({ ...webhook, taskId: record.id }, context.requestedVersion);
+      await tasks.webhooks.add({ ...webhook, taskId: record.id }, context.requestedVersion, record);
     webhooks.follow(record, tasks);
     return record;
   }
@@ -131,10 +131,10 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     },
 
     async createTaskPushNotificationConfig(params, context) {
-      await find(a2a.addWebhook, params.taskId);
+      const record = await find(a2a.addWebhook, params.taskId);
       await webhooks.check(params.url);
-      const added = await tasks.addWebhook(params, context.requestedVersion);
-      webhooks.follow(await tasks.find(params.taskId), tasks);
+      const added = await tasks.webhooks.add(params, context.requestedVersion, record);
+      webhooks.follow(record, tasks);
       return added;
     },
 
@@ -152,7 +152,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
 
     async deleteTaskPushNotificationConfig({ taskId, id }) {
       await find(a2a.removeWebhook, taskId);
-      await tasks.removeWebhook(taskId, id);
+      await tasks.webhooks.remove(taskId, id);
     },
   };
 }

@@ -78,7 +78,7 @@ export function a2aOverHttp(o: A2AOptions) {
     for await (const { task, caller, base } of outboxEntries(o.core.deps)) {
       const tasks = new TaskService(o.core, caller, base);
       await tasks.find(task).then(
-        (record) => webhooks.follow(record, tasks, { resumed: true }),
+        (record) => webhooks.follow(record, tasks),
         // Its sender never got an answer, and sends it again; or it is so old that it is gone.
         (error) => error instanceof TaskNotFoundError || o.onError(error),
       );

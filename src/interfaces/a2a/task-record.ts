@@ -49,6 +49,9 @@ export interface TaskRecord {
   readonly webhooks: readonly Webhook[];
 }
 
+/** Tells one state of a task from another, and from the same at another time. */
+export type StateAt = Pick<TaskRecord, 'state' | 'at'>;
+
 /** A state that a task was in. */
 export interface Step extends Pick<TaskRecord, 'state' | 'at' | 'note' | 'said'> {
   /** How many of the `artifacts` there were. */
@@ -84,8 +87,12 @@ export interface Webhook {
   readonly version: string;
   /** The key that named it, and with which it ends; absent in records made by 0.1.0. */
   readonly key?: string;
+  /** The last state before the end that it was told of, or that whoever named it knew; absent in records made by 0.1.0. */
+  readonly knows?: StateAt;
+  /** Somebody tells it how the task ended, until then at most; in ms. */
+  readonly telling?: number;
   /** It has answered when it was told how the task ended. */
-  readonly told?: true;
+  readonly told?: boolean;
 }
 
 export const STATES: Readonly<Record<State, TaskState>> = {
@@ -126,12 +133,26 @@ export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
 }
 
 /** The task as it was in each state that it has been in since it was `last`, and as it is. */
-export function* stepsSince(last: TaskRecord, record: TaskRecord): Generator<TaskRecord> {
-  const { steps = [], artifact: _artifact, artifacts = [], note: _note, said: _said, ...same } = record;
-  const known = steps.findLastIndex(({ state, at }) => state === last.state && at === last.at);
-  for (const { made, ...step } of known < 0 ? [] : steps.slice(known + 1))
-    yield { ...same, ...step, artifacts: artifacts.slice(0, made) };
+export function* stepsSince(last: StateAt, record: TaskRecord): Generator<TaskRecord> {
+  const { steps = [] } = record;
+  const known = stepIn(record, last);
+  for (const step of known < 0 ? [] : steps.slice(known + 1)) yield asIn(record, step);
   if (record.state !== last.state || record.at !== last.at) yield record;
+}
+
+/** The task as it was in a state before; undefined where it does not remember. */
+export function asItWas(record: TaskRecord, last: StateAt): TaskRecord | undefined {
+  const step = record.steps?.[stepIn(record, last)];
+  return step && asIn(record, step);
+}
+
+function stepIn({ steps = [] }: TaskRecord, last: StateAt): number {
+  return steps.findLastIndex(({ state, at }) => state === last.state && at === last.at);
+}
+
+function asIn(record: TaskRecord, { made, ...step }: Step): TaskRecord {
+  const { artifact: _artifact, artifacts = [], note: _note, said: _said, ...same } = record;
+  return { ...same, ...step, artifacts: artifacts.slice(0, made) };
 }
 
 function statusOf(record: TaskRecord, base: string): NonNullable<Task['status']> {

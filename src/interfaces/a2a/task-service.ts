@@ -1,19 +1,17 @@
-import { Message, type SendMessageRequest, type TaskPushNotificationConfig } from '@a2a-js/sdk';
+import { Message, type SendMessageRequest } from '@a2a-js/sdk';
 import {
   RequestMalformedError,
   TaskNotCancelableError,
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
-import { A2A_LOOK_MS, A2A_WEBHOOKS } from '../../base/a2a-limits.ts';
+import { A2A_LOOK_MS } from '../../base/a2a-limits.ts';
 import { isRelayError } from '../../base/errors.ts';
-import { uuid } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
 import { type Caller, SCOPES } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { Deps } from '../../domain/deps.ts';
-import type { Keys } from '../../domain/keys/keys.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import { type FoundResult, ResultWaiters } from '../../sdk/result-waiters.ts';
@@ -21,18 +19,10 @@ import type { AgentEntry } from './card.ts';
 import { Conversations } from './conversations.ts';
 import { checkedMessage, digestOf, newestOf, putTurn } from './messages.ts';
 import { storeLargeParts, taskText } from './parts.ts';
-import {
-  isOver,
-  isWaiting,
-  stepsSince,
-  type TaskRecord,
-  threadOf,
-  toTask,
-  turnOf,
-  type Webhook,
-} from './task-record.ts';
+import { isOver, isWaiting, stepsSince, type TaskRecord, threadOf, toTask, turnOf } from './task-record.ts';
 import { receivedResult, recordResult } from './task-result.ts';
 import { TaskStore } from './task-store.ts';
+import { TaskWebhooks } from './task-webhooks.ts';
 import { outboxOf } from './webhook-outbox.ts';
 
 /** Tasks that others give to agents of this relay, for one caller. Everything it knows is in the store. */
@@ -41,9 +31,8 @@ export class TaskService {
   /** What the URLs of pointers begin with. */
   readonly base: string;
   readonly relay: Relay;
-  readonly outbox: ReturnType<typeof outboxOf>;
+  readonly webhooks: TaskWebhooks;
   readonly #deps: Deps;
-  readonly #keys: Keys;
   readonly #store: TaskStore;
   readonly #results: ResultWaiters;
   readonly #conversations: Conversations;
@@ -53,10 +42,16 @@ export class TaskService {
     this.base = base;
     // A key for tasks is enough: that a task is a push and a thread behind it is our affair. Its prefix still binds.
     this.relay = core.relay({ ...caller, scopes: SCOPES }, base);
-    this.outbox = outboxOf(core.deps, caller, base);
     this.#deps = core.deps;
-    this.#keys = core.keys;
     this.#store = new TaskStore(core.deps, caller.tenant);
+    const outbox = outboxOf(core.deps, caller, base);
+    this.webhooks = new TaskWebhooks({
+      outbox,
+      deps: core.deps,
+      keys: core.keys,
+      store: this.#store,
+      caller,
+    });
     this.#conversations = new Conversations(core.deps, this.relay, caller.tenant);
     this.#results = new ResultWaiters(new ContextRelay({ relay: this.relay, ownBases: [base] }));
   }
@@ -195,41 +190,6 @@ export class TaskService {
     } finally {
       await turn.stop();
     }
-  }
-
-  async addWebhook(config: TaskPushNotificationConfig, version: string): Promise<TaskPushNotificationConfig> {
-    const id = config.id || uuid(this.#deps.env);
-    const webhook: Webhook = { config: { ...config, id }, version, key: this.caller.keyId };
-    await this.outbox.add(config.taskId);
-    await this.#store.change(config.taskId, (now) => {
-      const others = now.webhooks.filter((one) => one.config.id !== webhook.config.id);
-      if (others.length >= A2A_WEBHOOKS)
-        throw new RequestMalformedError(`A task tells at most ${A2A_WEBHOOKS} webhooks.`);
-      return { ...now, webhooks: [...others, webhook] };
-    });
-    return webhook.config;
-  }
-
-  /** Whether the key that named the webhook still works. */
-  mayTell({ key: keyId = this.caller.keyId }: Webhook): Promise<boolean> {
-    return this.#keys.isValid({ ...this.caller, keyId });
-  }
-
-  /** Notes that the webhook knows how the task ended, where no other has taken its place since. */
-  async markTold(taskId: string, { config }: Webhook): Promise<void> {
-    await this.#store.change(taskId, (now) => ({
-      ...now,
-      webhooks: now.webhooks.map((one) =>
-        one.config.id === config.id && one.config.url === config.url ? { ...one, told: true } : one,
-      ),
-    }));
-  }
-
-  async removeWebhook(taskId: string, id: string): Promise<void> {
-    await this.#store.change(taskId, (now) => ({
-      ...now,
-      webhooks: now.webhooks.filter(({ config }) => config.id !== id),
-    }));
   }
 
   /**

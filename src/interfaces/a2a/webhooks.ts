@@ -2,8 +2,17 @@ import { StreamResponse } from '@a2a-js/sdk';
 import { V03PushNotificationSerializer } from '@a2a-js/sdk/compat/v0_3/server';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { pause } from '../../base/pause.ts';
-import { changes, isOver, type TaskRecord, toTask, type Webhook } from './task-record.ts';
+import {
+  asItWas,
+  changes,
+  isOver,
+  stepsSince,
+  type TaskRecord,
+  toTask,
+  type Webhook,
+} from './task-record.ts';
 import type { TaskService } from './task-service.ts';
+import { knownTo } from './task-webhooks.ts';
 
 /** The pause before the end of a task is sent again to a webhook that did not take it. Each pause is four times the last. */
 const AGAIN_MS = 1_000;
@@ -47,15 +56,14 @@ export class Webhooks {
     }
   }
 
-  /** `resumed`: another server took the task, so nobody knows what its webhooks have been told. */
-  follow(record: TaskRecord, tasks: TaskService, o: { readonly resumed?: boolean } = {}): void {
+  follow(record: TaskRecord, tasks: TaskService): void {
     const { id } = record;
     if (this.#followed.has(id)) {
-      this.#followed.set(id, () => this.follow(record, tasks, o));
+      this.#followed.set(id, () => this.follow(record, tasks));
       return;
     }
     this.#followed.set(id, null);
-    const told = this.#tell(record, tasks, o.resumed === true)
+    const told = this.#tell(record, tasks)
       .catch(this.#o.onError)
       .finally(() => {
         const again = this.#followed.get(id);
@@ -66,33 +74,39 @@ export class Webhooks {
     this.#defer(() => Promise.race([told, aborted(this.#o.stopping)]));
   }
 
-  async #tell(first: TaskRecord, tasks: TaskService, resumed: boolean): Promise<void> {
-    let isNews = resumed && first.state !== 'submitted';
-    let last: TaskRecord | undefined;
-    for await (const record of tasks.follow(first, this.#o.stopping)) {
-      if (isOver(record)) return this.#tellEnd(record.id, tasks);
-      if (isNews) {
-        const { webhooks } = await tasks.find(record.id);
-        for (const webhook of webhooks)
-          if (await tasks.mayTell(webhook)) await this.#post(webhook, record, tasks.base, last);
-      }
-      isNews = true;
-      last = record;
+  async #tell(first: TaskRecord, tasks: TaskService): Promise<void> {
+    for await (const seen of tasks.follow(first, this.#o.stopping)) {
+      if (isOver(seen)) return this.#tellEnd(seen.id, tasks);
+      const record = await tasks.find(seen.id);
+      for (const webhook of record.webhooks) await this.#tellSteps(webhook, record, tasks);
+    }
+  }
+
+  async #tellSteps(webhook: Webhook, record: TaskRecord, tasks: TaskService): Promise<void> {
+    const { base, webhooks } = tasks;
+    const known = knownTo(webhook, record);
+    let before = asItWas(record, known);
+    for (const step of stepsSince(known, record)) {
+      if (isOver(step) || !(await webhooks.mayTell(webhook))) return;
+      if (await webhooks.claimStep(record.id, webhook, step)) await this.#post(webhook, step, base, before);
+      before = step;
     }
   }
 
   async #tellEnd(id: string, tasks: TaskService): Promise<void> {
-    const { outbox, base } = tasks;
+    const { base, webhooks } = tasks;
     for (let tries = 1; ; ) {
-      const mark = await outbox.mark(id);
+      const mark = await webhooks.outbox.mark(id);
       const record = await tasks.find(id);
       let missed = false;
       for (const webhook of record.webhooks) {
-        if (webhook.told || !(await tasks.mayTell(webhook))) continue;
-        if (await this.#post(webhook, record, base)) await tasks.markTold(id, webhook);
-        else missed = true;
+        if (webhook.told || !(await webhooks.mayTell(webhook))) continue;
+        const claimed = await webhooks.claimEnd(id, webhook);
+        const told = claimed && (await this.#post(webhook, record, base));
+        if (claimed) await webhooks.toldEnd(id, webhook, told);
+        if (!told) missed = true;
       }
-      if (!missed && (mark === null || (await outbox.remove(id, mark)))) return;
+      if (!missed && (mark === null || (await webhooks.outbox.remove(id, mark)))) return;
       if (!missed) continue;
       if (tries === TRIES) return;
       await pause(AGAIN_MS * 4 ** (tries++ - 1), this.#o.stopping);
