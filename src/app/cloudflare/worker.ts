@@ -14,7 +14,7 @@ import { objectOf } from '../../engines/cloudflare/objects.ts';
 import type { Stub } from '../../engines/cloudflare/store-object.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import { createHttpApp, type Protocol } from '../../interfaces/http/app.ts';
-import { keyAuthenticator } from '../../interfaces/http/callers.ts';
+import { keyAuthenticator, openAuthenticator } from '../../interfaces/http/callers.ts';
 import type { HttpDeps, LogEvent } from '../../interfaces/http/deps.ts';
 import type { Limiter } from '../../interfaces/http/rate-limit.ts';
 import { parseTarget } from '../../interfaces/ws/target.ts';
@@ -81,7 +81,7 @@ function httpDeps(bindings: RelayBindings): HttpDeps {
     publicUrl,
     browsers: { hosts: ['*'], keys: auth === 'keys', anyAddress: true, origins },
     dashboard: bindings.ASSETS && workerPages(bindings.ASSETS),
-    authenticate: auth === 'open' ? () => LOCAL_CALLER : authenticate,
+    authenticate,
     // The platform says who is at the other end, and lets nobody else say so.
     peerOf: (request) => (request as Request).headers.get('cf-connecting-ip'),
     headerOf: (request, name) => (request as Request).headers.get(name),
@@ -98,6 +98,7 @@ function httpDeps(bindings: RelayBindings): HttpDeps {
 
 async function authenticate(authorization: string | null): Promise<Caller> {
   const { core, bindings } = current();
+  if (workerConfig(bindings).auth === 'open') return openAuthenticator(core.keys)(authorization);
   const admin = bindings.RELAY_ADMIN_KEY;
   if (admin && equalInConstantTime(authorization ?? '', `Bearer ${admin}`)) return LOCAL_CALLER;
   return keyAuthenticator(core.keys)(authorization);
@@ -126,7 +127,7 @@ async function socket(c: Context, base: string): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   const target = parseTarget(pathname + search);
   if (!target) throw new RelayError('no_route', { method: 'GET', path: pathname.slice(0, 200) });
-  const caller = await socketCaller(request, core, bindings, target.ticket);
+  const caller = await socketCaller(request, core, target.ticket);
   const { channel, group, since, prefetch } = target;
   authorize(caller, channels.subscribe, { name: channel });
   const stream = channelStream(caller.tenant, channel);
@@ -152,19 +153,10 @@ async function socket(c: Context, base: string): Promise<Response> {
   return object.fetch(new Request(c.req.url, { headers }));
 }
 
-async function socketCaller(
-  request: Request,
-  core: RelayCore,
-  bindings: RelayBindings,
-  ticket: string | undefined,
-): Promise<Caller> {
-  const caller =
-    ticket !== undefined
-      ? await core.channels.redeem(ticket)
-      : workerConfig(bindings).auth === 'open'
-        ? LOCAL_CALLER
-        : await authenticate(request.headers.get('authorization'));
-  if (caller && (ticket === undefined || (await core.keys.isValid(caller)))) return caller;
+async function socketCaller(request: Request, core: RelayCore, ticket: string | undefined): Promise<Caller> {
+  if (ticket === undefined) return authenticate(request.headers.get('authorization'));
+  const caller = await core.channels.redeem(ticket);
+  if (caller && (await core.keys.isValid(caller))) return caller;
   throw new RelayError('unauthorized', {
     hint: 'A ticket is good once and for 30 seconds: ask for another.',
   });
