@@ -28,19 +28,10 @@ const machineTimeout = setTimeout;
 globalThis.setTimeout = ((work: () => void, ms = 0) =>
   machineTimeout(work, ms > MOMENT_MS ? ms : 0)) as typeof setTimeout;
 
-/** Questions for news that objects hold open. */
-let held = 0;
+/** What is idle is evicted at once. */
+const EVICTION_MS = 500;
 
 export class RelayObject extends ServedObject {
-  override async awaitEntries(...asked: Parameters<ServedObject['awaitEntries']>) {
-    held++;
-    try {
-      return await super.awaitEntries(...asked);
-    } finally {
-      held--;
-    }
-  }
-
   ring(): Promise<void> {
     return this.alarm();
   }
@@ -59,10 +50,14 @@ export default {
 };
 
 const CONTROLS = {
-  /** As the platform does with objects that are idle: their sockets stay. */
+  /**
+   * As the platform does with objects that are idle: their sockets stay. One that holds a question for news open is not idle, nor one
+   * whose asker went away meanwhile; workerd would wait half a minute for it.
+   */
   async evict() {
     await settled();
-    if (held === 0) await unsafe.evictAllDurableObjects({ webSockets: 'hibernate' });
+    const enough = new Promise((end) => machineTimeout(end, EVICTION_MS));
+    await Promise.race([unsafe.evictAllDurableObjects({ webSockets: 'hibernate' }).catch(() => {}), enough]);
   },
   settle: () => settled(),
   /** Every alarm that may be due, and what the cron does. */

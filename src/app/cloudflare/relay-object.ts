@@ -8,7 +8,7 @@ import { toMessage } from '../../domain/channels/message.ts';
 import type { Start } from '../../domain/channels/reader.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { entriesOf } from '../../engines/cloudflare/logs.ts';
-import { type Objects, StoreObject } from '../../engines/cloudflare/store-object.ts';
+import { StoreObject } from '../../engines/cloudflare/store-object.ts';
 import { RateLimiter } from '../../interfaces/http/rate-limit.ts';
 import { aboutOf, settle } from '../../interfaces/ws/settlement.ts';
 import { ReadingRound } from './reading-round.ts';
@@ -56,26 +56,11 @@ export class RelayObject extends StoreObject {
 
   constructor(state: DurableObjectState, bindings: RelayBindings) {
     super(state, bindings);
-    this.#core = openObjectCore({ ...bindings, STORE: this.#objects(bindings.STORE) });
+    this.#core = openObjectCore({ ...bindings, STORE: this.objects });
     const { rateLimits, channels } = workerConfig(bindings);
     this.#limiter = new RateLimiter(rateLimits, () => Date.now());
     this.#retentionMs = channels.retentionMs;
     state.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG) as never);
-  }
-
-  /** The objects as this one has them: itself it asks directly, since a call to itself would keep it from sleeping. */
-  #objects(all: Objects): Objects {
-    const own = {} as ReturnType<Objects['idFromName']>;
-    const self = new Proxy(this as unknown as ReturnType<Objects['get']>, {
-      get:
-        (_, method: keyof StoreObject) =>
-        async (...given: unknown[]) =>
-          (this[method] as (...given: unknown[]) => unknown)(...given),
-    });
-    return {
-      idFromName: (name) => (name === (this.name ?? this.ctx.id.name) ? own : all.idFromName(name)),
-      get: (id) => (id === own ? self : all.get(id)),
-    };
   }
 
   /** Takes a socket over. */

@@ -54,11 +54,14 @@ export class StoreObject extends DurableObject<Bindings> {
   readonly #documents: DocumentRows;
   /** Who waits for news of a stream. */
   readonly #waiting = new Map<string, Set<() => void>>();
+  /** The objects as this one has them. */
+  protected readonly objects: Objects;
   #listed: boolean;
   #alarm: number | null = null;
 
   constructor(state: DurableObjectState, env: Bindings) {
     super(state, env);
+    this.objects = objectsOf(env.STORE, this, () => this.name ?? state.id.name);
     const { sql } = state.storage;
     const counter = new Counter(sql);
     this.#records = new RecordRows(sql, counter);
@@ -154,7 +157,7 @@ export class StoreObject extends DurableObject<Bindings> {
 
   /** Does many reads for a request that may make few calls itself. It may make no more of them, so it shares them out in turn. */
   async gather(calls: readonly ObjectCall[]): Promise<unknown[]> {
-    const named = (name: string) => this.env.STORE.get(this.env.STORE.idFromName(name));
+    const named = (name: string) => this.objects.get(this.objects.idFromName(name));
     if (calls.length <= GATHERED_AT_ONCE)
       return Promise.all(calls.map((call) => askObject(named(call.object), call)));
     const shares = Array.from({ length: Math.ceil(calls.length / GATHERED_AT_ONCE) }, (_, i) =>
@@ -289,6 +292,21 @@ export class StoreObject extends DurableObject<Bindings> {
     this.#alarm = due;
     void this.ctx.storage.setAlarm(due);
   }
+}
+
+/** An object asks itself directly: a call to itself would keep it from sleeping. */
+function objectsOf(all: Objects, object: StoreObject, name: () => string | undefined): Objects {
+  const own = {} as DurableObjectId;
+  const self = new Proxy(object as unknown as ReturnType<Objects['get']>, {
+    get:
+      (_, method: keyof StoreObject) =>
+      async (...given: unknown[]) =>
+        (object[method] as (...given: unknown[]) => unknown)(...given),
+  });
+  return {
+    idFromName: (asked) => (asked === name() ? own : all.idFromName(asked)),
+    get: (id) => (id === own ? self : all.get(id)),
+  };
 }
 
 /** Makes a call. */
