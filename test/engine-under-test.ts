@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { after } from 'node:test';
 import type { Env } from '../src/base/env.ts';
 import { openMemory } from '../src/engines/memory/engine.ts';
 import { openNats } from '../src/engines/nats/engine.ts';
 import type { Engine } from '../src/kernel/engine.ts';
+import { closeAtTheEnd } from './close-at-the-end.ts';
 
 /**
  * The engine that end-to-end tests run on by default: memory, or a store of its own where RELAY_TEST_ENGINE says: in a NATS cluster
@@ -14,7 +14,7 @@ export function openUnderTest(env: Env): Engine {
   if (!where) return openMemory({ env });
   const opening = where === 'cloudflare' ? openInWorker(env) : openInCluster(where, env);
   opening.catch(() => {});
-  opened.push(opening);
+  closeAtTheEnd({ [Symbol.asyncDispose]: async () => (await opening)[Symbol.asyncDispose]() });
   return whenOpened(opening, env);
 }
 
@@ -33,15 +33,6 @@ async function openInWorker(env: Env): Promise<Engine> {
       await dispose();
     },
   };
-}
-
-const opened: Promise<Engine>[] = [];
-
-// Of the whole file: a test may let go of an engine without closing it, and the process would stay.
-if (process.env.RELAY_TEST_ENGINE) {
-  after(async () => {
-    for (const opening of opened) await (await opening)[Symbol.asyncDispose]();
-  });
 }
 
 /** An engine that can be used before it is open: everything but the time and the limits waits for it. */

@@ -242,7 +242,7 @@ export class RelayCore {
 
   async #tidyTenants(tenants: Iterable<string>): Promise<void> {
     await this.channels.tidy(tenants);
-    await this.#noteStorage();
+    await this.noteStorage();
     for (const tenant of this.storage.limited) {
       if (await this.storage.isDue(tenant)) await this.recount(tenant);
     }
@@ -258,11 +258,10 @@ export class RelayCore {
     await this.#shared.flush();
   }
 
-  /** What those store who were active lately, for their figures. */
-  async #noteStorage(): Promise<void> {
-    const { seen } = this.deps.activity;
-    const tenants = [...seen];
-    seen.clear();
+  /** What those store who were active lately, for their figures; `most` of them at once. */
+  async noteStorage({ seen } = this.deps.activity, most = Number.POSITIVE_INFINITY): Promise<void> {
+    const tenants = [...seen].slice(0, most);
+    for (const tenant of tenants) seen.delete(tenant);
     for (const tenant of tenants) await writeStorage(this.deps, tenant, await this.storage.used(tenant));
   }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { WebSocket } from 'ws';
 import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
@@ -34,6 +35,50 @@ test('keys are made with the key of the operator, keep tenants apart, and are go
   await subscription.close();
   await admin.keys.revoke(alice.id, { tenant: 'a' });
   await assert.rejects(of(alice.key).pull(url), { code: 'unauthorized' });
+});
+
+test('a socket whose key was revoked is told nothing more, given no work, and can settle none', async (t) => {
+  const worker = await startWorker({ open: false, adminKey: ADMIN });
+  t.after(() => worker.stop());
+  const admin = httpRelay({ baseUrl: worker.url, apiKey: ADMIN });
+  const [gone, stays] = await Promise.all([
+    admin.keys.create({ name: 'gone', tenant: 'a' }),
+    admin.keys.create({ name: 'stays', tenant: 'a' }),
+  ]);
+  const relay = new ContextRelay({ baseUrl: worker.url, apiKey: stays.key });
+  const open = async (query: string, { key } = gone) => {
+    const ws = new WebSocket(`${worker.url.replace('http', 'ws')}/ws/c${query}`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    const frames: { msg?: unknown; seq?: number; token?: number }[] = [];
+    ws.on('message', (data) => frames.push(JSON.parse(String(data))));
+    const closed = new Promise<number>((resolve) => ws.once('close', resolve));
+    await new Promise((resolve) => ws.once('open', resolve));
+    return { ws, frames, closed };
+  };
+  const [reader, idle, working] = [
+    await open(''),
+    await open('?group=idle'),
+    await open('?group=working&prefetch=1'),
+  ];
+  await relay.publish('c', 'first');
+  await until(() => [reader, idle, working].every(({ frames }) => frames.length === 1));
+  const [{ seq, token }] = working.frames as [{ seq: number; token: number }];
+  const { frames: given } = idle;
+  idle.ws.send(JSON.stringify({ ack: given[0]!.seq, token: given[0]!.token }));
+  await until(() => given.length === 2);
+  await admin.keys.revoke(gone.id, { tenant: 'a' });
+  working.ws.send(JSON.stringify({ ack: seq, token }));
+  assert.equal(await working.closed, 1008);
+  await relay.publish('c', 'second');
+  assert.deepEqual(await Promise.all([reader.closed, idle.closed]), [1008, 1008]);
+  assert.deepEqual([reader.frames.length, given.length, working.frames.length], [1, 2, 1]);
+  const { groups } = await relay.channels.inspect('c');
+  const leases = groups.map(({ name, leases }) => [name, leases.map((lease) => lease.seq)]);
+  assert.deepEqual(leases.sort(), [
+    ['idle', []],
+    ['working', [seq]],
+  ]);
 });
 
 test('what was acknowledged is there after everything was evicted, and so are leases and places in a channel', async (t) => {

@@ -8,11 +8,13 @@ import { openWorkerd, workerOptions } from '../../scripts/cloudflare/local-worke
 import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { toBase64 } from '../../src/base/base64.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
+import { MAX_TTL_MS } from '../../src/base/limits.ts';
 import { RelayCore } from '../../src/domain/relay-core.ts';
 import type { PlanTable } from '../../src/domain/usage/plans.ts';
 import type { Objects } from '../../src/engines/cloudflare/store-object.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
+import { closeAtTheEnd } from '../close-at-the-end.ts';
 import type { RelayOptions, RelayUnderTest } from '../http/relay-options.ts';
 import { type Platform, platformInHand } from './platform-in-hand.ts';
 import type { Chance, Step } from './step.ts';
@@ -82,12 +84,15 @@ export async function hostWorker(o: {
   });
   const evicts = o.evicts ?? process.env.RELAY_TEST_EVICTS === '1';
   const worker = (await workerd.ready).href.replace(/\/$/, '');
-  const platform = await platformInHand(worker, { ...o, evicts });
+  const platformBy = (clock: { step(): Step; chance?(): Chance }) =>
+    platformInHand(worker, { ...clock, evicts });
+  const platform = await platformBy(o);
   const { BODIES: bucket } = (await workerd.getBindings()) as { BODIES: R2Bucket };
   const engine = openCloudflare({ objects: objectsBehind(platform.control), bucket, env: o.env });
   let disposed: Promise<void> | null = null;
   const host = {
     platform,
+    platformBy,
     engine,
     log,
     dispose() {
@@ -96,6 +101,7 @@ export async function hostWorker(o: {
     },
   };
   hosts.set(engine, host);
+  closeAtTheEnd({ [Symbol.asyncDispose]: host.dispose });
   return host;
 }
 
@@ -113,8 +119,11 @@ export async function startOnWorker(o: RelayOptions): Promise<RelayUnderTest | n
   if (given && !known) return null;
   const pages = (o.server?.dashboard as { folder?: string } | undefined)?.folder;
   const host = known ?? (await hostWorker({ vars, pages, env, step, chance }));
-  const { platform, engine, log } = host;
-  const core = new RelayCore({ engine, env, texts: ownTextWork }, o.core);
+  const { engine, log } = host;
+  // Another server on the same engine has a port of its own, and is stopped by itself.
+  const platform = known ? await host.platformBy({ step, chance }) : host.platform;
+  const core = new CoreBesideWorker({ engine, env, texts: ownTextWork }, o.core);
+  core.cron = () => platform.control('cron');
   return {
     url: platform.url,
     core,
@@ -130,13 +139,24 @@ export async function startOnWorker(o: RelayOptions): Promise<RelayUnderTest | n
     },
     stop: async () => {
       await core.close();
-      if (!known) await platform.stop();
+      await platform.stop();
     },
     async [Symbol.asyncDispose]() {
       await core.close();
+      await platform.stop();
       if (!known) await host.dispose();
     },
   };
+}
+
+/** Tidies like a server, and has the Worker do what it does every minute. */
+class CoreBesideWorker extends RelayCore {
+  cron: () => Promise<unknown> = async () => {};
+
+  override async tidy(tenants?: Iterable<string>) {
+    await this.cron();
+    return super.tidy(tenants);
+  }
 }
 
 /** The options of a test as variables of the Worker. */
@@ -146,7 +166,8 @@ function varsOf({ core = {}, server = {}, texts }: RelayOptions): { [name: strin
   const { retentionMs, messages, leaseMs, ...otherChannels } = channels;
   const others = [otherCore, otherServer, otherChannels].some((rest) => Object.keys(rest).length > 0);
   const seconds = [retentionMs, leaseMs].every((ms) => ms === undefined || ms % 1000 === 0);
-  if (others || texts || !seconds || (rateLimits && 'burst' in rateLimits)) return null;
+  const planned = Object.values(plans ?? {}).every(({ ttlMs }) => ttlMs <= MAX_TTL_MS);
+  if (others || texts || !seconds || !planned || (rateLimits && 'burst' in rateLimits)) return null;
   if (dashboard && !('folder' in dashboard)) return null;
   const vars = {
     RELAY_OPEN: String(auth !== 'keys'),

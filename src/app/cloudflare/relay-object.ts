@@ -91,6 +91,7 @@ export class RelayObject extends StoreObject {
     if (size > INBOUND_FRAME_BYTES) return socket.close(TOO_BIG, 'a frame is 4 KiB at most');
     const frame = typeof data === 'string' ? jsonObjectIn(data) : null;
     if (frame && 'ping' in frame) return socket.send(PONG);
+    if ((await this.#welcome([socket])).length === 0) return;
     const { caller, base, channel, group } = attachedTo(socket);
     const relay = group === null ? null : this.#core.relay(caller, base);
     try {
@@ -145,15 +146,22 @@ export class RelayObject extends StoreObject {
       const attached = attachedTo(socket);
       return attached.group === null && attached.stream === stream;
     });
-    const valid = new Map<string, boolean>();
     const round = new ReadingRound((after) => entriesOf(this.readEntries(stream, after, PAGE_ENTRIES)));
-    for (const socket of readers) {
+    for (const socket of await this.#welcome(readers)) this.#serveReader(socket, round);
+  }
+
+  /** Those whose key still works; the others are closed. A socket sleeps until something is due to it, so its key is looked at then. */
+  async #welcome(sockets: readonly PlatformSocket[]): Promise<PlatformSocket[]> {
+    const valid = new Map<string, boolean>();
+    const welcome: PlatformSocket[] = [];
+    for (const socket of sockets) {
       const { caller } = attachedTo(socket);
       const works = valid.get(caller.keyId) ?? (await this.#core.keys.isValid(caller));
       valid.set(caller.keyId, works);
-      if (!works) socket.close(REFUSED, 'the key no longer works');
-      else this.#serveReader(socket, round);
+      if (works) welcome.push(socket);
+      else socket.close(REFUSED, 'the key no longer works');
     }
+    return welcome;
   }
 
   #serveReader(socket: PlatformSocket, round: ReadingRound): void {
@@ -178,9 +186,9 @@ export class RelayObject extends StoreObject {
 
   /** Hands the work of each group that has sockets to these. What they do with it comes in as frames or over HTTP. */
   async #serveMembers(): Promise<void> {
-    const groups = Map.groupBy(
-      this.ctx.getWebSockets().filter((socket) => attachedTo(socket).group !== null),
-      (socket) => JSON.stringify([attachedTo(socket).stream, attachedTo(socket).group]),
+    const members = this.ctx.getWebSockets().filter((socket) => attachedTo(socket).group !== null);
+    const groups = Map.groupBy(await this.#welcome(members), (socket) =>
+      JSON.stringify([attachedTo(socket).stream, attachedTo(socket).group]),
     );
     for (const sockets of groups.values()) {
       const { caller, channel, group } = attachedTo(sockets[0]!);

@@ -13,6 +13,9 @@ import { workerTextWork } from './worker-text-work.ts';
  */
 const SHARED_MS = 60_000;
 
+/** Each takes two calls, of 50 that a request may make. */
+const NOTED_AT_ONCE = 8;
+
 let shared: { readonly by: unknown; readonly until: number; readonly notes: Shared } | null = null;
 
 /**
@@ -20,7 +23,16 @@ let shared: { readonly by: unknown; readonly until: number; readonly notes: Shar
  * another on this platform. What nobody waits for is noted together by the requests of an isolate.
  */
 export function openWorkerCore(bindings: RelayBindings): RelayCore {
-  return coreOf(bindings, sharedBy(bindings));
+  const before = shared;
+  const core = coreOf(bindings, sharedBy(bindings));
+  // Only this isolate knows who was active in it: what a server notes every minute is noted with the first request of the next one.
+  if (before?.by === bindings.STORE && before !== shared) noteStorage(core, before.notes);
+  return core;
+}
+
+/** For the figures, of those who were active in this isolate. */
+export function noteStorage(core: RelayCore, { activity } = shared!.notes): void {
+  core.deps.engine.defer(() => core.noteStorage(activity, NOTED_AT_ONCE));
 }
 
 /** The domain for an object, which lives as long as that. */

@@ -21,7 +21,7 @@ import { parseTarget } from '../../interfaces/ws/target.ts';
 import { a2aProtocol, mcpProtocol } from '../serve/protocols.ts';
 import { ATTACHED_HEADER, type Attached, type RelayObject } from './relay-object.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
-import { openWorkerCore } from './worker-core.ts';
+import { noteStorage, openWorkerCore } from './worker-core.ts';
 import { workerPages } from './worker-pages.ts';
 
 export { RelayObject } from './relay-object.ts';
@@ -60,6 +60,7 @@ export default {
   async scheduled(_: ScheduledController, bindings: RelayBindings, context: ExecutionContext): Promise<void> {
     const core = openWorkerCore(bindings);
     context.waitUntil(tidy(bindings));
+    noteStorage(core);
     const minute = AbortSignal.timeout(RESUME_MS);
     context.waitUntil(a2aProtocol(protocolOptions(core, bindings), minute).resume());
   },
