@@ -9,6 +9,8 @@ const FILE_MS = 300_000;
 export interface Matrix {
   /** `passes on …` */
   readonly on: string;
+  /** How long a file may take. */
+  readonly fileMs?: number;
   /** Why there is none on this machine. */
   readonly skip?: string | false;
   /** Starts what the tests run on; they find it by the variables. */
@@ -33,7 +35,7 @@ export async function runMatrix(files: readonly string[], { on, skip = false, ..
   });
   for (const file of files) {
     test(`${file} passes on ${on}`, { skip }, async () => {
-      const { passed, failures } = await runTestFile(file, FILE_MS, running);
+      const { passed, failures } = await runTestFile(file, o.fileMs ?? FILE_MS, running);
       const deviations = Object.keys(o.deviations?.[file] ?? {});
       const failed = failures.map(({ name }) => name);
       assert.deepEqual(

@@ -7,6 +7,8 @@ import { bundleUnderTest } from './worker-relay.ts';
 /** The Worker in workerd; its objects are evicted before each request. */
 export const workerMatrix: Matrix = {
   on: 'a Worker',
+  // Each call of a test to the store goes over HTTP there, and some make thousands.
+  fileMs: 900_000,
   async start() {
     const { script, table } = await bundleUnderTest();
     const folder = mkdtempSync(join(tmpdir(), 'relay-worker-'));
