@@ -157,32 +157,31 @@ function relayHeaders(p: Peeked): Record<string, string> {
 /** Of payloads in memory, which are the same bytes for all who pull them: on a channel that is every subscriber. */
 const envelopes = new WeakMap<Uint8Array, Uint8Array>();
 
+const utf8 = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /** `{"data": …, "metadata": …}`, as existing clients expect it, written without ever holding a large payload whole. */
 function envelope({ body, about }: Pulled): Uint8Array | ReadableStream<Uint8Array> {
   if (!(body instanceof Uint8Array)) return streamedEnvelope(body, about);
   let made = envelopes.get(body);
   if (made === undefined) {
-    const { encode, head, tail } = envelopeOf(about);
-    made = new TextEncoder().encode(head + encode(body, false) + tail);
+    const { text, metadata } = about;
+    const data = text ? decoder.decode(body) : toBase64(body);
+    made = utf8.encode(JSON.stringify({ data, metadata, ...(text ? {} : { encoding: 'base64' }) }));
     envelopes.set(body, made);
   }
   return made;
 }
 
-function envelopeOf({ text, metadata }: Inspected) {
-  return {
-    encode: text ? jsonEscaper() : base64Encoder(),
-    head: '{"data":"',
-    tail: `","metadata":${JSON.stringify(metadata)}${text ? '' : ',"encoding":"base64"'}}`,
-  };
-}
-
-function streamedEnvelope(body: ReadableStream<Uint8Array>, about: Inspected): ReadableStream<Uint8Array> {
-  const { encode, head, tail } = envelopeOf(about);
-  const utf8 = new TextEncoder();
+function streamedEnvelope(
+  body: ReadableStream<Uint8Array>,
+  { text, metadata }: Inspected,
+): ReadableStream<Uint8Array> {
+  const encode = text ? jsonEscaper() : base64Encoder();
+  const tail = `","metadata":${JSON.stringify(metadata)}${text ? '' : ',"encoding":"base64"'}}`;
   return body.pipeThrough(
     new TransformStream({
-      start: (controller) => controller.enqueue(utf8.encode(head)),
+      start: (controller) => controller.enqueue(utf8.encode('{"data":"')),
       transform: (bytes, controller) => controller.enqueue(utf8.encode(encode(bytes, true))),
       flush: (controller) => controller.enqueue(utf8.encode(encode(new Uint8Array(0), false) + tail)),
     }),
