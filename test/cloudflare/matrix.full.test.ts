@@ -24,10 +24,6 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
       'a webhook in our own network is refused':
         'a Worker has no network of its own that a webhook could be in',
     },
-    'test/channels/socket.test.ts': {
-      'a reader that does not keep up is cut off with a code that says so, and resumes without loss':
-        'the platform holds what a reader has not read, and cuts it off by itself',
-    },
     'test/http/bad-input.test.ts': {
       'raw requests that are not HTTP, or have no host, are refused and the server goes on':
         'the platform reads HTTP before a Worker sees anything of it',
