@@ -40,7 +40,7 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
     },
     'test/keys/storage-sums.test.ts': {
       'housekeeping puts a sum right that is too high, after hours':
-        'a Worker recounts after a refusal, and not by the clock: a recount may take more calls than a cron may make',
+        'a Worker recounts after a refusal, and not by the clock',
     },
     'test/mcp/safety.test.ts': {
       'over HTTP › an accident is logged, and not shown': IN_ITS_OWN_PROCESS,
