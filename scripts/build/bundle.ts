@@ -9,38 +9,29 @@ import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
  * for the sake of the others. Each is a script that begins with a hash of itself, by which the launcher keeps what V8 made of it.
  */
 const HOT_FILES: { readonly [file: string]: readonly string[] } = {
-  hot: [
+  store: [
     ...['peek', 'pull', 'push', 'rm'].map((name) => `src/interfaces/cli/pointers/${name}.ts`),
-    'src/app/store/open-relay.ts',
-    'src/app/store/open-core.ts',
-    'src/app/store/token-counter.ts',
-    'src/engines/sqlite/engine.ts',
-    'src/sdk/context-relay.ts',
-    'src/sdk/http-relay.ts',
-  ],
-  // The one hook that reads the store; the others read the project's files.
-  prompt: [
-    'src/interfaces/cli/coding-agents/hook.ts',
-    'src/app/store/open-core.ts',
-    'src/app/store/peek-inbox.ts',
-    'src/engines/sqlite/engine.ts',
-  ],
-  threads: [
     'src/interfaces/cli/artifacts/put.ts',
     'src/interfaces/cli/artifacts/get.ts',
     'src/interfaces/cli/state/header.ts',
     'src/interfaces/cli/state/patch.ts',
+    // The one hook that reads the store; the others read the project's files.
+    'src/interfaces/cli/coding-agents/hook.ts',
     'src/app/agents/thread-memory.ts',
     'src/app/store/open-relay.ts',
     'src/app/store/open-core.ts',
     'src/app/store/mirror.ts',
+    'src/app/store/peek-inbox.ts',
     'src/app/store/token-counter.ts',
     'src/domain/threads/headers.ts',
     'src/domain/threads/thread-services.ts',
     'src/engines/sqlite/engine.ts',
+    'src/sdk/context-relay.ts',
     'src/sdk/http-relay.ts',
     'src/text/preview/preview.ts',
   ],
+  // What answers a client that has just begun; the tools open the store when they are first called.
+  mcp: ['src/interfaces/cli/server/mcp.ts', 'src/app/mcp/mcp-stdio.ts'],
   hook: [
     'src/interfaces/cli/coding-agents/hook.ts',
     'src/app/projects/open-project.ts',

@@ -1,19 +1,20 @@
 #!/usr/bin/env node
 // The published command. It stays plain enough for an old Node to read, so that an old Node can be told so.
 
-// What agents call all day starts from one file each, which the build makes; every further file would cost a millisecond.
+// What agents call all day starts from one file, which the build makes; every further file would cost a millisecond.
 const HOT = {
-  peek: 'hot.js',
-  pull: 'hot.js',
-  push: 'hot.js',
-  rm: 'hot.js',
-  'artifact put': 'threads.js',
-  'artifact get': 'threads.js',
-  'state header': 'threads.js',
-  'state patch': 'threads.js',
-  'hook prompt-submit': 'prompt.js',
+  peek: 'store.js',
+  pull: 'store.js',
+  push: 'store.js',
+  rm: 'store.js',
+  'artifact put': 'store.js',
+  'artifact get': 'store.js',
+  'state header': 'store.js',
+  'state patch': 'store.js',
+  'hook prompt-submit': 'store.js',
   'hook session-start': 'hook.js',
   hook: 'hook.js',
+  mcp: 'mcp.js',
 };
 
 const [major, minor] = process.versions.node.split('.').map(Number);
@@ -51,7 +52,7 @@ function runHot(file, command, folder) {
   // The file begins with its own hash: V8 looks no further than the length of a source.
   const name = `${command.replaceAll(' ', '-')}-${source.slice(2, 34)}-${process.version}-${process.arch}`;
   const kept = folder && `${folder}/${name}`;
-  const known = kept ? readKept(fs, kept, read) : null;
+  const known = kept ? readTwice(fs, kept, read) : null;
   const { href } = new URL(file, import.meta.url);
   const script = new vm.Script(source, {
     filename: href,
@@ -59,7 +60,7 @@ function runHot(file, command, folder) {
     importModuleDynamically,
   });
   if (kept && !(known?.fresh && !script.cachedDataRejected)) {
-    process.once('exit', (code) => code === 0 && writeKept(fs, kept, script.createCachedData()));
+    process.once('exit', (code) => code === 0 && writeTwice(fs, kept, script.createCachedData()));
   }
   const module = { exports: {} };
   script.runInThisContext()(module, path, href);
@@ -68,7 +69,7 @@ function runHot(file, command, folder) {
 
 /** Reads one file after the other into the same memory: to touch new memory takes longer than to read into it. */
 function readingBuffer(fs) {
-  let buffer = Buffer.allocUnsafeSlow(1 << 20);
+  let buffer = Buffer.allocUnsafeSlow(1 << 21);
   return (path) => {
     const file = fs.openSync(path, 'r');
     try {
@@ -81,19 +82,22 @@ function readingBuffer(fs) {
   };
 }
 
-// V8 runs what it is given, so that must be whole: it had reached the disk before it got its name.
-function readKept(fs, path, read) {
+// V8 runs what it is given, so damage must be seen before. To compare two copies is faster than to load a checksum.
+function readTwice(fs, path, read) {
   try {
-    return { code: read(path), fresh: Date.now() - fs.statSync(path).mtimeMs < 86_400_000 };
+    const fresh = Date.now() - fs.statSync(path).mtimeMs < 86_400_000;
+    const twice = read(path);
+    const code = twice.subarray(0, twice.length / 2);
+    return code.equals(twice.subarray(code.length)) ? { code, fresh } : null;
   } catch {
     return null;
   }
 }
 
-function writeKept(fs, path, code) {
+function writeTwice(fs, path, code) {
   const draft = `${path}.${process.pid}`;
   try {
-    fs.writeFileSync(draft, code, { mode: 0o600, flush: true });
+    fs.writeFileSync(draft, Buffer.concat([code, code]), { mode: 0o600 });
     fs.renameSync(draft, path);
   } catch {
     fs.rmSync(draft, { force: true });
