@@ -17,6 +17,8 @@ const HOT = {
   mcp: 'mcp.js',
 };
 
+const DAY_MS = 86_400_000;
+
 const [major, minor] = process.versions.node.split('.').map(Number);
 
 // 22.16 is the first with full-text search in node:sqlite; 23 is no longer looked after.
@@ -38,7 +40,7 @@ if (whole || !(await (await import('./older-node.js')).handedOver())) {
 
 /**
  * Runs such a file with the code that V8 had made of it when this command last ended well. Node's own cache has what is
- * compiled before a file runs, which is too little of it, or all of it. Kept anew once a day, with what was called since.
+ * compiled before a file runs, which is too little of it, or all of it. Kept anew once a day, and once soon after the first time, with what was called since.
  */
 function runHot(file, command, folder) {
   const fs = process.getBuiltinModule('node:fs');
@@ -59,8 +61,9 @@ function runHot(file, command, folder) {
     cachedData: known?.code,
     importModuleDynamically,
   });
-  if (kept && !(known?.fresh && !script.cachedDataRejected)) {
-    process.once('exit', (code) => code === 0 && writeTwice(fs, kept, script.createCachedData()));
+  const isFirst = !known || script.cachedDataRejected;
+  if (kept && (isFirst || !known.fresh)) {
+    process.once('exit', (code) => code === 0 && writeTwice(fs, kept, script.createCachedData(), isFirst));
   }
   const module = { exports: {} };
   script.runInThisContext()(module, path, href);
@@ -85,7 +88,7 @@ function readingBuffer(fs) {
 // V8 runs what it is given, so damage must be seen before. To compare two copies is faster than to load a checksum.
 function readTwice(fs, path, read) {
   try {
-    const fresh = Date.now() - fs.statSync(path).mtimeMs < 86_400_000;
+    const fresh = Date.now() - fs.statSync(path).mtimeMs < DAY_MS;
     const twice = read(path);
     const code = twice.subarray(0, twice.length / 2);
     return code.equals(twice.subarray(code.length)) ? { code, fresh } : null;
@@ -94,10 +97,13 @@ function readTwice(fs, path, read) {
   }
 }
 
-function writeTwice(fs, path, code) {
+// The first run may have been an odd one, and what it called is all that is kept: the next but a few minutes later adds to it.
+function writeTwice(fs, path, code, isFirst) {
   const draft = `${path}.${process.pid}`;
   try {
     fs.writeFileSync(draft, Buffer.concat([code, code]), { mode: 0o600 });
+    const soon = (Date.now() - DAY_MS + 300_000) / 1000;
+    if (isFirst) fs.utimesSync(draft, soon, soon);
     fs.renameSync(draft, path);
   } catch {
     fs.rmSync(draft, { force: true });
