@@ -68,10 +68,15 @@ export const writtenBehindCases: readonly Case[] = [
       await push();
       await minute();
       const few = await minute();
+      // What is written behind may come a minute sooner or later; a list of pointers would be longer by all of them.
+      const isNoLonger = async (when: string) => {
+        const many = await minute();
+        ok(many < few + 20, `${when}: ${many} where it was ${few}`);
+      };
       for (const _ of range(150)) await push();
-      same(await minute(), few, 'with more of them');
+      await isNoLonger('with more of them');
       clock.advance(3_600_000);
-      same(await minute(), few, 'an hour later');
+      await isNoLonger('an hour later');
       await core.close();
     },
   },
