@@ -1,3 +1,4 @@
+import { joined } from '../base/byte-streams.ts';
 import { RelayError } from '../base/errors.ts';
 
 /*
@@ -25,13 +26,7 @@ export async function collect(
     }
     chunks.push(next.value);
   }
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return whole;
+  return joined(chunks);
 }
 
 export function streamOf(body: Uint8Array | ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {

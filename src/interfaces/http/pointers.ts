@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { toBase64 } from '../../base/base64.ts';
+import { joined } from '../../base/byte-streams.ts';
 import { madeOnce } from '../../base/frozen.ts';
 import {
   type Inspected,
@@ -201,9 +202,7 @@ function jsonEscaper(): Encoder {
 function base64Encoder(): Encoder {
   let left = new Uint8Array(0);
   return (bytes, more) => {
-    const all = new Uint8Array(left.length + bytes.length);
-    all.set(left);
-    all.set(bytes, left.length);
+    const all = joined([left, bytes]);
     const whole = more ? all.length - (all.length % 3) : all.length;
     left = all.slice(whole);
     return toBase64(all.subarray(0, whole));
