@@ -23,6 +23,15 @@ export interface PutOptions {
   readonly expiresAt?: number;
   /** What comes to last with it. */
   readonly with?: readonly Staged[];
+  /** An entry that tells of it: written in the same commit where the engine has one for both, else right behind it, never without it. */
+  readonly append?: AnnouncingEntry;
+}
+
+/** Whoever finds the record without it, because a crash came between both, appends it again: its id keeps it from being there twice. */
+export interface AnnouncingEntry {
+  readonly stream: string;
+  readonly data: Json;
+  readonly id: string;
 }
 
 export interface GetOptions {

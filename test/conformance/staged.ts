@@ -109,4 +109,35 @@ export const stagedCases: readonly Case[] = [
       same([await blobs.get('stg.ends/1'), await blobs.get('stg.ends/2')], [null, null]);
     },
   },
+  {
+    name: 'records: the entry that tells of one is there with it, once, and not where it was not written',
+    async run(engine) {
+      const { records, logs } = engine;
+      // In the place of the stream where there are several, and elsewhere.
+      const beside = Array.from({ length: 300 }, (_, i) => `ptr.${i}/m`).find(
+        (key) => engine.placeOf(key) === engine.placeOf('chn.told'),
+      );
+      for (const key of [beside!, 'stg.told/m']) {
+        const before = (await logs.info('chn.told')).count;
+        const append = { stream: 'chn.told', data: { of: key }, id: key };
+        ok(await records.put(key, 1, { expect: 'absent', append }), 'the record');
+        same((await logs.read('chn.told')).entries.at(-1)?.data, { of: key });
+        same(await records.put(key, 2, { expect: 'absent', append: { ...append, id: 'other' } }), null);
+        ok(await records.put(key, 2, { append }), 'the record again, told of already');
+        same((await logs.info('chn.told')).count, before + 1);
+      }
+    },
+  },
+  {
+    name: 'records: who follows a stream hears of the record that was written with its entry',
+    async run({ records, logs }) {
+      const stopping = new AbortController();
+      const heard = logs.subscribe('chn.heard', { signal: stopping.signal })[Symbol.asyncIterator]();
+      const first = heard.next();
+      await records.put('stg.heard/m', 'there', { append: { stream: 'chn.heard', data: 1, id: 'a' } });
+      same((await first).value?.data, 1);
+      same((await records.get('stg.heard/m'))?.value, 'there');
+      stopping.abort();
+    },
+  },
 ];

@@ -14,6 +14,7 @@ import type {
   SubscribeOptions,
 } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
+import type { AnnouncingEntry } from '../../kernel/records.ts';
 import { channelStream, checkChannelName } from '../names.ts';
 import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
 import { type AppendedAs, appendMessage, bytesOfChannels, messageBytes } from './channel-storage.ts';
@@ -56,8 +57,28 @@ export class Channels {
    * which it can itself be reached. Announcing the same pointer again adds nothing; `again` says that it may be so.
    */
   async announce(caller: Caller, channel: string, pointer: Announced, o: { again: boolean }): Promise<void> {
-    const as = { id: `ptr:${pointer.id}`, again: o.again };
+    const as = { id: announcementId(pointer), again: o.again };
     await this.#append(caller.tenant, channel, announcement(caller, pointer), as);
+  }
+
+  /** The same for a pointer whose record `write` writes, and the entry with it; null where it did not write. */
+  async announceWith(
+    { tenant, ...caller }: Caller,
+    channel: string,
+    pointer: Announced,
+    write: (entry: AnnouncingEntry) => Promise<number | null>,
+  ): Promise<number | null> {
+    const data = announcement(caller, pointer);
+    const entry = { stream: channelStream(tenant, channel), data, id: announcementId(pointer) };
+    const { storage } = this.#deps;
+    const written = await storage.counted(
+      tenant,
+      messageBytes(data),
+      () => write(entry),
+      (put) => put !== null,
+    );
+    if (written !== null) await this.#appended(tenant, channel);
+    return written;
   }
 
   /** Rejects where the plan has no room for what `announce` would append. */
@@ -223,11 +244,15 @@ export class Channels {
 
   /** Durable before it resolves; waits for no subscriber. */
   async #append(tenant: string, channel: string, entry: JsonObject, as: AppendedAs): Promise<number> {
-    this.#tenants.add(tenant);
     const seq = await appendMessage(this.#deps, tenant, channel, entry, as);
+    await this.#appended(tenant, channel);
+    return seq;
+  }
+
+  async #appended(tenant: string, channel: string): Promise<void> {
+    this.#tenants.add(tenant);
     await this.#directory.note(tenant, channel);
     this.#retention.appended(tenant, channel);
-    return seq;
   }
 
   #entries(tenant: string, channel: string, after: number): AsyncIterable<Entry> {
@@ -239,7 +264,9 @@ export class Channels {
   }
 }
 
-function announcement({ name }: Caller, { id, metadata, sealed_key }: Announced): JsonObject {
+const announcementId = ({ id }: Announced) => `ptr:${id}`;
+
+function announcement({ name }: Pick<Caller, 'name'>, { id, metadata, sealed_key }: Announced): JsonObject {
   const entry: JsonObject = { pointer: id, from: name };
   if (Object.keys(metadata).length > 0) entry.metadata = metadata;
   if (sealed_key !== null) entry.sealed_key = sealed_key;

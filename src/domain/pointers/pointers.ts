@@ -1,6 +1,6 @@
 import { countRead, readOut } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { checkIdempotencyKey, toHex, uuid } from '../../base/ids.ts';
+import { checkIdempotencyKey, toHex } from '../../base/ids.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import { authorize } from '../../contract/authorize.ts';
@@ -23,6 +23,7 @@ import {
 } from '../../contract/pointers.ts';
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
+import type { AnnouncingEntry } from '../../kernel/records.ts';
 import type { Staged } from '../../kernel/staged.ts';
 import { meterBody } from '../bodies.ts';
 import type { Channels } from '../channels/channels.ts';
@@ -47,8 +48,11 @@ import {
   blobKey,
   countPull,
   describe,
+  isResult,
   keptUntil,
   type Loaded,
+  newId,
+  newRecord,
   notFound,
   type PointerLookup,
   type PointerRecord,
@@ -56,14 +60,8 @@ import {
   pushedAs,
   recordKey,
   refuseCiphertext,
+  type SettledPush,
 } from './record.ts';
-
-/** What is known of a push once its body is here. */
-interface Settled {
-  readonly options: CheckedOptions;
-  readonly created: number;
-  readonly keepMs: number;
-}
 
 /** Called for a push that names a task in its metadata, before it is announced. False: the caller is kept from that task. */
 export type OnResult = (
@@ -123,12 +121,14 @@ export class Pointers {
     };
     const early = input.late ? null : checked(input);
     const repeatable = checkIdempotencyKey(input.idempotency_key);
-    const id = repeatable ? await derivedId(this.#secret, caller, repeatable) : uuid(env);
+    const id = repeatable
+      ? await derivedId(this.#secret, caller, repeatable)
+      : newId(this.#parts.deps, caller, early?.channel ?? null);
     const metered = meterBody(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
     const isRetry = async () => repeatable !== undefined && (await this.#records.get(recordKey(id))) !== null;
     // Its lifetime begins when the body is here, and a JSON envelope may name the lifetime behind the data.
-    let settled: Settled | undefined;
+    let settled: SettledPush | undefined;
     const expiresAt = async () => {
       const options = early ?? checked({ ...input, ...input.late?.() });
       if (options.channel !== null && !(await isRetry())) await channels.admit(caller, { id, ...options });
@@ -145,33 +145,17 @@ export class Pointers {
         ? { key: blob, ...(await engine.blobs.put(...storing)) }
         : await engine.blobs.stage(...storing);
       const { size, sha256 } = staged;
-      const { options, created, keepMs } = settled!;
-      const record: PointerRecord = {
-        tenant: caller.tenant,
-        by: caller.keyId,
-        from: caller.name,
-        blob,
-        size,
-        sha256,
-        text: metered.isText(),
-        type: options.content_type,
-        metadata: options.metadata,
-        channel: options.channel,
-        created,
-        expires: created + options.ttlMs,
-        ...(keepMs > options.ttlMs ? { kept: created + keepMs } : {}),
-        max_pulls: options.max_pulls,
-        visibility: options.visibility,
+      const { options } = settled!;
+      const record = newRecord(caller, settled!, {
+        ...{ blob, size, sha256, text: metered.isText() },
         tokens: input.count ? await this.#countBlob(caller, blob, metered.isText()) : null,
         fingerprint: repeatable ? await requestFingerprint(sha256, options) : null,
-        sealed_key: options.sealed_key,
-        ...(options.key_check === null ? {} : { key_check: options.key_check }),
-      };
-      const kept = await this.#commit(id, record, staged, await counting);
+      });
+      const kept = await this.#commit(caller, id, record, staged, await counting);
       if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
-      const isResult = kept.metadata.task_id !== undefined;
-      const counts = isResult && (await onResult(caller, id, kept));
-      if (kept.channel !== null) {
+      const counts = isResult(kept) && (await onResult(caller, id, kept));
+      // A result is announced once it counts, and a retry makes good what a crash prevented.
+      if (kept.channel !== null && (isResult(kept) || kept.blob !== blob)) {
         const pointer = { id, metadata: kept.metadata, sealed_key: options.sealed_key };
         await channels.announce(caller, kept.channel, pointer, { again: repeatable !== undefined });
       }
@@ -259,15 +243,23 @@ export class Pointers {
 
   /** The record that stands in the end: ours, or that of the first try with the same key. */
   async #commit(
+    caller: Caller,
     id: string,
     record: PointerRecord,
     staged: Staged,
     counted: GiveBack | null,
   ): Promise<PointerRecord> {
     const options = { expect: 'absent', expiresAt: keptUntil(record), with: [staged] } as const;
+    const { channel, metadata, sealed_key } = record;
+    const write = async (append?: AnnouncingEntry) => {
+      const putting = this.#records.put(recordKey(id), record, { ...options, append });
+      return (await Promise.all([putting, this.#list.add(id, record)]))[0];
+    };
     if (counted) {
-      const putting = this.#records.put(recordKey(id), record, options);
-      const [revision] = await Promise.all([putting, this.#list.add(id, record)]);
+      const revision =
+        channel === null || isResult(record)
+          ? await write()
+          : await this.#parts.channels.announceWith(caller, channel, { id, metadata, sealed_key }, write);
       if (revision !== null) return record;
     }
     const first = (await this.#records.get(recordKey(id)))?.value;

@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { madeOnce } from '../../base/frozen.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { checkIdempotencyKey, isUuid } from '../../base/ids.ts';
+import { checkIdempotencyKey, isUuid, toHex, uuid } from '../../base/ids.ts';
 import { PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { missingScope } from '../../contract/authorize.ts';
@@ -11,7 +11,9 @@ import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { GetOptions } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
+import { channelStream } from '../names.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
+import type { CheckedOptions } from './push-options.ts';
 
 /** The record that is stored with a payload. Its names are short because it is read on every pull and peek. */
 export interface PointerRecord
@@ -40,6 +42,50 @@ export const recordKey = (id: string) => `ptr.${id}/meta`;
 export const pullsKey = (id: string) => `ptr.${id}/pulls`;
 const retryKey = (id: string, hash: string) => `ptr.${id}/retry/${hash}`;
 export const blobKey = (id: string, attempt: string) => `ptr.${id}/${attempt}`;
+
+/** Enough to find an id that lives with a channel, all but always: an engine spreads pointers over 64 places at most. */
+const IDS_TRIED = 256;
+
+/** A new id, whose pointer lives where the messages of the channel do: what is pushed there is then one commit. */
+export function newId({ engine, env }: Deps, { tenant }: Caller, channel: string | null): string {
+  const id = uuid(env);
+  if (channel === null) return id;
+  const place = engine.placeOf(channelStream(tenant, channel));
+  const [head, last] = [id.slice(0, -2), Number.parseInt(id.slice(-2), 16)];
+  for (let i = 0; i < IDS_TRIED; i++) {
+    const other = head + toHex(Uint8Array.of(last + i));
+    if (engine.placeOf(recordKey(other)) === place) return other;
+  }
+  return id;
+}
+
+/** What is known of a push once its body is here. */
+export interface SettledPush {
+  readonly options: CheckedOptions;
+  readonly created: number;
+  readonly keepMs: number;
+}
+
+export function newRecord(
+  { tenant, keyId, name }: Caller,
+  { options, created, keepMs }: SettledPush,
+  body: Pick<PointerRecord, 'blob' | 'size' | 'sha256' | 'text' | 'tokens' | 'fingerprint'>,
+): PointerRecord {
+  const { content_type: type, metadata, channel, max_pulls, visibility, sealed_key, key_check } = options;
+  return {
+    ...{ tenant, by: keyId, from: name, type, metadata, channel, max_pulls, visibility, sealed_key },
+    ...body,
+    created,
+    expires: created + options.ttlMs,
+    ...(keepMs > options.ttlMs ? { kept: created + keepMs } : {}),
+    ...(key_check === null ? {} : { key_check }),
+  };
+}
+
+/** It names the task that it is the result of. */
+export function isResult({ metadata }: Pick<PointerRecord, 'metadata'>): boolean {
+  return metadata.task_id !== undefined;
+}
 
 export function keptUntil(record: PointerRecord): number {
   return record.kept ?? record.expires;

@@ -70,10 +70,11 @@ export function openCloudflare(o: CloudflareOptions): Engine {
       return ending().signal;
     },
   };
+  const logs = new CloudflareLogs(store);
   return {
     blobs: new CloudflareBlobs(store),
-    records: new CloudflareRecords(store),
-    logs: new CloudflareLogs(store),
+    records: new CloudflareRecords(store, logs),
+    logs,
     index: new CloudflareSearchIndex(store),
     limits: LIMITS,
     now: () => env.now(),
@@ -81,6 +82,7 @@ export function openCloudflare(o: CloudflareOptions): Engine {
       const done = deferred.defer(work, Math.min(afterMs ?? 0, DEFER_MS));
       o.waitUntil?.(done);
     },
+    placeOf: objectOf,
     async state() {
       await named(DIRECTORY).listObjects('', 1);
       return { engine: 'Cloudflare', replicas: null, warnings: [] };

@@ -20,6 +20,7 @@ export interface ObjectCall {
 export interface Brought {
   readonly bodies: readonly BodyRow[];
   readonly records: readonly { readonly key: string; readonly value: string }[];
+  readonly entry?: { readonly stream: string; readonly data: string; readonly id: string };
 }
 
 /** A record, and the body that it was asked to bring along. */

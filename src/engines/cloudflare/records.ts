@@ -10,7 +10,9 @@ import {
   compareKeys,
   encodeJson,
 } from '../../kernel/admission.ts';
+import type { Logs } from '../../kernel/logs.ts';
 import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
+import { checkedEntry } from './logs.ts';
 import { objectOf, objectsOf } from './objects.ts';
 import type { RecordRow } from './record-rows.ts';
 import { broughtTo, type StagedRow, storeOthers } from './staged-rows.ts';
@@ -21,9 +23,11 @@ const SHARES = 8;
 
 export class CloudflareRecords implements Records {
   readonly #store: Store;
+  readonly #logs: Logs;
 
-  constructor(store: Store) {
+  constructor(store: Store, logs: Logs) {
     this.#store = store;
+    this.#logs = logs;
   }
 
   async get(key: string, { ahead }: { ahead?: string } = {}): Promise<Stored | null> {
@@ -36,14 +40,19 @@ export class CloudflareRecords implements Records {
 
   async put(key: string, value: Json, o: PutOptions = {}): Promise<number | null> {
     checkKey('a key', key);
-    const { expect, expiresAt } = o;
+    const { expect, expiresAt, append } = o;
     checkExpiry(expiresAt);
     const json = encodeJson('a record', value, this.#store.limits.recordBytes);
     const others = storeOthers(this.#store, key, o.with);
     if (others) await others;
-    const brought = broughtTo(key, o.with);
+    const entry =
+      append && objectOf(append.stream) === objectOf(key) ? checkedEntry(this.#store, append) : undefined;
+    const brought = broughtTo(key, o.with, entry);
     const { calls, env } = this.#store;
-    return calls.ask(objectOf(key), 'putRecord', key, json, { expect, expiresAt, now: env.now() }, brought);
+    const asked = { expect, expiresAt, now: env.now() };
+    const revision = await calls.ask(objectOf(key), 'putRecord', key, json, asked, brought);
+    if (revision !== null && append && !entry) await this.#logs.append(append.stream, append.data, append);
+    return revision;
   }
 
   async stage(key: string, value: Json): Promise<StagedRow> {

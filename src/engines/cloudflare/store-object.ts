@@ -120,12 +120,8 @@ export class StoreObject extends DurableObject<Bindings> {
     brought?: Brought,
   ): Promise<number | null> {
     await this.#enlist();
-    const appended = this.#logs.append(stream, data, o);
-    if (appended?.added) {
-      this.#bring(brought, o.now);
-      this.#wake(stream);
-      this.appended(stream);
-    }
+    const appended = this.#append(stream, data, o);
+    if (appended?.added) this.#bring(brought, o.now);
     return appended === null ? null : appended.seq;
   }
 
@@ -241,10 +237,7 @@ export class StoreObject extends DurableObject<Bindings> {
 
   listObjects(after: string, limit: number): string[] {
     const sql = 'SELECT name FROM objects WHERE name > ? ORDER BY name LIMIT ?';
-    return this.ctx.storage.sql
-      .exec<{ name: string }>(sql, after, limit)
-      .toArray()
-      .map(({ name }) => name);
+    return [...this.ctx.storage.sql.exec<{ name: string }>(sql, after, limit)].map(({ name }) => name);
   }
 
   async alarm(): Promise<void> {
@@ -254,10 +247,20 @@ export class StoreObject extends DurableObject<Bindings> {
     if (dues.length > 0) this.wakeAt(Math.min(...dues));
   }
 
-  #bring({ bodies, records }: Brought = { bodies: [], records: [] }, now: number): void {
+  #append(stream: string, data: string, o: Parameters<LogRows['append']>[2]) {
+    const appended = this.#logs.append(stream, data, o);
+    if (appended?.added) {
+      this.#wake(stream);
+      this.appended(stream);
+    }
+    return appended;
+  }
+
+  #bring({ bodies, records, entry }: Brought = { bodies: [], records: [] }, now: number): void {
     for (const { key, value } of records) this.#records.put(key, value, { now });
     for (const row of bodies) this.#bodies.put(row);
     if (bodies.length > 0) this.wakeAt(this.#bodies.nextDue());
+    if (entry) this.#append(entry.stream, entry.data, { id: entry.id, now });
   }
 
   /** Before its first write an object is in the directory, so that none is ever forgotten. */
@@ -286,9 +289,10 @@ export class StoreObject extends DurableObject<Bindings> {
     for (const wake of this.#waiting.get(stream) ?? []) wake();
   }
 
-  /** Has `alarm` called then, or a little later. */
+  /** Has `alarm` called then, or a little later; for what is never due, not. */
   protected wakeAt(due: number | null | undefined): void {
-    if (due == null || (this.#alarm !== null && this.#alarm <= due)) return;
+    if (due == null || due === Number.POSITIVE_INFINITY || (this.#alarm !== null && this.#alarm <= due))
+      return;
     this.#alarm = due;
     void this.ctx.storage.setAlarm(due);
   }

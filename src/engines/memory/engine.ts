@@ -30,8 +30,8 @@ export function openMemory(o: { env?: Env; gaps?: boolean } = {}): MemoryEngine 
   const hazard = createHazard(env, o.gaps ?? true);
   const store = { env, hazard, limits: LIMITS };
   const blobs = new MemoryBlobs(store);
-  const records = new MemoryRecords(store);
   const logs = new MemoryLogs(store);
+  const records = new MemoryRecords(store, logs);
   const deferred = new DeferredWork();
   const index = new MemorySearchIndex(hazard);
   return {
@@ -42,6 +42,7 @@ export function openMemory(o: { env?: Env; gaps?: boolean } = {}): MemoryEngine 
     limits: LIMITS,
     now: () => env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
+    placeOf: () => '',
     damage: (key, offset) => blobs.damage(key, offset),
     async sweep() {
       await hazard.pause();

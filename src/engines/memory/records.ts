@@ -9,6 +9,7 @@ import {
   checkScope,
   encodeJson,
 } from '../../kernel/admission.ts';
+import type { Logs } from '../../kernel/logs.ts';
 import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
 import type { Staged } from '../../kernel/staged.ts';
 import type { Store } from './hazard.ts';
@@ -23,11 +24,13 @@ interface Row {
 export class MemoryRecords implements Records {
   readonly #rows: Rows<Row>;
   readonly #store: Store;
+  readonly #logs: Logs;
   #lastRevision = 0;
 
-  constructor(store: Store) {
+  constructor(store: Store, logs: Logs) {
     this.#rows = new Rows(store.env);
     this.#store = store;
+    this.#logs = logs;
   }
 
   async get(key: string): Promise<Stored | null> {
@@ -43,7 +46,9 @@ export class MemoryRecords implements Records {
     await this.#store.hazard.pause();
     const current = this.#rows.get(key);
     if (o.expect !== undefined && o.expect !== (current?.stored.revision ?? 'absent')) return null;
-    return this.#acknowledged(this.#write(key, json, o.expiresAt));
+    const revision = this.#write(key, json, o.expiresAt);
+    if (o.append) await this.#logs.append(o.append.stream, o.append.data, { id: o.append.id });
+    return this.#acknowledged(revision);
   }
 
   async stage(key: string, value: Json): Promise<Staged> {

@@ -65,8 +65,8 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
   const feed = new LiveFeed(store, clock);
   await feed.look();
   const blobs = new NatsBlobs(store);
-  const records = new NatsRecords(store);
   const logs = new NatsLogs(store, feed);
+  const records = new NatsRecords(store, logs);
   const index = new NatsSearchIndex(store, local);
   const moving = new NatsMoving(store, { blobs, records, logs, index });
   connection.whyRefused = () => moving.whyRefused();
@@ -90,6 +90,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     moving,
     now: () => store.env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
+    placeOf: () => '',
     sweep() {
       sweeping = sweeping.catch(() => {}).then(() => sweep.run());
       return sweeping;

@@ -10,6 +10,7 @@ import {
   encodeJson,
 } from '../../kernel/admission.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import type { Logs } from '../../kernel/logs.ts';
 import type { KeptRecord } from '../../kernel/moving.ts';
 import type {
   AddOptions,
@@ -49,13 +50,15 @@ interface Addition {
 /** A record is the last message of its subject, its revision the sequence of that. */
 export class NatsRecords implements Records {
   readonly #store: Store;
+  readonly #logs: Logs;
   readonly #listing: Listing<RecordItem>;
   /** What is known of a revision never changes. */
   readonly #known = new Map<string, Row>();
   readonly #additions = new Map<string, Addition[]>();
 
-  constructor(store: Store) {
+  constructor(store: Store, logs: Logs) {
     this.#store = store;
+    this.#logs = logs;
     this.#listing = new Listing(store, store.streams.records, `${store.name}.r.`, (message, key) => {
       const row = parse(message);
       return this.#isLive(row) ? { key: key ?? row.key!, value: row.value, revision: row.revision } : null;
@@ -72,12 +75,10 @@ export class NatsRecords implements Records {
     checkKey('a key', key);
     checkExpiry(o.expiresAt);
     const json = encodeJson('a record', value, this.#store.limits.recordBytes);
-    if (o.expect === undefined) return this.#write(key, json, o.expiresAt);
-    if (o.expect === 'absent') return this.#create(key, json, o.expiresAt);
-    const known = this.#known.get(key);
-    const current = known?.revision === o.expect ? known : await this.#row(key);
-    if (!this.#isLive(current) || current.revision !== o.expect) return null;
-    return this.#replace(key, json, o.expiresAt, current.seq);
+    const revision = await this.#put(key, json, o);
+    if (revision !== null && o.append)
+      await this.#logs.append(o.append.stream, o.append.data, { id: o.append.id });
+    return revision;
   }
 
   async stage(key: string, value: Json): Promise<Staged> {
@@ -148,6 +149,15 @@ export class NatsRecords implements Records {
     for await (const { messages } of this.#listing.all('>'))
       count += messages.filter((message) => this.#isLive(parse(message))).length;
     return count;
+  }
+
+  async #put(key: string, json: string, { expect, expiresAt }: PutOptions): Promise<number | null> {
+    if (expect === undefined) return this.#write(key, json, expiresAt);
+    if (expect === 'absent') return this.#create(key, json, expiresAt);
+    const known = this.#known.get(key);
+    const current = known?.revision === expect ? known : await this.#row(key);
+    if (!this.#isLive(current) || current.revision !== expect) return null;
+    return this.#replace(key, json, expiresAt, current.seq);
   }
 
   #subject(key: string): string {

@@ -112,15 +112,17 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     subscriptions.close();
     if (!o.leavesOpen) db.close();
   };
+  const logs = new SqliteLogs(store, subscriptions);
   return {
     blobs,
-    records: new SqliteRecords(store),
-    logs: new SqliteLogs(store, subscriptions),
+    records: new SqliteRecords(store, logs),
+    logs,
     index: new SqliteSearchIndex(store),
     limits,
     moving,
     now: () => env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
+    placeOf: () => '',
     sweep() {
       // One at a time: who asks while it runs gets the same answer.
       sweeping ??= sweep({ ...store, blobs, checkpoints, gone }, sweeps++).finally(() => {

@@ -2,7 +2,8 @@ import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
-import { stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
+import type { AnnouncingEntry } from '../../kernel/records.ts';
+import { StagedWrite, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { Store } from './store.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
@@ -34,20 +35,14 @@ export class SqliteLogs implements Logs {
   }
 
   async append(stream: string, data: Json, o: AppendOptions = {}): Promise<number | null> {
-    checkKey("a stream's name", stream);
-    if (o.id !== undefined) checkKey("an entry's id", o.id);
-    const json = encodeJson('a log entry', data, this.#store.limits.entryBytes);
-    return this.#store.queue.run((tx) => {
-      const found = this.#stream(stream);
-      if (found && o.id !== undefined) {
-        const sql = 'SELECT seq FROM entries WHERE stream = ? AND id = ?';
-        const first = this.#store.db.sql<{ seq: number }>(sql).get(found.id, o.id);
-        if (first) return first.seq;
-      }
-      if (o.expectSeq !== undefined && o.expectSeq !== (found?.last ?? 0)) return null;
-      writeStaged(tx, o.with);
-      return this.#append(tx, stream, found?.id, json, o.id);
-    }, json.length + stagedBytes(o.with));
+    const json = this.#checked(stream, data, o.id);
+    return this.#store.queue.run((tx) => this.#add(tx, stream, json, o), json.length + stagedBytes(o.with));
+  }
+
+  /** An entry that is appended in the transaction of another write. */
+  staged({ stream, data, id }: AnnouncingEntry): StagedWrite {
+    const json = this.#checked(stream, data, id);
+    return new StagedWrite(stream, (tx) => void this.#add(tx, stream, json, { id }), json.length);
   }
 
   async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {
@@ -91,6 +86,24 @@ export class SqliteLogs implements Logs {
       this.#store.db.sql('DELETE FROM entries WHERE stream = ?').run(found.id);
       this.#store.db.sql('DELETE FROM streams WHERE id = ?').run(found.id);
     });
+  }
+
+  #checked(stream: string, data: Json, id: string | undefined): string {
+    checkKey("a stream's name", stream);
+    if (id !== undefined) checkKey("an entry's id", id);
+    return encodeJson('a log entry', data, this.#store.limits.entryBytes);
+  }
+
+  #add(tx: Transaction, stream: string, json: string, o: AppendOptions): number | null {
+    const found = this.#stream(stream);
+    if (found && o.id !== undefined) {
+      const sql = 'SELECT seq FROM entries WHERE stream = ? AND id = ?';
+      const first = this.#store.db.sql<{ seq: number }>(sql).get(found.id, o.id);
+      if (first) return first.seq;
+    }
+    if (o.expectSeq !== undefined && o.expectSeq !== (found?.last ?? 0)) return null;
+    writeStaged(tx, o.with);
+    return this.#append(tx, stream, found?.id, json, o.id);
   }
 
   /**

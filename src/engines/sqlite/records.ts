@@ -20,6 +20,7 @@ import type {
 } from '../../kernel/records.ts';
 import type { Staged } from '../../kernel/staged.ts';
 import { StagedWrite, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
+import type { SqliteLogs } from './logs.ts';
 import { SettledReads } from './settled-reads.ts';
 import type { Store } from './store.ts';
 
@@ -44,10 +45,12 @@ interface Known {
 
 export class SqliteRecords implements Records {
   readonly #store: Store;
+  readonly #logs: SqliteLogs;
   readonly #settled: SettledReads<Known>;
 
-  constructor(store: Store) {
+  constructor(store: Store, logs: SqliteLogs) {
     this.#store = store;
+    this.#logs = logs;
     this.#settled = new SettledReads(store.db, store.queue, SETTLED_CHARS);
   }
 
@@ -62,11 +65,12 @@ export class SqliteRecords implements Records {
     checkKey('a key', key);
     checkExpiry(o.expiresAt);
     const json = encodeJson('a record', value, this.#store.limits.recordBytes);
+    const together = o.append ? [...(o.with ?? []), this.#logs.staged(o.append)] : o.with;
     return this.#store.queue.run((tx) => {
       if (o.expect !== undefined && o.expect !== (this.#live(key)?.revision ?? 'absent')) return null;
-      writeStaged(tx, o.with);
+      writeStaged(tx, together);
       return this.#write(tx, key, json, o.expiresAt);
-    }, json.length + stagedBytes(o.with));
+    }, json.length + stagedBytes(together));
   }
 
   async stage(key: string, value: Json): Promise<Staged> {
