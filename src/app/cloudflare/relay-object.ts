@@ -8,6 +8,7 @@ import { toMessage } from '../../domain/channels/message.ts';
 import type { Start } from '../../domain/channels/reader.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { entriesOf } from '../../engines/cloudflare/logs.ts';
+import { shortHash } from '../../engines/cloudflare/objects.ts';
 import { StoreObject } from '../../engines/cloudflare/store-object.ts';
 import { RateLimiter } from '../../interfaces/http/rate-limit.ts';
 import { aboutOf, settle } from '../../interfaces/ws/settlement.ts';
@@ -36,9 +37,12 @@ export const ATTACHED_HEADER = 'Relay-Attached';
 const PAGE_ENTRIES = 100;
 /** What has ended is removed so many at a time, each with two calls or so, of 50 that a request may make. */
 const TIDIED_AT_ONCE = 16;
-/** A channel whose old messages are still wanted by a group is looked at again after this. */
+/** A channel whose old messages were dropped, as far as no group wants them, is looked at again after this. */
 const LOOK_AGAIN_MS = 3_600_000;
+/** Channels whose old messages one alarm drops, each with a few calls of 50 that it may make; the rest wait for the next. */
+const RETAINED_AT_ONCE = 6;
 const CHANNELS = 'chn.';
+const GROUPS = 'grp.';
 const REFUSED = 1008;
 const TOO_BIG = 1009;
 const PING = '{"ping":1}';
@@ -52,6 +56,8 @@ export class RelayObject extends StoreObject {
   readonly #core: RelayCore;
   readonly #limiter: RateLimiter;
   readonly #retentionMs: number;
+  /** Channels whose old messages were dropped, and until when they are left alone. */
+  readonly #lookAgain = new Map<string, number>();
   #serving: Promise<void> = Promise.resolve();
 
   constructor(state: DurableObjectState, bindings: RelayBindings) {
@@ -71,7 +77,7 @@ export class RelayObject extends StoreObject {
       await this.#core.channels.groups.begin(caller, channel, group, since);
     }
     const { 0: client, 1: server } = new WebSocketPair();
-    this.ctx.acceptWebSocket(server as never);
+    this.ctx.acceptWebSocket(server as never, [tagOf(attached.stream)]);
     attach(server as unknown as PlatformSocket, attached);
     this.appended(attached.stream);
     return new Response(null, { status: 101, webSocket: client } as ResponseInit);
@@ -101,15 +107,25 @@ export class RelayObject extends StoreObject {
     }
   }
 
-  /** One after the other, so that every reader gets everything in order and once. */
+  /** A channel, or a group of one, which then has no news for mere readers. */
   protected override appended(stream: string): void {
-    const sockets = this.ctx.getWebSockets();
-    if (sockets.length > 0) this.#serve(stream, sockets);
-    if (stream.startsWith(CHANNELS)) this.wakeAt(Date.now() + this.#retentionMs);
+    const isGroup = stream.startsWith(GROUPS);
+    if (!isGroup && !stream.startsWith(CHANNELS)) return;
+    const channel = isGroup ? CHANNELS + stream.slice(GROUPS.length, stream.lastIndexOf('.')) : stream;
+    const sockets = this.ctx.getWebSockets(tagOf(channel)).filter((socket) => {
+      const attached = attachedTo(socket);
+      return attached.stream === channel && (!isGroup || attached.group !== null);
+    });
+    if (sockets.length > 0) this.#serve(channel, sockets);
+    if (!isGroup) this.wakeAt(Date.now() + this.#retentionMs);
   }
 
+  /** One after the other, so that every reader gets everything in order and once. */
   #serve(stream: string, sockets: readonly PlatformSocket[]): void {
-    const serve = () => Promise.all([this.#serveReaders(stream, sockets), this.#serveMembers()]);
+    const isReader = (socket: PlatformSocket) => attachedTo(socket).group === null;
+    const readers = sockets.filter(isReader);
+    const members = sockets.filter((socket) => !isReader(socket));
+    const serve = () => Promise.all([this.#serveReaders(stream, readers), this.#serveMembers(members)]);
     this.#serving = this.#serving.then(serve).then(
       () => {},
       (error) => console.error(String(error)),
@@ -120,8 +136,14 @@ export class RelayObject extends StoreObject {
   /** A lease or a wait may be over, or the time for which messages are kept. */
   override async alarm(): Promise<void> {
     await super.alarm();
-    await this.#serveMembers();
-    for (const stream of this.streams(CHANNELS)) await this.#retain(stream);
+    await this.#serveMembers(this.ctx.getWebSockets().filter((socket) => attachedTo(socket).group !== null));
+    let left = RETAINED_AT_ONCE;
+    for (const stream of this.streams(CHANNELS)) {
+      const due = this.#dropDue(stream);
+      if (due > Date.now()) this.wakeAt(due);
+      else if (left-- > 0) await this.#retain(stream);
+      else return this.wakeAt(Date.now());
+    }
   }
 
   /** Of the whole relay: removes some of what has ended; false where there is more. */
@@ -131,21 +153,21 @@ export class RelayObject extends StoreObject {
 
   /** A channel drops what need not be kept any longer, and goes by the oldest message that is left. */
   async #retain(stream: string): Promise<void> {
-    const oldest = () => this.readEntries(stream, 0, 1).entries[0]?.at;
-    const first = oldest();
-    if (first === undefined) return;
-    if (first + this.#retentionMs > Date.now()) return this.wakeAt(first + this.#retentionMs);
     const [tenant, ...channel] = stream.slice(CHANNELS.length).split('.');
     await this.#core.channels.tidyOne(tenant!, channel.join('.'));
-    const left = oldest();
-    if (left !== undefined) this.wakeAt(Math.max(left + this.#retentionMs, Date.now() + LOOK_AGAIN_MS));
+    this.#lookAgain.set(stream, Date.now() + LOOK_AGAIN_MS);
+    this.wakeAt(this.#dropDue(stream));
   }
 
-  async #serveReaders(stream: string, sockets: readonly PlatformSocket[]): Promise<void> {
-    const readers = sockets.filter((socket) => {
-      const attached = attachedTo(socket);
-      return attached.group === null && attached.stream === stream;
-    });
+  /** When a channel has messages to drop. */
+  #dropDue(stream: string): number {
+    const oldest = this.readEntries(stream, 0, 1).entries[0];
+    if (oldest) return Math.max(oldest.at + this.#retentionMs, this.#lookAgain.get(stream) ?? 0);
+    this.#lookAgain.delete(stream);
+    return Number.POSITIVE_INFINITY;
+  }
+
+  async #serveReaders(stream: string, readers: readonly PlatformSocket[]): Promise<void> {
     const round = new ReadingRound((after) => entriesOf(this.readEntries(stream, after, PAGE_ENTRIES)));
     for (const socket of await this.#welcome(readers)) this.#serveReader(socket, round);
   }
@@ -180,13 +202,12 @@ export class RelayObject extends StoreObject {
         }
         last = entry.seq;
       }
-      attach(socket, { ...attached, after: last, gap: view.owesGap, lenient: view.lenient });
+      moveOn(socket, { after: last, gap: view.owesGap, lenient: view.lenient });
     }
   }
 
   /** Hands the work of each group that has sockets to these. What they do with it comes in as frames or over HTTP. */
-  async #serveMembers(): Promise<void> {
-    const members = this.ctx.getWebSockets().filter((socket) => attachedTo(socket).group !== null);
+  async #serveMembers(members: readonly PlatformSocket[]): Promise<void> {
     const groups = Map.groupBy(await this.#welcome(members), (socket) =>
       JSON.stringify([attachedTo(socket).stream, attachedTo(socket).group]),
     );
@@ -196,6 +217,11 @@ export class RelayObject extends StoreObject {
       this.wakeAt(await this.#core.channels.groups.rounds(caller, channel, group!).run(members));
     }
   }
+}
+
+/** By which the platform finds the sockets of a channel among those of its neighbours; another may have the same. */
+function tagOf(stream: string): string {
+  return shortHash(stream).toString(36);
 }
 
 function memberAt(socket: PlatformSocket): Member {
@@ -212,16 +238,32 @@ function memberAt(socket: PlatformSocket): Member {
   };
 }
 
-/** What is attached to sockets that were used since the object woke up: reading it from a socket takes a while. */
-const known = new WeakMap<PlatformSocket, Attached>();
+/** What is known of sockets that were used since the object woke up: reading it from a socket takes a while. */
+const known = new WeakMap<PlatformSocket, { attached: Attached; readonly fixed: string }>();
 
 function attachedTo(socket: PlatformSocket): Attached {
-  const attached = known.get(socket) ?? (socket.deserializeAttachment() as Attached);
-  known.set(socket, attached);
-  return attached;
+  return knownOf(socket).attached;
+}
+
+function knownOf(socket: PlatformSocket) {
+  const found = known.get(socket);
+  if (found) return found;
+  const [fixed, start] = socket.deserializeAttachment() as [string, Start];
+  const read = { attached: { ...JSON.parse(fixed), ...start }, fixed };
+  known.set(socket, read);
+  return read;
 }
 
 function attach(socket: PlatformSocket, attached: Attached): void {
-  socket.serializeAttachment(attached);
-  known.set(socket, attached);
+  const { after, gap, lenient, ...about } = attached;
+  const fixed = JSON.stringify(about);
+  known.set(socket, { attached, fixed });
+  socket.serializeAttachment([fixed, { after, gap, lenient }]);
+}
+
+/** How far a reader has been served; what does not change is a text, which was written once. */
+function moveOn(socket: PlatformSocket, start: Start): void {
+  const at = knownOf(socket);
+  at.attached = { ...at.attached, ...start };
+  socket.serializeAttachment([at.fixed, start]);
 }

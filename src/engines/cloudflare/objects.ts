@@ -1,9 +1,16 @@
 /**
- * What there may be millions of, each small and each alone: pointers, keys, receipts, tickets, addresses. They are spread over this many
- * objects of their kind; an object for each would cost a start for each. The number can never change: it says where a key is.
+ * What there may be millions of, each small and each alone: pointers, channels, keys, receipts, tickets, addresses. They are spread over this
+ * many objects of their kind; an object for each would cost a start for each. The number can never change: it says where a key is.
+ * Channels are of the kind of pointers: a push to a channel has an id that is stored where the channel is, and is then one commit.
  */
 const SPREAD_OVER = 64;
-const SPREAD_KINDS = ['ptr', 'key', 'tkt', 'adr'];
+const SPREAD_KINDS: { readonly [kind: string]: string } = {
+  ptr: 'ptr',
+  chn: 'ptr',
+  key: 'key',
+  tkt: 'tkt',
+  adr: 'adr',
+};
 /** Objects are not told names beyond 1 KiB: segments that might be so long are spread over as many objects. */
 const NAME_CHARS = 250;
 
@@ -27,7 +34,7 @@ export function objectOf(name: string): string {
   const segment = slash < 0 ? name : name.slice(0, slash);
   const dot = segment.indexOf('.');
   const kind = dot < 0 ? segment : segment.slice(0, dot);
-  if (SPREAD_KINDS.includes(kind)) return `${kind}.${spread(segment)}`;
+  if (Object.hasOwn(SPREAD_KINDS, kind)) return `${SPREAD_KINDS[kind]}.${spread(segment)}`;
   return segment.length > NAME_CHARS ? `long.${spread(segment)}` : `of.${segment}`;
 }
 
@@ -37,9 +44,11 @@ export function objectsOf(prefix: string): string[] {
   return Array.from({ length: SPREAD_OVER }, (_, i) => `ptr.${i}`);
 }
 
-/** FNV-1a: even enough for ids and hashes. */
-function spread(text: string): number {
+const spread = (text: string) => shortHash(text) % SPREAD_OVER;
+
+/** FNV-1a, 32 bits: even enough for ids and hashes, and no more than that. */
+export function shortHash(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return (hash >>> 0) % SPREAD_OVER;
+  return hash >>> 0;
 }
