@@ -88,7 +88,7 @@ export class RelayCore {
     const results = new TaskResults(deps, lookup);
     const settings = { ...DEFAULT_CHANNEL_SETTINGS, ...o.channels };
     this.plans = new Plans(deps, o);
-    const storage = new Storage(deps, o.auth === 'keys' ? this.plans : null);
+    const storage = new Storage(deps, o.auth === 'keys' ? this.plans : null, shared.countedAhead);
     storage.onDue = (tenant) => background.run(() => this.recount(tenant));
     this.storage = storage;
     this.channels = new Channels({

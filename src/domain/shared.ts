@@ -5,6 +5,7 @@ import type { Deps } from './deps.ts';
 import { KeyUse } from './keys/key-use.ts';
 import { PointerLookup } from './pointers/record.ts';
 import { Receipts } from './receipts/receipts.ts';
+import { CountedAhead } from './usage/counted-ahead.ts';
 import { Statistics } from './usage/statistics.ts';
 
 /**
@@ -18,14 +19,20 @@ export class Shared {
   readonly keyUse: KeyUse;
   readonly shareUse: KeyUse;
   readonly listed = new ListedChannels();
+  readonly countedAhead: CountedAhead;
 
-  constructor({ engine, env }: Pick<Deps, 'engine'> & { env: Pick<Env, 'randomBytes'> }) {
+  /** `aheadBytes`: what is counted ahead of a tenant's writes, where its sum is far away. */
+  constructor(
+    { engine, env }: Pick<Deps, 'engine'> & { env: Pick<Env, 'randomBytes'> },
+    { aheadBytes = 0 }: { readonly aheadBytes?: number } = {},
+  ) {
     const store = { engine, env: { randomBytes: env.randomBytes, now: engine.now } };
     this.activity = new ActivityLog(store);
     this.receipts = new Receipts({ ...store, activity: this.activity }, new PointerLookup(store));
     this.statistics = new Statistics(store);
     this.keyUse = new KeyUse(store);
     this.shareUse = new KeyUse(store);
+    this.countedAhead = new CountedAhead(store, aheadBytes);
   }
 
   /** Writes what waits: before the store is closed. */

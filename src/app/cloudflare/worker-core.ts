@@ -13,6 +13,9 @@ import { workerTextWork } from './worker-text-work.ts';
  */
 const SHARED_MS = 60_000;
 
+/** A tenant's sum is in another object than what it writes: so many bytes are counted ahead, some hundred messages. */
+const AHEAD_BYTES = 32 * 1024;
+
 /** Each takes two calls, of 50 that a request may make. */
 const NOTED_AT_ONCE = 8;
 
@@ -37,10 +40,10 @@ export function noteStorage(core: RelayCore, { activity } = shared!.notes): void
 
 /** The domain for an object, which lives as long as that. */
 export function openObjectCore(bindings: RelayBindings): RelayCore {
-  return coreOf(bindings);
+  return coreOf(bindings, newShared(bindings));
 }
 
-function coreOf(bindings: RelayBindings, notes?: Shared): RelayCore {
+function coreOf(bindings: RelayBindings, notes: Shared): RelayCore {
   const engine = engineOf(bindings);
   const options = { ...workerConfig(bindings).core, shared: notes };
   return new RelayCore({ engine, env: systemEnv, texts: workerTextWork }, options);
@@ -50,9 +53,13 @@ function sharedBy(bindings: RelayBindings): Shared {
   const now = Date.now();
   if (shared?.by === bindings.STORE && shared.until > now && shared.until <= now + SHARED_MS)
     return shared.notes;
-  const notes = new Shared({ engine: engineOf(bindings), env: systemEnv });
+  const notes = newShared(bindings);
   shared = { by: bindings.STORE, until: now + SHARED_MS, notes };
   return notes;
+}
+
+function newShared(bindings: RelayBindings): Shared {
+  return new Shared({ engine: engineOf(bindings), env: systemEnv }, { aheadBytes: AHEAD_BYTES });
 }
 
 function engineOf({ STORE, BODIES }: RelayBindings) {

@@ -2,6 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
+import { CountedAhead } from './counted-ahead.ts';
 import type { Plans } from './plans.ts';
 
 /** How old a count may grow before housekeeping counts again, and before a write that is refused has it counted again. */
@@ -20,6 +21,7 @@ const storageKey = (tenant: string, what: 'written' | 'freed' | 'counted') => `t
 export class Storage {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #plans: Pick<Plans, 'of'> | null;
+  readonly #ahead: CountedAhead;
   readonly #sums: RecordsOf<number>;
   /** Whose sum was counted at least once, as far as this process knows. */
   readonly #counted = new Set<string>();
@@ -29,9 +31,14 @@ export class Storage {
   onDue: (tenant: string) => void = () => {};
 
   /** Without plans there are no limits, and what is written is counted all the same. */
-  constructor(deps: Pick<Deps, 'engine' | 'env'>, plans: Pick<Plans, 'of'> | null = null) {
+  constructor(
+    deps: Pick<Deps, 'engine' | 'env'>,
+    plans: Pick<Plans, 'of'> | null = null,
+    ahead = new CountedAhead(deps),
+  ) {
     this.#deps = deps;
     this.#plans = plans;
+    this.#ahead = ahead;
     this.#sums = recordsOf(deps.engine.records);
   }
 
@@ -59,15 +66,26 @@ export class Storage {
     took: (result: T) => boolean,
   ): Promise<T> {
     const [written, freed] = [Math.max(0, bytes), Math.max(0, -bytes)];
-    const counting = written > 0 ? this.#sums.add(storageKey(tenant, 'written'), written) : null;
+    const counting = written > 0 ? this.#count(tenant, written) : null;
     try {
       const [, result] = await Promise.all([counting, write()]);
       await this.freed(tenant, took(result) ? freed : written);
       return result;
     } catch (error) {
-      await counting?.then(() => this.freed(tenant, written)).catch(() => {});
+      if (written > 0)
+        await Promise.resolve(counting).then(
+          () => this.freed(tenant, written),
+          () => {},
+        );
       throw error;
     }
+  }
+
+  #count(tenant: string, bytes: number): Promise<unknown> | null {
+    return this.#ahead.count(tenant, bytes, {
+      add: (all) => this.#sums.add(storageKey(tenant, 'written'), all),
+      giveBack: (left) => this.freed(tenant, left),
+    });
   }
 
   /** To be called once by whoever deleted something, when it is gone. On a full disk the sum stays too high. */
@@ -77,7 +95,7 @@ export class Storage {
 
   async used(tenant: string): Promise<number> {
     const { written, freed } = await this.#both(tenant);
-    return Math.max(0, written.value - freed.value);
+    return Math.max(0, written.value - freed.value - this.#ahead.left(tenant));
   }
 
   /** False for a store of before there was a sum. */
@@ -95,11 +113,11 @@ export class Storage {
   /**
    * Holds the sum against what is there, as `measure` finds it while others go on writing and deleting. What they write
    * meanwhile may have been seen or not and is taken as not seen: where the sum is put right, it comes out too high by that
-   * at most, never too low.
+   * at most, never too low. What anyone has counted ahead is given back or written by the end.
    */
   async recount(tenant: string, measure: () => Promise<number>): Promise<void> {
     const before = await this.#both(tenant);
-    const found = await measure();
+    const [found] = await Promise.all([measure(), this.#ahead.settled()]);
     await compareAndSet('the sum of what is stored', async () => {
       const { written, freed } = await this.#both(tenant);
       const used = written.value - freed.value;
