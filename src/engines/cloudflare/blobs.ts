@@ -24,6 +24,7 @@ import type {
 } from '../../kernel/blobs.ts';
 import { BlockHashes, blocksAround, type Crc32, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
 import { checkedBody } from '../../kernel/checked-body.ts';
+import type { HeldBody } from './body-cache.ts';
 import type { BodyRow } from './body-rows.ts';
 import type { StagedRow } from './staged-rows.ts';
 import type { Store } from './store.ts';
@@ -49,7 +50,11 @@ export class CloudflareBlobs implements Blobs {
 
   async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<StagedRow & BlobInfo> {
     const row = await this.#take(key, body, o);
-    if (row.bytes !== null) return { key, body: row, ...infoOf(row) };
+    if (row.bytes !== null) {
+      const { sha256, bytes } = row;
+      this.#store.bodies.hold({ key, sha256, whole: new Uint8Array(bytes) });
+      return { key, body: row, ...infoOf(row) };
+    }
     await this.#keep(row);
     return { key, ...infoOf(row) };
   }
@@ -58,16 +63,15 @@ export class CloudflareBlobs implements Blobs {
     checkKey('a key', key);
     const row = this.#ahead(key) ?? (await this.#store.object(key).getBody(key, this.#store.env.now()));
     if (!row) return null;
-    const { size, bytes, name } = row;
+    if ('whole' in row || row.bytes !== null) {
+      const whole = 'whole' in row ? row.whole : this.#checked(row, row.bytes!);
+      if (range) checkRange(range, whole.length);
+      return { body: range ? whole.subarray(range.start, range.end) : whole, size: whole.length };
+    }
+    const { size, name } = row;
     if (range) checkRange(range, size);
     const { start, end } = range ?? { start: 0, end: size };
     const hashes = new Uint8Array(row.blocks);
-    if (bytes !== null) {
-      const whole = new Uint8Array(bytes);
-      if (whole.length !== size || !isIntact(whole, hashes, 0, this.#store.crc32))
-        throw damagedBody(`the body of ${key}`, 'altered');
-      return { body: whole.subarray(start, end), size };
-    }
     if (start === end) return { body: new Uint8Array(), size };
     const blocks = blocksAround({ start, end }, size);
     const object = await this.#store.bucket.get(name!, {
@@ -84,6 +88,7 @@ export class CloudflareBlobs implements Blobs {
   async delete(key: string): Promise<void> {
     checkKey('a key', key);
     this.#ahead(key);
+    this.#store.bodies.drop(key);
     await this.#store.object(key).deleteBody(key, this.#store.env.now());
   }
 
@@ -100,13 +105,21 @@ export class CloudflareBlobs implements Blobs {
     return found.length > limit ? { items, next: items.at(-1)!.key } : { items };
   }
 
+  #checked({ key, sha256, size, blocks }: BodyRow, bytes: ArrayBuffer): Uint8Array {
+    const whole = new Uint8Array(bytes);
+    if (whole.length !== size || !isIntact(whole, new Uint8Array(blocks), 0, this.#store.crc32))
+      throw damagedBody(`the body of ${key}`, 'altered');
+    this.#store.bodies.hold({ key, sha256, whole });
+    return whole;
+  }
+
   async #keep(row: BodyRow): Promise<void> {
     if (await this.#store.object(row.key).putBody(row)) return;
     throw new RelayError('busy', { what: 'the body came so slowly that it was given up' });
   }
 
   /** The body that came along with its record; once. */
-  #ahead(key: string): BodyRow | null {
+  #ahead(key: string): BodyRow | HeldBody | null {
     const { ahead } = this.#store;
     if (ahead?.key !== key) return null;
     this.#store.ahead = null;

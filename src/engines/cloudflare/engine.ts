@@ -4,6 +4,7 @@ import type { Crc32 } from '../../kernel/block-hashes.ts';
 import { DeferredWork } from '../../kernel/deferred-work.ts';
 import type { Engine, EngineLimits } from '../../kernel/engine.ts';
 import { CloudflareBlobs } from './blobs.ts';
+import { BodyCache } from './body-cache.ts';
 import { Calls } from './calls.ts';
 import { CloudflareLogs } from './logs.ts';
 import { DIRECTORY, objectOf } from './objects.ts';
@@ -30,6 +31,8 @@ export interface CloudflareOptions {
   readonly objects: Objects;
   readonly bucket: R2Bucket;
   readonly env?: Env;
+  /** What requests of an isolate have in common. */
+  readonly bodies?: BodyCache;
   /** The platform's, which is faster than our own. */
   readonly crc32?: Crc32;
   /** Keeps the Worker alive for what is written behind an answer. */
@@ -56,6 +59,7 @@ export function openCloudflare(o: CloudflareOptions): Engine {
     bucket: o.bucket,
     crc32: o.crc32,
     calls: new Calls(named),
+    bodies: o.bodies ?? new BodyCache(() => env.now()),
     ahead: null,
     object: (name) => named(objectOf(name)),
     async *objects() {

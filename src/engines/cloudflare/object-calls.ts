@@ -23,7 +23,13 @@ export interface Brought {
   readonly entry?: { readonly stream: string; readonly data: string; readonly id: string };
 }
 
+/** Which body comes along with a record: that which a field of it names, unless it is the one that is there already. */
+export interface AskedAhead {
+  readonly field: string;
+  readonly held?: Pick<BodyRow, 'key' | 'sha256'>;
+}
+
 /** A record, and the body that it was asked to bring along. */
 export interface RecordAnswer extends RecordRow {
-  readonly body?: BodyRow | null;
+  readonly body?: BodyRow | 'held' | null;
 }

@@ -30,12 +30,16 @@ export function objectOf(name: string): string {
   if (name.startsWith('grp.')) return objectOf(`chn.${name.slice(4, name.lastIndexOf('.'))}`);
   if (name.startsWith('rcp.')) return objectOf(`ptr.${name.slice(4)}`);
   if (name.startsWith('act.')) return objectOf(`ten.${name.slice(4)}`);
-  const slash = name.indexOf('/');
-  const segment = slash < 0 ? name : name.slice(0, slash);
+  const segment = firstSegment(name);
   const dot = segment.indexOf('.');
   const kind = dot < 0 ? segment : segment.slice(0, dot);
   if (Object.hasOwn(SPREAD_KINDS, kind)) return `${SPREAD_KINDS[kind]}.${spread(segment)}`;
   return segment.length > NAME_CHARS ? `long.${spread(segment)}` : `of.${segment}`;
+}
+
+export function firstSegment(name: string): string {
+  const slash = name.indexOf('/');
+  return slash < 0 ? name : name.slice(0, slash);
 }
 
 /** The objects in which what begins so lives. */

@@ -33,8 +33,13 @@ export class CloudflareRecords implements Records {
   async get(key: string, { ahead }: { ahead?: string } = {}): Promise<Stored | null> {
     checkKey('a key', key);
     const { calls, env } = this.#store;
-    const row = await calls.ask(objectOf(key), 'getRecord', key, env.now(), ahead);
-    if (row?.body) this.#store.ahead = row.body;
+    const held = ahead === undefined ? null : this.#store.bodies.near(key);
+    const asked =
+      ahead === undefined
+        ? undefined
+        : { field: ahead, held: held ? { key: held.key, sha256: held.sha256 } : undefined };
+    const row = await calls.ask(objectOf(key), 'getRecord', key, env.now(), asked);
+    if (row?.body) this.#store.ahead = row.body === 'held' ? held : row.body;
     return row && stored(row);
   }
 

@@ -5,7 +5,7 @@ import { type BodyItem, type BodyRow, BodyRows } from './body-rows.ts';
 import { Counter } from './counter.ts';
 import { DocumentRows } from './document-rows.ts';
 import { type EntryPage, LogRows } from './log-rows.ts';
-import type { Brought, ObjectCall, RecordAnswer } from './object-calls.ts';
+import type { AskedAhead, Brought, ObjectCall, RecordAnswer } from './object-calls.ts';
 import { DIRECTORY } from './objects.ts';
 import { type RecordRow, RecordRows } from './record-rows.ts';
 
@@ -76,12 +76,13 @@ export class StoreObject extends DurableObject<Bindings> {
     });
   }
 
-  /** `ahead` is a field of the record that names a body of this object, which comes along. */
-  getRecord(key: string, now: number, ahead?: string): RecordAnswer | null {
+  getRecord(key: string, now: number, ahead?: AskedAhead): RecordAnswer | null {
     const row = this.#records.get(key, now);
     if (row === null || ahead === undefined) return row;
-    const named = JSON.parse(row.value)[ahead];
-    return { ...row, body: typeof named === 'string' ? this.#bodies.get(named, now) : null };
+    const named = JSON.parse(row.value)[ahead.field];
+    if (typeof named !== 'string') return { ...row, body: null };
+    const isHeld = named === ahead.held?.key && this.#bodies.is(ahead.held, now);
+    return { ...row, body: isHeld ? 'held' : this.#bodies.get(named, now) };
   }
 
   async putRecord(
