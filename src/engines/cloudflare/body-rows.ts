@@ -61,11 +61,15 @@ export class BodyRows {
       const sql = 'UPDATE bucket SET due = NULL WHERE name = ? RETURNING name';
       if (this.#sql.exec(sql, name).toArray().length === 0) return false;
     }
-    this.delete(key, at);
-    this.#sql.exec(
-      'INSERT INTO bodies (key, size, at, expires, sha256, blocks, bytes, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-      ...[key, size, at, expires, sha256, blocks, bytes, name],
-    );
+    const insert = () => {
+      const sql = `INSERT OR IGNORE INTO bodies (key, size, at, expires, sha256, blocks, bytes, name)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+      return this.#sql.exec(sql, key, size, at, expires, sha256, blocks, bytes, name).rowsWritten > 0;
+    };
+    if (!insert()) {
+      this.delete(key, at);
+      insert();
+    }
     return true;
   }
 

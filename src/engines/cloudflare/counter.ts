@@ -1,8 +1,13 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
 
+/** Numbers that are taken from the row at once: a write less for most. Those that an object did not use before it slept are passed over. */
+const TAKEN_AT_ONCE = 32;
+
 /** The numbers that an object gives to revisions and entries: they grow, whatever is deleted meanwhile. */
 export class Counter {
   readonly #sql: SqlStorage;
+  #last = 0;
+  #taken = 0;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -13,7 +18,11 @@ export class Counter {
   }
 
   next(): number {
-    const sql = 'UPDATE counter SET value = value + 1 RETURNING value';
-    return this.#sql.exec<{ value: number }>(sql).one().value;
+    if (this.#last === this.#taken) {
+      const sql = 'UPDATE counter SET value = value + ? RETURNING value';
+      this.#taken = this.#sql.exec<{ value: number }>(sql, TAKEN_AT_ONCE).one().value;
+      this.#last = this.#taken - TAKEN_AT_ONCE;
+    }
+    return ++this.#last;
   }
 }

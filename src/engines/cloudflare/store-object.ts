@@ -184,7 +184,7 @@ export class StoreObject extends DurableObject<Bindings> {
   async putBody(row: BodyRow): Promise<boolean> {
     await this.#enlist();
     const put = this.#bodies.put(row);
-    this.wakeAt(this.#bodies.nextDue());
+    this.wakeAt(row.expires);
     return put;
   }
 
@@ -259,8 +259,10 @@ export class StoreObject extends DurableObject<Bindings> {
 
   #bring({ bodies, records, entry }: Brought = { bodies: [], records: [] }, now: number): void {
     for (const { key, value } of records) this.#records.put(key, value, { now });
-    for (const row of bodies) this.#bodies.put(row);
-    if (bodies.length > 0) this.wakeAt(this.#bodies.nextDue());
+    for (const row of bodies) {
+      this.#bodies.put(row);
+      this.wakeAt(row.expires);
+    }
     if (entry) this.#append(entry.stream, entry.data, { id: entry.id, now });
   }
 

@@ -161,16 +161,19 @@ class Scanner {
 
 /** How far a text inside a JSON string is whole characters: to the closing quote, or to what its end cuts off. */
 function wholeUpTo(text: string): number {
-  const special = /["\\]/g;
+  const find = (char: string, from: number) => {
+    const found = text.indexOf(char, from);
+    return found < 0 ? text.length : found;
+  };
   let at = 0;
+  let quote = find('"', 0);
   let high = -1;
   for (;;) {
+    // The last one that was found belongs to an escape.
+    if (quote < at) quote = find('"', at);
     // In some languages one escape follows the other, and then there is nothing to look for.
-    if (text.charCodeAt(at) !== BACKSLASH) {
-      special.lastIndex = at;
-      at = special.exec(text)?.index ?? text.length;
-      if (text[at] === '"') return at;
-    }
+    if (text.charCodeAt(at) !== BACKSLASH) at = find('\\', at);
+    if (quote < at) return quote;
     const next = at + (text[at + 1] === 'u' ? 6 : 2);
     // The first half of a surrogate pair waits for the second.
     if (next > text.length) return high >= 0 && high + 6 === at ? high : at;
