@@ -26,6 +26,8 @@ const FOLDERS = ['src', 'ui', 'test', 'bench', 'scripts', 'examples'];
 const QUICK_FOLDERS = ['src', 'ui', 'test/architecture'];
 /** Far beyond what a file takes, so that only a hang meets it; all of .ci/run must end within 35 minutes. */
 const TIMEOUTS_MS = [
+  // A workerd for each test of nearly a hundred files.
+  ['test/cloudflare/matrix.full.test.ts', 7_200_000],
   ['.full.test.ts', 2_400_000],
   // Starts a workerd for each of its cases, which takes seconds on a busy machine.
   ['test/cloudflare/conformance.slow.test.ts', 840_000],

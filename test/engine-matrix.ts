@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
-import { runTestFile } from '../scripts/test-file.ts';
+import { after, before, describe, test } from 'node:test';
+import { type FileResult, runTestFile } from '../scripts/test-file.ts';
 
 /** Far beyond what a file takes: each test has a store of its own made first. */
 const FILE_MS = 300_000;
@@ -11,6 +11,8 @@ export interface Matrix {
   readonly on: string;
   /** How long a file may take. */
   readonly fileMs?: number;
+  /** Files that run at once; one by default. */
+  readonly atOnce?: number;
   /** Why there is none on this machine. */
   readonly skip?: string | false;
   /** Starts what the tests run on; they find it by the variables. */
@@ -23,35 +25,37 @@ export interface Matrix {
 export async function runMatrix(files: readonly string[], { on, skip = false, ...o }: Matrix): Promise<void> {
   let stop: (() => Promise<void>) | null = null;
   const running = new Set<number>();
-  before(async () => {
-    if (skip) return;
-    const started = await o.start();
-    stop = started.stop;
-    Object.assign(process.env, started.variables);
-  });
-  after(async () => {
-    for (const group of running) process.kill(-group, 'SIGKILL');
-    await stop?.();
-  });
-  for (const file of files) {
-    test(`${file} passes on ${on}`, { skip }, async () => {
-      const { passed, failures } = await runTestFile(file, o.fileMs ?? FILE_MS, running);
-      const deviations = Object.keys(o.deviations?.[file] ?? {});
-      const failed = failures.map(({ name }) => name);
-      assert.deepEqual(
-        failures
-          .filter(({ name }) => !deviations.includes(name))
-          .map(({ name, error }) => `${name}: ${error}`),
-        [],
-      );
-      assert.deepEqual(
-        deviations.filter((name) => !failed.includes(name)),
-        [],
-        'these deviate no longer, or are gone: take them off the list',
-      );
-      assert.ok(passed > 0, 'it has tests');
+  describe(`on ${on}`, { concurrency: o.atOnce ?? 1 }, () => {
+    before(async () => {
+      if (skip) return;
+      const started = await o.start();
+      stop = started.stop;
+      Object.assign(process.env, started.variables);
     });
-  }
+    after(async () => {
+      for (const group of running) process.kill(-group, 'SIGKILL');
+      await stop?.();
+    });
+    for (const file of files) {
+      test(`${file} passes on ${on}`, { skip }, async () => {
+        judge(await runTestFile(file, o.fileMs ?? FILE_MS, running), Object.keys(o.deviations?.[file] ?? {}));
+      });
+    }
+  });
+}
+
+function judge({ passed, failures }: FileResult, deviations: readonly string[]): void {
+  const failed = failures.map(({ name }) => name);
+  assert.deepEqual(
+    failures.filter(({ name }) => !deviations.includes(name)).map(({ name, error }) => `${name}: ${error}`),
+    [],
+  );
+  assert.deepEqual(
+    deviations.filter((name) => !failed.includes(name)),
+    [],
+    'these deviate no longer, or are gone: take them off the list',
+  );
+  assert.ok(passed > 0, 'it has tests');
 }
 
 /** Everything that starts a relay on the engine under test. */

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Matrix } from '../engine-matrix.ts';
 import { bundleUnderTest } from './worker-relay.ts';
@@ -9,6 +9,7 @@ export const workerMatrix: Matrix = {
   on: 'a Worker',
   // Each call of a test to the store goes over HTTP there, and some make thousands.
   fileMs: 900_000,
+  atOnce: availableParallelism(),
   async start() {
     const { script, table } = await bundleUnderTest();
     const folder = mkdtempSync(join(tmpdir(), 'relay-worker-'));

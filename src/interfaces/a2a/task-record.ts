@@ -53,7 +53,7 @@ export interface TaskRecord {
 export type StateAt = Pick<TaskRecord, 'state' | 'at'>;
 
 /** A state that a task was in. */
-export interface Step extends Pick<TaskRecord, 'state' | 'at' | 'note' | 'said'> {
+export interface Step extends Pick<TaskRecord, 'state' | 'at' | 'note' | 'said' | 'turn'> {
   /** How many of the `artifacts` there were. */
   readonly made: number;
 }
@@ -126,10 +126,11 @@ export function threadOf({ context_id, thread_id = context_id }: TaskRecord): st
 
 /** The record that comes after another of the same task. */
 export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
-  const { state, at, note, said, steps = [], artifacts = [] } = before;
+  const { state, at, note, said, turn, steps = [], artifacts = [] } = before;
   if (next.state === state && next.at === at) return next;
   const words = { ...(note === undefined ? {} : { note }), ...(said ? { said } : {}) };
-  return { ...next, steps: [...steps, { state, at, ...words, made: artifacts.length }].slice(-A2A_STEPS) };
+  const step = { state, at, ...words, ...(turn === undefined ? {} : { turn }), made: artifacts.length };
+  return { ...next, steps: [...steps, step].slice(-A2A_STEPS) };
 }
 
 /** The task as it was in each state that it has been in since it was `last`, and as it is. */
@@ -151,7 +152,7 @@ function stepIn({ steps = [] }: TaskRecord, last: StateAt): number {
 }
 
 function asIn(record: TaskRecord, { made, ...step }: Step): TaskRecord {
-  const { artifact: _artifact, artifacts = [], note: _note, said: _said, ...same } = record;
+  const { artifact: _artifact, artifacts = [], note: _note, said: _said, turn: _turn, ...same } = record;
   return { ...same, ...step, artifacts: artifacts.slice(0, made) };
 }
 

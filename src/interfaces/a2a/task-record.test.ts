@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { agentMessage, nextStep, stepsSince, type TaskRecord } from './task-record.ts';
+
+const FIRST: TaskRecord = {
+  id: 'first-turn',
+  context_id: 'c',
+  agent: 'a',
+  done_channel: 'done',
+  state: 'submitted',
+  at: '2026-01-01T00:00:00.000Z',
+  message: {},
+  webhooks: [],
+};
+
+test('what an agent said in an earlier turn has the same id for who hears of it late', () => {
+  const at = (second: number) => `2026-01-01T00:00:0${second}.000Z`;
+  const asked = nextStep(FIRST, { ...FIRST, state: 'input_required', at: at(1), note: 'more?' });
+  const working = nextStep(asked, {
+    ...asked,
+    state: 'working',
+    at: at(2),
+    note: undefined,
+    turn: 'second-turn',
+  });
+  const again = nextStep(working, { ...working, state: 'input_required', at: at(3), note: 'still more?' });
+  const idsOf = (record: TaskRecord) => agentMessage(record, 'http://relay')?.messageId;
+  const late = [...stepsSince(FIRST, again)].map(idsOf);
+  assert.deepEqual(late, [asked, working, again].map(idsOf));
+  assert.deepEqual(late, ['first-turn-input_required', undefined, 'second-turn-input_required']);
+});
