@@ -24,6 +24,8 @@ export interface Measured {
   readonly spread?: readonly [number, number];
   /** What was compared, for a reader of the table. */
   readonly detail: string;
+  /** Processor time of both servers for a request, where it was looked at. */
+  readonly work?: Measured;
   /** What of the claim does not hold, where the ratio is not all of it. */
   readonly broken?: string;
   /** The figures one by one, below the table. */

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
+import type { Rounds } from './rounds.ts';
 import type { Round } from './statistics.ts';
 
 export interface Side {
@@ -13,21 +14,17 @@ export interface Side {
   readonly answerBytes?: number;
   /** The API key that is sent along. */
   readonly key?: string;
-  /** Of the server: what counts is then the processor time that it takes for a request, and not the time that goes by. */
+  /** Of the server; where both sides have it, the processor time that they take for a request is looked at too. */
   readonly pid?: number;
 }
 
-export interface Job {
+export interface Job extends Rounds {
   readonly ours: Side;
   readonly baseline: Side;
-  readonly rounds: number;
   /** Per round and side. */
   readonly requests: number;
   /** 1: latency in ms. More: requests a second with so many under way. */
   readonly atOnce: number;
-  readonly warmups: number;
-  /** Warming up ends after so long, too. */
-  readonly warmupMs: number;
 }
 
 /** Asks one side once, over a connection that it keeps. */

@@ -1,25 +1,36 @@
 import type { Audience } from './audience.ts';
-import { type Round, summarise } from './statistics.ts';
+import { blockOf, inTurn } from './rounds.ts';
+import { median, summarise } from './statistics.ts';
 
 const WARMUPS = 30;
+
+export interface FanOut {
+  readonly subscribers: number;
+  readonly rounds: number;
+  readonly detail: string;
+  /** In a round, one after the other; 1 by default. */
+  readonly pushes?: number;
+  /** Of both servers, where their processor time is looked at too. */
+  readonly pids?: readonly [ours: number, theirs: number];
+}
 
 /** From a push to the last of so many sockets, on two servers in turn. */
 export async function compareAudiences(
   ours: Audience,
   theirs: Audience,
-  subscribers: number,
-  rounds: number,
-  detail: string,
+  { subscribers, rounds, detail, pushes = 1, pids }: FanOut,
 ): Promise<ReturnType<typeof summarise>> {
   await ours.grow(subscribers);
   await theirs.grow(subscribers);
-  const measured: Round[] = [];
-  for (let round = -WARMUPS; round < rounds; round++) {
-    // First one, then the other, so that neither always comes second.
-    const early = round % 2 === 0 ? await ours.push() : 0;
-    const baseline = await theirs.push();
-    const result = { ours: early || (await ours.push()), baseline };
-    if (round >= 0) measured.push(result);
-  }
+  const blocks = (audience: Audience, pid: number | undefined) => () =>
+    blockOf(pushes, pid, async () => {
+      const times: number[] = [];
+      for (let i = 0; i < pushes; i++) times.push(await audience.push());
+      return median(times);
+    });
+  const measured = await inTurn(blocks(ours, pids?.[0]), blocks(theirs, pids?.[1]), {
+    rounds,
+    warmups: WARMUPS,
+  });
   return summarise(measured, 'ms', detail);
 }

@@ -7,7 +7,7 @@ import { Agent, request } from 'node:http';
 import type { Asker, Job, Side } from './compare-requests.ts';
 import { natsAsker } from './raw-nats.ts';
 import { redisWriter } from './redis-writer.ts';
-import { processorMs } from './servers.ts';
+import { blockOf, inTurn } from './rounds.ts';
 import { median, type Round } from './statistics.ts';
 
 process.once('message', async (job: Job) => {
@@ -21,28 +21,14 @@ process.once('message', async (job: Job) => {
 
 async function measure(job: Job): Promise<Round[]> {
   const { ours, baseline, atOnce } = job;
-  const block = ours.pid !== undefined ? work : atOnce === 1 ? latency : rate;
   using oursAsker = await askerOf(ours, atOnce);
   using baselineAsker = await askerOf(baseline, atOnce);
-  const askOurs = () => block(oursAsker.ask, job, ours);
-  const askBaseline = () => block(baselineAsker.ask, job, baseline);
-  // Compilers and caches settle first; what these give is thrown away.
-  const warm = performance.now() + job.warmupMs;
-  for (let i = 0; i < job.warmups && (i === 0 || performance.now() < warm); i++) {
-    await askOurs();
-    await askBaseline();
-  }
-  const rounds: Round[] = [];
-  for (let i = 0; i < job.rounds; i++) {
-    if (i % 2 === 0) {
-      const first = await askOurs();
-      rounds.push({ ours: first, baseline: await askBaseline() });
-    } else {
-      const first = await askBaseline();
-      rounds.push({ ours: await askOurs(), baseline: first });
-    }
-  }
-  return rounds;
+  const measure = atOnce === 1 ? latency : rate;
+  const blocks =
+    (side: Side, { ask }: Asker) =>
+    () =>
+      blockOf(job.requests, side.pid, () => measure(ask, job));
+  return await inTurn(blocks(ours, oursAsker), blocks(baseline, baselineAsker), job);
 }
 
 async function askerOf(side: Side, atOnce: number): Promise<Asker> {
@@ -62,13 +48,6 @@ async function latency(ask: Asker['ask'], job: Job): Promise<number> {
     times.push(performance.now() - began);
   }
   return median(times);
-}
-
-/** The processor time that the server takes for so many requests, one after the other, in milliseconds. */
-async function work(ask: Asker['ask'], job: Job, { pid }: Side): Promise<number> {
-  const before = processorMs(pid!);
-  for (let i = 0; i < job.requests; i++) await ask();
-  return processorMs(pid!) - before;
 }
 
 /** Requests a second with `atOnce` of them always under way. */
@@ -91,6 +70,7 @@ function bodyOf(side: Side): Buffer | undefined {
 
 function ask(side: Side, agent: Agent, body: Buffer | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    const failed = (error: Error) => reject(new Error(`${side.url}: ${error.message}`));
     const type = side.asJson ? 'application/json' : 'text/plain';
     const headers = {
       ...(body && { 'content-type': type, 'content-length': body.length }),
@@ -101,7 +81,7 @@ function ask(side: Side, agent: Agent, body: Buffer | undefined): Promise<void> 
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
       });
-      response.once('error', reject);
+      response.once('error', failed);
       response.once('end', () => {
         const status = response.statusCode ?? 0;
         if (status < 200 || status > 299) reject(new Error(`${side.url} answered ${status}`));
@@ -110,7 +90,7 @@ function ask(side: Side, agent: Agent, body: Buffer | undefined): Promise<void> 
         } else resolve();
       });
     });
-    sent.once('error', reject);
+    sent.once('error', failed);
     sent.end(body);
   });
 }

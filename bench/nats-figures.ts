@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { type Cluster, startCluster } from '../test/nats/cluster.ts';
 import { type Amounts, fillStore } from './nats-load.ts';
+import { residentMegabytes } from './processes.ts';
 import { type Server, startRelay } from './servers.ts';
 import { median } from './statistics.ts';
 
@@ -41,8 +41,8 @@ export async function figuresOf(cluster: Cluster): Promise<Figures> {
   const { id } = await push(relay.url);
   figures.pull = await medianOf(() => get(`${relay.url}/pull/${id}`));
   figures.metrics = await medianOf(() => get(`${relay.url}/metrics`), 5);
-  figures['memory of the relay'] = memoryOf(relay.pid);
-  const nodes = cluster.nodes.map(({ pid }) => memoryOf(pid!));
+  figures['memory of the relay'] = residentMegabytes(relay);
+  const nodes = cluster.nodes.map(({ pid }) => residentMegabytes({ pid: pid! }));
   figures['memory of a node'] = Math.max(...nodes);
   return figures;
 }
@@ -73,9 +73,4 @@ async function medianOf(work: () => Promise<unknown>, times = TIMES): Promise<nu
     taken.push(performance.now() - began);
   }
   return median(taken);
-}
-
-/** Resident, in MB. */
-function memoryOf(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 }

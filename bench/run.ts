@@ -7,17 +7,21 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Bench, Measured, Skipped } from './bench.ts';
 import { report, save } from './report.ts';
+import { type Server, startRelay } from './servers.ts';
 import { isOver, type Line, table } from './table.ts';
 import { targetBenches } from './target.ts';
+import { missingWorkerd, startWorker } from './workers.ts';
 
 const HELP = `npm run bench [-- options name…]
 
-  (nothing)     everything; about 40 minutes on two quiet cores
+  (nothing)     everything; about 45 minutes on two quiet cores
   name…         only those, or all whose name begins so: push- is every kind of push
   --claims      only what has a limit
   --quick       fewer rounds: a first look, whose figures are worth less
   --rounds N    so many rounds (default: 21, quick: 5)
-  --target URL  instead of the benches, a new relay beside any server that speaks push, pull, peek and ws
+  --target URL  instead of the benches, a new relay beside any server that speaks push, pull, peek and ws;
+                with the processor time of both where that is a process of this machine, and it is Linux
+  --worker      that relay as a Worker in workerd
   --key KEY     the API key for that server
   --json FILE   writes the figures, with the machine and the command, to a file too
   --save        writes table, figures and plot to docs/benchmarks
@@ -38,16 +42,21 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     save: { type: 'boolean' },
     target: { type: 'string' },
+    worker: { type: 'boolean' },
   },
 });
 
 if (values.help) console.log(HELP);
 else if (values.list) for (const { name } of await cases()) console.log(name);
+else if (values.worker && !values.target) misused('--worker says what a --target is compared with.');
+else if (values.worker && missingWorkerd()) misused(missingWorkerd()!);
 else await main();
 
 async function main(): Promise<void> {
   const rounds = Number(values.rounds) || (values.quick ? QUICK_ROUNDS : ROUNDS);
-  const benches = await chosen();
+  await using ours = values.target ? await (values.worker ? startWorker() : startRelay()) : null;
+  const benches = await chosen(ours);
+  if (benches.length === 0) return;
   const lines: Line[] = [];
   for (const [n, bench] of benches.entries()) {
     process.stderr.write(`measuring ${bench.name} (${n + 1} of ${benches.length})…\n`);
@@ -69,16 +78,23 @@ async function result(bench: Bench, rounds: number): Promise<Measured | Skipped>
   }
 }
 
-async function chosen(): Promise<Bench[]> {
-  if (values.target) return targetBenches({ url: values.target.replace(/\/$/, ''), key: values.key });
-  const all = (await cases()).filter(({ limit }) => !values.claims || limit !== null);
+async function chosen(ours: Server | null): Promise<Bench[]> {
+  const target = { url: (values.target ?? '').replace(/\/$/, ''), key: values.key };
+  const all = ours
+    ? targetBenches(target, ours)
+    : (await cases()).filter(({ limit }) => !values.claims || limit !== null);
   const unknown = positionals.filter((word) => !all.some(({ name }) => matches(name, word)));
   if (unknown.length > 0) {
-    console.error(`There is no bench called ${unknown.join(', ')}. --list shows what there is.`);
-    process.exit(2);
+    misused(`There is no bench called ${unknown.join(', ')}. --list shows what there is.`);
+    return [];
   }
   if (positionals.length === 0) return all;
   return all.filter(({ name }) => positionals.some((word) => matches(name, word)));
+}
+
+function misused(why: string): void {
+  console.error(why);
+  process.exitCode = 2;
 }
 
 function matches(name: string, word: string): boolean {

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 
@@ -55,18 +55,6 @@ export async function startRedis(): Promise<Server | null> {
   );
 }
 
-/** As the kernel of Linux counts it; elsewhere there is nothing to read. */
-export function residentMegabytes({ pid }: Server): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]) / 1024;
-}
-
-/** Processor time of all threads, in user and kernel mode. The kernel counts it in hundredths of a second. */
-export function processorMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
 /** In the clone and not in /tmp, which is memory on many machines, where a sync costs nothing. */
 export function benchFolder(): string {
   const parent = join(ROOT, 'node_modules', '.cache');
@@ -89,7 +77,7 @@ interface Start {
   readonly url?: string;
 }
 
-async function start(args: (folder: string) => string[], o: Start = {}): Promise<Server> {
+export async function start(args: (folder: string) => string[], o: Start = {}): Promise<Server> {
   const { program = process.execPath, folder = benchFolder(), ready = /listening on (http:\S+)/ } = o;
   const child = spawn(program, args(folder), {
     env: { ...plainEnv(), ...o.env },

@@ -4,6 +4,8 @@ import type { Measured } from './bench.ts';
 export interface Round {
   readonly ours: number;
   readonly baseline: number;
+  /** Of the servers for a request, in ms of processor time, where it was looked at. */
+  readonly work?: Round;
 }
 
 export function median(values: readonly number[]): number {
@@ -28,6 +30,7 @@ export function summarise(
 ): Measured & Required<Pick<Measured, 'spread'>> {
   const slower = ({ ours, baseline }: Round) => (unit === '/s' ? baseline / ours : ours / baseline);
   const ratios = rounds.map(slower);
+  const work = rounds.flatMap((round) => round.work ?? []);
   return {
     measured: median(rounds.map((round) => round.ours)),
     baseline: median(rounds.map((round) => round.baseline)),
@@ -35,5 +38,6 @@ export function summarise(
     ratio: median(ratios),
     spread: [percentile(ratios, 0.25), percentile(ratios, 0.75)],
     detail,
+    ...(work.length > 0 && { work: summarise(work, 'ms', detail) }),
   };
 }

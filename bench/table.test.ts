@@ -27,6 +27,19 @@ test('the table says what was measured, against what, and whether the claim hold
   );
 });
 
+test('processor time has a column where some of it is known', () => {
+  const { bench, result } = line(1.25, null);
+  const worked = { bench, result: { ...result, work: { ...result, ratio: 0.9 } } as Line['result'] };
+  assert.equal(
+    table([worked, line(2, null)]),
+    [
+      'bench  measured  baseline  ratio     spread    cpu  limit',
+      'pull   0.250 ms  0.200 ms  1.25×  1.00–1.25  0.90×      –    a pull',
+      'pull   0.250 ms  0.200 ms  2.00×  1.00–2.00      –      –    a pull',
+    ].join('\n'),
+  );
+});
+
 test('what could not be measured here says why and breaks no claim', () => {
   const skipped = { bench: { name: 'pull', claim: null, limit: 1 }, result: { skipped: 'no peer here' } };
   assert.equal(isOver(skipped), false);

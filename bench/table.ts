@@ -13,18 +13,20 @@ export function isOver({ bench, result }: Line): boolean {
 
 /** Figures aligned by their last character, words by their first. */
 export function table(lines: readonly Line[]): string {
+  const worked = lines.some(({ result }) => 'work' in result);
   const rows = [
-    ['bench', 'measured', 'baseline', 'ratio', 'spread', 'limit', '', ''],
+    ['bench', 'measured', 'baseline', 'ratio', 'spread', ...(worked ? ['cpu'] : []), 'limit', '', ''],
     ...lines.map((line) => [
       line.bench.name,
       ...figures(line.result),
+      ...(worked ? [work(line.result)] : []),
       line.bench.limit === null ? '–' : `${line.bench.limit}×`,
       verdict(line),
       'skipped' in line.result ? line.result.skipped : (line.result.broken ?? line.result.detail),
     ]),
   ];
   const more = lines.flatMap(({ result }) => ('more' in result && result.more ? [`\n${result.more}`] : []));
-  return [aligned(rows, (column) => column === 0 || column >= 6), ...more].join('\n');
+  return [aligned(rows, (column) => column === 0 || column >= rows[0]!.length - 2), ...more].join('\n');
 }
 
 export function aligned(rows: readonly (readonly string[])[], isWord: (column: number) => boolean): string {
@@ -53,9 +55,17 @@ function figures(result: Line['result']): string[] {
   return [
     figure(measured, unit),
     figure(baseline, unit),
-    `${ratio.toFixed(2)}×`,
+    times(ratio),
     spread ? spread.map((one) => one.toFixed(2)).join('–') : '–',
   ];
+}
+
+function work(result: Line['result']): string {
+  return 'work' in result && result.work ? times(result.work.ratio) : '–';
+}
+
+function times(ratio: number): string {
+  return `${ratio.toFixed(2)}×`;
 }
 
 function figure(value: number, unit: Measured['unit']): string {

@@ -1,8 +1,9 @@
 import { Audience } from './audience.ts';
-import type { Bench } from './bench.ts';
+import type { Bench, Measured } from './bench.ts';
 import { compareAudiences } from './fan-out.ts';
 import { compareShape, PAYLOAD_BYTES, type Peer, relaySide, type Shape, sizeOf } from './pointers.ts';
-import { startRelay } from './servers.ts';
+import { listenerOf } from './processes.ts';
+import type { Server } from './servers.ts';
 
 const SHAPES: readonly Shape[] = [1, 16].flatMap((atOnce) => [
   ...[1_000, PAYLOAD_BYTES, 5_000_000].flatMap((bytes) =>
@@ -11,40 +12,40 @@ const SHAPES: readonly Shape[] = [1, 16].flatMap((atOnce) => [
   { verb: 'peek', form: 'json', bytes: PAYLOAD_BYTES, atOnce } as const,
 ]);
 
-/** A new relay of ours beside any server that speaks push, pull, peek and ws, asked by the same client in turn. */
-export function targetBenches(target: Peer): Bench[] {
-  return [...SHAPES.map((shape) => shapeBench(target, shape)), ...[1, 100].map((n) => fanOut(target, n))];
+/** In a round, so many one after the other. */
+const MESSAGES = 20;
+
+/**
+ * A relay of ours beside any server that speaks push, pull, peek and ws, asked by the same client in turn. Both serve the whole run, so
+ * that neither is younger. The processor time of both is told where the other one is a process of this machine.
+ */
+export function targetBenches(target: Peer, ours: Server): Bench[] {
+  const listener = listenerOf(target.url);
+  const pids = listener === undefined ? undefined : ([ours.pid, listener] as const);
+  const detail = `baseline: ${target.url}; below 1× ours is ahead`;
+  const shapes = SHAPES.map((shape) =>
+    bench(nameOf(shape), async (rounds) => {
+      const side = { ...(await relaySide(ours, shape)), pid: pids?.[0] };
+      const theirs = { ...(await relaySide(target, shape)), pid: pids?.[1] };
+      return await compareShape(shape, side, theirs, rounds, detail);
+    }),
+  );
+  const fanOuts = [1, 100].map((subscribers) =>
+    bench(`fan-out to ${subscribers}`, async (rounds) => {
+      const channel = `fan-out-${crypto.randomUUID()}`;
+      using audience = new Audience(ours, channel);
+      using theirs = new Audience(target, channel);
+      const o = { subscribers, rounds, detail, pushes: MESSAGES, pids };
+      return await compareAudiences(audience, theirs, o);
+    }),
+  );
+  return [...shapes, ...fanOuts];
 }
 
-function shapeBench(target: Peer, shape: Shape): Bench {
-  const { verb, bytes, atOnce } = shape;
-  const what = `${verb} of ${sizeOf(bytes)}${atOnce > 1 ? `, ${atOnce} at once` : ''}`;
-  return {
-    ...{ name: what, claim: null, limit: null },
-    async run({ rounds }) {
-      await using relay = await startRelay();
-      const detail = times(`baseline: ${target.url}`);
-      return await compareShape(
-        shape,
-        await relaySide(relay, shape),
-        await relaySide(target, shape),
-        rounds,
-        detail,
-      );
-    },
-  };
+function bench(name: string, compare: (rounds: number) => Promise<Measured>): Bench {
+  return { ...{ name, claim: null, limit: null }, run: ({ rounds }) => compare(rounds) };
 }
 
-function fanOut(target: Peer, subscribers: number): Bench {
-  return {
-    ...{ name: `fan-out to ${subscribers}`, claim: null, limit: null },
-    async run({ rounds }) {
-      await using relay = await startRelay();
-      using ours = new Audience(relay, 'fan-out');
-      using theirs = new Audience(target, `fan-out-${crypto.randomUUID()}`);
-      return await compareAudiences(ours, theirs, subscribers, rounds, times(`baseline: ${target.url}`));
-    },
-  };
+function nameOf({ verb, bytes, atOnce }: Shape): string {
+  return `${verb} of ${sizeOf(bytes)}${atOnce > 1 ? `, ${atOnce} at once` : ''}`;
 }
-
-const times = (detail: string) => `${detail}; below 1× ours is ahead`;

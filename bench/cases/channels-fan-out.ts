@@ -16,6 +16,6 @@ export default Object.entries(LIMITS).map(([subscribers, limit]) => ({
     using ours = new Audience(relay, 'fan-out');
     using theirs = new Audience(bare, 'fan-out');
     const detail = `one durable push until the last of ${subscribers} sockets has it; bare ws: the same from memory`;
-    return await compareAudiences(ours, theirs, Number(subscribers), rounds, detail);
+    return await compareAudiences(ours, theirs, { subscribers: Number(subscribers), rounds, detail });
   },
 })) satisfies Bench[];

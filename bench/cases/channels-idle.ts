@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Audience } from '../audience.ts';
 import type { Bench } from '../bench.ts';
-import { residentMegabytes, startRelay } from '../servers.ts';
+import { residentMegabytes } from '../processes.ts';
+import { startRelay } from '../servers.ts';
 
 const SUBSCRIBERS = 5000;
 const BUDGET_MB = 50;

@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
+import { peakMegabytes } from '../processes.ts';
 import { benchFolder, type Server, startWatchedRelay } from '../servers.ts';
 import { percentile } from '../statistics.ts';
 
@@ -128,9 +129,4 @@ function post(url: string, body: string, headers: Record<string, string> = {}): 
 function callTool(url: string, name: string, args: object): Promise<Response> {
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
   return post(`${url}/mcp`, JSON.stringify(message), JSON_TYPE);
-}
-
-/** As the kernel of Linux counts it; elsewhere there is nothing to read. */
-function peakMegabytes({ pid }: Server): number {
-  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
-import { processorMs, residentMegabytes, startRelay } from '../servers.ts';
+import { processorMs, residentMegabytes } from '../processes.ts';
+import { startRelay } from '../servers.ts';
 
 const BUDGET_MB = 90;
 /** Of a core. */

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
 import { compareRequests } from '../compare-requests.ts';
-import { residentMegabytes, type Server, startRelay } from '../servers.ts';
+import { residentMegabytes } from '../processes.ts';
+import { type Server, startRelay } from '../servers.ts';
 
 const AT_ONCE = 32;
 const BYTES = 25_000_000;

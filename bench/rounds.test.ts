@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inTurn } from './rounds.ts';
+
+test('both sides warm up, then neither is always first', async () => {
+  const asked: string[] = [];
+  const side = (name: string) => async () => ({ figure: asked.push(name) });
+  const measured = await inTurn(side('a'), side('b'), { rounds: 2, warmups: 1 });
+  assert.equal(asked.join(''), 'ababba');
+  assert.deepEqual(measured, [
+    { ours: 3, baseline: 4 },
+    { ours: 6, baseline: 5 },
+  ]);
+});
+
+test('processor time is told where that of both sides is known', async () => {
+  const one = async () => ({ figure: 1, work: 2 });
+  const once = { rounds: 1, warmups: 0 };
+  assert.deepEqual(await inTurn(one, one, once), [{ ours: 1, baseline: 1, work: { ours: 2, baseline: 2 } }]);
+  assert.deepEqual(await inTurn(one, async () => ({ figure: 1 }), once), [{ ours: 1, baseline: 1 }]);
+});
