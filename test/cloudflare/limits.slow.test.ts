@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { memoryGrowth } from '../../bench/worker-growth.ts';
 import { bundleWorker } from '../../scripts/cloudflare/bundle.ts';
 import * as cost from '../../scripts/cloudflare/cost.ts';
 import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
@@ -10,6 +11,8 @@ import { pause } from '../../src/base/pause.ts';
 /** What the platform allows on its free plan and workerd does not enforce on this machine. */
 const SCRIPT_BYTES = 3 * 1024 * 1024;
 const CALLS = 50;
+/** On any plan, for an isolate. */
+const MEMORY_MB = 128;
 
 let worker: Awaited<ReturnType<typeof startWorker>>;
 before(async () => {
@@ -82,6 +85,17 @@ test('every operation makes a bounded number of calls, and a listing as many for
   // The push itself, and what is told of it to those who watch.
   assert.equal(made['push to no channel'], 2);
 });
+
+for (const form of ['raw', 'json'] as const)
+  test(`a push and a pull of 25 MB (${form}) stay within the memory of an isolate`, {
+    skip: process.platform !== 'linux' && 'memory is read from /proc',
+  }, async (t) => {
+    const grown = await memoryGrowth(form, 25_000_000);
+    for (const [verb, megabytes] of Object.entries(grown)) {
+      t.diagnostic(`a ${verb} added ${megabytes.toFixed()} MB`);
+      assert.ok(megabytes > 0 && megabytes < MEMORY_MB, `a ${verb} added ${megabytes} MB`);
+    }
+  });
 
 test('metrics are refused with a reason: they would ask every object', async () => {
   const { body, calls, status } = await ask('/metrics');

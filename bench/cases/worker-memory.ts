@@ -1,0 +1,24 @@
+import type { Bench } from '../bench.ts';
+import { memoryGrowth } from '../worker-growth.ts';
+import { unmeasured } from '../workers.ts';
+
+const BYTES = 25_000_000;
+/** What an isolate may use. */
+const BUDGET_MB = 128;
+
+/** Not against another program but against a budget: the ratio is the part of it that is used up. */
+export default {
+  name: 'worker-memory',
+  claim: 'less than 128 MB above idle',
+  limit: 1,
+  async run() {
+    const skipped = unmeasured();
+    if (skipped) return skipped;
+    const raw = await memoryGrowth('raw', BYTES);
+    const json = await memoryGrowth('json', BYTES);
+    const measured = Math.max(raw.push, raw.pull, json.push, json.pull);
+    const each = ({ push, pull }: typeof raw) => `push ${Math.round(push)}, pull ${Math.round(pull)}`;
+    const detail = `what 25 MB add to a new workerd at the most: ${each(raw)}, in JSON: ${each(json)}; budget: ${BUDGET_MB} MB`;
+    return { measured, baseline: BUDGET_MB, unit: 'MB', ratio: measured / BUDGET_MB, detail };
+  },
+} satisfies Bench;

@@ -1,0 +1,55 @@
+import { rmSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pushOne, type Shape } from './pointers.ts';
+import { peakMegabytes, residentMegabytes } from './processes.ts';
+import { benchFolder, type Server } from './servers.ts';
+import { startWorker } from './workers.ts';
+
+const SMALL_BYTES = 200_000;
+const SETTLE_MS = 500;
+
+/**
+ * What a push and then a pull of so many bytes add to the resident memory of workerd at the most, in MB. Each is asked of a new one:
+ * workerd keeps what was freed, and collects garbage late. The storage's stand-in is in it, so a Worker itself takes less.
+ */
+export async function memoryGrowth(
+  form: Shape['form'],
+  bytes: number,
+): Promise<{ push: number; pull: number }> {
+  const home = benchFolder();
+  try {
+    let path = '';
+    const push = await growth(home, async ({ url }) => {
+      const data = 'All happy relays are alike.\n'.repeat(Math.ceil(bytes / 28)).slice(0, bytes);
+      const [type, body] =
+        form === 'raw' ? ['text/plain', data] : ['application/json', JSON.stringify({ data })];
+      const headers = { 'content-type': type };
+      const answer = await asked(`${url}/push`, { method: 'POST', headers, body });
+      path = `/pull/${JSON.parse(answer.toString()).id}${form === 'raw' ? '?raw=1' : ''}`;
+    });
+    const pull = await growth(home, async ({ url }) => {
+      const { length } = await asked(url + path);
+      if (length < bytes) throw new Error(`The pull gave ${length} bytes.`);
+    });
+    return { push, pull };
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+async function growth(home: string, work: (worker: Server) => Promise<void>): Promise<number> {
+  await using worker = await startWorker({ home });
+  // What the first requests bring into memory is the program, not the load.
+  await asked(await pushOne(worker, SMALL_BYTES));
+  await pause(SETTLE_MS);
+  const idle = residentMegabytes(worker);
+  await work(worker);
+  return peakMegabytes(worker) - idle;
+}
+
+async function asked(url: string, o?: RequestInit): Promise<Buffer> {
+  const response = await fetch(url, o);
+  const body = Buffer.from(await response.arrayBuffer());
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${body}`);
+  return body;
+}
