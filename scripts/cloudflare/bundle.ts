@@ -6,7 +6,7 @@ import { tokenTable } from '../build/token-table.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const WORKER_DIR = join(ROOT, 'deploy', 'cloudflare', 'build');
-export const COMPATIBILITY = { date: '2026-07-01', flags: ['nodejs_compat'] };
+export const COMPATIBILITY = { date: '2026-07-01', flags: ['nodejs_compat', 'enable_request_signal'] };
 
 /** The table of tokens is a module of its own, of bytes. */
 const besideWorker: Plugin = {

@@ -77,3 +77,27 @@ test('work whose lease is over is handed on to a sleeping member, and only an ac
   socket.send(JSON.stringify({ ack: seq, token }));
   await until(async () => (await rungs()).includes('acked'));
 });
+
+test('an object that was asked for news sleeps again as soon as nobody waits for them', async (t) => {
+  const { url, platform, engine } = await start(t);
+  const evicted = async () => (await platform.control('evict')) === true;
+  const awake = () => until(async () => !(await evicted()));
+  const asleep = async (why: string) => {
+    const since = Date.now();
+    await until(evicted);
+    // A question that nobody takes back is held open for 25 seconds.
+    assert.ok(Date.now() - since < 15_000, why);
+  };
+  const stop = new AbortController();
+  const following = Array.fromAsync(engine.logs.subscribe('chn.local.a', { signal: stop.signal }));
+  await awake();
+  stop.abort();
+  assert.deepEqual(await following, []);
+  await asleep('the asker has given up');
+  const gone = new AbortController();
+  const { body } = await fetch(`${url}/channels/b/events`, { signal: gone.signal });
+  await body!.getReader().read();
+  await awake();
+  gone.abort();
+  await asleep('the reader has left');
+});

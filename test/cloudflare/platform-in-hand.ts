@@ -100,7 +100,8 @@ function pass(asked: IncomingMessage, answer: ServerResponse, out: ClientRequest
     from.once('close', () => from.complete || answer.destroy());
   });
   out.on('error', () => answer.destroy());
-  answer.once('close', () => out.destroy());
+  // The platform notices at once that a client has left; workerd, when it next writes or the connection is reset.
+  answer.once('close', () => (answer.writableFinished ? out.destroy() : out.socket?.resetAndDestroy()));
 }
 
 function pairs(flat: readonly string[]): [string, string][] {

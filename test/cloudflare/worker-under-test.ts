@@ -51,13 +51,17 @@ export default {
 
 const CONTROLS = {
   /**
-   * As the platform does with objects that are idle: their sockets stay. One that holds a question for news open is not idle, nor one
-   * whose asker went away meanwhile; workerd would wait half a minute for it.
+   * As the platform does with objects that are idle: their sockets stay. One that holds a question for news open is not idle, and
+   * workerd would wait half a minute for it. Tells whether all were.
    */
   async evict() {
     await settled();
-    const enough = new Promise((end) => machineTimeout(end, EVICTION_MS));
-    await Promise.race([unsafe.evictAllDurableObjects({ webSockets: 'hibernate' }).catch(() => {}), enough]);
+    const evicted = unsafe.evictAllDurableObjects({ webSockets: 'hibernate' }).then(
+      () => true,
+      () => false,
+    );
+    const enough = new Promise<false>((end) => machineTimeout(() => end(false), EVICTION_MS));
+    return Promise.race([evicted, enough]);
   },
   settle: () => settled(),
   /** Every alarm that may be due, and what the cron does. */

@@ -88,8 +88,9 @@ function httpDeps(bindings: RelayBindings): HttpDeps {
     headerOf: (request, name) => (request as Request).headers.get(name),
     trustsProxies: false,
     isTrustedProxy: () => false,
+    // A Worker does not stop; what it streams ends with its client, of whom the platform tells by this alone.
     get stopping() {
-      return never();
+      return current().request.signal;
     },
     ...(auth === 'keys' ? { limiter } : {}),
     log,

@@ -70,6 +70,7 @@ export function openCloudflare(o: CloudflareOptions): Engine {
         after = names.at(-1)!;
       }
     },
+    waitUntil: (work) => o.waitUntil?.(work),
     get closed() {
       return ending().signal;
     },

@@ -5,6 +5,7 @@ import { type BodyItem, type BodyRow, BodyRows } from './body-rows.ts';
 import { Counter } from './counter.ts';
 import { DocumentRows } from './document-rows.ts';
 import { type EntryPage, LogRows } from './log-rows.ts';
+import { News } from './news.ts';
 import type { AskedAhead, Brought, ObjectCall, RecordAnswer } from './object-calls.ts';
 import { DIRECTORY } from './objects.ts';
 import { type RecordRow, RecordRows } from './record-rows.ts';
@@ -40,8 +41,6 @@ export interface Totals {
 const GATHERED_AT_ONCE = 32;
 /** Names that one call to the bucket deletes at most. */
 const DELETED_AT_ONCE = 1000;
-/** How long a question for new entries is held open: a Worker that is gone would never take its question back. */
-const WAIT_MS = 25_000;
 
 /**
  * A part of the store: rows of the keys and streams that live in it (`objectOf`). Every method that writes does so in one
@@ -52,8 +51,7 @@ export class StoreObject extends DurableObject<Bindings> {
   readonly #logs: LogRows;
   readonly #bodies: BodyRows;
   readonly #documents: DocumentRows;
-  /** Who waits for news of a stream. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #news = new News();
   /** The objects as this one has them. */
   protected readonly objects: Objects;
   #listed: boolean;
@@ -130,19 +128,17 @@ export class StoreObject extends DurableObject<Bindings> {
     return this.#logs.read(stream, after, limit);
   }
 
-  /** As `readEntries`, once there is something to read; without entries where nothing came for a while. */
-  async awaitEntries(stream: string, after: number, limit: number): Promise<EntryPage> {
+  /** As `readEntries`, once there is something to read; without entries where nothing came for a while, or the asker gave up. */
+  async awaitEntries(stream: string, after: number, limit: number, asker: string): Promise<EntryPage> {
     const page = this.#logs.read(stream, after, limit);
     if (page.entries.length > 0) return page;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const waiting = this.#waiting.get(stream) ?? new Set();
-    this.#waiting.set(stream, waiting.add(resolve));
-    const timer = setTimeout(resolve, WAIT_MS);
-    await promise;
-    clearTimeout(timer);
-    waiting.delete(resolve);
-    if (waiting.size === 0) this.#waiting.delete(stream);
+    await this.#news.wait(stream, asker);
     return this.#logs.read(stream, after, limit);
+  }
+
+  /** Nobody waits for the answer to that question any more: an object that holds one open cannot sleep. */
+  giveUp(stream: string, asker: string): void {
+    this.#news.giveUp(stream, asker);
   }
 
   /** Calls of this object that were made in one turn, in their order. */
@@ -251,7 +247,7 @@ export class StoreObject extends DurableObject<Bindings> {
   #append(stream: string, data: string, o: Parameters<LogRows['append']>[2]) {
     const appended = this.#logs.append(stream, data, o);
     if (appended?.added) {
-      this.#wake(stream);
+      this.#news.wake(stream);
       this.appended(stream);
     }
     return appended;
@@ -287,10 +283,6 @@ export class StoreObject extends DurableObject<Bindings> {
 
   /** A stream has grown: for whoever builds on this, to tell its own readers. */
   protected appended(_stream: string): void {}
-
-  #wake(stream: string): void {
-    for (const wake of this.#waiting.get(stream) ?? []) wake();
-  }
 
   /** Has `alarm` called then, or a little later; for what is never due, not. */
   protected wakeAt(due: number | null | undefined): void {

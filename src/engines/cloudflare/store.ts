@@ -23,6 +23,8 @@ export interface Store {
   object(name: string): ObjectStub;
   /** Every object that holds anything, each once. */
   objects(): AsyncIterable<ObjectStub>;
+  /** Keeps a request going for what it does at its end. */
+  waitUntil(work: Promise<unknown>): void;
   /** Fires when the engine is closed. */
   readonly closed: AbortSignal;
 }
