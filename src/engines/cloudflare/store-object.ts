@@ -297,10 +297,11 @@ export class StoreObject extends DurableObject<Bindings> {
 function objectsOf(all: Objects, object: StoreObject, name: () => string | undefined): Objects {
   const own = {} as DurableObjectId;
   const self = new Proxy(object as unknown as ReturnType<Objects['get']>, {
-    get:
-      (_, method: keyof StoreObject) =>
-      async (...given: unknown[]) =>
-        (object[method] as (...given: unknown[]) => unknown)(...given),
+    // It is handed on by what waits for promises, and is none.
+    get: (_, method: keyof StoreObject | 'then') =>
+      method === 'then'
+        ? undefined
+        : async (...given: unknown[]) => (object[method] as (...given: unknown[]) => unknown)(...given),
   });
   return {
     idFromName: (asked) => (asked === name() ? own : all.idFromName(asked)),
