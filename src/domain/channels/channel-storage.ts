@@ -58,17 +58,20 @@ export async function trimMessages(
 
 /** What the messages of all channels take up. */
 export async function bytesOfChannels(deps: ChannelDeps, tenant: string): Promise<number> {
-  const { logs, records } = deps.engine;
   const prefix = channelsPrefix(tenant);
   let bytes = 0;
+  for await (const { key } of allRecords(deps.engine.records, prefix))
+    bytes += await bytesOfChannel(deps, tenant, fromSegment(key.slice(prefix.length)));
+  return bytes;
+}
+
+export async function bytesOfChannel(deps: ChannelDeps, tenant: string, channel: string): Promise<number> {
+  const trimmed = (await marksOf(deps).get(trimmedKey(tenant, channel)))?.value ?? 0;
+  let bytes = 0;
   let read = 0;
-  for await (const { key } of allRecords(records, prefix)) {
-    const channel = fromSegment(key.slice(prefix.length));
-    const trimmed = (await marksOf(deps).get(trimmedKey(tenant, channel)))?.value ?? 0;
-    for await (const { data } of entriesBehind(logs, channelStream(tenant, channel), trimmed)) {
-      bytes += messageBytes(data);
-      if (++read % AT_ONCE === 0) await pause(0);
-    }
+  for await (const { data } of entriesBehind(deps.engine.logs, channelStream(tenant, channel), trimmed)) {
+    bytes += messageBytes(data);
+    if (++read % AT_ONCE === 0) await pause(0);
   }
   return bytes;
 }

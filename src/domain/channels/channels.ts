@@ -17,7 +17,13 @@ import type { Entry } from '../../kernel/logs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
 import { channelStream, checkChannelName } from '../names.ts';
 import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
-import { type AppendedAs, appendMessage, bytesOfChannels, messageBytes } from './channel-storage.ts';
+import {
+  type AppendedAs,
+  appendMessage,
+  bytesOfChannel,
+  bytesOfChannels,
+  messageBytes,
+} from './channel-storage.ts';
 import { Directory } from './directory.ts';
 import { Groups } from './groups.ts';
 import { channelEntry, entryAt, toMessage } from './message.ts';
@@ -221,9 +227,11 @@ export class Channels {
     return this.#deps.engine.logs.subscribe(channelStream(tenant, channel), { after, signal });
   }
 
-  /** What the messages of a tenant take up, added up. */
-  bytesOf(tenant: string): Promise<number> {
-    return bytesOfChannels(this.#deps, tenant);
+  /** What the messages of a tenant take up, added up; those of one channel where that is named. */
+  bytesOf(tenant: string, channel?: string): Promise<number> {
+    return channel === undefined
+      ? bytesOfChannels(this.#deps, tenant)
+      : bytesOfChannel(this.#deps, tenant, channel);
   }
 
   /** Drops what need not be kept: for a server to call now and then. */

@@ -122,37 +122,41 @@ export class FileStore {
   /** What the files of a tenant take up. */
   async bytesOf(tenant: string): Promise<number> {
     let bytes = 0;
-    for await (const space of this.spacesOf(tenant)) {
-      for await (const { value } of allRecords(this.heads, headsPrefix({ tenant, space })))
-        bytes += storedBytesOf(value);
-    }
+    for await (const space of this.spacesOf(tenant)) bytes += await this.bytesIn({ tenant, space });
     return bytes;
   }
 
-  /**
-   * Removes what crashes left in the spaces of a tenant: bodies of writes that never came, and versions of files that are
-   * gone. What is younger than an hour may belong to a write that is under way. Heads are read before versions: a body that
-   * moves from one to the other meanwhile is seen in one of them.
-   */
+  async bytesIn(at: Pick<FilePlace, 'tenant' | 'space'>): Promise<number> {
+    let bytes = 0;
+    for await (const { value } of allRecords(this.heads, headsPrefix(at))) bytes += storedBytesOf(value);
+    return bytes;
+  }
+
+  /** Removes what crashes left in the spaces of a tenant. */
   async removeOrphans(tenant: string): Promise<void> {
+    for await (const space of this.spacesOf(tenant)) await this.removeOrphansIn({ tenant, space });
+  }
+
+  /**
+   * Bodies of writes that never came, and versions of files that are gone. What is younger than an hour may belong to a write
+   * that is under way. Heads are read before versions: a body that moves from one to the other meanwhile is seen in one of them.
+   */
+  async removeOrphansIn(at: Pick<FilePlace, 'tenant' | 'space'>): Promise<void> {
     const { engine, env } = this.parts.deps;
     const before = env.now() - ORPHAN_AGE_MS;
-    for await (const space of this.spacesOf(tenant)) {
-      const at = { tenant, space, path: '' };
-      const [lives, bodies] = [new Map<string, number>(), new Set<string>()];
-      for await (const { value } of allRecords(this.heads, headsPrefix(at))) {
-        lives.set(value.id, value.first);
-        bodies.add(value.current.blob);
-      }
-      for await (const { key, value } of allRecords(this.versions, versionsPrefix(at))) {
-        const id = key.slice(versionsPrefix(at).length).split('/')[0]!;
-        const kept = value.version >= (lives.get(id) ?? Number.POSITIVE_INFINITY);
-        if (kept || madeAt(id) > before || value.at > before) bodies.add(value.blob);
-        else await this.versions.delete(key);
-      }
-      for await (const { key, at: written } of allBlobs(engine.blobs, blobsPrefix(at)))
-        if (written <= before && !bodies.has(key)) await engine.blobs.delete(key);
+    const [lives, bodies] = [new Map<string, number>(), new Set<string>()];
+    for await (const { value } of allRecords(this.heads, headsPrefix(at))) {
+      lives.set(value.id, value.first);
+      bodies.add(value.current.blob);
     }
+    for await (const { key, value } of allRecords(this.versions, versionsPrefix(at))) {
+      const id = key.slice(versionsPrefix(at).length).split('/')[0]!;
+      const kept = value.version >= (lives.get(id) ?? Number.POSITIVE_INFINITY);
+      if (kept || madeAt(id) > before || value.at > before) bodies.add(value.blob);
+      else await this.versions.delete(key);
+    }
+    for await (const { key, at: written } of allBlobs(engine.blobs, blobsPrefix(at)))
+      if (written <= before && !bodies.has(key)) await engine.blobs.delete(key);
   }
 
   /** What a body belongs to, for a person; null where nothing refers to it. Looks through the whole space. */

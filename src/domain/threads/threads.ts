@@ -136,6 +136,19 @@ async function storedIn(log: ThreadLog, id: string): Promise<number> {
   return (await log.heads.load(id).catch(() => null))?.totals.stored ?? 0;
 }
 
+/**
+ * What a thread that is in the list counts for. One that has expired counts until it is taken from the list, and one that is deleted
+ * from the moment its record is gone.
+ */
+export async function countedFor(
+  log: ThreadLog,
+  { tenant, id, expires }: { tenant: string; id: string; expires?: number },
+): Promise<number> {
+  const meta = (await log.metas.get(metaKey(id)))?.value;
+  const counts = meta ? meta.tenant === tenant : expires !== undefined && expires <= log.deps.env.now();
+  return counts ? ((await log.heads.load(id))?.totals.stored ?? 0) : 0;
+}
+
 /** Finishes the deletion of a thread that a crash left half done. */
 async function finishDeletion(log: ThreadLog, tenant: string, id: string): Promise<void> {
   const { records } = log.deps.engine;
