@@ -20,6 +20,7 @@ import { type ProjectSource, Projects } from './projects/projects.ts';
 import type { Receipts } from './receipts/receipts.ts';
 import { methodsFor, relayBinder } from './relay-binding.ts';
 import { Shared } from './shared.ts';
+import type { StoragePart } from './storage-parts.ts';
 import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
@@ -37,6 +38,8 @@ export interface CoreOptions extends PlanOptions {
   /** Told of the part for threads when it is first used, before anything is done with it. */
   readonly onThreads?: (threads: ThreadServices) => Promise<void>;
   readonly channels?: Partial<ChannelSettings>;
+  /** Has a recount done where a core does not live long enough for it; by the core itself by default. */
+  readonly recount?: (tenant: string) => Promise<void>;
   /** What it has in common with other cores of this process; its own by default. */
   readonly shared?: Shared;
   /** The projects to show; none by default. */
@@ -67,6 +70,7 @@ export class RelayCore {
   #files: Promise<Files> | null = null;
   /** By tenant; who asks while one is under way waits for that. */
   readonly #recounts = new Map<string, Promise<void>>();
+  readonly #recountElsewhere: CoreOptions['recount'];
 
   /** Of `env` only the chance is used: the engine tells the time. */
   constructor(
@@ -80,6 +84,7 @@ export class RelayCore {
     const deps: Deps = { ...given, env: time, activity };
     this.deps = deps;
     this.#onThreads = o.onThreads;
+    this.#recountElsewhere = o.recount;
     const background = new Background(deps);
     this.background = background;
     const lookup = new PointerLookup(deps);
@@ -214,6 +219,7 @@ export class RelayCore {
 
   /** Adds up what a tenant stores, and puts its running sum right where a crash left that too high. */
   recount(tenant: string): Promise<void> {
+    if (this.#recountElsewhere) return this.#recountElsewhere(tenant);
     const recount = async () => {
       const threads = await this.threads();
       const { store: files } = await this.files();
@@ -228,6 +234,15 @@ export class RelayCore {
     const running = this.#recounts.get(tenant) ?? recount().finally(() => this.#recounts.delete(tenant));
     this.#recounts.set(tenant, running);
     return running;
+  }
+
+  /** What a part of a tenant's storage takes up, for a recount in rounds; what crashes left in a space is removed with it. */
+  async bytesOf({ tenant, kind, name, expires }: StoragePart): Promise<number> {
+    if (kind === 'channel') return this.channels.bytesOf(tenant, name);
+    if (kind === 'thread') return (await this.threads()).bytesIn(tenant, name, expires);
+    const { store } = await this.files();
+    await store.removeOrphansIn({ tenant, space: name });
+    return store.bytesIn({ tenant, space: name });
   }
 
   /** Removes what has ended, `most` of each kind; false where there may be more. */

@@ -38,10 +38,6 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
     'test/http/idempotency.test.ts': {
       'a crash between storing and announcing is made good by the retry': IN_ITS_OWN_PROCESS,
     },
-    'test/keys/storage-sums.test.ts': {
-      'housekeeping puts a sum right that is too high, after hours':
-        'a Worker recounts after a refusal, and not by the clock',
-    },
     'test/mcp/safety.test.ts': {
       'over HTTP › an accident is logged, and not shown': IN_ITS_OWN_PROCESS,
     },

@@ -6,10 +6,13 @@ import type { Caller } from '../../contract/caller.ts';
 import type { Member } from '../../domain/channels/group-rounds.ts';
 import { toMessage } from '../../domain/channels/message.ts';
 import type { Start } from '../../domain/channels/reader.ts';
+import { RecountRounds } from '../../domain/recount-rounds.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
+import { placeOfPart, type StoragePart } from '../../domain/storage-parts.ts';
+import { isStorageSum, RECOUNT_MS } from '../../domain/usage/storage.ts';
 import { entriesOf } from '../../engines/cloudflare/logs.ts';
-import { shortHash } from '../../engines/cloudflare/objects.ts';
-import { StoreObject } from '../../engines/cloudflare/store-object.ts';
+import { objectOf, shortHash } from '../../engines/cloudflare/objects.ts';
+import { StoreObject, type Stub } from '../../engines/cloudflare/store-object.ts';
 import { RateLimiter } from '../../interfaces/http/rate-limit.ts';
 import { aboutOf, settle } from '../../interfaces/ws/settlement.ts';
 import { ReadingRound } from './reading-round.ts';
@@ -41,6 +44,10 @@ const TIDIED_AT_ONCE = 16;
 const LOOK_AGAIN_MS = 3_600_000;
 /** Channels whose old messages one alarm drops, each with a few calls of 50 that it may make; the rest wait for the next. */
 const RETAINED_AT_ONCE = 6;
+/** Parts of a tenant's storage that a round of a recount measures, each with a call. */
+const MEASURED_AT_ONCE = 32;
+/** What the object of a tenant is called, before the tenant. */
+const TENANTS = objectOf('ten.');
 const CHANNELS = 'chn.';
 const GROUPS = 'grp.';
 const REFUSED = 1008;
@@ -58,14 +65,17 @@ export class RelayObject extends StoreObject {
   readonly #retentionMs: number;
   /** Channels whose old messages were dropped, and until when they are left alone. */
   readonly #lookAgain = new Map<string, number>();
+  /** Whether plans limit what is stored. */
+  readonly #limits: boolean;
   #serving: Promise<void> = Promise.resolve();
 
   constructor(state: DurableObjectState, bindings: RelayBindings) {
     super(state, bindings);
     this.#core = openObjectCore({ ...bindings, STORE: this.objects });
-    const { rateLimits, channels } = workerConfig(bindings);
+    const { auth, rateLimits, channels } = workerConfig(bindings);
     this.#limiter = new RateLimiter(rateLimits, () => Date.now());
     this.#retentionMs = channels.retentionMs;
+    this.#limits = auth === 'keys';
     state.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG) as never);
   }
 
@@ -137,6 +147,12 @@ export class RelayObject extends StoreObject {
   override async alarm(): Promise<void> {
     await super.alarm();
     await this.#serveMembers(this.ctx.getWebSockets().filter((socket) => attachedTo(socket).group !== null));
+    await this.#retainSome();
+    await this.#recountSome();
+  }
+
+  /** Channels drop what need not be kept any longer. */
+  async #retainSome(): Promise<void> {
     let left = RETAINED_AT_ONCE;
     for (const stream of this.streams(CHANNELS)) {
       const due = this.#dropDue(stream);
@@ -144,6 +160,36 @@ export class RelayObject extends StoreObject {
       else if (left-- > 0) await this.#retain(stream);
       else return this.wakeAt(Date.now());
     }
+  }
+
+  /** Of a tenant: has what it stores counted again, from now on. */
+  async recount(tenant: string): Promise<void> {
+    this.wakeAt(await this.#recounts.begin(tenant));
+  }
+
+  /** Of the object in which the part is. */
+  bytesOf(part: StoragePart): Promise<number> {
+    return this.#core.bytesOf(part);
+  }
+
+  /** What a tenant has counted is held against what is there after some hours. */
+  override addToRecord(...given: Parameters<StoreObject['addToRecord']>) {
+    if (this.#limits && isStorageSum(given[0])) this.wakeAt(Date.now() + RECOUNT_MS);
+    return super.addToRecord(...given);
+  }
+
+  async #recountSome(): Promise<void> {
+    if (!this.name?.startsWith(TENANTS)) return;
+    const measure = (part: StoragePart) => {
+      const object = this.objects.get(this.objects.idFromName(objectOf(placeOfPart(part))));
+      return (object as unknown as Stub<RelayObject>).bytesOf(part);
+    };
+    const tenant = this.name.slice(TENANTS.length);
+    this.wakeAt(await this.#recounts.run(tenant, { most: MEASURED_AT_ONCE, measure }));
+  }
+
+  get #recounts(): RecountRounds {
+    return new RecountRounds(this.#core);
   }
 
   /** Of the whole relay: removes some of what has ended; false where there is more. */

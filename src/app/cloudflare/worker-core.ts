@@ -5,6 +5,7 @@ import { RelayCore } from '../../domain/relay-core.ts';
 import { Shared } from '../../domain/shared.ts';
 import { BodyCache } from '../../engines/cloudflare/body-cache.ts';
 import { openCloudflare } from '../../engines/cloudflare/engine.ts';
+import { objectOf } from '../../engines/cloudflare/objects.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
 import { workerTextWork } from './worker-text-work.ts';
 
@@ -46,8 +47,15 @@ export function openObjectCore(bindings: RelayBindings): RelayCore {
 
 function coreOf(bindings: RelayBindings, notes: Shared): RelayCore {
   const engine = engineOf(bindings);
-  const options = { ...workerConfig(bindings).core, shared: notes };
+  const recount = (tenant: string) => recountBy(bindings.STORE, tenant);
+  const options = { ...workerConfig(bindings).core, shared: notes, recount };
   return new RelayCore({ engine, env: systemEnv, texts: workerTextWork }, options);
+}
+
+/** The object of the tenant does it, by its alarm: a request may make too few calls for it. */
+function recountBy(objects: RelayBindings['STORE'], tenant: string): Promise<void> {
+  const object: unknown = objects.get(objects.idFromName(objectOf(`ten.${tenant}/`)));
+  return (object as { recount(tenant: string): Promise<void> }).recount(tenant);
 }
 
 function sharedBy(bindings: RelayBindings): Shared {

@@ -1,11 +1,7 @@
-import { pause } from '../../base/pause.ts';
 import type { Deps } from '../deps.ts';
 
 /** A write so soon after another one counts for more to come, and what those did not need is given back after this. */
 const MOMENT_MS = 1_000;
-/** By then it is given back, even where the store is slow. */
-const SETTLED_MS = 5_000;
-
 interface Tenant {
   /** Counted, and not written yet. */
   left: number;
@@ -31,11 +27,6 @@ export class CountedAhead {
 
   left(tenant: string): number {
     return this.#tenants.get(tenant)?.left ?? 0;
-  }
-
-  /** Resolves when what was counted ahead until now, by anyone, is given back, unless its process is gone. */
-  settled(): Promise<void> {
-    return this.#bytes === 0 ? Promise.resolve() : pause(SETTLED_MS);
   }
 
   /** Resolves when so many bytes are counted; null where they are already. */

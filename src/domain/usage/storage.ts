@@ -6,11 +6,22 @@ import { CountedAhead } from './counted-ahead.ts';
 import type { Plans } from './plans.ts';
 
 /** How old a count may grow before housekeeping counts again, and before a write that is refused has it counted again. */
-const RECOUNT_MS = 6 * 60 * 60 * 1000;
+export const RECOUNT_MS = 6 * 60 * 60 * 1000;
 const RECOUNT_REFUSED_MS = 60 * 1000;
 
 /** Bytes ever written, bytes ever freed, and when both were last held against what is there, in ms. */
 const storageKey = (tenant: string, what: 'written' | 'freed' | 'counted') => `ten.${tenant}/storage/${what}`;
+
+/** Whether the key is that of what a tenant has written or freed. */
+export function isStorageSum(key: string): boolean {
+  return key.endsWith('/storage/written') || key.endsWith('/storage/freed');
+}
+
+/** Bytes ever written and ever freed. */
+export interface Sums {
+  readonly written: number;
+  readonly freed: number;
+}
 
 /**
  * What the threads, files and channels of a tenant take up: a running sum in the store, which is what was written less what was
@@ -106,23 +117,42 @@ export class Storage {
   }
 
   async isDue(tenant: string, everyMs = RECOUNT_MS): Promise<boolean> {
+    return (await this.dueAt(tenant, everyMs)) <= this.#deps.env.now();
+  }
+
+  /** When a recount is due, in ms; at once where there was none. */
+  async dueAt(tenant: string, everyMs = RECOUNT_MS): Promise<number> {
     const last = (await this.#sums.get(storageKey(tenant, 'counted')))?.value;
-    return last === undefined || last + everyMs <= this.#deps.env.now();
+    return last === undefined ? 0 : last + everyMs;
+  }
+
+  /** What the tenant's plan has room for; null for no limit. */
+  async limitOf(tenant: string): Promise<number | null> {
+    return (await this.#plans?.of(tenant))?.storageBytes ?? null;
+  }
+
+  async sums(tenant: string): Promise<Sums> {
+    const { written, freed } = await this.#both(tenant);
+    return { written: written.value, freed: freed.value };
+  }
+
+  /** Holds the sum against what `measure` finds. */
+  async recount(tenant: string, measure: () => Promise<number>): Promise<void> {
+    const before = await this.sums(tenant);
+    await this.putRight(tenant, before, await measure());
   }
 
   /**
-   * Holds the sum against what is there, as `measure` finds it while others go on writing and deleting. What they write
-   * meanwhile may have been seen or not and is taken as not seen: where the sum is put right, it comes out too high by that
-   * at most, never too low. What anyone has counted ahead is given back or written by the end.
+   * The same with what was found part by part since the sums were as `before`, while others went on writing and deleting. What they
+   * wrote meanwhile may have been seen or not and is taken as not seen: where the sum is put right, it comes out too high by that
+   * at most, never too low. What anyone had counted ahead then must be given back or written by now.
    */
-  async recount(tenant: string, measure: () => Promise<number>): Promise<void> {
-    const before = await this.#both(tenant);
-    const [found] = await Promise.all([measure(), this.#ahead.settled()]);
+  async putRight(tenant: string, before: Sums, found: number): Promise<void> {
     await compareAndSet('the sum of what is stored', async () => {
       const { written, freed } = await this.#both(tenant);
       const used = written.value - freed.value;
-      const most = found + written.value - before.written.value;
-      const least = found - (freed.value - before.freed.value);
+      const most = found + written.value - before.written;
+      const least = found - (freed.value - before.freed);
       if (used >= least && used <= most) return true;
       const [what, { value, expect }] =
         used > most ? (['freed', freed] as const) : (['written', written] as const);
