@@ -53,7 +53,7 @@ export class RelayObject extends ServedObject {
   async ring(): Promise<void> {
     this.#bell.rings = true;
     try {
-      while (this.#bell.due !== null && this.#bell.due <= Date.now() + MOMENT_MS) await this.alarm();
+      while (this.#bell.due !== null && this.#bell.due <= Date.now() + NEAR_MS) await this.alarm();
     } finally {
       this.#bell.rings = false;
     }
@@ -86,11 +86,14 @@ function hang(bell: Bell, storage: Given[0]['storage']): void {
   storage.setAlarm = async (due) => {
     bell.due = Number(due);
     const wait = bell.due - Date.now();
-    if (wait > MOMENT_MS) await set(machineTime() + wait);
+    if (wait > NEAR_MS) await set(machineTime() + wait);
     else if (!bell.rings) await set(machineTime());
   };
   storage.getAlarm = async () => bell.due;
 }
+
+/** As far apart as the rounds of a recount are. */
+const NEAR_MS = 5_000;
 
 /** What the platform allows for an alarm on its free plan. */
 const CALLS = 50;
