@@ -11,7 +11,6 @@ const LEFT_OUT: { readonly [file: string]: string } = {
 /** Reasons that several deviations have. */
 const IN_ITS_OWN_PROCESS =
   'it makes a part of the server fail in its own process, and a Worker is in another';
-const ANY_NAME = 'a Worker is never on the machine of a browser, and may have any name';
 const CLOCK_OF_ITS_OWN = 'its clock stands in the past, and the objects of a Worker sweep by the platform’s';
 
 await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((path) => !(path in LEFT_OUT))], {
@@ -28,9 +27,6 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
       'raw requests that are not HTTP, or have no host, are refused and the server goes on':
         'the platform reads HTTP before a Worker sees anything of it',
     },
-    'test/http/browser-safety.test.ts': {
-      'a name that was rebound to this machine is refused': ANY_NAME,
-    },
     'test/http/dashboard.test.ts': {
       'files with a hash in their name are kept for ever, packed for who takes it':
         'the platform packs pages on the way out',
@@ -45,9 +41,6 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
       'a hold that is renewed while it is waited for is a living holder’s': CLOCK_OF_ITS_OWN,
       'a hold that nobody renews lapses, and the one who had it records nothing more': CLOCK_OF_ITS_OWN,
     },
-    'test/security/browser.test.ts': {
-      'a name that was rebound to this machine gives a page nothing': ANY_NAME,
-    },
     'test/security/connections.test.ts': {
       'what was accepted is answered when the server stops': 'a Worker is never told to stop',
     },
@@ -55,7 +48,6 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
       'ready until it stops, healthy as long as the store answers': IN_ITS_OWN_PROCESS,
     },
     'test/security/cross-site.test.ts': {
-      'in open mode a request or socket by a foreign name is refused': ANY_NAME,
       'sockets end when their key is revoked, here or in another process':
         'a socket sleeps, and its key is looked at when something is due to it; until then it is told nothing',
     },

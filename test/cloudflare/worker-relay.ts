@@ -162,7 +162,16 @@ class CoreBesideWorker extends RelayCore {
 /** The options of a test as variables of the Worker. */
 function varsOf({ core = {}, server = {}, texts }: RelayOptions): { [name: string]: string } | null {
   const { auth: _, plans, defaultPlan, channels = {}, ...otherCore } = core;
-  const { auth, publicUrl, corsOrigins, rateLimits, dashboard, loopbackWebhooks, ...otherServer } = server;
+  const {
+    auth,
+    publicUrl,
+    allowedHosts,
+    corsOrigins,
+    rateLimits,
+    dashboard,
+    loopbackWebhooks,
+    ...otherServer
+  } = server;
   const { retentionMs, messages, leaseMs, ...otherChannels } = channels;
   const others = [otherCore, otherServer, otherChannels].some((rest) => Object.keys(rest).length > 0);
   const seconds = [retentionMs, leaseMs].every((ms) => ms === undefined || ms % 1000 === 0);
@@ -172,6 +181,8 @@ function varsOf({ core = {}, server = {}, texts }: RelayOptions): { [name: strin
   const vars = {
     RELAY_OPEN: String(auth !== 'keys'),
     RELAY_PUBLIC_URL: publicUrl,
+    // As a server on loopback has it.
+    RELAY_ALLOWED_HOSTS: allowedHosts?.join(',') ?? '127.0.0.1',
     RELAY_CORS_ORIGINS: corsOrigins?.join(','),
     RELAY_PLANS: plans && JSON.stringify(writtenPlans(plans)),
     RELAY_DEFAULT_PLAN: defaultPlan,

@@ -3,7 +3,7 @@ import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, LEASE_MS } from '../../base/lim
 import type { CoreOptions } from '../../domain/relay-core.ts';
 import type { Bindings } from '../../engines/cloudflare/store-object.ts';
 import type { RateLimits } from '../../interfaces/http/rate-limit.ts';
-import { atLeast, origins, plans, text, url, yesOrNo } from '../option-readers.ts';
+import { atLeast, origins, plans, text, url, words, yesOrNo } from '../option-readers.ts';
 
 /** What the Worker is given by its configuration: where to keep things, its pages, and variables, all of them texts. */
 export interface RelayBindings extends Bindings {
@@ -15,6 +15,8 @@ export interface RelayBindings extends Bindings {
   readonly RELAY_ADMIN_KEY?: string;
   /** Where pointers say they can be reached; where the request came in by default. */
   readonly RELAY_PUBLIC_URL?: string;
+  /** Names that an open relay answers to besides loopback; every name by default, since it has any that leads to it. */
+  readonly RELAY_ALLOWED_HOSTS?: string;
   readonly RELAY_CORS_ORIGINS?: string;
   /** Plans beside free, pro and team, as JSON. */
   readonly RELAY_PLANS?: string;
@@ -33,7 +35,8 @@ export interface RelayBindings extends Bindings {
 export interface WorkerConfig {
   readonly auth: 'open' | 'keys';
   readonly publicUrl: string | null;
-  readonly origins: readonly string[];
+  readonly allowedHosts: readonly string[];
+  readonly corsOrigins: readonly string[];
   readonly rateLimits: RateLimits;
   readonly channels: { readonly retentionMs: number; readonly messages: number; readonly leaseMs: number };
   readonly core: CoreOptions;
@@ -74,7 +77,8 @@ function readConfig(bindings: RelayBindings): WorkerConfig {
     auth,
     channels,
     publicUrl: option('RELAY_PUBLIC_URL', url, null as string | null),
-    origins: option('RELAY_CORS_ORIGINS', origins, []).map((origin) => origin.toLowerCase()),
+    allowedHosts: option('RELAY_ALLOWED_HOSTS', words, ['*']),
+    corsOrigins: option('RELAY_CORS_ORIGINS', origins, []),
     rateLimits: {
       perKey: limit('RELAY_RATE_LIMIT_KEY', 100),
       perAddress: limit('RELAY_RATE_LIMIT_ADDRESS', 50),

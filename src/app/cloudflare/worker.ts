@@ -14,6 +14,7 @@ import { objectOf } from '../../engines/cloudflare/objects.ts';
 import type { Stub } from '../../engines/cloudflare/store-object.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import { createHttpApp, type Protocol } from '../../interfaces/http/app.ts';
+import { browserPolicy } from '../../interfaces/http/browser-guard.ts';
 import { keyAuthenticator, openAuthenticator } from '../../interfaces/http/callers.ts';
 import type { HttpDeps, LogEvent } from '../../interfaces/http/deps.ts';
 import type { Limiter } from '../../interfaces/http/rate-limit.ts';
@@ -73,14 +74,14 @@ async function tidy({ STORE }: RelayBindings): Promise<void> {
 }
 
 function httpDeps(bindings: RelayBindings): HttpDeps {
-  const { auth, publicUrl, origins } = workerConfig(bindings);
+  const config = workerConfig(bindings);
   return {
     get core() {
       return current().core;
     },
     version: RELAY_VERSION,
-    publicUrl,
-    browsers: { hosts: ['*'], keys: auth === 'keys', anyAddress: true, origins },
+    publicUrl: config.publicUrl,
+    browsers: browserPolicy({ ...config, anyAddress: false }),
     dashboard: bindings.ASSETS && workerPages(bindings.ASSETS),
     authenticate,
     // The platform says who is at the other end, and lets nobody else say so.
@@ -92,7 +93,7 @@ function httpDeps(bindings: RelayBindings): HttpDeps {
     get stopping() {
       return current().request.signal;
     },
-    ...(auth === 'keys' ? { limiter } : {}),
+    ...(config.auth === 'keys' ? { limiter } : {}),
     log,
     socket,
   };

@@ -9,7 +9,7 @@ import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { createHttpApp } from '../../interfaces/http/app.ts';
-import { type BrowserPolicy, guardBrowser } from '../../interfaces/http/browser-guard.ts';
+import { browserPolicy, guardBrowser } from '../../interfaces/http/browser-guard.ts';
 import { keyAuthenticator, openAuthenticator } from '../../interfaces/http/callers.ts';
 import { clientAddress } from '../../interfaces/http/client-address.ts';
 import type { DashboardFiles } from '../../interfaces/http/dashboard.ts';
@@ -84,7 +84,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   const { core, publicUrl, log } = o;
   const isTrustedProxy = addressList(o.trustedProxies ?? []);
   const authenticate = (o.auth === 'keys' ? keyAuthenticator : openAuthenticator)(core.keys);
-  const browsers = browserPolicy(o);
+  const browsers = browserPolicy({ ...o, anyAddress: !isLoopback(o.host) });
   const stopping = new AbortController();
   let connections: Connections | null = null;
   const deps: HttpDeps = {
@@ -189,19 +189,6 @@ function headerOf({ headers }: IncomingMessage, name: string): string | null {
 }
 
 const ID_HEADER = 'Relay-Request-Id';
-
-function browserPolicy(o: ServerOptions): BrowserPolicy {
-  const named = o.publicUrl ? [new URL(o.publicUrl).hostname] : [];
-  const keys = o.auth === 'keys';
-  // With keys a rebound name leads to nothing.
-  const any = keys ? ['*'] : [];
-  return {
-    hosts: [...o.allowedHosts, ...named, ...any].map((host) => host.toLowerCase()),
-    keys,
-    anyAddress: !isLoopback(o.host),
-    origins: (o.corsOrigins ?? []).map((origin) => origin.toLowerCase()),
-  };
-}
 
 function makeServer(o: ServerOptions, listener: ReturnType<typeof getRequestListener>): Server {
   const timeouts = { ...TIMEOUTS, ...o.timeouts };

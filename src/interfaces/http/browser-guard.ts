@@ -13,6 +13,24 @@ export interface BrowserPolicy {
   readonly origins: readonly string[];
 }
 
+/** The policy by a relay's options. With keys a rebound name leads to nothing, and every name is answered to. */
+export function browserPolicy(o: {
+  readonly auth?: 'open' | 'keys';
+  readonly publicUrl: string | null;
+  readonly allowedHosts: readonly string[];
+  readonly corsOrigins?: readonly string[];
+  readonly anyAddress: boolean;
+}): BrowserPolicy {
+  const keys = o.auth === 'keys';
+  const named = o.publicUrl ? [new URL(o.publicUrl).hostname] : [];
+  return {
+    hosts: [...o.allowedHosts, ...named, ...(keys ? ['*'] : [])].map((host) => host.toLowerCase()),
+    keys,
+    anyAddress: o.anyAddress,
+    origins: (o.corsOrigins ?? []).map((origin) => origin.toLowerCase()),
+  };
+}
+
 /** What is looked at of a request. */
 export interface Asked {
   readonly method: string;
@@ -30,7 +48,7 @@ export function guardBrowser(asked: Asked, policy: BrowserPolicy): void {
     const name = JSON.stringify(host.slice(0, 100));
     throw new RelayError('foreign_origin', {
       what: `the host ${name}`,
-      hint: `Call it by its own address, or add the name to "allowed_hosts" in its config.json and restart it.`,
+      hint: `Call it by its own address, or add the name to "allowed_hosts" in its config.json and restart it; on a Worker, to RELAY_ALLOWED_HOSTS.`,
     });
   }
   const origin = asked.header('origin');
