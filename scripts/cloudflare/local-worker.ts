@@ -8,6 +8,7 @@ export interface Workerd {
   readonly ready: Promise<URL>;
   dispatchFetch(url: string, o?: RequestInit): Promise<Response>;
   getBindings(): Promise<object>;
+  getWorker(): Promise<{ scheduled(o: { readonly cron: string }): Promise<unknown> }>;
   dispose(): Promise<void>;
 }
 
@@ -18,6 +19,8 @@ export async function openWorkerd(options: object): Promise<Workerd> {
   return new Miniflare({ compatibilityDate: COMPATIBILITY.date, ...options });
 }
 
+export const LOOPBACK = '127.0.0.1';
+
 export interface WorkerOptions {
   /** 0 picks a free one. */
   readonly port?: number;
@@ -27,6 +30,8 @@ export interface WorkerOptions {
   readonly home?: string;
   /** Where its pages were built; none by default. */
   readonly pages?: string;
+  /** How often its cron is run; never by default. */
+  readonly cronMs?: number;
   /** The file of the Worker; the relay's own by default. */
   readonly entry?: string;
 }
@@ -35,16 +40,27 @@ export interface WorkerOptions {
 export async function startWorker(o: WorkerOptions = {}) {
   const vars = {
     RELAY_OPEN: String(o.open ?? true),
+    RELAY_ALLOWED_HOSTS: LOOPBACK,
     ...(o.adminKey ? { RELAY_ADMIN_KEY: o.adminKey } : {}),
   };
   const workerd = await openWorkerd({
     ...workerOptions(await bundleWorker({ entry: o.entry }), { vars, pages: o.pages }),
-    host: '127.0.0.1',
+    host: LOOPBACK,
     port: o.port ?? 0,
     ...(o.home ? { defaultPersistRoot: o.home } : {}),
   });
   const url = (await workerd.ready).href.replace(/\/$/, '');
-  return { url, stop: () => workerd.dispose() };
+  const { cronMs } = o;
+  const worker = await workerd.getWorker();
+  // What fails is in the log of workerd, and comes again with the next.
+  const cron = cronMs && setInterval(() => worker.scheduled({ cron: '* * * * *' }).catch(() => {}), cronMs);
+  return {
+    url,
+    async stop() {
+      clearInterval(cron);
+      await workerd.dispose();
+    },
+  };
 }
 
 /** What wrangler.toml says, as miniflare takes it. */
@@ -66,7 +82,7 @@ export function workerOptions(
 }
 
 /** The Worker first, and every file under its own name alone. */
-function assetsIn(directory: string): object {
+function assetsIn(directory: string) {
   return {
     directory,
     binding: 'ASSETS',

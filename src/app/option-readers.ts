@@ -4,7 +4,7 @@ import type { PlanTable } from '../domain/usage/plans.ts';
 import { addressProblem } from '../engines/s3/address.ts';
 
 /** What was given on the command line in place of an option. */
-export function readFlag(where: string, read: (value: unknown) => string, value: string): string {
+export function readFlag<T>(where: string, read: (value: unknown) => T, value: string): T {
   try {
     return read(value);
   } catch (error) {
