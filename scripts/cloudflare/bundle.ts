@@ -5,7 +5,7 @@ import { buildDashboard } from '../build/dashboard.ts';
 import { tokenTable } from '../build/token-table.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const WORKER_DIR = join(ROOT, 'deploy', 'cloudflare', 'build');
+const BUILD_DIR = join(ROOT, 'deploy', 'cloudflare', 'build');
 export const COMPATIBILITY = { date: '2026-07-01', flags: ['nodejs_compat', 'enable_request_signal'] };
 
 /** The table of tokens is a module of its own, of bytes. */
@@ -39,19 +39,13 @@ export async function bundleWorker(
   return { script, table };
 }
 
-/** Puts it where wrangler.toml looks for it. */
+/** Puts it and its pages where wrangler.toml looks for them. */
 export async function writeWorker(): Promise<void> {
   const { script, table } = await bundleWorker();
-  mkdirSync(WORKER_DIR, { recursive: true });
-  writeFileSync(join(WORKER_DIR, 'worker.js'), script);
-  writeFileSync(join(WORKER_DIR, 'o200k.bin'), table);
-  await writePages();
-}
-
-/** Builds the pages that the Worker has beside it, and says where they are. */
-export async function writePages(): Promise<string> {
-  const folder = join(WORKER_DIR, 'pages');
-  rmSync(folder, { recursive: true, force: true });
-  await buildDashboard(folder);
-  return folder;
+  rmSync(BUILD_DIR, { recursive: true, force: true });
+  const worker = join(BUILD_DIR, 'worker');
+  mkdirSync(worker, { recursive: true });
+  writeFileSync(join(worker, 'worker.js'), script);
+  writeFileSync(join(worker, 'o200k.bin'), table);
+  await buildDashboard(join(BUILD_DIR, 'pages'));
 }

@@ -1,53 +1,58 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
-import { ContextRelay } from '../../src/sdk/context-relay.ts';
+import { type TestContext, test } from 'node:test';
+import { COMPATIBILITY } from '../../scripts/cloudflare/bundle.ts';
+import { workerOptions } from '../../scripts/cloudflare/local-worker.ts';
+import { SCRIPTS, startDev } from './dev-server.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
-const run = (script: string, ...args: string[]) =>
-  spawnSync(process.execPath, [join(ROOT, 'scripts', 'cloudflare', script), ...args], { encoding: 'utf8' });
+const DEPLOY = join(SCRIPTS, '..', '..', 'deploy', 'cloudflare');
 
-test('wrangler takes what is to be deployed, with the table of tokens', (t) => {
+function dryRun(t: TestContext) {
   const out = mkdtempSync(join(tmpdir(), 'relay-deploy-'));
   t.after(() => rmSync(out, { recursive: true, force: true }));
-  const { status, stdout, stderr } = run('deploy.ts', '--dry-run', '--outdir', out);
+  const args = [join(SCRIPTS, 'deploy.ts'), '--dry-run', '--outdir', out];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   assert.equal(status, 0, stdout + stderr);
-  assert.match(stdout, /STORE[\s\S]*BODIES/);
-  assert.ok(
-    readdirSync(out).some((name) => name.endsWith('.bin')),
-    readdirSync(out).join(),
-  );
+  return { out, said: stdout + stderr };
+}
+
+test('wrangler takes what is to be deployed without a warning: the Worker, the table of tokens, and pages as assets', (t) => {
+  const { out, said } = dryRun(t);
+  assert.match(said, /STORE[\s\S]*BODIES[\s\S]*ASSETS/);
+  assert.match(said, /Read \d\d files from the assets directory .*pages/);
+  assert.doesNotMatch(said, /warning/i);
+  assert.deepEqual(readdirSync(out).sort(), ['README.md', 'o200k.bin', 'worker.js']);
 });
 
-test('what the original Worker kept is pushed anew, with its metadata', async (t) => {
-  const worker = await startWorker();
-  t.after(() => worker.stop());
-  const folder = mkdtempSync(join(tmpdir(), 'relay-kv-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, 'export.json');
-  const entries = [
-    { key: 'a', value: JSON.stringify({ data: 'kept', metadata: { summary: 's' } }) },
-    { key: 'b', value: 'bare text of an older version' },
-    { key: 'keyhash:0', value: '{}' },
-  ];
-  writeFileSync(file, JSON.stringify(entries));
-  const { status, stdout, stderr } = run('import-kv.ts', file, '--to', worker.url);
-  assert.equal(status, 0, stderr);
-  const moved = stdout
-    .trim()
-    .split('\n')
-    .map((line) => line.split('\t'));
-  assert.deepEqual(
-    moved.map(([key]) => key),
-    ['a', 'b'],
-  );
-  const relay = new ContextRelay({ baseUrl: worker.url });
-  assert.equal(await relay.pull(moved[0]![1]!), 'kept');
-  assert.deepEqual(await relay.peek(moved[0]![1]!), { summary: 's' });
-  assert.equal(await relay.pull(moved[1]![1]!), 'bare text of an older version');
-  assert.match(readFileSync(file, 'utf8'), /keyhash/);
+test('a deployment can be tried while the Worker is served here, and its pages stay', async (t) => {
+  const { url } = await startDev(t);
+  dryRun(t);
+  const page = await fetch(`${url}/ui`);
+  assert.equal(page.status, 200);
+  const [script] = /\/ui\/assets\/[^"]+/.exec(await page.text())!;
+  assert.equal((await fetch(url + script)).status, 200);
+});
+
+test('the Worker is deployed as it is served here, with its cron and the migration of its objects', () => {
+  const { unstable_readConfig: read } = createRequire(join(DEPLOY, 'package.json'))('wrangler');
+  const config = structuredClone(read({ config: join(DEPLOY, 'wrangler.toml') }));
+  const here = workerOptions({ script: '', table: new Uint8Array() }, { vars: {}, pages: 'pages' });
+  assert.equal(config.compatibility_date, COMPATIBILITY.date);
+  assert.deepEqual(config.compatibility_flags, COMPATIBILITY.flags);
+  const { className } = here.durableObjects.STORE;
+  assert.deepEqual(config.durable_objects.bindings, [{ name: 'STORE', class_name: className }]);
+  assert.deepEqual(config.migrations, [{ tag: 'v1', new_sqlite_classes: [className] }]);
+  const buckets = config.r2_buckets.map(({ binding }: { binding: string }) => binding);
+  assert.deepEqual(buckets, here.r2Buckets);
+  assert.deepEqual(config.triggers.crons, ['* * * * *']);
+  assert.deepEqual(config.assets, {
+    directory: 'build/pages',
+    binding: 'ASSETS',
+    run_worker_first: true,
+    ...here.assets?.assetConfig,
+  });
 });
