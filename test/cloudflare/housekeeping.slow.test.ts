@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { systemEnv } from '../../src/base/env.ts';
+import { RelayCore } from '../../src/domain/relay-core.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { HOUR } from '../keys/stored-bytes.ts';
+import { a2aClient, request } from '../a2a/agents.ts';
+import { receiver, webhookAt } from '../a2a/receiver.ts';
+import { serve } from '../http/relay-under-test.ts';
 import { until } from '../until.ts';
 import { hostWorker } from './worker-relay.ts';
 
@@ -54,6 +59,25 @@ test('receipts of pointers that are gone are dropped by the cron, some in each r
   advance(3 * 3_600_000);
   await platform.control('cron');
   assert.equal(await kept(), 0);
+});
+
+test('a webhook that is still to be told how its task ended is told by the cron, and not before', async (t) => {
+  const { relay, platform, engine } = await start(t);
+  await using hook = await receiver();
+  // The one that would have told it is gone before the task ends.
+  const core = new RelayCore({ engine, env: systemEnv, texts: ownTextWork });
+  const gone = await serve(core, { loopbackWebhooks: true });
+  const asked = request('tell me', { immediately: true });
+  asked.configuration!.taskPushNotificationConfig = webhookAt(hook.url);
+  const task = await (await a2aClient(gone.url, 'JSONRPC')).sendMessage(asked);
+  assert.ok('artifacts' in task);
+  await gone.stop();
+  await core.close();
+  await relay.push('done', { channel: 'agent-done', metadata: { task_id: task.id, status: 'done' } });
+  await platform.control('settle');
+  assert.deepEqual(hook.told, []);
+  await platform.control('cron');
+  await hook.until('TASK_STATE_COMPLETED');
 });
 
 test('work whose lease is over is handed on to a sleeping member, and only an acknowledgement tells of it', async (t) => {
