@@ -117,6 +117,17 @@ export class RelayObject extends StoreObject {
     }
   }
 
+  /** The platform leaves it to the object to answer a close; until then the other side waits. */
+  webSocketClose(socket: PlatformSocket, code: number, reason: string): void {
+    // Both say that no code came with it, and cannot be sent.
+    const answer = code === 1005 || code === 1006 ? 1000 : code;
+    try {
+      socket.close(answer, reason);
+    } catch {
+      // It is closed already.
+    }
+  }
+
   /** A channel, or a group of one, which then has no news for mere readers. */
   protected override appended(stream: string): void {
     const isGroup = stream.startsWith(GROUPS);
