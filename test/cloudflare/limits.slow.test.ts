@@ -6,7 +6,9 @@ import { memoryGrowth } from '../../bench/worker-growth.ts';
 import { bundleWorker } from '../../scripts/cloudflare/bundle.ts';
 import * as cost from '../../scripts/cloudflare/cost.ts';
 import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
+import { systemEnv } from '../../src/base/env.ts';
 import { pause } from '../../src/base/pause.ts';
+import { hostWorker } from './worker-relay.ts';
 
 /** What the platform allows on its free plan and workerd does not enforce on this machine. */
 const SCRIPT_BYTES = 3 * 1024 * 1024;
@@ -96,6 +98,17 @@ for (const form of ['raw', 'json'] as const)
       assert.ok(megabytes > 0 && megabytes < MEMORY_MB, `a ${verb} added ${megabytes} MB`);
     }
   });
+
+test('what many streams hold is read whole, though it is more than one answer takes', async (t) => {
+  const { engine, dispose } = await hostWorker({ env: systemEnv, step: () => ({ shift: 0 }) });
+  t.after(dispose);
+  const streams = Array.from({ length: 30 }, (_, i) => `chn.local.c${i}`);
+  const texts = ['a', 'b', 'ж'].map((letter) => letter.repeat(400_000));
+  for (const text of texts) await Promise.all(streams.map((stream) => engine.logs.append(stream, text)));
+  const pages = await Promise.all(streams.map((stream) => engine.logs.read(stream)));
+  for (const { entries } of pages)
+    assert.ok(entries.length === 3 && entries.every(({ data }, i) => data === texts[i]));
+});
 
 test('metrics are refused with a reason: they would ask every object', async () => {
   const { body, calls, status } = await ask('/metrics');

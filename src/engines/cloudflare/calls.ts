@@ -5,6 +5,8 @@ import { askObject, type ObjectStub, type StoreObject } from './store-object.ts'
 const GATHERED_FROM = 8;
 /** What one call carries at most: values of 2 MB each, and a call takes 32 MB. */
 const TOGETHER = 8;
+/** What the entries in one answer to several calls are at most, in characters of one or two bytes: an answer takes 32 MB too. */
+const ANSWER_CHARS = 8 * 1024 * 1024;
 
 interface Waiting {
   readonly call: ObjectCall;
@@ -54,7 +56,10 @@ export class Calls {
   }
 
   #answer(waiting: readonly Waiting[], ask: (calls: ObjectCall[]) => Promise<unknown[]>): void {
-    ask(waiting.map(({ call }) => call)).then(
+    const share = Math.floor(ANSWER_CHARS / waiting.length);
+    const sharing = (call: ObjectCall): ObjectCall =>
+      call.method === 'readEntries' ? { ...call, given: [...call.given, share] } : call;
+    ask(waiting.map(({ call }) => sharing(call))).then(
       (answers) => {
         for (const [i, { resolve }] of waiting.entries()) resolve(answers[i]);
       },

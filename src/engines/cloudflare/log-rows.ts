@@ -49,13 +49,14 @@ export class LogRows {
     return { seq, added: true };
   }
 
-  read(stream: string, after: number, limit: number): EntryPage {
+  /** At least one entry, where there is any. */
+  read(stream: string, after: number, limit: number, most = PAGE_CHARS): EntryPage {
     const sql = 'SELECT seq, at, data FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?';
     const entries: EntryRow[] = [];
     let chars = 0;
     let more = false;
     for (const row of this.#sql.exec<EntryRow>(sql, stream, after, limit)) {
-      more = chars > 0 && chars + row.data.length > PAGE_CHARS;
+      more = chars > 0 && chars + row.data.length > most;
       if (more) break;
       entries.push(row);
       chars += row.data.length;

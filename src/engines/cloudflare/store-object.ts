@@ -124,8 +124,8 @@ export class StoreObject extends DurableObject<Bindings> {
     return appended === null ? null : appended.seq;
   }
 
-  readEntries(stream: string, after: number, limit: number): EntryPage {
-    return this.#logs.read(stream, after, limit);
+  readEntries(...asked: Parameters<LogRows['read']>): EntryPage {
+    return this.#logs.read(...asked);
   }
 
   /** As `readEntries`, once there is something to read; without entries where nothing came for a while, or the asker gave up. */
