@@ -4,8 +4,8 @@ import type { RelayBindings } from '../../src/app/cloudflare/worker-config.ts';
 type Given = ConstructorParameters<typeof ServedObject>;
 type Sql = Given[0]['storage']['sql'];
 
-/** Since the start. A statement has written when it comes back. */
-const total = { calls: 0, written: 0 };
+/** Since the start; `made` are calls of each object to others. A statement has written when it comes back. */
+const total = { calls: 0, written: 0, made: {} as { [object: string]: number } };
 let exec: Sql['exec'] | null = null;
 
 export class RelayObject extends ServedObject {
@@ -20,7 +20,12 @@ export class RelayObject extends ServedObject {
         return statement;
       } as Sql['exec'];
     }
-    super(...given);
+    const [state, bindings] = given;
+    const name = state.id.name!;
+    const made = () => {
+      total.made[name] = (total.made[name] ?? 0) + 1;
+    };
+    super(state, { ...bindings, STORE: objectsCounted(bindings.STORE, made) });
   }
 }
 
@@ -32,26 +37,32 @@ export default {
   async fetch(request: Request, bindings: RelayBindings): Promise<Response> {
     if (new URL(request.url).pathname === '/counted') return Response.json(total);
     let calls = 0;
-    // Called by its name: what an object elsewhere gives for a name is no function that could be passed around.
-    const counting = <T extends object>(target: T): T =>
-      new Proxy(target, {
-        get:
-          (of, name) =>
-          (...given: unknown[]) => {
-            calls++;
-            total.calls++;
-            return (of as Record<PropertyKey, (...given: unknown[]) => unknown>)[name]!(...given);
-          },
-      });
-    const { STORE, BODIES } = bindings;
-    const objects = {
-      idFromName: (name: string) => STORE.idFromName(name),
-      get: (id: never) => counting(STORE.get(id)),
+    const made = () => {
+      calls++;
+      total.calls++;
     };
-    const response = await worker.fetch(request, { ...bindings, STORE: objects, BODIES: counting(BODIES) });
+    const STORE = objectsCounted(bindings.STORE, made);
+    const BODIES = counted(bindings.BODIES, made);
+    const response = await worker.fetch(request, { ...bindings, STORE, BODIES });
     if (response.status === 101) return response;
     const answer = new Response(response.body, response);
     answer.headers.set('X-Calls', String(calls));
     return answer;
   },
 };
+
+function objectsCounted(objects: RelayBindings['STORE'], made: () => void): RelayBindings['STORE'] {
+  return { idFromName: (name) => objects.idFromName(name), get: (id) => counted(objects.get(id), made) };
+}
+
+/** Called by its name: what an object elsewhere gives for a name is no function that could be passed around. */
+function counted<T extends object>(target: T, made: () => void): T {
+  return new Proxy(target, {
+    get:
+      (of, name) =>
+      (...given: unknown[]) => {
+        made();
+        return (of as Record<PropertyKey, (...given: unknown[]) => unknown>)[name]!(...given);
+      },
+  });
+}

@@ -5,11 +5,15 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
+import { pause } from '../../src/base/pause.ts';
+import { objectOf } from '../../src/engines/cloudflare/objects.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { until } from '../until.ts';
 
 const ADMIN = 'an-admin-key-for-this-test-alone';
+/** How long an object goes by what it found out about a key. */
+const REMEMBERED_MS = 2_000;
 
 test('keys are made with the key of the operator, keep tenants apart, and are gone once revoked', async (t) => {
   const worker = await startWorker({ open: false, adminKey: ADMIN });
@@ -37,7 +41,7 @@ test('keys are made with the key of the operator, keep tenants apart, and are go
   await assert.rejects(of(alice.key).pull(url), { code: 'unauthorized' });
 });
 
-test('a socket whose key was revoked is told nothing more, given no work, and can settle none', async (t) => {
+test('a socket whose key was revoked is told nothing more after two seconds, given no work, and can settle none', async (t) => {
   const worker = await startWorker({ open: false, adminKey: ADMIN });
   t.after(() => worker.stop());
   const admin = httpRelay({ baseUrl: worker.url, apiKey: ADMIN });
@@ -68,6 +72,7 @@ test('a socket whose key was revoked is told nothing more, given no work, and ca
   idle.ws.send(JSON.stringify({ ack: given[0]!.seq, token: given[0]!.token }));
   await until(() => given.length === 2);
   await admin.keys.revoke(gone.id, { tenant: 'a' });
+  await pause(REMEMBERED_MS);
   working.ws.send(JSON.stringify({ ack: seq, token }));
   assert.equal(await working.closed, 1008);
   await relay.publish('c', 'second');
@@ -79,6 +84,39 @@ test('a socket whose key was revoked is told nothing more, given no work, and ca
     ['idle', []],
     ['working', [seq]],
   ]);
+});
+
+test('a message to readers with sixty keys looks at all of them with few calls, and the next one at none', async (t) => {
+  const entry = join(import.meta.dirname, 'counting-worker.ts');
+  const worker = await startWorker({ open: false, adminKey: ADMIN, entry });
+  t.after(() => worker.stop());
+  const admin = httpRelay({ baseUrl: worker.url, apiKey: ADMIN });
+  const names = Array.from({ length: 60 }, (_, i) => `reader ${i}`);
+  const keys = await Promise.all(names.map((name) => admin.keys.create({ name })));
+  let heard = 0;
+  await Promise.all(
+    keys.map(async ({ key }) => {
+      const headers = { Authorization: `Bearer ${key}` };
+      const socket = new WebSocket(`${worker.url.replace('http', 'ws')}/ws/c`, { headers });
+      t.after(() => socket.terminate());
+      socket.on('message', () => void heard++);
+      await new Promise((opened) => socket.once('open', opened));
+    }),
+  );
+  const callsFor = async (msg: string) => {
+    const made = async () => {
+      const { made } = (await (await fetch(`${worker.url}/counted`)).json()) as { made: object };
+      return new Map(Object.entries(made)).get(objectOf('chn.local.c')) ?? 0;
+    };
+    const [before, goal] = [await made(), heard + keys.length];
+    await admin.channels.publish('c', { msg });
+    await until(() => heard === goal);
+    return (await made()) - before;
+  };
+  await callsFor('the first of the channel, which notes that there is one');
+  await pause(REMEMBERED_MS);
+  assert.equal(await callsFor('first'), 2);
+  assert.equal(await callsFor('second'), 0);
 });
 
 test('what was acknowledged is there after everything was evicted, and so are leases and places in a channel', async (t) => {

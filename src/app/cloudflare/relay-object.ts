@@ -1,7 +1,7 @@
 import type { DurableObjectState, WebSocket as PlatformSocket } from '@cloudflare/workers-types';
 import { shownError } from '../../base/errors.ts';
 import { jsonObjectIn } from '../../base/json.ts';
-import { INBOUND_FRAME_BYTES } from '../../base/limits.ts';
+import { INBOUND_FRAME_BYTES, KEY_CHECK_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Member } from '../../domain/channels/group-rounds.ts';
 import { toMessage } from '../../domain/channels/message.ts';
@@ -67,6 +67,8 @@ export class RelayObject extends StoreObject {
   readonly #lookAgain = new Map<string, number>();
   /** Whether plans limit what is stored. */
   readonly #limits: boolean;
+  /** Keys that were found to work in this moment. */
+  #keys = { since: 0, working: new Set<string>() };
   #serving: Promise<void> = Promise.resolve();
 
   constructor(state: DurableObjectState, bindings: RelayBindings) {
@@ -229,18 +231,26 @@ export class RelayObject extends StoreObject {
     for (const socket of await this.#welcome(readers)) this.#serveReader(socket, round);
   }
 
-  /** Those whose key still works; the others are closed. A socket sleeps until something is due to it, so its key is looked at then. */
+  /**
+   * Those whose key still works; the others are closed. A socket sleeps until something is due to it, so its key is looked at then, all keys
+   * in one turn, and not again for as long as a server would not.
+   */
   async #welcome(sockets: readonly PlatformSocket[]): Promise<PlatformSocket[]> {
-    const valid = new Map<string, boolean>();
-    const welcome: PlatformSocket[] = [];
-    for (const socket of sockets) {
-      const { caller } = attachedTo(socket);
-      const works = valid.get(caller.keyId) ?? (await this.#core.keys.isValid(caller));
-      valid.set(caller.keyId, works);
-      if (works) welcome.push(socket);
-      else socket.close(REFUSED, 'the key no longer works');
-    }
-    return welcome;
+    const now = Date.now();
+    if (Math.abs(now - this.#keys.since) >= KEY_CHECK_MS) this.#keys = { since: now, working: new Set() };
+    const { working } = this.#keys;
+    const callers = new Map(
+      sockets.map((socket) => [attachedTo(socket).caller.keyId, attachedTo(socket).caller]),
+    );
+    const look = async ([keyId, caller]: [string, Caller]) => {
+      if (!working.has(keyId) && (await this.#core.keys.isValid(caller))) working.add(keyId);
+    };
+    await Promise.all(Array.from(callers, look));
+    return sockets.filter((socket) => {
+      const works = working.has(attachedTo(socket).caller.keyId);
+      if (!works) socket.close(REFUSED, 'the key no longer works');
+      return works;
+    });
   }
 
   #serveReader(socket: PlatformSocket, round: ReadingRound): void {
