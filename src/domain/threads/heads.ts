@@ -222,8 +222,10 @@ class Snapshots {
     const dropped = await compareAndSet('the list of snapshots', async () => {
       const stored = await this.#marks.get(snapshotsKey(id));
       const before = stored?.value ?? [];
-      if (before.some((mark) => mark.version === version)) return [];
-      const marks = [...before, { version, seq, count }].sort((a, b) => a.version - b.version);
+      if (before.some((mark) => mark.version === version && mark.seq >= seq)) return [];
+      // Events that make no version have come since: the blob of this version is newer than its mark.
+      const others = before.filter((mark) => mark.version !== version);
+      const marks = [...others, { version, seq, count }].sort((a, b) => a.version - b.version);
       const kept = marks.length > SNAPSHOTS ? thinned(marks) : marks;
       const expect = stored ? stored.revision : 'absent';
       if ((await this.#marks.put(snapshotsKey(id), kept, { expect })) === null) return null;

@@ -194,6 +194,25 @@ describe('a thread', () => {
     assert.equal((await other.replay(thread_id)).matches, true);
   });
 
+  it('is read from its newest snapshot, also where the version has stood still since the one before', async () => {
+    const opened = openThreads();
+    const { api, engine } = opened;
+    const { thread_id } = await api.create();
+    for (let i = 0; i < 12; i++) await api.record(thread_id, 'test.noted', { text: 'x'.repeat(10_000) });
+    await opened.core.settle();
+    let read = 0;
+    const { logs } = engine;
+    const readPage = logs.read.bind(logs);
+    logs.read = async (...asked) => {
+      const page = await readPage(...asked);
+      read += page.entries.length;
+      return page;
+    };
+    const info = await opened.again().api.get(thread_id);
+    assert.deepEqual([info.event_count, info.state_version], [13, 1]);
+    assert.ok(read < 6, `${read} of 13 events were read`);
+  });
+
   it('undoes a patch with the difference backwards', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
