@@ -53,23 +53,25 @@ export async function* allRecords<T>(
   }
 }
 
-/** Records that a page asks about at once, so that it does not wait for each in turn where the store is far away. */
-const AHEAD = 64;
+/** What a page asks about at once, so that it does not wait for each in turn where the store is far away. */
+const AT_ONCE = 64;
 
-/** What `look` finds out about each item, in their order. */
+/** What `look` finds out about each item, in their order; `most` at once, in one turn, where no more than that are wanted. */
 export async function* lookedUp<T, R>(
   items: AsyncIterable<T>,
   look: (item: T) => Promise<R>,
+  most = AT_ONCE,
 ): AsyncGenerator<R> {
-  const looking: Promise<R>[] = [];
-  for await (const item of items) {
-    const found = look(item);
+  let batch: T[] = [];
+  const looked = () => {
+    const looking = batch.map(look);
     // Told to whoever gets to it.
-    found.catch(() => {});
-    looking.push(found);
-    if (looking.length === AHEAD) yield looking.shift()!;
-  }
-  yield* looking;
+    for (const found of looking) found.catch(() => {});
+    batch = [];
+    return looking;
+  };
+  for await (const item of items) if (batch.push(item) >= Math.min(most, AT_ONCE)) yield* looked();
+  yield* looked();
 }
 
 const ENTRIES = 500;

@@ -60,7 +60,7 @@ export class PointerList {
     const pointers: ListedPointer[] = [];
     let looked = 0;
     const entries = allRecords(this.#records, prefix, { after, limit: PAGE_MAX });
-    for await (const { next, pointer } of lookedUp(entries, look)) {
+    for await (const { next, pointer } of lookedUp(entries, look, limit)) {
       if (pointer) pointers.push(pointer);
       if (pointers.length === limit || ++looked === LOOKED_AT) return { pointers, next };
     }

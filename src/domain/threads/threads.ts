@@ -17,6 +17,9 @@ import { isoTime, parseVersion, versionRef } from './state.ts';
 import { checkThreadTtl, threadEnds } from './thread-expiry.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 
+/** What is deleted in one turn: an engine then commits much of it together. */
+const CLEARED_AT_ONCE = 250;
+
 /** The log's first entry is the commit point; records without one are passed over. */
 export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) => {
   const { env } = log.deps;
@@ -71,9 +74,11 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
     return { thread, next: key.slice(prefix.length) };
   };
   const threads = [];
-  for await (const found of lookedUp(allRecords(records, prefix, { after, limit: PAGE_ITEMS }), look)) {
+  const limit = o.limit ?? PAGE_ITEMS;
+  const listed = allRecords(records, prefix, { after, limit: PAGE_ITEMS });
+  for await (const found of lookedUp(listed, look, limit)) {
     if (found) threads.push(found.thread);
-    if (found && threads.length === (o.limit ?? PAGE_ITEMS)) return { threads, next: found.next };
+    if (found && threads.length === limit) return { threads, next: found.next };
   }
   return { threads };
 };
@@ -163,14 +168,18 @@ async function finishDeletion(log: ThreadLog, tenant: string, id: string): Promi
 export async function clearThread(log: ThreadLog, tenant: string, id: string): Promise<void> {
   const { blobs, index, logs, records } = log.deps.engine;
   log.heads.forget(id);
-  for await (const { key } of allRecords(records, threadPrefix(id))) {
-    const ref = key.slice(key.lastIndexOf('/') + 1);
-    if (isRef(ref)) await index.remove(indexKey(tenant, id, ref));
-    await records.delete(key);
+  const prefix = threadPrefix(id);
+  for (let more = true; more; ) {
+    const { items, next } = await records.list(prefix, { limit: CLEARED_AT_ONCE });
+    // A record is what its place in the index is found by.
+    const refs = items.map(({ key }) => key.slice(key.lastIndexOf('/') + 1)).filter(isRef);
+    await Promise.all(refs.map((ref) => index.remove(indexKey(tenant, id, ref))));
+    await Promise.all(items.map(({ key }) => records.delete(key)));
+    more = next !== undefined;
   }
   for (;;) {
-    const { items } = await blobs.list(threadPrefix(id), { limit: PAGE_ITEMS });
-    for (const { key } of items) await blobs.delete(key);
+    const { items } = await blobs.list(prefix, { limit: CLEARED_AT_ONCE });
+    await Promise.all(items.map(({ key }) => blobs.delete(key)));
     if (items.length === 0) break;
   }
   await logs.drop(logOf(id));

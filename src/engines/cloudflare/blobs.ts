@@ -26,6 +26,7 @@ import { BlockHashes, blocksAround, type Crc32, damagedBody, isIntact } from '..
 import { checkedBody } from '../../kernel/checked-body.ts';
 import type { HeldBody } from './body-cache.ts';
 import type { BodyRow } from './body-rows.ts';
+import { objectOf } from './objects.ts';
 import type { StagedRow } from './staged-rows.ts';
 import type { Store } from './store.ts';
 
@@ -61,7 +62,8 @@ export class CloudflareBlobs implements Blobs {
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
     checkKey('a key', key);
-    const row = this.#ahead(key) ?? (await this.#store.object(key).getBody(key, this.#store.env.now()));
+    const row =
+      this.#ahead(key) ?? (await this.#store.calls.ask(objectOf(key), 'getBody', key, this.#store.env.now()));
     if (!row) return null;
     if ('whole' in row || row.bytes !== null) {
       const whole = 'whole' in row ? row.whole : this.#checked(row, row.bytes!);
@@ -89,7 +91,7 @@ export class CloudflareBlobs implements Blobs {
     checkKey('a key', key);
     this.#ahead(key);
     this.#store.bodies.drop(key);
-    await this.#store.object(key).deleteBody(key, this.#store.env.now());
+    await this.#store.calls.ask(objectOf(key), 'deleteBody', key, this.#store.env.now());
   }
 
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<BlobPage> {
@@ -114,7 +116,7 @@ export class CloudflareBlobs implements Blobs {
   }
 
   async #keep(row: BodyRow): Promise<void> {
-    if (await this.#store.object(row.key).putBody(row)) return;
+    if (await this.#store.calls.ask(objectOf(row.key), 'putBody', row)) return;
     throw new RelayError('busy', { what: 'the body came so slowly that it was given up' });
   }
 

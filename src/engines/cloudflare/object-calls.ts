@@ -12,9 +12,17 @@ export interface ObjectCall {
     | 'listRecords'
     | 'append'
     | 'readEntries'
-    | 'streamInfo';
+    | 'streamInfo'
+    | 'getBody'
+    | 'putBody'
+    | 'deleteBody'
+    | 'putDocument'
+    | 'removeDocument';
   readonly given: readonly unknown[];
 }
+
+/** What became of one of several calls that travelled together. */
+export type CallAnswer = { readonly value: unknown } | { readonly error: unknown };
 
 /** What is written with a record or an entry, where that is written. */
 export interface Brought {

@@ -2,6 +2,7 @@ import { tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
+import { objectOf } from './objects.ts';
 import type { Store } from './store.ts';
 
 export class CloudflareSearchIndex implements SearchIndex {
@@ -16,12 +17,12 @@ export class CloudflareSearchIndex implements SearchIndex {
     const { recordBytes } = this.#store.limits;
     const json = encodeJson('the fields of a document', fields, recordBytes);
     if (text.length > recordBytes) throw tooLarge('the text of a document', recordBytes);
-    await this.#store.object(key).putDocument(key, text, json);
+    await this.#store.calls.ask(objectOf(key), 'putDocument', key, text, json);
   }
 
   async remove(key: string): Promise<void> {
     checkKey('a key', key);
-    await this.#store.object(key).removeDocument(key);
+    await this.#store.calls.ask(objectOf(key), 'removeDocument', key);
   }
 
   async search(scope: string, query: string, o: { limit?: number } = {}): Promise<Hit[]> {

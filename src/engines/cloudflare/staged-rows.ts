@@ -39,6 +39,6 @@ export function storeOthers(
 const isKeptBack = ({ body, value }: StagedRow) => body !== undefined || value !== undefined;
 
 async function storeAlone(store: Store, { key, body, value }: StagedRow): Promise<void> {
-  if (body !== undefined) await store.object(key).putBody(body);
+  if (body !== undefined) await store.calls.ask(objectOf(key), 'putBody', body);
   else await store.calls.ask(objectOf(key), 'putRecord', key, value!, { now: store.env.now() });
 }

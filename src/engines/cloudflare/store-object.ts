@@ -6,7 +6,7 @@ import { Counter } from './counter.ts';
 import { DocumentRows } from './document-rows.ts';
 import { type EntryPage, LogRows } from './log-rows.ts';
 import { News } from './news.ts';
-import type { AskedAhead, Brought, ObjectCall, RecordAnswer } from './object-calls.ts';
+import type { AskedAhead, Brought, CallAnswer, ObjectCall, RecordAnswer } from './object-calls.ts';
 import { DIRECTORY } from './objects.ts';
 import { type RecordRow, RecordRows } from './record-rows.ts';
 
@@ -141,10 +141,16 @@ export class StoreObject extends DurableObject<Bindings> {
     this.#news.giveUp(stream, asker);
   }
 
-  /** Calls of this object that were made in one turn, in their order. */
-  async together(calls: readonly ObjectCall[]): Promise<unknown[]> {
-    const answers: unknown[] = [];
-    for (const call of calls) answers.push(await askObject(this as unknown as ObjectStub, call));
+  /** Calls of this object that were made in one turn, in their order; one that fails is in the way of no other. */
+  async together(calls: readonly ObjectCall[]): Promise<CallAnswer[]> {
+    const answers: CallAnswer[] = [];
+    for (const call of calls) {
+      try {
+        answers.push({ value: await askObject(this as unknown as ObjectStub, call) });
+      } catch (error) {
+        answers.push({ error });
+      }
+    }
     return answers;
   }
 
