@@ -6,6 +6,7 @@ import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { FileDraft, FileInfo, FileInput, FileRefused, FileText } from '../../contract/files.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
+import { sideBySide } from '../side-by-side.ts';
 import type { FileStore } from './file-store.ts';
 import { listFiles } from './listing.ts';
 import { checkPath, checkPrefix, checkSpace, type FilePlace, placeOf } from './names.ts';
@@ -19,9 +20,6 @@ interface Files {
   end(at: FilePlace): Promise<void>;
 }
 
-/** Files that one request works on at the same time: enough for an engine to commit many together. */
-const SIDE_BY_SIDE = 32;
-
 /** Reads files as far as there is room; those that a later request must ask for are named. */
 export async function readFiles(
   files: Files,
@@ -31,30 +29,30 @@ export async function readFiles(
 ): Promise<{ files: (FileInfo & FileText)[]; missing: string[]; left: string[] }> {
   checkMany(paths);
   const answer = { files: [] as (FileInfo & FileText)[], missing: [] as string[], left: [] as string[] };
+  const wanted = [...new Set(paths)].map((path) => ({ path, at: placeOf(caller, space, path) }));
+  const heads = await sideBySide(wanted, ({ at }) => files.store.find(at));
   let room = FILES_READ_BYTES;
-  for (const path of new Set(paths)) {
-    const at = placeOf(caller, space, path);
-    const stored = await files.store.find(at);
-    if (!stored) {
-      answer.missing.push(path);
-      continue;
-    }
+  const fitting = wanted.filter(({ path }, i) => {
+    const size = heads[i]?.value.current.size;
     // One that no answer has room for is left to be read by itself, like those behind it.
-    if (stored.value.current.size > room) {
-      answer.left.push(path);
-      continue;
-    }
+    const fits = size !== undefined && size <= room;
+    if (fits) room -= size;
+    else (size === undefined ? answer.missing : answer.left).push(path);
+    return fits;
+  });
+  const read = await sideBySide(fitting, async ({ path, at }) => {
     try {
       const { head, version, body } = await files.open(at);
       const bytes = await readBytes(body);
-      room -= bytes.byteLength;
       files.store.parts.allowance.note(caller, 'file_get', bytes.byteLength, at.tenant);
-      answer.files.push({ ...describe(at, head, version), ...inJson(bytes, version.text) });
+      return { ...describe(at, head, version), ...inJson(bytes, version.text) };
     } catch (error) {
       if (!isRelayError(error, 'not_found')) throw error;
       answer.missing.push(path);
+      return null;
     }
-  }
+  });
+  answer.files.push(...read.filter((file) => file !== null));
   return answer;
 }
 
@@ -135,14 +133,4 @@ function fromJson(content: unknown, encoding: unknown): Uint8Array {
   const bytes = fromBase64(content);
   if (!bytes) throw badRequest('"content" is not base64.');
   return bytes;
-}
-
-async function sideBySide<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = new Array(items.length);
-  let next = 0;
-  const worker = async () => {
-    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at]!);
-  };
-  await Promise.all(Array.from({ length: Math.min(SIDE_BY_SIDE, items.length) }, worker));
-  return results;
 }

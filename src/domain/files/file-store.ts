@@ -6,6 +6,7 @@ import type { Deps } from '../deps.ts';
 import type { EndIndex } from '../end-index.ts';
 import type { Allowance } from '../pointers/push-options.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
+import { sideBySide } from '../side-by-side.ts';
 import type { Storage } from '../usage/storage.ts';
 import { fileEnds } from './file-ends.ts';
 import {
@@ -83,10 +84,10 @@ export class FileStore {
   }
 
   async dropVersions(at: FilePlace, id: string, versions: readonly FileVersion[]): Promise<void> {
-    for (const { version, blob } of versions) {
+    await sideBySide(versions, async ({ version, blob }) => {
       await this.parts.deps.engine.blobs.delete(blob);
       await this.versions.delete(versionKey(at, id, version));
-    }
+    });
   }
 
   /** Makes sure that the space is in the list of its tenant, before the first file is in it. */
