@@ -65,6 +65,29 @@ export function readerOf(
   };
 }
 
+/** The whole of a body that is no longer than `limit`; a longer one is given on as a stream. */
+export async function readBeginning(
+  source: ReadableStream<Uint8Array>,
+  limit: number,
+): Promise<Uint8Array | ReadableStream<Uint8Array>> {
+  const reader = source.getReader();
+  const held: Uint8Array[] = [];
+  for (let size = 0; size <= limit; ) {
+    const { done, value } = await reader.read();
+    if (done) return joined(held);
+    held.push(value);
+    size += value.length;
+  }
+  return new ReadableStream({
+    async pull(stream) {
+      const next = held.shift() ?? (await reader.read()).value;
+      if (next) stream.enqueue(next);
+      else stream.close();
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
 /**
  * The same stream, with each read made by `read`. Where that throws, the source is let go. Nothing is read ahead. `onEnd`
  * is called once the last byte was read, the stream failed, or its reader went away. The reader is asked by hand and not

@@ -29,6 +29,7 @@ import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 /** Larger contents are not packed: they are read twice, and never held. */
 const PACKED_BYTES = 8 * 1024 * 1024;
+const AT_ONCE = 32;
 
 /** A thread, as it goes into a bundle. */
 export interface BundleParts {
@@ -65,18 +66,37 @@ export const exportThread: ThreadVerb<'export'> = async (log, caller, id) => {
 };
 
 /**
- * Every content is read and held against its hash before the first byte goes out, one after the other, so that whoever asked
- * can be told in the head of the answer.
+ * Every content is read and held against its hash before the first byte goes out, so that whoever asked can be
+ * told in the head of the answer.
  */
 async function damagedOf(log: ThreadLog, artifacts: readonly Artifact[]): Promise<DamagedFile[]> {
   const damaged: DamagedFile[] = [];
-  for (const artifact of artifacts) {
-    const { ref, hash, deleted_at } = artifact;
-    if (deleted_at !== undefined) continue;
-    const what = await faultOf(hash, () => openArtifact(log, artifact));
-    if (what !== null) damaged.push({ ref, path: contentFile(ref, extensionOf(artifact)), what });
+  for (const some of inTurns(artifacts.filter(({ deleted_at }) => deleted_at === undefined))) {
+    const faults = await Promise.all(
+      some.map((artifact) => faultOf(artifact.hash, () => openArtifact(log, artifact))),
+    );
+    for (const [i, { ref, ...artifact }] of some.entries()) {
+      const what = faults[i] ?? null;
+      if (what !== null) damaged.push({ ref, path: contentFile(ref, extensionOf(artifact)), what });
+    }
   }
   return damaged;
+}
+
+/** Artifacts whose contents are read in one turn: an engine then gives many of them at once, and no more are held than of one large one. */
+export function* inTurns(artifacts: readonly Artifact[]): Generator<Artifact[]> {
+  let some: Artifact[] = [];
+  let bytes = 0;
+  for (const artifact of artifacts) {
+    if (some.length === AT_ONCE || bytes + artifact.size > PACKED_BYTES) {
+      if (some.length > 0) yield some;
+      some = [];
+      bytes = 0;
+    }
+    some.push(artifact);
+    bytes += artifact.size;
+  }
+  if (some.length > 0) yield some;
 }
 
 async function faultOf(hash: string, open: () => Promise<BlobBody>): Promise<DamagedFile['what'] | null> {
@@ -109,11 +129,11 @@ async function* entries(parts: BundleParts): AsyncGenerator<ZipEntry> {
   let part = 0;
   for await (const text of eventTexts(parts)) yield await whole(eventsFile(++part), text);
   yield await whole(ARTIFACTS, artifacts.map((artifact) => `${JSON.stringify(artifact)}\n`).join(''));
-  for (const artifact of artifacts) {
-    if (artifact.deleted_at !== undefined || left.has(artifact.ref)) continue;
-    const path = contentFile(artifact.ref, extensionOf(artifact));
-    files.push({ path, size: artifact.size, sha256: artifact.hash });
-    yield await content(parts, path, artifact);
+  const readable = artifacts.filter(({ deleted_at, ref }) => deleted_at === undefined && !left.has(ref));
+  for (const some of inTurns(readable)) {
+    for (const { ref, size, hash, ...artifact } of some)
+      files.push({ path: contentFile(ref, extensionOf(artifact)), size, sha256: hash });
+    yield* await Promise.all(some.map((artifact) => content(parts, artifact)));
   }
   const manifest: Manifest = {
     schema: BUNDLE_SCHEMA,
@@ -142,8 +162,9 @@ async function* eventTexts({ events, head }: BundleParts): AsyncGenerator<string
   if (text !== '') yield text;
 }
 
-async function content({ open }: BundleParts, name: string, artifact: Artifact): Promise<ZipEntry> {
-  const { size } = artifact;
+async function content({ open }: BundleParts, artifact: Artifact): Promise<ZipEntry> {
+  const { ref, size } = artifact;
+  const name = contentFile(ref, extensionOf(artifact));
   if (size <= PACKED_BYTES) return { name, bytes: await readBytes(await open(artifact)) };
   const chunks = async () => {
     const body = await open(artifact);

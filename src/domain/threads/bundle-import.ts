@@ -1,4 +1,4 @@
-import { readBytes, readThrough, streamFrom } from '../../base/byte-streams.ts';
+import { readBeginning, readBytes, readThrough, streamFrom } from '../../base/byte-streams.ts';
 import { RelayError, tooLarge } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { BUNDLE_BYTES, DAMAGED_NAMED, ORPHAN_AGE_MS } from '../../base/limits.ts';
@@ -6,11 +6,13 @@ import type { Caller } from '../../contract/caller.ts';
 import type { ImportAnswer } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
+import { sideBySide } from '../side-by-side.ts';
 import { withoutContent } from './artifact-deletion.ts';
 import { extensionOf, kindOf } from './artifact-kind.ts';
 import { indexArtifact } from './artifact-search.ts';
 import { artifactRecords } from './artifacts.ts';
 import { type Bundle, badBundle, contentFile, readBundle } from './bundle.ts';
+import { inTurns } from './bundle-export.ts';
 import { ContentScan } from './content-scan.ts';
 import { emptyHead, type Head } from './fold.ts';
 import { artifactBlob, artifactKey, COUNTERS, counterKey, metaKey } from './keys.ts';
@@ -20,6 +22,8 @@ import { clearThread, introduceThread } from './threads.ts';
 
 /** Of each artifact, the text that a search will find. It is held until the whole bundle has been stored. */
 const INDEXED_CHARS = 100_000;
+/** A bundle up to this is read from memory. */
+const HELD_BYTES = 8 * 1024 * 1024;
 
 /** Takes a bundle in, whole or not at all. */
 export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
@@ -29,13 +33,13 @@ export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
       read: async (start, end) => body.subarray(start, end),
     });
   }
-  // A ZIP is read from its end, so a stream is put down first.
+  // A ZIP is read from its end, so a stream is put down first, unless it is small.
   const { engine, env } = log.deps;
   const key = `ten.${caller.tenant}/imports/${toHex(env.randomBytes(12))}`;
+  const begun = await readBeginning(atMost(body, BUNDLE_BYTES), HELD_BYTES);
+  if (begun instanceof Uint8Array) return importThread(log, caller, begun);
   try {
-    const { size } = await engine.blobs.put(key, atMost(body, BUNDLE_BYTES), {
-      expiresAt: env.now() + ORPHAN_AGE_MS,
-    });
+    const { size } = await engine.blobs.put(key, begun, { expiresAt: env.now() + ORPHAN_AGE_MS });
     return await importFrom(log, caller, {
       size,
       read: async (start, end) => {
@@ -92,10 +96,10 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
       if (ledger[what] > 0) await records.add(counterKey(id, what), ledger[what]);
     }
     await introduceThread(log, id, { tenant, name, created: Date.parse(manifest.created_at), by });
-    for (const { artifact, text } of kept) {
-      if (artifact.provenance.capability === 'retrieval.search') continue;
-      await indexArtifact(log, tenant, artifact, text).catch(() => {});
-    }
+    const found = kept.filter(({ artifact }) => artifact.provenance.capability !== 'retrieval.search');
+    await sideBySide(found, ({ artifact, text }) =>
+      indexArtifact(log, tenant, artifact, text).catch(() => {}),
+    );
     log.announce(head, events.at(-1)!);
     log.deps.activity.note(tenant, { kind: 'thread.created', by, thread: id, ...(name ? { name } : {}) });
     const state_ref = versionRef(head.version);
@@ -112,16 +116,18 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
 async function storeContents(log: ThreadLog, zip: ZipArchive, { artifacts, damaged }: Bundle) {
   const { blobs } = log.deps.engine;
   const kept: { artifact: Artifact; text: string }[] = [];
-  for (const described of artifacts) {
+  const take = async (described: Artifact) => {
     const { ref, thread_id, size, hash, deleted_at } = described;
+    const records = artifactRecords(log);
+    const key = artifactKey(thread_id, ref);
     if (deleted_at !== undefined) {
       const gone = { ...withoutContent(described), deleted_at: isoTime(Date.parse(deleted_at)) };
-      await artifactRecords(log).put(artifactKey(thread_id, ref), gone);
-      continue;
+      await records.put(key, gone);
+      return [];
     }
     if (damaged.has(ref)) {
-      await artifactRecords(log).put(artifactKey(thread_id, ref), withoutContent(described));
-      continue;
+      await records.put(key, withoutContent(described));
+      return [];
     }
     const ext = extensionOf(described);
     const scan = new ContentScan(streamFrom(zip.stream(zip.items.get(contentFile(ref, ext))!)), size);
@@ -130,9 +136,10 @@ async function storeContents(log: ThreadLog, zip: ZipArchive, { artifacts, damag
     const seen = scan.seen();
     const preview = await log.deps.texts.preview(kindOf(described), seen);
     const artifact: Artifact = { ...described, preview };
-    await artifactRecords(log).put(artifactKey(thread_id, ref), artifact);
-    kept.push({ artifact, text: seen.text.slice(0, INDEXED_CHARS) });
-  }
+    await records.put(key, artifact);
+    return [{ artifact, text: seen.text.slice(0, INDEXED_CHARS) }];
+  };
+  for (const some of inTurns(artifacts)) kept.push(...(await sideBySide(some, take)).flat());
   return kept;
 }
 

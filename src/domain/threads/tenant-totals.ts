@@ -21,7 +21,7 @@ const SAVE_EVERY = 100;
 const SETTLE_MS = 60_000;
 /** Changes told last that are held against what was found when all threads are added up. */
 const RECENT = 100;
-/** Threads that are looked at before others get to run. */
+/** Threads that are looked at in one turn, before others get to run. */
 const AT_ONCE = 50;
 
 /** Names the threads that changed, one entry for each change. */
@@ -165,13 +165,21 @@ export class TenantTotals {
     ids: Iterable<string> | AsyncIterable<string>,
     threads: Threads,
   ): Promise<void> {
-    let taken = 0;
+    const take = async (some: readonly string[]) => {
+      const found = await Promise.all(some.map((id) => threads.figures(id)));
+      for (const [i, id] of some.entries()) {
+        if (found[i]) figures.set(id, found[i]);
+        else figures.delete(id);
+      }
+      await pause(0);
+    };
+    let some: string[] = [];
     for await (const id of ids) {
-      const found = await threads.figures(id);
-      if (found) figures.set(id, found);
-      else figures.delete(id);
-      if (++taken % AT_ONCE === 0) await pause(0);
+      if (some.push(id) < AT_ONCE) continue;
+      await take(some);
+      some = [];
     }
+    await take(some);
   }
 
   #keep(tenant: string, held: Held): void {

@@ -149,7 +149,8 @@ export class ThreadLog {
     const write = () => logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq, with: o.with });
     const [seq] = await Promise.all([
       this.storage.counted(tenant, bytes, write, (found) => found !== null),
-      this.totals.changed(tenant, head.id),
+      // What is taken over is told of when it becomes a thread.
+      o.old ? null : this.totals.changed(tenant, head.id),
     ]);
     if (seq === null) {
       if (stored.ops_blob !== undefined) await blobs.delete(stored.ops_blob);
