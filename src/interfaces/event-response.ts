@@ -15,6 +15,8 @@ export interface EventWriter<T> {
   failed?(error: unknown): string;
   /** What is sent before the first event. */
   readonly head?: string;
+  /** What is sent behind the last one, where the stream did not fail. */
+  tail?(): string;
   /** What shows now and then that the connection is alive; a comment by default. */
   readonly heartbeat?: string;
   readonly headers?: Record<string, string>;
@@ -43,6 +45,8 @@ export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): R
       try {
         const { done, value } = await iterator.next();
         if (!done) return controller.enqueue(utf8.encode(o.write(value)));
+        const tail = o.tail?.();
+        if (tail) controller.enqueue(utf8.encode(tail));
       } catch (error) {
         if (o.failed) controller.enqueue(utf8.encode(o.failed(error)));
       }

@@ -65,7 +65,7 @@ export class RelayObject extends ServedObject {
 }
 
 /** What a Worker has objects do for it. */
-for (const method of ['gather', 'tidySome'] as const) {
+for (const method of ['gather', 'tidySome', 'resume'] as const) {
   const own = ServedObject.prototype[method] as (...given: unknown[]) => Promise<never>;
   RelayObject.prototype[method] = async function (this: RelayObject, ...given: unknown[]) {
     const now = { calls: 0 };

@@ -13,11 +13,15 @@ import { isStorageSum, RECOUNT_MS } from '../../domain/usage/storage.ts';
 import { entriesOf } from '../../engines/cloudflare/logs.ts';
 import { objectOf, shortHash } from '../../engines/cloudflare/objects.ts';
 import { StoreObject, type Stub } from '../../engines/cloudflare/store-object.ts';
+import type { OutboxEntry } from '../../interfaces/a2a/webhook-outbox.ts';
 import { RateLimiter } from '../../interfaces/http/rate-limit.ts';
 import { aboutOf, settle } from '../../interfaces/ws/settlement.ts';
+import { a2aProtocol } from '../serve/protocols.ts';
+import { CallBudget } from './call-budget.ts';
 import { ReadingRound } from './reading-round.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
 import { openObjectCore } from './worker-core.ts';
+import { protocolOptions } from './worker-protocols.ts';
 
 /** What is known of a socket; kept with it while the object sleeps. */
 export interface Attached extends Start {
@@ -48,6 +52,8 @@ const RETAINED_AT_ONCE = 6;
 const MEASURED_AT_ONCE = 32;
 /** What the object of a tenant is called, before the tenant. */
 const TENANTS = objectOf('ten.');
+/** How long webhooks are told of a task from one minute on; then the next begins to. */
+const RESUME_MS = 50_000;
 const CHANNELS = 'chn.';
 const GROUPS = 'grp.';
 const REFUSED = 1008;
@@ -208,6 +214,17 @@ export class RelayObject extends StoreObject {
   /** Of the whole relay: removes some of what has ended; false where there is more. */
   tidySome(): Promise<boolean> {
     return this.#core.tidySome(TIDIED_AT_ONCE);
+  }
+
+  /** Tells the webhooks of a task what is left to tell, for about a minute. */
+  async resume(entry: OutboxEntry): Promise<void> {
+    const budget = new CallBudget(this.objects, workerConfig(this.env as RelayBindings).calls);
+    const bindings = { ...(this.env as RelayBindings), STORE: budget.objects };
+    const core = openObjectCore(bindings);
+    const ends = AbortSignal.any([AbortSignal.timeout(RESUME_MS), budget.spent]);
+    await a2aProtocol(protocolOptions(core, bindings), ends).resume([entry]);
+    await core.deps.engine[Symbol.asyncDispose]();
+    await core.close();
   }
 
   /** A channel drops what need not be kept any longer, and goes by the oldest message that is left. */

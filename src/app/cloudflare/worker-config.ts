@@ -30,6 +30,8 @@ export interface RelayBindings extends Bindings {
   readonly RELAY_RATE_LIMIT_KEY?: string;
   readonly RELAY_RATE_LIMIT_ADDRESS?: string;
   readonly RELAY_RATE_LIMIT_TENANT?: string;
+  /** Calls that the platform lets a request make. */
+  readonly RELAY_CALLS?: string;
 }
 
 export interface WorkerConfig {
@@ -39,8 +41,13 @@ export interface WorkerConfig {
   readonly corsOrigins: readonly string[];
   readonly rateLimits: RateLimits;
   readonly channels: { readonly retentionMs: number; readonly messages: number; readonly leaseMs: number };
+  /** What a request may call; streams end before. */
+  readonly calls: number;
   readonly core: CoreOptions;
 }
+
+/** On the free plan. */
+const CALLS = 50;
 
 const known = new WeakMap<RelayBindings, WorkerConfig>();
 
@@ -76,6 +83,7 @@ function readConfig(bindings: RelayBindings): WorkerConfig {
   return {
     auth,
     channels,
+    calls: option('RELAY_CALLS', atLeast(CALLS), CALLS),
     publicUrl: option('RELAY_PUBLIC_URL', url, null as string | null),
     allowedHosts: option('RELAY_ALLOWED_HOSTS', words, ['*']),
     corsOrigins: option('RELAY_CORS_ORIGINS', origins, []),

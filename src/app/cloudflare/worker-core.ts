@@ -27,9 +27,9 @@ let shared: { readonly by: unknown; readonly until: number; readonly notes: Shar
  * The domain for one request: nothing of it that a request waits for outlives the request, since what one waits for may end with
  * another on this platform. What nobody waits for is noted together by the requests of an isolate.
  */
-export function openWorkerCore(bindings: RelayBindings): RelayCore {
+export function openWorkerCore(bindings: RelayBindings, objects = bindings.STORE): RelayCore {
   const before = shared;
-  const core = coreOf(bindings, sharedBy(bindings));
+  const core = coreOf(bindings, sharedBy(bindings), objects);
   // Only this isolate knows who was active in it: what a server notes every minute is noted with the first request of the next one.
   if (before?.by === bindings.STORE && before !== shared) noteStorage(core, before.notes);
   return core;
@@ -45,9 +45,9 @@ export function openObjectCore(bindings: RelayBindings): RelayCore {
   return coreOf(bindings, newShared(bindings));
 }
 
-function coreOf(bindings: RelayBindings, notes: Shared): RelayCore {
-  const engine = engineOf(bindings);
-  const recount = (tenant: string) => recountBy(bindings.STORE, tenant);
+function coreOf(bindings: RelayBindings, notes: Shared, objects = bindings.STORE): RelayCore {
+  const engine = engineOf({ ...bindings, STORE: objects });
+  const recount = (tenant: string) => recountBy(objects, tenant);
   const options = { ...workerConfig(bindings).core, shared: notes, recount };
   return new RelayCore({ engine, env: systemEnv, texts: workerTextWork }, options);
 }

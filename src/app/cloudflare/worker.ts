@@ -2,7 +2,6 @@ import { waitUntil } from 'cloudflare:workers';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ExecutionContext, ScheduledController } from '@cloudflare/workers-types';
 import type { Context } from 'hono';
-import { WEBHOOK_TIME_MS } from '../../base/a2a-limits.ts';
 import { equalInConstantTime } from '../../base/constant-time.ts';
 import { RelayError } from '../../base/errors.ts';
 import { authorize } from '../../contract/authorize.ts';
@@ -12,18 +11,20 @@ import { channelStream } from '../../domain/names.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { objectOf } from '../../engines/cloudflare/objects.ts';
 import type { Stub } from '../../engines/cloudflare/store-object.ts';
-import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
+import { outboxEntries } from '../../interfaces/a2a/webhook-outbox.ts';
 import { createHttpApp, type Protocol } from '../../interfaces/http/app.ts';
 import { browserPolicy } from '../../interfaces/http/browser-guard.ts';
 import { keyAuthenticator, openAuthenticator } from '../../interfaces/http/callers.ts';
-import type { HttpDeps, LogEvent } from '../../interfaces/http/deps.ts';
+import type { HttpDeps } from '../../interfaces/http/deps.ts';
 import type { Limiter } from '../../interfaces/http/rate-limit.ts';
 import { parseTarget } from '../../interfaces/ws/target.ts';
 import { a2aProtocol, mcpProtocol } from '../serve/protocols.ts';
+import { CallBudget } from './call-budget.ts';
 import { ATTACHED_HEADER, type Attached, type RelayObject } from './relay-object.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
 import { noteStorage, openWorkerCore } from './worker-core.ts';
 import { workerPages } from './worker-pages.ts';
+import { log, protocolOptions, version } from './worker-protocols.ts';
 
 export { RelayObject } from './relay-object.ts';
 
@@ -32,29 +33,28 @@ interface Asked {
   readonly request: Request;
   readonly core: RelayCore;
   readonly bindings: RelayBindings;
+  readonly budget: CallBudget;
 }
 
 type RelayStub = Stub<RelayObject>;
 
 /** In a minute; what is left waits for the next. */
 const TIDY_ROUNDS = 20;
-/** How long webhooks are told of tasks from one minute on; then the next begins to. */
-const RESUME_MS = 50_000;
+/** Tasks whose webhooks are told in a minute, each by a request of its own; the next takes others. */
+const RESUMED_AT_ONCE = 20;
 
 const asked = new AsyncLocalStorage<Asked>();
 const current = () => asked.getStore()!;
-/** A Worker is never told to stop. */
-const never = () => new AbortController().signal;
-declare const RELAY_VERSION: string;
 
 let app: ReturnType<typeof createHttpApp> | null = null;
 
 export default {
   async fetch(request: Request, bindings: RelayBindings): Promise<Response> {
-    const core = openWorkerCore(bindings);
+    const budget = new CallBudget(bindings.STORE, workerConfig(bindings).calls);
+    const core = openWorkerCore(bindings, budget.objects);
     app ??= createHttpApp(httpDeps(bindings), [ofEach(mcpProtocol, bindings), ofEach(a2aProtocol, bindings)]);
     const answer = app;
-    return asked.run({ request, core, bindings }, () => answer(request, request));
+    return asked.run({ request, core, bindings, budget }, () => answer(request, request));
   },
 
   /** What a server does every minute, but for what each object does by its own alarm: sweeping, and dropping old messages. */
@@ -62,8 +62,7 @@ export default {
     const core = openWorkerCore(bindings);
     context.waitUntil(tidy(bindings));
     noteStorage(core);
-    const minute = AbortSignal.timeout(RESUME_MS);
-    context.waitUntil(a2aProtocol(protocolOptions(core, bindings), minute).resume());
+    context.waitUntil(resume(core, bindings));
   },
 };
 
@@ -73,13 +72,25 @@ async function tidy({ STORE }: RelayBindings): Promise<void> {
   for (let round = 0; round < TIDY_ROUNDS && !(await object.tidySome()); round++);
 }
 
+/** Goes on with webhooks. Of many tasks each minute takes others. */
+async function resume({ deps }: RelayCore, { STORE }: RelayBindings): Promise<void> {
+  const tasks = await Array.fromAsync(outboxEntries(deps));
+  const first = Math.floor(deps.env.now() / 60_000) * RESUMED_AT_ONCE;
+  const some = Array.from(
+    { length: Math.min(tasks.length, RESUMED_AT_ONCE) },
+    (_, i) => tasks[(first + i) % tasks.length]!,
+  );
+  const objectOfTask = (task: string) => STORE.get(STORE.idFromName(objectOf(`ptr.${task}`))) as RelayStub;
+  await Promise.allSettled(some.map((entry) => objectOfTask(entry.task).resume(entry)));
+}
+
 function httpDeps(bindings: RelayBindings): HttpDeps {
   const config = workerConfig(bindings);
   return {
     get core() {
       return current().core;
     },
-    version: RELAY_VERSION,
+    version,
     publicUrl: config.publicUrl,
     browsers: browserPolicy({ ...config, anyAddress: false }),
     dashboard: bindings.ASSETS && workerPages(bindings.ASSETS),
@@ -89,9 +100,10 @@ function httpDeps(bindings: RelayBindings): HttpDeps {
     headerOf: (request, name) => (request as Request).headers.get(name),
     trustsProxies: false,
     isTrustedProxy: () => false,
-    // A Worker does not stop; what it streams ends with its client, of whom the platform tells by this alone.
+    // A Worker is never told to stop; what it streams ends with its client, of whom the platform tells by this alone, or with its calls.
     get stopping() {
-      return current().request.signal;
+      const { request, budget } = current();
+      return AbortSignal.any([request.signal, budget.spent]);
     },
     ...(config.auth === 'keys' ? { limiter } : {}),
     log,
@@ -170,29 +182,9 @@ function ofEach(
   make: (o: ReturnType<typeof protocolOptions>, stopping: AbortSignal) => Protocol,
   bindings: RelayBindings,
 ): Protocol {
-  const made = () => make(protocolOptions(current().core, bindings), never());
+  const made = () => make(protocolOptions(current().core, bindings), current().budget.spent);
   return {
-    routes: make(protocolOptions(null as never, bindings), never()).routes,
+    routes: make(protocolOptions(null as never, bindings), new AbortController().signal).routes,
     answer: (...request) => made().answer(...request),
   };
-}
-
-function protocolOptions(core: RelayCore, bindings: RelayBindings) {
-  return { core, version: RELAY_VERSION, auth: workerConfig(bindings).auth, webhooks, log };
-}
-
-/** A Worker has no network of its own that a webhook could be in. */
-const webhooks = async (): Promise<WebhookPost> => ({
-  async check(text) {
-    if (!URL.canParse(text)) throw new Error('that is no URL');
-  },
-  async post(text, { headers, body }) {
-    const signal = AbortSignal.timeout(WEBHOOK_TIME_MS);
-    const answer = await fetch(text, { method: 'POST', headers, body, redirect: 'manual', signal });
-    if (!answer.ok) throw new Error(`The webhook at ${new URL(text).host} answered ${answer.status}.`);
-  },
-});
-
-function log(event: LogEvent): void {
-  console[event.level === 'info' ? 'log' : event.level](JSON.stringify(event));
 }

@@ -1,7 +1,7 @@
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { StoreSecret } from '../../domain/store-secret.ts';
 import type { A2AOverHttp } from '../../interfaces/a2a/http.ts';
-import { hasOutboxEntries } from '../../interfaces/a2a/webhook-outbox.ts';
+import { hasOutboxEntries, type OutboxEntry } from '../../interfaces/a2a/webhook-outbox.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import type { Protocol } from '../../interfaces/http/app.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
@@ -77,9 +77,9 @@ export function a2aProtocol({ core, version, auth, webhooks, log }: ProtocolOpti
       ['ALL', '/a2a/*'],
     ],
     answer: async (...asked) => (await loaded()).answer(...asked),
-    /** Goes on with what servers before this one did not get to tell. Where nothing is left it costs one look. */
-    resume: async () => {
-      if (await hasOutboxEntries(core.deps)) await (await loaded()).resume();
+    /** Goes on with what servers before this one did not get to tell, or with some of it. Where nothing is left it costs one look. */
+    resume: async (entries?: Iterable<OutboxEntry>) => {
+      if (entries || (await hasOutboxEntries(core.deps))) await (await loaded()).resume(entries);
     },
-  } satisfies Protocol & { resume(): Promise<void> };
+  } satisfies Protocol & { resume(entries?: Iterable<OutboxEntry>): Promise<void> };
 }

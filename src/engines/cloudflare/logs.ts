@@ -70,15 +70,16 @@ export class CloudflareLogs implements Logs {
     const ended = new Promise<null>((resolve) => {
       signal.addEventListener('abort', () => resolve(null), { once: true });
     });
-    const object = this.#store.object(stream);
+    // Asked for with each call, since that is how calls are counted.
+    const object = () => this.#store.object(stream);
     const asker = crypto.randomUUID();
     for (let cursor = after; !signal.aborted; ) {
-      const asked = object.awaitEntries(stream, cursor, PAGE_ENTRIES, asker);
+      const asked = object().awaitEntries(stream, cursor, PAGE_ENTRIES, asker);
       // A question that is given up may still fail, later and unheard.
       asked.catch(() => {});
       const page = await Promise.race([asked, ended]);
       // In the turn of the signal: a request whose client is gone has no other.
-      if (page === null) return this.#store.waitUntil(object.giveUp(stream, asker).catch(() => {}));
+      if (page === null) return this.#store.waitUntil(object().giveUp(stream, asker).catch(() => {}));
       for (const entry of entriesOf(page)) {
         if (signal.aborted) return;
         cursor = entry.seq;

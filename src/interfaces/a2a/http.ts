@@ -22,7 +22,7 @@ import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
 import { asEvents, checkMediaType, readBody, untilKeyEnds, withHeartbeat } from './http-bodies.ts';
 import { restResponse } from './rest.ts';
 import { TaskService } from './task-service.ts';
-import { outboxEntries } from './webhook-outbox.ts';
+import { type OutboxEntry, outboxEntries } from './webhook-outbox.ts';
 import { Webhooks, type WebhooksOptions } from './webhooks.ts';
 
 export interface A2AOptions extends WebhooksOptions {
@@ -74,8 +74,10 @@ export function a2aOverHttp(o: A2AOptions) {
     return withHeartbeat(answering);
   };
   /** Goes on with what servers before this one did not get to tell. */
-  const resume = async () => {
-    for await (const { task, caller, base } of outboxEntries(o.core.deps)) {
+  const resume = async (
+    entries: Iterable<OutboxEntry> | AsyncIterable<OutboxEntry> = outboxEntries(o.core.deps),
+  ) => {
+    for await (const { task, caller, base } of entries) {
       const tasks = new TaskService(o.core, caller, base);
       await tasks.find(task).then(
         (record) => webhooks.follow(record, tasks),

@@ -9,7 +9,8 @@ export function activityRoutes(serve: Serve, deps: HttpDeps): void {
     const after = c.req.header('last-event-id') ?? c.req.query('after');
     // What is wrong is told before the stream begins, and so is where it begins.
     const { newest } = await relay.activity.list({ after, limit: 1 });
-    return liveEvents(c, deps, (signal) => relay.activity.watch({ after: after ?? newest, signal }), eventOf);
+    const from = after ?? newest;
+    return liveEvents(c, deps, (signal) => relay.activity.watch({ after: from, signal }), eventOf, from);
   });
 }
 

@@ -15,7 +15,8 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
     const asked = checkQuery(c);
     const newest = await relay.channels.position(name);
     const o = asked.group === undefined ? { since: asked.since ?? newest } : asked;
-    return liveEvents(c, deps, (signal) => relay.channels.subscribe(name, { ...o, signal }), eventOf);
+    const follow = (signal: AbortSignal) => relay.channels.subscribe(name, { ...o, signal });
+    return liveEvents(c, deps, follow, eventOf, asked.group === undefined ? o.since : undefined);
   });
 
   // Where an upgrade is asked for it never comes here; what else would be wrong is told first.

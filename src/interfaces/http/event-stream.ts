@@ -4,18 +4,27 @@ import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
 import { ALWAYS } from './responses.ts';
 
-/** Events for as long as their reader stays, the server runs, and the key that they were asked for with works. */
+/**
+ * Events for as long as their reader stays, the server runs, and the key that they were asked for with works. `from` is the id behind which
+ * they begin: a reader that was told nothing is told that at the end, so that it comes back to where it was.
+ */
 export function liveEvents<T>(
   c: Context,
   { stopping, core }: HttpDeps,
   follow: (signal: AbortSignal) => AsyncIterable<T>,
   write: (event: T) => string,
+  from?: string | number,
 ): Response {
+  let told = from === undefined;
   const gone = new AbortController();
   const letGo = core.keys.watch.watch(notesOf(c).caller!, () => gone.abort());
   gone.signal.addEventListener('abort', letGo, { once: true });
   return eventResponse(follow(AbortSignal.any([gone.signal, stopping])), {
-    write,
+    write(event) {
+      told = true;
+      return write(event);
+    },
+    tail: () => (told ? '' : `id: ${from}\n\n`),
     // Something must be sent for the head of the answer to leave.
     head: 'retry: 1000\n\n',
     headers: { ...EVENT_HEADERS, ...ALWAYS },

@@ -1,0 +1,29 @@
+import { WEBHOOK_TIME_MS } from '../../base/a2a-limits.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
+import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
+import type { LogEvent } from '../../interfaces/http/deps.ts';
+import { type RelayBindings, workerConfig } from './worker-config.ts';
+
+declare const RELAY_VERSION: string;
+
+export const version = RELAY_VERSION;
+
+export function protocolOptions(core: RelayCore, bindings: RelayBindings) {
+  return { core, version, auth: workerConfig(bindings).auth, webhooks, log };
+}
+
+/** A Worker has no network of its own that a webhook could be in. */
+const webhooks = async (): Promise<WebhookPost> => ({
+  async check(text) {
+    if (!URL.canParse(text)) throw new Error('that is no URL');
+  },
+  async post(text, { headers, body }) {
+    const signal = AbortSignal.timeout(WEBHOOK_TIME_MS);
+    const answer = await fetch(text, { method: 'POST', headers, body, redirect: 'manual', signal });
+    if (!answer.ok) throw new Error(`The webhook at ${new URL(text).host} answered ${answer.status}.`);
+  },
+});
+
+export function log(event: LogEvent): void {
+  console[event.level === 'info' ? 'log' : event.level](JSON.stringify(event));
+}
