@@ -25,7 +25,10 @@ export async function platformInHand(
   let underWay = 0;
   const sockets = new Set<Duplex>();
 
-  const control = async (what: 'evict' | 'settle' | 'ring' | 'cron' | 'call', call?: ObjectCall) => {
+  const control = async (
+    what: 'evict' | 'settle' | 'stall' | 'goOn' | 'ring' | 'cron' | 'call',
+    call?: ObjectCall,
+  ) => {
     // workerd closes a connection after five idle seconds, without a word of it before: none is used again.
     const answer = await fetch(worker + CONTROL_PATH + what, {
       method: 'POST',

@@ -25,8 +25,12 @@ systemEnv.randomBytes = (length) => {
 /** What is put off for a moment is done at once: all of it is waited for before objects are evicted. */
 const MOMENT_MS = 1_000;
 const machineTimeout = setTimeout;
-globalThis.setTimeout = ((work: () => void, ms = 0) =>
-  machineTimeout(work, ms > MOMENT_MS ? ms : 0)) as typeof setTimeout;
+/** Whoever wants to go on in a later turn cannot. */
+let stalls = false;
+globalThis.setTimeout = ((work: () => void, ms = 0) => {
+  if (stalls && ms === 0) throw new Error('broken off by the test');
+  return machineTimeout(work, ms > MOMENT_MS ? ms : 0);
+}) as typeof setTimeout;
 
 /** What is idle is evicted at once. */
 const EVICTION_MS = 500;
@@ -139,6 +143,12 @@ const CONTROLS = {
     return Promise.race([evicted, enough]);
   },
   settle: () => settled(),
+  async stall() {
+    stalls = true;
+  },
+  async goOn() {
+    stalls = false;
+  },
   /** Every alarm that is due. */
   async ring(bindings: RelayBindings) {
     const named = (name: string) => bindings.STORE.get(bindings.STORE.idFromName(name));

@@ -5,43 +5,26 @@ import { INBOUND_FRAME_BYTES, KEY_CHECK_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Member } from '../../domain/channels/group-rounds.ts';
 import { toMessage } from '../../domain/channels/message.ts';
-import type { Start } from '../../domain/channels/reader.ts';
 import { RecountRounds } from '../../domain/recount-rounds.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { placeOfPart, type StoragePart } from '../../domain/storage-parts.ts';
 import { isStorageSum, RECOUNT_MS } from '../../domain/usage/storage.ts';
-import { entriesOf } from '../../engines/cloudflare/logs.ts';
 import { objectOf, shortHash } from '../../engines/cloudflare/objects.ts';
 import { StoreObject, type Stub } from '../../engines/cloudflare/store-object.ts';
 import type { OutboxEntry } from '../../interfaces/a2a/webhook-outbox.ts';
 import { RateLimiter } from '../../interfaces/http/rate-limit.ts';
 import { aboutOf, settle } from '../../interfaces/ws/settlement.ts';
 import { a2aProtocol } from '../serve/protocols.ts';
+import { type Attached, attach, attachedTo } from './attached.ts';
 import { CallBudget } from './call-budget.ts';
-import { ReadingRound } from './reading-round.ts';
+import { ChannelReaders } from './channel-readers.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
 import { openObjectCore } from './worker-core.ts';
 import { protocolOptions } from './worker-protocols.ts';
 
-/** What is known of a socket; kept with it while the object sleeps. */
-export interface Attached extends Start {
-  readonly id: string;
-  readonly stream: string;
-  readonly caller: Caller;
-  readonly base: string;
-  readonly channel: string;
-  /** Null for a reader. */
-  readonly group: string | null;
-  readonly since?: string | number;
-  readonly prefetch?: number;
-  /** It asked to resume, so it understands being told of a gap. */
-  readonly resumes: boolean;
-}
-
 /** The header in which a Worker tells the object what it found out about a socket. Nothing else reaches an object. */
 export const ATTACHED_HEADER = 'Relay-Attached';
 
-const PAGE_ENTRIES = 100;
 /** What has ended is removed so many at a time, each with two calls or so, of 50 that a request may make. */
 const TIDIED_AT_ONCE = 16;
 /** A channel whose old messages were dropped, as far as no group wants them, is looked at again after this. */
@@ -68,6 +51,7 @@ const PONG = '{"pong":1}';
 export class RelayObject extends StoreObject {
   readonly #core: RelayCore;
   readonly #limiter: RateLimiter;
+  readonly #readers: ChannelReaders;
   readonly #retentionMs: number;
   /** Channels whose old messages were dropped, and until when they are left alone. */
   readonly #lookAgain = new Map<string, number>();
@@ -84,6 +68,13 @@ export class RelayObject extends StoreObject {
     this.#limiter = new RateLimiter(rateLimits, () => Date.now());
     this.#retentionMs = channels.retentionMs;
     this.#limits = auth === 'keys';
+    this.#readers = new ChannelReaders({
+      readers: (channel) => this.#socketsOf(channel).filter((socket) => !isMember(socket)),
+      welcome: (sockets) => this.#welcome(sockets),
+      readEntries: (...asked) => this.readEntries(...asked),
+      view: (start) => this.#core.channels.view(start),
+      wakeAt: (due) => this.wakeAt(due),
+    });
     state.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG) as never);
   }
 
@@ -141,31 +132,39 @@ export class RelayObject extends StoreObject {
     const isGroup = stream.startsWith(GROUPS);
     if (!isGroup && !stream.startsWith(CHANNELS)) return;
     const channel = isGroup ? CHANNELS + stream.slice(GROUPS.length, stream.lastIndexOf('.')) : stream;
-    const sockets = this.ctx.getWebSockets(tagOf(channel)).filter((socket) => {
-      const attached = attachedTo(socket);
-      return attached.stream === channel && (!isGroup || attached.group !== null);
-    });
-    if (sockets.length > 0) this.#serve(channel, sockets);
-    if (!isGroup) this.wakeAt(Date.now() + this.#retentionMs);
+    const sockets = this.#socketsOf(channel);
+    const members = sockets.filter(isMember);
+    if (members.length > 0) {
+      // One after the other, so that no two hand out the same.
+      this.#serving = this.#serving.then(() => this.#serveMembers(members)).catch(report);
+      this.ctx.waitUntil(this.#serving);
+    }
+    if (isGroup) return;
+    if (members.length < sockets.length) this.#serveReaders(channel);
+    this.wakeAt(Date.now() + this.#retentionMs);
   }
 
-  /** One after the other, so that every reader gets everything in order and once. */
-  #serve(stream: string, sockets: readonly PlatformSocket[]): void {
-    const isReader = (socket: PlatformSocket) => attachedTo(socket).group === null;
-    const readers = sockets.filter(isReader);
-    const members = sockets.filter((socket) => !isReader(socket));
-    const serve = () => Promise.all([this.#serveReaders(stream, readers), this.#serveMembers(members)]);
-    this.#serving = this.#serving.then(serve).then(
-      () => {},
-      (error) => console.error(String(error)),
-    );
-    this.ctx.waitUntil(this.#serving);
+  #serveReaders(channel: string): void {
+    this.ctx.waitUntil(this.#readers.serve(channel).catch(report));
   }
 
-  /** A lease or a wait may be over, or the time for which messages are kept. */
+  #socketsOf(channel: string): PlatformSocket[] {
+    return this.ctx.getWebSockets(tagOf(channel)).filter((socket) => attachedTo(socket).stream === channel);
+  }
+
+  /** A lease or a wait may be over, or the time for which messages are kept; or readers were left behind when the object was evicted. */
   override async alarm(): Promise<void> {
     await super.alarm();
-    await this.#serveMembers(this.ctx.getWebSockets().filter((socket) => attachedTo(socket).group !== null));
+    const sockets = this.ctx.getWebSockets();
+    const read = Map.groupBy(
+      sockets.filter((socket) => !isMember(socket)),
+      (socket) => attachedTo(socket).stream,
+    );
+    for (const [channel, readers] of read) {
+      const after = Math.min(...readers.map((socket) => attachedTo(socket).after));
+      if (this.readEntries(channel, after, 1).entries.length > 0) this.#serveReaders(channel);
+    }
+    await this.#serveMembers(sockets.filter(isMember));
     await this.#retainSome();
     await this.#recountSome();
   }
@@ -243,11 +242,6 @@ export class RelayObject extends StoreObject {
     return Number.POSITIVE_INFINITY;
   }
 
-  async #serveReaders(stream: string, readers: readonly PlatformSocket[]): Promise<void> {
-    const round = new ReadingRound((after) => entriesOf(this.readEntries(stream, after, PAGE_ENTRIES)));
-    for (const socket of await this.#welcome(readers)) this.#serveReader(socket, round);
-  }
-
   /**
    * Those whose key still works; the others are closed. A socket sleeps until something is due to it, so its key is looked at then, all keys
    * in one turn, and not again for as long as a server would not.
@@ -270,26 +264,6 @@ export class RelayObject extends StoreObject {
     });
   }
 
-  #serveReader(socket: PlatformSocket, round: ReadingRound): void {
-    for (;;) {
-      const attached = attachedTo(socket);
-      const { after, base, resumes } = attached;
-      const entries = round.behind(after);
-      if (entries.length === 0) return;
-      const view = this.#core.channels.view(attached);
-      let last = after;
-      for (const entry of entries) {
-        const seen = view.see(entry);
-        if (seen) {
-          if (seen.gap && resumes) socket.send(JSON.stringify({ gap: true, after: last, next: seen.seq }));
-          socket.send(round.frame(seen, base));
-        }
-        last = entry.seq;
-      }
-      moveOn(socket, { after: last, gap: view.owesGap, lenient: view.lenient });
-    }
-  }
-
   /** Hands the work of each group that has sockets to these. What they do with it comes in as frames or over HTTP. */
   async #serveMembers(members: readonly PlatformSocket[]): Promise<void> {
     const groups = Map.groupBy(await this.#welcome(members), (socket) =>
@@ -308,6 +282,10 @@ function tagOf(stream: string): string {
   return shortHash(stream).toString(36);
 }
 
+const isMember = (socket: PlatformSocket) => attachedTo(socket).group !== null;
+
+const report = (error: unknown) => console.error(String(error));
+
 function memberAt(socket: PlatformSocket): Member {
   const { id, caller, base, prefetch = 1 } = attachedTo(socket);
   return {
@@ -320,34 +298,4 @@ function memberAt(socket: PlatformSocket): Member {
       socket.send(JSON.stringify({ ...message, token, attempt, lease_until: until }));
     },
   };
-}
-
-/** What is known of sockets that were used since the object woke up: reading it from a socket takes a while. */
-const known = new WeakMap<PlatformSocket, { attached: Attached; readonly fixed: string }>();
-
-function attachedTo(socket: PlatformSocket): Attached {
-  return knownOf(socket).attached;
-}
-
-function knownOf(socket: PlatformSocket) {
-  const found = known.get(socket);
-  if (found) return found;
-  const [fixed, start] = socket.deserializeAttachment() as [string, Start];
-  const read = { attached: { ...JSON.parse(fixed), ...start }, fixed };
-  known.set(socket, read);
-  return read;
-}
-
-function attach(socket: PlatformSocket, attached: Attached): void {
-  const { after, gap, lenient, ...about } = attached;
-  const fixed = JSON.stringify(about);
-  known.set(socket, { attached, fixed });
-  socket.serializeAttachment([fixed, { after, gap, lenient }]);
-}
-
-/** How far a reader has been served; what does not change is a text, which was written once. */
-function moveOn(socket: PlatformSocket, start: Start): void {
-  const at = knownOf(socket);
-  at.attached = { ...at.attached, ...start };
-  socket.serializeAttachment([at.fixed, start]);
 }
