@@ -9,8 +9,11 @@ export async function readBytes(body: Uint8Array | ReadableStream<Uint8Array>): 
   return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
 }
 
-export function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+/** One behind the other, in memory of their own by default. */
+export function joined(
+  pieces: readonly Uint8Array[],
+  bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0)),
+): Uint8Array<ArrayBuffer> {
   let at = 0;
   for (const piece of pieces) {
     bytes.set(piece, at);

@@ -56,7 +56,7 @@ export interface ArtifactInput extends ArtifactFields {
   readonly body: BlobBody;
   readonly size?: number;
   readonly idempotency_key?: string;
-  /** Fields that are known only once the body has been read; they count instead of those above. */
+  /** Fields that are known only once the body has been read; they count instead of those above, which are what is likely. */
   readonly late?: () => ArtifactFields;
 }
 

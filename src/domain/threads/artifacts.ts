@@ -40,10 +40,12 @@ export async function putArtifact(
   const { engine, env } = log.deps;
   await log.meta(caller, id);
   const early = input.late ? null : checkInput(input);
+  // A form tells the name of its file before the content: where that holds in the end, nothing is copied.
+  const likely = early ?? (input.name === undefined ? null : checkInput(input));
   // A retry of one that is stored is answered whatever room there is.
   if (input.idempotency_key === undefined) await log.storage.admit(caller.tenant, input.size ?? 0);
   const ref = timeOrderedId(env);
-  let blob = early ? artifactBlob(id, ref, extensionOf(early)) : incomingBlob(id, ref);
+  let blob = likely ? artifactBlob(id, ref, extensionOf(likely)) : incomingBlob(id, ref);
   const body = await wholeIfShort(input);
   const scan = new ContentScan(body, input.size);
   const texts = workFor(caller, log.deps.texts);
@@ -59,7 +61,7 @@ export async function putArtifact(
     const { size, sha256: hash } = staged;
     const fields = early ?? checkInput(input.late!());
     const { name, type, mime, source_refs } = fields;
-    if (!early) blob = await rename(log, blob, artifactBlob(id, ref, extensionOf(fields)));
+    blob = await rename(log, blob, artifactBlob(id, ref, extensionOf(fields)));
     const { seen, preview, tokens } = await (described ?? describe(fields, scan.seen()));
     const at = env.now();
     const [by, created_at] = [caller.name, isoTime(at)];
@@ -182,7 +184,7 @@ export async function openArtifact(
   return found.body;
 }
 
-/** One that gets its name later is read again for that. */
+/** One that gets its name later may be read again for that. */
 async function storeContent(
   blobs: Blobs,
   key: string,
@@ -221,6 +223,7 @@ async function bothOf<A, B>(a: Promise<A>, b: Promise<B> | null): Promise<[A, B 
 }
 
 async function rename(log: ThreadLog, from: string, to: string): Promise<string> {
+  if (from === to) return to;
   const { blobs } = log.deps.engine;
   const found = await blobs.get(from);
   if (!found) throw new RelayError('aborted', { what: 'the content went missing on its way' });

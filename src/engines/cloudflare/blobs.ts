@@ -175,6 +175,7 @@ class Upload {
   #heldBytes = 0;
   #name: string | null = null;
   #upload: R2MultipartUpload | null = null;
+  #part: Uint8Array<ArrayBuffer> | null = null;
   readonly #parts: R2UploadedPart[] = [];
 
   constructor(store: Store, key: string) {
@@ -187,9 +188,13 @@ class Upload {
     this.#blocks.update(piece);
     await this.#hashing.write(piece);
     this.#size += piece.length;
-    this.#held.push(piece);
-    this.#heldBytes += piece.length;
-    while (this.#heldBytes >= PART_BYTES) await this.#sendPart(PART_BYTES);
+    for (let at = 0; at < piece.length; ) {
+      const held = piece.subarray(at, at + PART_BYTES - this.#heldBytes);
+      this.#held.push(held);
+      this.#heldBytes += held.length;
+      at += held.length;
+      if (this.#heldBytes === PART_BYTES) await this.#sendPart();
+    }
   }
 
   async finish(): Promise<Taken> {
@@ -198,7 +203,7 @@ class Upload {
     const blocks = this.#blocks.digest().buffer as ArrayBuffer;
     const isWhole = this.#upload === null && this.#size <= ROW_BYTES;
     if (this.#upload) {
-      if (this.#heldBytes > 0) await this.#sendPart(this.#heldBytes);
+      if (this.#heldBytes > 0) await this.#sendPart();
       await this.#upload.complete(this.#parts);
     } else if (!isWhole) {
       await this.#store.bucket.put(await this.#announce(), joined(this.#held));
@@ -219,12 +224,13 @@ class Upload {
     return this.#name;
   }
 
-  async #sendPart(length: number): Promise<void> {
+  /** Every part is put together in the same place: what is let go of takes up memory until the platform looks for it. */
+  async #sendPart(): Promise<void> {
     this.#upload ??= await this.#store.bucket.createMultipartUpload(await this.#announce());
-    const held = joined(this.#held);
-    this.#parts.push(await this.#upload.uploadPart(this.#parts.length + 1, held.subarray(0, length)));
-    const rest = held.subarray(length);
-    this.#held = [rest];
-    this.#heldBytes = rest.length;
+    this.#part ??= new Uint8Array(PART_BYTES);
+    const part = joined(this.#held, this.#part.subarray(0, this.#heldBytes));
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.#parts.push(await this.#upload.uploadPart(this.#parts.length + 1, part));
   }
 }

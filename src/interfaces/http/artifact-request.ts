@@ -81,7 +81,7 @@ async function fromJson(request: Request, length: number): Promise<ArtifactInput
 async function fromForm(request: Request, type: string): Promise<ArtifactInput> {
   const form = await readForm(request.body!, type);
   const { file } = form;
-  if (file) return { body: file.body, late: () => formFields(form) };
+  if (file) return { body: file.body, ...formFields(form), late: () => formFields(form) };
   const content = form.fields.get('content');
   if (content === undefined)
     throw new RelayError('bad_request', { what: 'The form has neither a file nor "content".' });

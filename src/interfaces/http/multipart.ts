@@ -1,3 +1,4 @@
+import { readerOf } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { bodyText } from '../body-text.ts';
 
@@ -72,13 +73,13 @@ function parameter(header: string, name: string): string | undefined {
 
 /** Cuts a body into the heads and contents of its parts, which are read in turn, each to its end. */
 class PartReader {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #reader: ReturnType<typeof readerOf>;
   readonly #delimiter: Uint8Array;
   #buffer: Uint8Array = new TextEncoder().encode('\r\n');
   #ended = false;
 
   constructor(source: ReadableStream<Uint8Array>, boundary: string) {
-    this.#reader = source.getReader();
+    this.#reader = readerOf(source);
     this.#delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
   }
 
