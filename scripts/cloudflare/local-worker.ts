@@ -34,6 +34,8 @@ export interface WorkerOptions {
   readonly cronMs?: number;
   /** The file of the Worker; the relay's own by default. */
   readonly entry?: string;
+  /** Other variables. */
+  readonly vars?: { readonly [name: string]: string };
 }
 
 /** The relay as a Worker, in workerd on this machine. */
@@ -42,6 +44,7 @@ export async function startWorker(o: WorkerOptions = {}) {
     RELAY_OPEN: String(o.open ?? true),
     RELAY_ALLOWED_HOSTS: LOOPBACK,
     ...(o.adminKey ? { RELAY_ADMIN_KEY: o.adminKey } : {}),
+    ...o.vars,
   };
   const workerd = await openWorkerd({
     ...workerOptions(await bundleWorker({ entry: o.entry }), { vars, pages: o.pages }),

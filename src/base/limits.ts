@@ -1,6 +1,6 @@
 /**
- * The limits of what the relay takes, keeps and gives, with the reason where it is not plain; those of projects, of prompts and pipelines, of files, and of A2A
- * are beside it.
+ * The limits of what the relay takes, keeps and gives, with the reason where it is not plain; those of projects, of prompts and pipelines, of files, of A2A,
+ * and of a Worker are beside it.
  * What concerns one file alone is in that file.
  */
 

@@ -7,13 +7,20 @@ import type { Content, Preview, PreviewKind } from '../text/preview/preview.ts';
 
 /**
  * Work that grows with a text, which a server does not do on its event loop. Whoever calls hands the body over: it is read or
- * let go, whatever happens. Once the signal fires, the work ends with `aborted`. A server may refuse with `overloaded` where too
- * much waits already, and with `too_costly` what takes too long or too much memory.
+ * let go, whatever happens. A server may refuse with `overloaded` where too much waits already, and with `too_costly` a part
+ * that takes too long or too much memory. A count that would is an estimate where that is possible.
  */
 export interface TextWork extends TokenCounter {
-  count(text: string | BlobBody, signal?: AbortSignal): Promise<TokenCount>;
-  part(body: BlobBody, request: PartRequest, signal?: AbortSignal): Promise<Part>;
+  count(text: string | BlobBody, o?: WorkOptions): Promise<TokenCount>;
+  part(body: BlobBody, request: PartRequest, o?: WorkOptions): Promise<Part>;
   preview(kind: PreviewKind, content: Content): Promise<Preview>;
+}
+
+export interface WorkOptions {
+  /** Once it fires, the work ends with `aborted`. */
+  readonly signal?: AbortSignal;
+  /** The bytes of a body that comes as a stream, so that it need not be read to know them. */
+  readonly size?: number;
 }
 
 /** Work on texts for a caller, who is told what was read for it, as far as it was read. */
@@ -25,8 +32,8 @@ export function workFor({ onRead }: Caller & Pick<CallerAt, 'onRead'>, texts: Te
     return text;
   };
   return {
-    count: (text, signal) => texts.count(seen(text), signal),
-    part: (body, request, signal) => texts.part(seen(body), request, signal),
+    count: (text, o) => texts.count(seen(text), o),
+    part: (body, request, o) => texts.part(seen(body), request, o),
     // Of what is counted as well, so it is paid for.
     preview: (kind, content) => texts.preview(kind, content),
   };

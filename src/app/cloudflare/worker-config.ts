@@ -1,5 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
-import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, LEASE_MS } from '../../base/limits.ts';
+import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, HEADER_TEXT_BYTES, LEASE_MS } from '../../base/limits.ts';
+import { WORKER_TEXT_BYTES } from '../../base/worker-limits.ts';
 import type { CoreOptions } from '../../domain/relay-core.ts';
 import type { Bindings } from '../../engines/cloudflare/store-object.ts';
 import type { RateLimits } from '../../interfaces/http/rate-limit.ts';
@@ -26,6 +27,8 @@ export interface RelayBindings extends Bindings {
   readonly RELAY_CHANNEL_MESSAGES?: string;
   /** Seconds. */
   readonly RELAY_GROUP_LEASE?: string;
+  /** How many bytes of a body one request may count tokens of, or look through for a part. */
+  readonly RELAY_TEXT_BYTES?: string;
   /** Requests a second, where keys are asked for; 0 for no limit. */
   readonly RELAY_RATE_LIMIT_KEY?: string;
   readonly RELAY_RATE_LIMIT_ADDRESS?: string;
@@ -43,6 +46,7 @@ export interface WorkerConfig {
   readonly channels: { readonly retentionMs: number; readonly messages: number; readonly leaseMs: number };
   /** What a request may call; streams end before. */
   readonly calls: number;
+  readonly textBytes: number;
   readonly core: CoreOptions;
 }
 
@@ -92,6 +96,8 @@ function readConfig(bindings: RelayBindings): WorkerConfig {
       perAddress: limit('RELAY_RATE_LIMIT_ADDRESS', 50),
       perTenant: limit('RELAY_RATE_LIMIT_TENANT', 500),
     },
+    // The header of a thread is counted to the token, whatever this is.
+    textBytes: option('RELAY_TEXT_BYTES', atLeast(HEADER_TEXT_BYTES), WORKER_TEXT_BYTES),
     core: {
       auth,
       plans: option('RELAY_PLANS', (value) => plans(JSON.parse(text(value))), {}),

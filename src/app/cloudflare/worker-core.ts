@@ -48,8 +48,9 @@ export function openObjectCore(bindings: RelayBindings): RelayCore {
 function coreOf(bindings: RelayBindings, notes: Shared, objects = bindings.STORE): RelayCore {
   const engine = engineOf({ ...bindings, STORE: objects });
   const recount = (tenant: string) => recountBy(objects, tenant);
-  const options = { ...workerConfig(bindings).core, shared: notes, recount };
-  return new RelayCore({ engine, env: systemEnv, texts: workerTextWork }, options);
+  const { core, textBytes } = workerConfig(bindings);
+  const texts = workerTextWork(textBytes);
+  return new RelayCore({ engine, env: systemEnv, texts }, { ...core, shared: notes, recount });
 }
 
 /** The object of the tenant does it, by its alarm: a request may make too few calls for it. */

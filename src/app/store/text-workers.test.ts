@@ -59,7 +59,7 @@ test('work whose caller has left is ended, whether it waits or is under way', as
   await using workers = new TextWorkers();
   const left = new AbortController();
   const [running, waiting] = [endless(), endless()];
-  const both = [running, waiting].map(({ body }) => workers.part(body, { lines: '-1' }, left.signal));
+  const both = [running, waiting].map(({ body }) => workers.part(body, { lines: '-1' }, left));
   const refusals = both.map((work) => assert.rejects(work, (error) => isRelayError(error, 'aborted')));
   assert.deepEqual(workers.jobs, { running: 1, waiting: 1 });
   assert.equal((await workers.count('a short text meanwhile')).tokens, 4);
@@ -96,9 +96,7 @@ test('what takes too much memory is given up, and the process goes on', async ()
 test('beyond the limit of what may wait, more is refused and let go', async () => {
   await using workers = new TextWorkers({ waiting: 2 });
   const left = new AbortController();
-  const held = [1, 2, 3].map(() =>
-    workers.part(endless().body, { lines: '-1' }, left.signal).catch(() => {}),
-  );
+  const held = [1, 2, 3].map(() => workers.part(endless().body, { lines: '-1' }, left).catch(() => {}));
   const refused = endless();
   await assert.rejects(workers.part(refused.body, { lines: '1' }), (error) =>
     isRelayError(error, 'overloaded'),

@@ -7,7 +7,7 @@ import {
   TEXT_THREADS,
 } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
-import type { TextWork } from '../../domain/text-work.ts';
+import type { TextWork, WorkOptions } from '../../domain/text-work.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Part, PartRequest } from '../../text/parts/part-request.ts';
 import type { Content, Preview, PreviewKind } from '../../text/preview/preview.ts';
@@ -53,11 +53,11 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     this.#long = { most: Math.max(1, threads - 1), running: 0, waiting: [] };
   }
 
-  count(body: string | BlobBody, signal?: AbortSignal): Promise<TokenCount> {
+  count(body: string | BlobBody, { signal }: WorkOptions = {}): Promise<TokenCount> {
     return this.#run({ body }, signal) as Promise<TokenCount>;
   }
 
-  part(body: BlobBody, part: PartRequest, signal?: AbortSignal): Promise<Part> {
+  part(body: BlobBody, part: PartRequest, { signal }: WorkOptions = {}): Promise<Part> {
     return this.#run({ body, part }, signal) as Promise<Part>;
   }
 

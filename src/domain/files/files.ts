@@ -168,11 +168,12 @@ export class Files implements Serves<typeof files> {
     const texts = workFor(caller, this.store.parts.deps.texts);
     if (part) {
       const text = encodeUtf8((await this.#take(caller, at, part, o)).text);
-      return { ...(await texts.count(text, o.signal)), bytes: text.byteLength };
+      return { ...(await texts.count(text, o)), bytes: text.byteLength };
     }
     const { version, body } = await this.open(at, o.version);
     if (!version.text) throw new RelayError('not_text', { what: 'tokens to count' });
-    return { ...(await texts.count(body, o.signal)), bytes: version.size };
+    const { size } = version;
+    return { ...(await texts.count(body, { signal: o.signal, size })), bytes: size };
   }
 
   async delete(caller: Caller, space: string, path: string, o: { if_match?: string } = {}): Promise<void> {
@@ -303,7 +304,10 @@ export class Files implements Serves<typeof files> {
   async #take(caller: Caller, at: FilePlace, part: PartRequest, o: Version & LocalOptions): Promise<Part> {
     const { version, body } = await this.open(at, o.version);
     if (!version.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
-    return workFor(caller, this.store.parts.deps.texts).part(body, part, o.signal);
+    return workFor(caller, this.store.parts.deps.texts).part(body, part, {
+      signal: o.signal,
+      size: version.size,
+    });
   }
 }
 

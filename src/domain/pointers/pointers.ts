@@ -148,7 +148,7 @@ export class Pointers {
       const { options } = settled!;
       const record = newRecord(caller, settled!, {
         ...{ blob, size, sha256, text: metered.isText() },
-        tokens: input.count ? await this.#countBlob(caller, blob, metered.isText()) : null,
+        tokens: input.count ? await this.#countBlob(caller, { blob, size, text: metered.isText() }) : null,
         fingerprint: repeatable ? await requestFingerprint(sha256, options) : null,
       });
       const kept = await this.#commit(caller, id, record, staged, await counting);
@@ -210,11 +210,11 @@ export class Pointers {
     refuseCiphertext(record);
     if (part) {
       const text = encodeUtf8((await this.#take(caller, record, part, o)).text);
-      const count = await workFor(caller, this.#parts.deps.texts).count(text, o.signal);
+      const count = await workFor(caller, this.#parts.deps.texts).count(text, o);
       return { ...count, bytes: text.byteLength };
     }
     if (record.tokens) return { ...record.tokens, bytes: record.size };
-    const count = await this.#countBlob(caller, record.blob, record.text, o);
+    const count = await this.#countBlob(caller, record, o);
     if (!count) throw new RelayError('not_text', { what: 'tokens to count' });
     // For the next peek. Losing the race to another change of the record loses nothing.
     const stored = { expect: loaded.revision, expiresAt: keptUntil(record) };
@@ -297,16 +297,17 @@ export class Pointers {
   async #take(caller: Caller, record: PointerRecord, part: PartRequest, o: LocalOptions): Promise<Part> {
     refuseCiphertext(record);
     if (!record.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
-    return workFor(caller, this.#parts.deps.texts).part(await this.#open(record.blob), part, o.signal);
+    const { blob, size } = record;
+    const { signal } = o;
+    return workFor(caller, this.#parts.deps.texts).part(await this.#open(blob), part, { signal, size });
   }
 
   async #countBlob(
     caller: Caller,
-    blob: string,
-    text: boolean,
-    o: LocalOptions = {},
+    { blob, size, text }: Pick<PointerRecord, 'blob' | 'size' | 'text'>,
+    { signal }: LocalOptions = {},
   ): Promise<TokenCount | null> {
     if (!text) return null;
-    return workFor(caller, this.#parts.deps.texts).count(await this.#open(blob), o.signal);
+    return workFor(caller, this.#parts.deps.texts).count(await this.#open(blob), { signal, size });
   }
 }

@@ -17,7 +17,7 @@ export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
   await log.meta(caller, id);
   const artifact = await artifactMeta(log, id, ref);
   const texts = workFor(caller, log.deps.texts);
-  const taken = await texts.part(await openArtifact(log, artifact), part);
+  const taken = await texts.part(await openArtifact(log, artifact), part, { size: artifact.size });
   const answer = await withinBudget(taken, max_tokens, texts);
   const [[name, value]] = given as [[string, unknown]];
   const what = name === 'outline' ? name : `${name}=${value}`.slice(0, 200);

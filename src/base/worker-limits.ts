@@ -1,0 +1,13 @@
+/**
+ * The limits of the relay as a Worker, which has 128 MB of memory for all requests of an isolate, and for each of them 30 s of processor
+ * time by default. The memory that is named here is the growth of a whole process on one machine, with what stands in for R2.
+ */
+
+import { PAYLOAD_BYTES } from './limits.ts';
+
+const MiB = 1024 * 1024;
+
+/** Looked through of one text by default: the largest payload, which takes a second or so to search and no memory to speak of. */
+export const WORKER_TEXT_BYTES = PAYLOAD_BYTES;
+/** Held whole of one text, to count its tokens or to read it as JSON: up to 30 MB, so several requests fit. */
+export const WORKER_HELD_TEXT_BYTES = 4 * MiB;
