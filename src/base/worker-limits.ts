@@ -11,3 +11,7 @@ const MiB = 1024 * 1024;
 export const WORKER_TEXT_BYTES = PAYLOAD_BYTES;
 /** Held whole of one text, to count its tokens or to read it as JSON: up to 30 MB, so several requests fit. */
 export const WORKER_HELD_TEXT_BYTES = 4 * MiB;
+/** One message of MCP or A2A: read as text, parsed, and encoded again, it is in memory several times, up to 10 bytes for each of its own. */
+export const WORKER_MESSAGE_BYTES = 8 * MiB;
+/** One artifact in JSON: its name may stand behind its content, which is stored once more then. */
+export const WORKER_JSON_ARTIFACT_BYTES = 8 * MiB;

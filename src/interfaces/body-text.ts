@@ -1,5 +1,15 @@
-import { RelayError } from '../base/errors.ts';
+import { RelayError, tooLarge } from '../base/errors.ts';
 import { JSON_DEPTH, JSON_VALUES } from '../base/limits.ts';
+
+export interface BodyLimit {
+  readonly bytes: number;
+  readonly what: string;
+  /** What to do with more; by default what the table of errors says. */
+  readonly hint?: string;
+}
+
+/** For a message of a protocol, which is held whole. */
+export const BY_POINTER = 'Push what is large with POST /push or relay push, and send its pointer instead.';
 
 /**
  * A body as text, refused while it is being read once it is longer than the limit. `onText` is shown each piece of it. What that
@@ -7,7 +17,7 @@ import { JSON_DEPTH, JSON_VALUES } from '../base/limits.ts';
  */
 export async function bodyText(
   { body }: { readonly body: AsyncIterable<Uint8Array> | null },
-  limit: { readonly bytes: number; readonly what: string },
+  limit: BodyLimit,
   decoder = new TextDecoder(),
   onText: (piece: string) => void = () => {},
 ): Promise<string> {
@@ -16,7 +26,7 @@ export async function bodyText(
   let refused: unknown;
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
-    if (size > limit.bytes) throw new RelayError('too_large', { what: limit.what, limit: limit.bytes });
+    if (size > limit.bytes) throw tooLarge(limit.what, limit.bytes, limit.hint);
     if (refused) continue;
     const piece = decoder.decode(chunk, { stream: true });
     try {
@@ -37,7 +47,7 @@ export async function bodyText(
  */
 export function jsonText(
   from: { readonly body: AsyncIterable<Uint8Array> | null },
-  limit: { readonly bytes: number; readonly what: string },
+  limit: BodyLimit,
   decoder?: TextDecoder,
 ): Promise<string> {
   const look = jsonLook();

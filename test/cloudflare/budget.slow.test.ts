@@ -110,3 +110,67 @@ test('a part that is refused uses up no pull', async () => {
   assertTooCostly(await ask(small, `/pull/${id}?outline=1`), /16 KiB/);
   assert.equal((await ask(small, `/pull/${id}?raw=1`)).text, textOf(FREE_PLAN + 1));
 });
+
+test('a message of MCP or A2A has 8 MiB, and more is refused with a hint to send a pointer', async () => {
+  const mcp = (data: string) =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'push_context', arguments: { data } },
+    });
+  const a2a = (text: string) =>
+    JSON.stringify({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text }] } });
+  const post = async (path: string, body: string) => {
+    const accepted = 'application/json, text/event-stream';
+    const headers = { 'Content-Type': 'application/json', Accept: accepted, 'A2A-Version': '1.0' };
+    const answer = await fetch(worker.url + path, { method: 'POST', headers, body });
+    return { status: answer.status, body: await answer.text() };
+  };
+  assert.match((await post('/mcp', mcp('x'.repeat(7 * MiB)))).body, /\/pull\//);
+  const tooMuch = 'x'.repeat(8 * MiB);
+  for (const [path, body] of [
+    ['/mcp', mcp(tooMuch)],
+    ['/a2a', a2a(tooMuch)],
+  ] as const) {
+    const refused = await post(path, body);
+    assert.equal(refused.status, 413, refused.body);
+    const { code, error, hint } = JSON.parse(refused.body);
+    assert.equal(code, 'too_large');
+    assert.match(error, /8,388,608 bytes/);
+    assert.match(hint, /POST \/push.*pointer/);
+  }
+  assert.equal((await post('/a2a/relay/message:send', a2a(tooMuch))).status, 413);
+});
+
+test('an artifact in JSON has 8 MiB, and a larger one comes in a form or by itself', async () => {
+  const { thread_id } = JSON.parse((await send(`${worker.url}/threads`, '{}', 'application/json')).body);
+  const url = `${worker.url}/threads/${thread_id}/artifacts`;
+  const inJson = (content: string) =>
+    send(url, JSON.stringify({ content, name: 'a.md' }), 'application/json');
+  assert.equal((await inJson(textOf(8 * MiB))).status, 201);
+  const refused = await inJson(textOf(8 * MiB + 1));
+  assert.equal(refused.status, 413, refused.body);
+  const { code, error, hint } = JSON.parse(refused.body);
+  assert.equal(code, 'too_large');
+  assert.match(error, /in JSON.*8,388,608 bytes/);
+  assert.match(hint, /\?name=.*form/);
+  const content = textOf(20 * MiB);
+  const part = (head: string, body: string) =>
+    `--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
+  const file = part('name="file"; filename="a.txt"', content);
+  const form = 'multipart/form-data; boundary=b';
+  const made = await Promise.all([
+    send(`${url}?name=a.txt`, content, 'text/plain'),
+    send(url, `${file}--b--\r\n`, form),
+    // What stands behind the file says otherwise than its name.
+    send(url, `${file}${part('name="name"', 'a.md')}--b--\r\n`, form),
+  ]);
+  for (const [i, { status, body }] of made.entries()) {
+    assert.equal(status, 201, body);
+    const { ref, name, path } = JSON.parse(body);
+    assert.match(path, i === 2 ? /\.md$/ : /\.txt$/, name);
+    const { text } = await ask(worker, `/threads/${thread_id}/artifacts/${ref}?raw=1`);
+    assert.ok(text === content, `${i} came back otherwise`);
+  }
+});

@@ -1,4 +1,5 @@
 import { WEBHOOK_TIME_MS } from '../../base/a2a-limits.ts';
+import { WORKER_MESSAGE_BYTES } from '../../base/worker-limits.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
@@ -9,7 +10,8 @@ declare const RELAY_VERSION: string;
 export const version = RELAY_VERSION;
 
 export function protocolOptions(core: RelayCore, bindings: RelayBindings) {
-  return { core, version, auth: workerConfig(bindings).auth, webhooks, log };
+  const { auth } = workerConfig(bindings);
+  return { core, version, auth, messageBytes: WORKER_MESSAGE_BYTES, webhooks, log };
 }
 
 /** A Worker has no network of its own that a webhook could be in. */

@@ -4,6 +4,7 @@ import type { ExecutionContext, ScheduledController } from '@cloudflare/workers-
 import type { Context } from 'hono';
 import { equalInConstantTime } from '../../base/constant-time.ts';
 import { RelayError } from '../../base/errors.ts';
+import { WORKER_JSON_ARTIFACT_BYTES } from '../../base/worker-limits.ts';
 import { authorize } from '../../contract/authorize.ts';
 import { type Caller, isAnonymous, LOCAL_CALLER } from '../../contract/caller.ts';
 import { channels } from '../../contract/channels.ts';
@@ -99,6 +100,7 @@ function httpDeps(bindings: RelayBindings): HttpDeps {
     // The platform says who is at the other end, and lets nobody else say so.
     peerOf: (request) => (request as Request).headers.get('cf-connecting-ip'),
     headerOf: (request, name) => (request as Request).headers.get(name),
+    jsonArtifactBytes: WORKER_JSON_ARTIFACT_BYTES,
     trustsProxies: false,
     isTrustedProxy: () => false,
     // A Worker is never told to stop; what it streams ends with its client, of whom the platform tells by this alone, or with its calls.

@@ -16,6 +16,8 @@ export interface ProtocolOptions {
   webhooks(): Promise<WebhookPost>;
   /** Tests put the fixtures of the official MCP conformance suite in here. */
   readonly extendMcp?: McpHttpOptions['extend'];
+  /** The largest message of a protocol: each is held whole, some of it several times. */
+  readonly messageBytes?: number;
   /** Whether the program was replaced on the disk since it started. */
   replaced?(): boolean;
   log(event: LogEvent): void;
@@ -23,7 +25,7 @@ export interface ProtocolOptions {
 
 /** MCP over HTTP, loaded when the first client asks for it. */
 export function mcpProtocol(
-  { core, version, extendMcp, replaced, log }: Omit<ProtocolOptions, 'webhooks'>,
+  { core, version, extendMcp, messageBytes, replaced, log }: Omit<ProtocolOptions, 'webhooks'>,
   stopping: AbortSignal,
 ): Protocol {
   let loading: Promise<McpOverHttp> | null = null;
@@ -37,6 +39,7 @@ export function mcpProtocol(
       extend: extendMcp,
       texts: core.deps.texts,
       frameSecret: () => secret.bytes(),
+      messageBytes,
       replaced,
       onError,
     });
@@ -52,7 +55,10 @@ export function mcpProtocol(
 }
 
 /** A2A, loaded when the first agent asks for it. */
-export function a2aProtocol({ core, version, auth, webhooks, log }: ProtocolOptions, stopping: AbortSignal) {
+export function a2aProtocol(
+  { core, version, auth, messageBytes, webhooks, log }: ProtocolOptions,
+  stopping: AbortSignal,
+) {
   let loading: Promise<A2AOverHttp> | null = null;
   const load = async () => {
     const [{ a2aOverHttp }, out] = await Promise.all([import('../../interfaces/a2a/http.ts'), webhooks()]);
@@ -60,6 +66,7 @@ export function a2aProtocol({ core, version, auth, webhooks, log }: ProtocolOpti
       core,
       version,
       keys: auth === 'keys',
+      messageBytes,
       stopping,
       out,
       onError: (error) => log({ level: 'warn', event: 'a2a', error: String(error) }),

@@ -7,11 +7,11 @@ import { SSE_HEARTBEAT_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { KeyWatch } from '../../domain/keys/key-watch.ts';
-import { jsonText } from '../body-text.ts';
+import { BY_POINTER, jsonText } from '../body-text.ts';
 import { eventResponse } from '../event-response.ts';
 
-export function readBody(request: Request): Promise<string> {
-  return jsonText(request, { bytes: A2A_REQUEST_BYTES, what: 'an A2A request' });
+export function readBody(request: Request, bytes = A2A_REQUEST_BYTES): Promise<string> {
+  return jsonText(request, { bytes, what: 'an A2A request', hint: BY_POINTER });
 }
 
 /** A body without a media type is taken for what it should be. */

@@ -30,6 +30,8 @@ export interface A2AOptions extends WebhooksOptions {
   readonly version: string;
   /** Whether callers need a key. */
   readonly keys: boolean;
+  /** The largest request; what the largest payload takes by default. */
+  readonly messageBytes?: number;
 }
 
 export type A2AOverHttp = ReturnType<typeof a2aOverHttp>;
@@ -69,7 +71,10 @@ export function a2aOverHttp(o: A2AOptions) {
       });
       const handler = withA2AErrors(plain, o.onError);
       const context = callContext(c);
-      return rest === '' ? jsonRpcResponse(c, handler, context) : restResponse(c, rest, handler, context);
+      const read = () => readBody(c.req.raw, o.messageBytes);
+      return rest === ''
+        ? jsonRpcResponse(c, handler, context, read)
+        : restResponse(c, rest, handler, context, read);
     });
     return withHeartbeat(answering);
   };
@@ -142,13 +147,14 @@ async function jsonRpcResponse(
   c: Context,
   agent: A2ARequestHandler,
   context: ServerCallContext,
+  read: () => Promise<string>,
 ): Promise<Response> {
   const legacy = context.requestedVersion === '0.3';
   const handler = legacy ? new LegacyJsonRpcTransportHandler(agent) : new JsonRpcTransportHandler(agent);
   const mapError = legacy
     ? LegacyJsonRpcTransportHandler.mapToLegacyJSONRPCError
     : JsonRpcTransportHandler.mapToJSONRPCError;
-  const body = await readBody(c.req.raw);
+  const body = await read();
   const id = jsonObjectIn(body)?.id ?? null;
   const failed = (error: unknown) => ({ jsonrpc: '2.0', id, error: mapError(error) });
   try {

@@ -20,7 +20,7 @@ import type { Context } from 'hono';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { jsonObjectIn } from '../../base/json.ts';
 import { percentDecoded } from '../../base/utf8.ts';
-import { answerType, asEvents, checkMediaType, readBody } from './http-bodies.ts';
+import { answerType, asEvents, checkMediaType } from './http-bodies.ts';
 
 interface Call {
   readonly agent: A2ARequestHandler;
@@ -88,6 +88,7 @@ export async function restResponse(
   rest: string,
   agent: A2ARequestHandler,
   context: ServerCallContext,
+  read: () => Promise<string>,
 ): Promise<Response> {
   const matching = ROUTES.filter(({ path }) => path.test(rest));
   const found = matching.find(({ method }) => method === c.req.method);
@@ -103,7 +104,7 @@ export async function restResponse(
   const failure = (error: unknown) => toRestErrorBody(error, statusOf(error));
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
-    const call = { agent, context, ...named, query: c.req.query(), body: () => jsonBody(c) };
+    const call = { agent, context, ...named, query: c.req.query(), body: () => jsonBody(c, read) };
     const answer = await found.run(call);
     return answer instanceof Response ? inTypeOf(c, answer) : await asEvents(inJson(answer), failure);
   } catch (error) {
@@ -126,13 +127,14 @@ function json(body: unknown, status = 200): Response {
 
 /** As revision 1.0.0 has it, and HTTP itself: the library goes by 1.0.1, which has no status of its own for it. */
 function statusOf(error: unknown): number {
+  if (isRelayError(error)) return error.status;
   if (error instanceof Error && isRelayError(error.cause)) return error.cause.status;
   return error instanceof ContentTypeNotSupportedError ? 415 : restStatusFor(error);
 }
 
-async function jsonBody(c: Context): Promise<object> {
+async function jsonBody(c: Context, read: () => Promise<string>): Promise<object> {
   checkMediaType(c);
-  const body = jsonObjectIn((await readBody(c.req.raw)) || '{}');
+  const body = jsonObjectIn((await read()) || '{}');
   if (body) return body;
   throw new RequestMalformedError('The body is not a JSON object.');
 }

@@ -1,5 +1,6 @@
 import { fromBase64 } from '../../base/base64.ts';
-import { RelayError } from '../../base/errors.ts';
+import { readThrough } from '../../base/byte-streams.ts';
+import { RelayError, tooLarge } from '../../base/errors.ts';
 import { isJsonObject, parseJson } from '../../base/json.ts';
 import { ARTIFACT_BYTES } from '../../base/limits.ts';
 import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
@@ -11,9 +12,16 @@ import { type Form, readForm } from './multipart.ts';
 const WHOLE_JSON_BYTES = 2 * 1024 * 1024;
 /** JSON may escape every byte as `\u00XX`. */
 const JSON_WIRE_BYTES = ARTIFACT_BYTES * 6 + 256 * 1024;
+const UNWRAPPED = 'Send the content itself as the body with ?name=…, or as a form with a file.';
 
-/** `POST …/artifacts`: a JSON object with `content`, a form with a file, or the content itself as the body. */
-export async function artifactInput(request: Request, query: URLSearchParams): Promise<ArtifactInput> {
+/**
+ * `POST …/artifacts`: a JSON object with `content` of at most `jsonBytes`, a form with a file, or the content itself as the body.
+ */
+export async function artifactInput(
+  request: Request,
+  query: URLSearchParams,
+  jsonBytes?: number,
+): Promise<ArtifactInput> {
   const type = request.headers.get('content-type') ?? '';
   const key = request.headers.get('idempotency-key') ?? undefined;
   const length = Number(request.headers.get('content-length') ?? Number.NaN);
@@ -21,7 +29,7 @@ export async function artifactInput(request: Request, query: URLSearchParams): P
   if (/^application\/json\b/i.test(type) && !query.has('name')) {
     if (length > JSON_WIRE_BYTES)
       throw new RelayError('too_large', { what: 'an artifact', limit: ARTIFACT_BYTES });
-    return { ...(await fromJson(request, length)), idempotency_key: key };
+    return { ...(await fromJson(request, length, jsonBytes)), idempotency_key: key };
   }
   if (/^multipart\/form-data\b/i.test(type))
     return { ...(await fromForm(request, type)), idempotency_key: key };
@@ -45,17 +53,17 @@ function saysNothing(type: string, query: URLSearchParams): boolean {
   return query.has('type') && /^application\/octet-stream\b/i.test(type);
 }
 
-async function fromJson(request: Request, length: number): Promise<ArtifactInput> {
+async function fromJson(request: Request, length: number, most?: number): Promise<ArtifactInput> {
   if (!(length <= WHOLE_JSON_BYTES)) {
     const { data, fields } = readJsonPush(request.body!, 'content');
     return {
-      body: data,
+      body: most === undefined ? data : cutOff(data, most),
       late: () => {
         const rest = fields();
         if (rest.encoding === 'base64') {
           throw new RelayError('bad_request', {
             what: 'Base64 of this size is not taken.',
-            hint: 'Send the bytes as the raw body with ?name=…, or as a form with a file.',
+            hint: UNWRAPPED,
           });
         }
         return fieldsOf(rest);
@@ -76,6 +84,16 @@ async function fromJson(request: Request, length: number): Promise<ArtifactInput
   const body = encoding === 'base64' ? fromBase64(content as string) : encodeUtf8(content as string);
   if (!body) throw new RelayError('bad_request', { what: '"content" is not base64.' });
   return { body, ...fieldsOf(rest) };
+}
+
+function cutOff(body: ReadableStream<Uint8Array>, most: number): ReadableStream<Uint8Array> {
+  let left = most;
+  return readThrough(body, async (next) => {
+    const read = await next();
+    left -= read.value?.length ?? 0;
+    if (left < 0) throw tooLarge('an artifact in JSON', most, UNWRAPPED);
+    return read;
+  });
 }
 
 async function fromForm(request: Request, type: string): Promise<ArtifactInput> {

@@ -29,6 +29,8 @@ export interface HttpDeps {
   headerOf(env: unknown, name: string): string | null;
   /** The body of a request whose length is known, in one piece; absent where the request itself is the best at that. */
   bodyOf?(env: unknown, length: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** The largest content of an artifact that comes in JSON; as large as any by default. */
+  readonly jsonArtifactBytes?: number;
   /** Whether there are any proxies to believe. */
   readonly trustsProxies: boolean;
   /** Whether to believe what the machine at this address says about whom it asks for. */

@@ -16,7 +16,7 @@ import { bytesResponse, jsonResponse } from './responses.ts';
 /** What threads need beyond JSON in and out: contents, bundles, and events as they happen. */
 export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   serve(threads.putArtifact, async (relay, c) => {
-    const input = await artifactInput(c.req.raw, new URL(c.req.url).searchParams);
+    const input = await artifactInput(c.req.raw, new URL(c.req.url).searchParams, deps.jsonArtifactBytes);
     return jsonResponse(await relay.threads.putArtifact(c.req.param('thread_id')!, input), { status: 201 });
   });
 

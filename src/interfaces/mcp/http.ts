@@ -9,7 +9,7 @@ import type { Relay } from '../../contract/relay.ts';
 import { type TextWork, workFor } from '../../domain/text-work.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FrameSecret } from '../../text/frame.ts';
-import { jsonText } from '../body-text.ts';
+import { BY_POINTER, jsonText } from '../body-text.ts';
 import type { Entered } from '../entered.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
@@ -21,6 +21,8 @@ export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'exte
   readonly stopping: AbortSignal;
   readonly frameSecret: FrameSecret;
   readonly replaced?: ToolContext['replaced'];
+  /** The largest message; what the largest payload takes by default. */
+  readonly messageBytes?: number;
 }
 
 export type McpOverHttp = (request: Request, by: Entered) => Promise<Response>;
@@ -36,7 +38,7 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
   });
   return async (asked, by) => {
     const context = contextOf(by, o);
-    const { request, message } = await readMessage(asked);
+    const { request, message } = await readMessage(asked, o.messageBytes);
     if (isMethod(message, 'subscriptions/listen') && streams.size >= MCP_STREAMS)
       throw new RelayError('busy', { what: 'too many streams of changes are open' });
     const handler: McpHttpHandler = createMcpHandler(
@@ -120,9 +122,12 @@ function takesLong(message: unknown): boolean {
 }
 
 /** The message, cut off while being read. What is no JSON is left to the library, which knows how to refuse it. */
-async function readMessage(request: Request): Promise<{ request: Request; message?: unknown }> {
+async function readMessage(
+  request: Request,
+  bytes = MCP_MESSAGE_BYTES,
+): Promise<{ request: Request; message?: unknown }> {
   if (request.method !== 'POST' || !request.body) return { request };
-  const text = await jsonText(request, { bytes: MCP_MESSAGE_BYTES, what: 'an MCP message' });
+  const text = await jsonText(request, { bytes, what: 'an MCP message', hint: BY_POINTER });
   const { url, method, headers, signal } = request;
   try {
     return { request, message: JSON.parse(text) };
