@@ -16,9 +16,10 @@ import { SCRIPTS, startDev } from './dev-server.ts';
 const dev = (...args: string[]) =>
   spawnSync(process.execPath, [join(SCRIPTS, 'dev.ts'), ...args], { encoding: 'utf8', timeout: 60_000 });
 
+/** On a connection of its own: workerd closes one whose request it has not read to the end. */
 function statusOf(url: string, method: string, headers: { [name: string]: string }): Promise<number> {
   return new Promise((resolve, reject) =>
-    request(url, { method, headers }, (answer) => resolve(answer.resume().statusCode!))
+    request(url, { method, headers, agent: false }, (answer) => resolve(answer.resume().statusCode!))
       .on('error', reject)
       .end(method === 'POST' ? 'x' : undefined),
   );
