@@ -292,8 +292,7 @@ export class StoreObject extends DurableObject<Bindings> {
 
   /** Has `alarm` called then, or a little later; for what is never due, not. */
   protected wakeAt(due: number | null | undefined): void {
-    if (due == null || due === Number.POSITIVE_INFINITY || (this.#alarm !== null && this.#alarm <= due))
-      return;
+    if (due == null || due >= (this.#alarm ?? Number.POSITIVE_INFINITY)) return;
     this.#alarm = due;
     void this.ctx.storage.setAlarm(due);
   }
