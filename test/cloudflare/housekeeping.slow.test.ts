@@ -5,10 +5,10 @@ import { systemEnv } from '../../src/base/env.ts';
 import { RelayCore } from '../../src/domain/relay-core.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
-import { HOUR } from '../keys/stored-bytes.ts';
 import { a2aClient, request } from '../a2a/agents.ts';
 import { receiver, webhookAt } from '../a2a/receiver.ts';
 import { serve } from '../http/relay-under-test.ts';
+import { HOUR } from '../keys/stored-bytes.ts';
 import { until } from '../until.ts';
 import { hostWorker } from './worker-relay.ts';
 
