@@ -79,7 +79,12 @@ export class CloudflareLogs implements Logs {
       asked.catch(() => {});
       const page = await Promise.race([asked, ended]);
       // In the turn of the signal: a request whose client is gone has no other.
-      if (page === null) return this.#store.waitUntil(object().giveUp(stream, asker).catch(() => {}));
+      if (page === null)
+        return this.#store.waitUntil(
+          object()
+            .giveUp(stream, asker)
+            .catch(() => {}),
+        );
       for (const entry of entriesOf(page)) {
         if (signal.aborted) return;
         cursor = entry.seq;
