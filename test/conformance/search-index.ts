@@ -52,6 +52,16 @@ const finding: readonly Case[] = [
     },
   },
   {
+    name: 'search: a long text is found by its beginning, in a script without spaces too',
+    async run({ index }) {
+      const begins = '契約の更新は来月までに行います。';
+      await index.put('srx.long/1', (begins + '語'.repeat(1024 * 1024)).slice(0, 1024 * 1024), { from: '1' });
+      same(await keys(index, 'srx.long/', '契約の更新'), ['srx.long/1']);
+      await index.put('srx.long/1', 'something else', {});
+      same(await keys(index, 'srx.long/', '契約の更新'), [], 'it is replaced');
+    },
+  },
+  {
     name: 'search: letters of either case find each other, and punctuation parts words',
     async run({ index }) {
       await fill(index, 'srx.case/', {

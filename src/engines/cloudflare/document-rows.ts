@@ -1,9 +1,12 @@
 import type { SqlStorage, SqlStorageValue } from '@cloudflare/workers-types';
 import { toHex } from '../../base/ids.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { encodeUtf8, utf8Bytes } from '../../base/utf8.ts';
 import { queryTerms, rankPassages } from '../../kernel/passages.ts';
 import type { Hit } from '../../kernel/search-index.ts';
 import { FullText, segmented, type TextDatabase, type TextStatement } from '../full-text.ts';
+
+/** A row takes 2 MB. A letter of Chinese takes nine bytes, with the seams around it. */
+const ROW_BYTES = 1_900_000;
 
 /** Texts to search in, as rows of one object. */
 export class DocumentRows {
@@ -19,8 +22,10 @@ export class DocumentRows {
     this.#texts = new FullText(databaseOf(sql), (folder) => toHex(encodeUtf8(folder)));
   }
 
+  /** A long text is found by its beginning: as much of it as a row takes. */
   put(key: string, text: string, fields: string): void {
-    this.#texts.put(key, segmented(text), fields);
+    const words = segmented(text);
+    this.#texts.put(key, beginningOf(words, ROW_BYTES - utf8Bytes(fields)), fields);
   }
 
   remove(key: string): void {
@@ -31,6 +36,17 @@ export class DocumentRows {
     const terms = queryTerms(query);
     return rankPassages(this.#texts.candidates(scope, terms, limit), terms, limit);
   }
+}
+
+/** Whole words, of so many bytes in UTF-8 together. */
+function beginningOf(words: string, bytes: number): string {
+  // No letter takes more than three for each of its units.
+  if (words.length * 3 <= bytes) return words;
+  const { read } = new TextEncoder().encodeInto(words, new Uint8Array(Math.max(0, bytes)));
+  if (read === words.length) return words;
+  let end = read;
+  while (end > 0 && !/[\s\u200b]/.test(words[end]!)) end--;
+  return words.slice(0, end || read);
 }
 
 function databaseOf(storage: SqlStorage): TextDatabase {
