@@ -219,8 +219,8 @@ export class RelayCore {
 
   /** Adds up what a tenant stores, and puts its running sum right where a crash left that too high. */
   recount(tenant: string): Promise<void> {
-    if (this.#recountElsewhere) return this.#recountElsewhere(tenant);
     const recount = async () => {
+      if (this.#recountElsewhere) return this.#recountElsewhere(tenant);
       const threads = await this.threads();
       const { store: files } = await this.files();
       await threads.removeExpired();

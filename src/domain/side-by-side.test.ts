@@ -4,7 +4,7 @@ import { pause } from '../base/pause.ts';
 import { sideBySide } from './side-by-side.ts';
 
 test('a failure is told once nothing is under way any more, and nothing is begun after it', async () => {
-  const items = Array.from({ length: 100 }, (_, i) => i);
+  const items = Array.from({ length: 1000 }, (_, i) => i);
   let under = 0;
   let begun = 0;
   const work = async (item: number) => {
@@ -15,7 +15,7 @@ test('a failure is told once nothing is under way any more, and nothing is begun
     if (item === 3) throw new Error('the fourth');
   };
   await assert.rejects(sideBySide(items, work), /the fourth/);
-  assert.deepEqual([under, begun], [0, 32]);
+  assert.deepEqual([under, begun], [0, 250]);
 });
 
 test('results are in the order of the items', async () => {

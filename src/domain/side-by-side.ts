@@ -1,5 +1,5 @@
 /** What one request works on at the same time: enough for an engine to do much of it together. */
-const SIDE_BY_SIDE = 32;
+const SIDE_BY_SIDE = 250;
 
 /** Does some of the work at a time, and gives the results in the order of the items. Where one fails no other is begun, and it throws once none is under way. */
 export async function sideBySide<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
