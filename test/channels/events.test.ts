@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Wire } from '../http/relay-under-test.ts';
+import { startRelay, type Wire } from '../http/relay-under-test.ts';
 import { type ServerUnderTest, startTestServer } from './server.ts';
 
 interface Event {
@@ -108,4 +108,16 @@ test('a server that stops ends its streams at once, and a reader that left is fo
   );
   await server[Symbol.asyncDispose]();
   assert.equal(await ended, 'the end');
+});
+
+test('a reader that was told nothing before a server stops is told from where to go on', async () => {
+  await using relay = await startRelay();
+  const body = JSON.stringify({ msg: 'before' });
+  const headers = { 'Content-Type': 'application/json' };
+  const { seq } = await (await fetch(`${relay.url}/channels/c`, { method: 'POST', headers, body })).json();
+  const silent = await fetch(`${relay.url}/channels/c/events`);
+  const told = await fetch(`${relay.url}/channels/c/events?since=all`);
+  await relay.stop();
+  assert.equal(await silent.text(), `retry: 1000\n\nid: ${seq}\n\n`);
+  assert.match(await told.text(), /^retry: 1000\n\nid: \d+\ndata: .*\n\n$/);
 });

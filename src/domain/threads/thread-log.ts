@@ -143,7 +143,8 @@ export class ThreadLog {
     const { blobs, logs } = this.deps.engine;
     const ready = stateAfter(head, event);
     const bytes = storedBytes(event);
-    if (!ALWAYS.has(event.type)) await this.storage.admit(tenant, bytes);
+    // What is taken over was admitted as a whole.
+    if (!o.old && !ALWAYS.has(event.type)) await this.storage.admit(tenant, bytes);
     const stored = await this.#fitting(head.id, event);
     for (const follower of this.followers) follower.before?.(head);
     const write = () => logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq, with: o.with });
