@@ -63,7 +63,6 @@ function assertFew({ named, inside }: Counted, growing: readonly string[] = []):
     [],
     JSON.stringify({ named, inside }),
   );
-  console.log(JSON.stringify({ named: made, inside }));
 }
 
 const artifact = (i: number) => ({
