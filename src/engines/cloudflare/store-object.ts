@@ -228,9 +228,8 @@ export class StoreObject extends DurableObject<Bindings> {
   }
 
   totals(): Totals {
-    const { databaseSize } = this.ctx.storage.sql;
-    const records = this.#records.count();
-    return { blobs: this.#bodies.total(), records, entries: this.#logs.count(), diskBytes: databaseSize };
+    const [records, entries] = [this.#records.count(), this.#logs.count()];
+    return { blobs: this.#bodies.total(), records, entries, diskBytes: this.ctx.storage.sql.databaseSize };
   }
 
   /** The directory alone has these. */
