@@ -9,6 +9,20 @@ import { subscriptionCases } from './subscriptions.ts';
 
 const reading: readonly Case[] = [
   {
+    name: 'logs: a page has as many entries as were asked for, however large they are',
+    async run({ logs, limits }) {
+      const text = 'x'.repeat(Math.min(240_000, limits.entryBytes - 100));
+      const count = Math.ceil(11_000_000 / text.length);
+      for (let i = 0; i < count; i++) await logs.append('log.large', { i, text });
+      const { entries } = await logs.read('log.large', { limit: count + 10 });
+      same(
+        entries.map(({ data }) => (data as { i: number }).i),
+        range(count),
+      );
+      same((await logs.read('log.large', { limit: count - 1 })).entries.length, count - 1);
+    },
+  },
+  {
     name: 'logs: entries are read oldest first, with sequence and time',
     async run({ logs }, clock) {
       same(await logs.read('log.a'), { entries: [] });

@@ -45,14 +45,26 @@ export class NatsLogs implements Logs {
 
   async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {
     checkKey("a stream's name", stream);
-    const entries = await this.#page(stream, o.after ?? 0, checkLimit(o.limit));
+    const limit = checkLimit(o.limit);
+    const entries: Entry[] = [];
+    // One answer takes so many bytes: who asked for more entries gets them all the same, since fewer would say that there are no more.
+    for (
+      let after = o.after ?? 0, more = true;
+      more && entries.length < limit;
+      after = entries.at(-1)?.seq ?? after
+    ) {
+      const page = await this.#page(stream, after, limit - entries.length);
+      entries.push(...page.entries);
+      more = page.more;
+    }
     return entries[0]?.gap ? { entries, gap: true } : { entries };
   }
 
   subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry> {
     checkKey("a stream's name", stream);
     const token = tokenOf(stream);
-    return this.#feed.follow(token, o.after ?? 0, o.signal, (after) => this.#page(stream, after, BATCH));
+    const read = async (after: number) => (await this.#page(stream, after, BATCH)).entries;
+    return this.#feed.follow(token, o.after ?? 0, o.signal, read);
   }
 
   async info(stream: string): Promise<{ first: number; last: number; count: number }> {
@@ -232,7 +244,8 @@ export class NatsLogs implements Logs {
    * The leader names the last entry and what was trimmed; the entries come in one answer of whichever server is nearest, and
    * count where that server has got as far as the leader.
    */
-  async #page(stream: string, after: number, limit: number): Promise<Entry[]> {
+  /** `more`: it has fewer than were asked for, because they are large. */
+  async #page(stream: string, after: number, limit: number): Promise<{ entries: Entry[]; more: boolean }> {
     const { connection, streams } = this.#store;
     const subject = this.#subject(stream);
     const from = await this.place(subject, after);
@@ -244,16 +257,17 @@ export class NatsLogs implements Logs {
         ...{ batch: limit, max_bytes: ANSWER_BYTES },
       }),
     ]);
-    if (!last || seqOf(last) <= after) return [];
+    if (!last || seqOf(last) <= after) return { entries: [], more: false };
     let messages = batch?.messages ?? [];
     const reached = messages.length === limit || (messages.at(-1)?.seq ?? 0) >= last.seq;
     const large = messages.reduce((sum, { data }) => sum + data.length, 0) >= ANSWER_BYTES / 2;
     if (!reached && !large) messages = await this.#fromLeader(subject, from, last.seq, limit);
     const gone = trimmed ? trimmedOf(trimmed) : 0;
-    return messages.map((message, i): Entry => {
+    const entries = messages.map((message, i): Entry => {
       const { id: _, ...entry } = entryOf(message);
       return i === 0 && after < gone && gone < entry.seq ? { ...entry, gap: true } : entry;
     });
+    return { entries, more: !reached && large };
   }
 
   /** One by one, as far as it had come. */
