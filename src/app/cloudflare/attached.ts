@@ -27,22 +27,23 @@ export function attachedTo(socket: PlatformSocket): Attached {
 function knownOf(socket: PlatformSocket) {
   const found = known.get(socket);
   if (found) return found;
-  const [fixed, start] = socket.deserializeAttachment() as [string, Start];
-  const read = { attached: { ...JSON.parse(fixed), ...start }, fixed };
+  const text = socket.deserializeAttachment() as string;
+  const end = text.indexOf('\n');
+  const fixed = text.slice(end + 1);
+  const read = { attached: { ...JSON.parse(fixed), ...JSON.parse(text.slice(0, end)) }, fixed };
   known.set(socket, read);
   return read;
 }
 
 export function attach(socket: PlatformSocket, attached: Attached): void {
   const { after, gap, lenient, ...about } = attached;
-  const fixed = JSON.stringify(about);
-  known.set(socket, { attached, fixed });
-  socket.serializeAttachment([fixed, { after, gap, lenient }]);
+  known.set(socket, { attached, fixed: JSON.stringify(about) });
+  moveOn(socket, { after, gap, lenient });
 }
 
-/** How far a reader has been served; what does not change is a text, which was written once. */
-export function moveOn(socket: PlatformSocket, start: Start): void {
+/** How far a reader has been served: a line of its own, before what does not change, which is written as text once. */
+export function moveOn(socket: PlatformSocket, { after, gap, lenient }: Start): void {
   const at = knownOf(socket);
-  at.attached = { ...at.attached, ...start };
-  socket.serializeAttachment([at.fixed, start]);
+  if (at.attached.after !== after) at.attached = { ...at.attached, after, gap, lenient };
+  socket.serializeAttachment(`{"after":${after},"gap":${gap},"lenient":${lenient}}\n${at.fixed}`);
 }
