@@ -11,6 +11,7 @@ const LEFT_OUT: { readonly [file: string]: string } = {
 /** Reasons that several deviations have. */
 const IN_ITS_OWN_PROCESS =
   'it makes a part of the server fail in its own process, and a Worker is in another';
+const NEVER_STOPS = 'a Worker is never told to stop';
 const CLOCK_OF_ITS_OWN = 'its clock stands in the past, and the objects of a Worker sweep by the platform’s';
 
 await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((path) => !(path in LEFT_OUT))], {
@@ -22,6 +23,9 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
     'test/a2a/webhooks.test.ts': {
       'a webhook in our own network is refused':
         'a Worker has no network of its own that a webhook could be in',
+    },
+    'test/channels/events.test.ts': {
+      'a reader that was told nothing before a server stops is told from where to go on': NEVER_STOPS,
     },
     'test/http/bad-input.test.ts': {
       'raw requests that are not HTTP, or have no host, are refused and the server goes on':
@@ -42,7 +46,7 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
       'a hold that nobody renews lapses, and the one who had it records nothing more': CLOCK_OF_ITS_OWN,
     },
     'test/security/connections.test.ts': {
-      'what was accepted is answered when the server stops': 'a Worker is never told to stop',
+      'what was accepted is answered when the server stops': NEVER_STOPS,
     },
     'test/security/network.test.ts': {
       'ready until it stops, healthy as long as the store answers': IN_ITS_OWN_PROCESS,

@@ -9,6 +9,7 @@ import { openMemory } from '../../src/engines/memory/engine.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { pushJson, startRelay } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
+import { sqlite } from '../keys/stored-bytes.ts';
 import { until } from '../until.ts';
 
 const kinds = (all: readonly Activity[]) => all.map(({ kind }) => kind);
@@ -244,6 +245,21 @@ test('what was not written because the store failed is said later', async () => 
   const { entries } = await engine.logs.read('act.t');
   assert.equal(entries.length, 1);
   assert.equal((entries[0]!.data as { left_out?: number }).left_out, 1);
+});
+
+test('what happened is listed however much else was written in between', async () => {
+  await using relay = await startRelay({ open: sqlite() });
+  const api = httpRelay({ baseUrl: relay.url });
+  await api.channels.publish('c', 'x');
+  await api.activity.list();
+  for (let i = 0; i < 4_000; i += 500)
+    await Promise.all(Array.from({ length: 500 }, (_, j) => relay.engine.records.put(`x.y/${i + j}`, 1)));
+  await api.channels.publish('c', 'y');
+  const { activities } = await api.activity.list();
+  assert.deepEqual(
+    activities.map(({ kind }) => kind),
+    ['channel.signal', 'channel.signal'],
+  );
 });
 
 test('the log is trimmed, and who comes back too late is told of the gap', async () => {

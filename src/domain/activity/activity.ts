@@ -2,10 +2,10 @@ import { badRequest } from '../../base/errors.ts';
 import type { Activity, ActivityPage, activity, FiguresReport } from '../../contract/activity.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, Scope } from '../../contract/caller.ts';
-import type { Entry } from '../../kernel/logs.ts';
+import type { Entry, Logs } from '../../kernel/logs.ts';
 import type { Deps } from '../deps.ts';
 import { checkCount } from '../names.ts';
-import { fromJson } from '../records.ts';
+import { entriesBehind, fromJson } from '../records.ts';
 import type { Serves } from '../relay-binding.ts';
 import { type ActivityEntry, type ActivityLog, activityStream } from './activity-log.ts';
 import { readFigures } from './figures.ts';
@@ -46,8 +46,7 @@ export class Activities implements Serves<typeof activity> {
     let high = Math.min(last, before.seq);
     for (let span = PAGE; high >= first && last > 0; span *= 2) {
       const low = Math.max(first, high - span + 1);
-      const { entries } = await logs.read(stream, { after: low - 1, limit: span });
-      for (const entry of entries.filter(({ seq }) => seq <= high).reverse()) {
+      for (const entry of (await between(logs, stream, low, high)).reverse()) {
         for (const item of toActivities(entry).reverse()) {
           const { seq, index } = placeOf(item.id);
           if (seq === before.seq && index >= before.index) continue;
@@ -113,6 +112,16 @@ function placeOf(id: string): { seq: number; index: number } {
   const match = /^(\d{1,15})-(\d{1,6})$/.exec(id);
   if (match) return { seq: Number(match[1]), index: Number(match[2]) };
   throw badRequest(`"${id.slice(0, 40)}" is not the id of an activity.`);
+}
+
+/** Sequences have holes, wide ones where little happens in a tenant of a busy store, so there may be any number. */
+async function between(logs: Logs, stream: string, low: number, high: number): Promise<Entry[]> {
+  const found: Entry[] = [];
+  for await (const entry of entriesBehind(logs, stream, low - 1)) {
+    if (entry.seq > high) break;
+    found.push(entry);
+  }
+  return found;
 }
 
 /** What the caller's key must be allowed beside looking on, by what the kind begins with. */
