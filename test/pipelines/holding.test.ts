@@ -48,11 +48,12 @@ test('a run that is at work is refused to a second one, who is told by whom and 
   assert.equal((await second.resume(run)).status, 'done', 'it was let go');
 });
 
-test('a hold that is renewed while it is waited for is a living holder’s', async () => {
+test('a hold that is renewed while it is waited for is a living holder’s', async (t) => {
   mock.timers.enable({ apis: ['setInterval'] });
   try {
     const env = stoppedClock();
     const { first, ended, run, say } = await atWork({ env });
+    t.after(() => say('at the end'));
     const told: string[] = [];
     const pause = (ms: number) => {
       env.advance(ms);
@@ -70,9 +71,10 @@ test('a hold that is renewed while it is waited for is a living holder’s', asy
   }
 });
 
-test('a hold that nobody renews lapses, and the one who had it records nothing more', async () => {
+test('a hold that nobody renews lapses, and the one who had it records nothing more', async (t) => {
   const env = stoppedClock();
   const { first, ended, run, say } = await atWork({ env });
+  t.after(() => say('at the end'));
   const second = beside(first, { env, pause: (ms) => env.advance(ms) });
   assert.equal((await second.resume(run)).status, 'done');
   say('first');
