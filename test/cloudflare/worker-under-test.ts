@@ -24,12 +24,14 @@ systemEnv.randomBytes = (length) => {
 
 /** What is put off for a moment is done at once: all of it is waited for before objects are evicted. */
 const MOMENT_MS = 1_000;
+/** Next to nothing, but not nothing: who looks again every second must leave others a turn. */
+const NO_TIME_MS = 5;
 const machineTimeout = setTimeout;
 /** Whoever wants to go on in a later turn cannot. */
 let stalls = false;
 globalThis.setTimeout = ((work: () => void, ms = 0) => {
   if (stalls && ms === 0) throw new Error('broken off by the test');
-  return machineTimeout(work, ms > MOMENT_MS ? ms : 0);
+  return machineTimeout(work, ms > MOMENT_MS ? ms : Math.min(ms, NO_TIME_MS));
 }) as typeof setTimeout;
 
 /** What is idle is evicted at once. */
