@@ -86,6 +86,11 @@ export async function* entriesBehind(logs: Logs, stream: string, after: number):
   }
 }
 
+/** Whether it is the turn of an entry to do what one in so many does. Sequences have holes, and some remainders may never come. */
+export function isOneIn(many: number, seq: number): boolean {
+  return (Math.imul(seq, 0x9e3779b1) >>> 16) % many === 0;
+}
+
 /** A value whose type says that it is JSON, though an interface has no index signature for the compiler to see it by. */
 export function asJson<T extends Plain<T>>(value: T): Json {
   return value as unknown as Json;

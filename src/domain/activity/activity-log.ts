@@ -6,7 +6,7 @@ import {
   ACTIVITY_WRITES_KEPT,
 } from '../../base/limits.ts';
 import type { Engine } from '../../kernel/engine.ts';
-import { asJson } from '../records.ts';
+import { asJson, isOneIn } from '../records.ts';
 import { addFigures, type Figures, figuresOf, type Happening, writeFigures } from './figures.ts';
 
 export const activityStream = (tenant: string) => `act.${tenant}`;
@@ -132,7 +132,7 @@ export class ActivityLog {
     const counted = writeFigures(this.#deps, tenant, env.now(), figures).catch(() => {});
     const seq = await engine.logs.append(stream, asJson(entry));
     await counted;
-    if (seq! % LOOK_EVERY === 0) await this.#trim(stream);
+    if (isOneIn(LOOK_EVERY, seq!)) await this.#trim(stream);
   }
 
   async #trim(stream: string): Promise<void> {

@@ -2,7 +2,7 @@ import { toHex } from '../../base/ids.ts';
 import { pause } from '../../base/pause.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Deps } from '../deps.ts';
-import { type RecordsOf, recordsOf } from '../records.ts';
+import { isOneIn, type RecordsOf, recordsOf } from '../records.ts';
 import { SUMMED, type ThreadFigures } from './token-ledger.ts';
 
 const PAGE = 500;
@@ -84,7 +84,7 @@ export class TenantTotals {
     const { engine } = this.#deps;
     try {
       const seq = await engine.logs.append(changesOf(tenant), id);
-      if (seq! % LOOK_EVERY !== 0) return;
+      if (!isOneIn(LOOK_EVERY, seq!)) return;
       if ((await engine.logs.info(changesOf(tenant))).count > TOLD) this.onMany(tenant);
     } catch {
       // The write itself must not fail for this. What is held and saved may be wrong now, so it is added up anew.
