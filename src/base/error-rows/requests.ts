@@ -137,8 +137,8 @@ export const REQUEST_ERRORS = {
   },
   too_costly: {
     status: 422,
-    message: 'Given up: working on this text takes too much {what}.',
-    hint: 'Ask for a smaller part of it, or pull it and work on it there.',
+    message: 'Stopped: this request takes too much {what}.',
+    hint: 'Ask for less at once: a smaller part, a narrower search, or a version that is nearer to the current one.',
   },
   upgrade_required: {
     status: 426,
