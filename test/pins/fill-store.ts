@@ -87,6 +87,7 @@ async function fillGroup(
   const claim = async (prefetch: number) =>
     ann({ path: `/channels/work/events?group=crew&since=all&prefetch=${prefetch}`, take: prefetch });
   const [acked] = await claim(1);
+  await ann({ method: 'POST', path: '/channels/work/groups/crew', body: { retry: [0] } });
   await ann({ path: `/pull/${acked.url.split('/').pop()}` });
   await settle('ack', acked);
   for (let attempt = 1; attempt <= 5; attempt++) await settle('nack', (await claim(1))[0]);

@@ -1,10 +1,10 @@
 /**
- * Makes the fixture of a home folder with something of everything in it: `node test/pins/make-store.ts OUT_FOLDER`
- * writes `store-v1.home.gz` (the home) and `store-v1.json` (how it answers) into that folder.
+ * Makes the fixture of a home folder with something of everything in it: `node test/pins/make-store.ts OUT_FOLDER NAME`
+ * writes `NAME.home.gz` (the home) and `NAME.json` (how it answers) into that folder.
  *
- * The fixture in test/fixtures is never remade. It was written once, by the version of that day, and every later
- * version must open it and understand it as it was meant. A later format gets a second fixture beside it, with a
- * name of its own. This script stays so that anybody can see how the first one came to be, and how to make the next.
+ * The fixtures in test/fixtures are never remade. Each was written once, by the version of that day, and every later
+ * version must open it and give the same answers. `store-v1` was made by 0.1.0 without `fillSpaces`, `store-v2` by the
+ * last version before 0.3.0. This script stays to show how they were made and how to make the next one.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { mock } from 'node:test';
 import { startFakeModel } from '../../examples/fake-model.ts';
 import { relay } from '../cli/program.ts';
+import { fillSpaces } from './fill-spaces.ts';
 import { asHolder, fillChannels, fillPointers, fillTasks, type Keys, type Names } from './fill-store.ts';
 import { fillThreads } from './fill-threads.ts';
 import { type Asked, type Fixture, recordAnswer } from './store-answers.ts';
@@ -28,8 +29,9 @@ steps:
   - { id: second, agent: up, prompt: "{{ steps.first.output }}!" }
 `;
 
-const [out] = process.argv.slice(2);
-if (out === undefined) throw new Error('Name the folder that the fixture is written into.');
+const [out, fixtureName] = process.argv.slice(2);
+if (out === undefined || fixtureName === undefined)
+  throw new Error('Usage: node test/pins/make-store.ts OUT_FOLDER NAME');
 const scratch = mkdtempSync(join(tmpdir(), 'relay-make-store-'));
 try {
   const [home, copy, desk] = ['home', 'copy', 'desk'].map((name) => join(scratch, name)) as [
@@ -49,6 +51,7 @@ try {
     await fillChannels(ann!, ci!, names);
     await fillThreads(ann!, names);
     await fillTasks(ann!, names);
+    await fillSpaces(ann!, acme!, names);
   }
   await promptByCommand(home, desk, names);
   const left = readdirSync(home).filter((name) => /-(?:wal|shm)$/.test(name));
@@ -56,11 +59,12 @@ try {
   const packed = packFolder(home);
   const now = Date.now() + 1000;
   mkdirSync(out, { recursive: true });
-  writeFileSync(join(out, 'store-v1.home.gz'), packed);
+  writeFileSync(join(out, `${fixtureName}.home.gz`), packed);
   unpackFolder(packed, copy);
-  const asked = await answersOf(copy, now, keys, names);
-  const fixture: Fixture = { now, keys, names, asked };
-  writeFileSync(join(out, 'store-v1.json'), `${JSON.stringify(fixture, null, 2)}\n`);
+  const holders = { ...keys, share: names['share-token']! };
+  const asked = await answersOf(copy, now, holders, names);
+  const fixture: Fixture = { now, keys: holders, names, asked };
+  writeFileSync(join(out, `${fixtureName}.json`), `${JSON.stringify(fixture, null, 2)}\n`);
   console.log(`${packed.byteLength} bytes, ${asked.length} answers`);
 } finally {
   rmSync(scratch, { recursive: true, force: true });
@@ -76,7 +80,7 @@ async function command(home: string, cwd: string, args: string[], o: { stdin?: s
 async function makeKeys(home: string, desk: string): Promise<Keys> {
   const create = async (...args: string[]) =>
     JSON.parse(await command(home, desk, ['keys', 'create', ...args, '--json']));
-  const all = 'push,pull,subscribe,threads,tasks,admin';
+  const all = 'push,pull,subscribe,threads,files,tasks,admin';
   const root = await create('root', '--scopes', all);
   const ann = await create('ann');
   const ci = await create('ci', '--scopes', 'push,subscribe', '--channel-prefix', 'builds.');

@@ -105,5 +105,39 @@ export function questionsAbout(names: Names): Planned[] {
   add('pointers', `/pull/${named('json')}?json=/a/2/b`);
   add('pointers', `/pull/${named('acmes')}`, { as: 'acme' });
   add('pointers', `/pull/${named('acmes')}`, { as: 'ann' });
+  if (names.share !== undefined) addSpaces(names, add);
   return list;
+}
+
+/** What only fixtures made with `fillSpaces` hold. */
+function addSpaces(names: Names, add: (about: string, path: string, o?: Partial<Planned>) => void): void {
+  add('files', '/files');
+  for (const space of ['notes', 'checkpoints', 'none']) add('files', `/files/${space}`);
+  add('files', '/files/notes?delimiter=/');
+  for (const path of ['plan.md', 'a/b%20c.txt', 'data.bin', 'long.txt', 'brief.txt', 'gone.txt']) {
+    add('files', `/files/notes/${path}`);
+    add('files', `/files/notes/${path}?info=1`);
+  }
+  add('files', '/files/notes/plan.md?log=1');
+  for (const version of [1, 2, 3, 4]) add('files', `/files/notes/plan.md?version=${version}`);
+  add('files', '/files/notes/long.txt?lines=5999-6000');
+  add('files', '/files/notes/plan.md', { as: 'acme' });
+  add('files', '/files', { as: 'acme' });
+  const body = { paths: ['thread-1/0001.json', 'thread-1/0002.json', 'thread-1/0003.json'] };
+  add('files', '/files/checkpoints/read', { method: 'POST', body });
+  add('shares', '/shares');
+  add('shares', `/threads/${names.thread}`, { as: 'share' });
+  add('shares', `/threads/${names.bare}`, { as: 'share' });
+  add('dead letters', '/channels/hard/dead');
+  add('dead letters', '/channels/work/dead');
+  add('dead letters', '/channels/hard/events?since=all', { take: 2 });
+  const acme = { as: 'acme' };
+  const at = `/threads/${names['acme-thread']}`;
+  for (const path of ['/threads', at, `${at}/state`, `${at}/artifacts`, `${at}/events`])
+    add('threads', path, acme);
+  add('search', `${at}/search?q=lighthouse`, acme);
+  add('threads', at);
+  add('pointers', '/pointers');
+  add('pipelines', '/runs');
+  add('activity', '/activity');
 }
