@@ -124,7 +124,7 @@ export const OPTIONS = {
     read: atLeast(0),
   },
   auth: {
-    help: '"keys" or "open"; by default open on loopback and keys on every other address.',
+    help: '"keys" or "open"; by default keys where others can reach the relay: on any address but loopback, with a public URL, or behind a trusted proxy.',
     env: 'RELAY_AUTH',
     default: null,
     read: oneOf('open', 'keys'),

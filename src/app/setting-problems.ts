@@ -15,6 +15,7 @@ import {
   unknownOption,
 } from './config.ts';
 import { OPTIONS, type Option } from './options.ts';
+import { authOf, exposedAs } from './serve/exposure.ts';
 
 /** All that is wrong with the options of a home at once, where reading them stops at the first. */
 export async function settingProblems(home: string, env: Environment): Promise<SettingProblem[]> {
@@ -50,12 +51,16 @@ export async function settingProblems(home: string, env: Environment): Promise<S
   // What each says is fine by itself; what they say together is looked at as a server would.
   const config = loadConfig(env, { home });
   for (const [name, what] of together(config)) note('wrong', inFile(name), what);
-  if (config.auth === 'open' && !isLoopback(config.host))
+  const names = config.allowed_hosts.filter((name) => !isLoopback(name));
+  if (names.length > 0 && authOf(config, { host: config.host }) === 'open')
     note(
       'warning',
-      inFile('auth'),
-      `whoever reaches ${config.host} can read and write; "keys" asks for a key.`,
+      inFile('allowed_hosts'),
+      `whoever reaches ${names.join(', ')} can read and write; with "auth": "keys" only who has a key.`,
     );
+  const exposed = exposedAs(config, { host: config.host });
+  if (config.auth === 'open' && exposed !== null)
+    note('warning', inFile('auth'), `whoever reaches ${exposed} can read and write; "keys" asks for a key.`);
   return problems;
 }
 

@@ -33,6 +33,8 @@ export interface KeyInfo {
 export interface Self {
   /** `open`: nobody is asked for a key. */
   readonly auth: 'open' | 'keys';
+  /** Nobody is asked for a key, and others than this machine can reach the relay. */
+  readonly exposed: boolean;
   readonly tenant: string;
   readonly key_id: string;
   readonly name: string;

@@ -35,6 +35,8 @@ import { Usage } from './usage/usage.ts';
 export interface CoreOptions extends PlanOptions {
   /** `keys`: what is pushed is the tenant's own and counts against its plan. `open` by default. */
   readonly auth?: 'open' | 'keys';
+  /** Nobody is asked for a key, and others can reach the relay; false by default. */
+  readonly exposed?: boolean;
   /** Told of the part for threads when it is first used, before anything is done with it. */
   readonly onThreads?: (threads: ThreadServices) => Promise<void>;
   readonly channels?: Partial<ChannelSettings>;
@@ -115,7 +117,7 @@ export class RelayCore {
       },
       resend: (caller, letter) => this.tasks.resend(caller, letter),
     });
-    this.keys = new Keys({ ...deps, shared }, this.plans, o.auth);
+    this.keys = new Keys({ ...deps, shared }, this.plans, o);
     this.keys.shares.checkThread = async (caller, id) => (await this.threads()).log.meta(caller, id);
     this.usage = new Usage({ ...deps, shared }, this.plans, async (tenant) => {
       if (!(await storage.isCounted(tenant))) await this.recount(tenant);

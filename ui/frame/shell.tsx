@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { isLoopback } from '../../src/base/address.ts';
+import type { Self } from '../../src/contract/keys.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { connectionState } from '../session/connection.ts';
 import { self } from '../session/self.ts';
@@ -60,6 +62,7 @@ export function Shell({ plain = false, children }: { plain?: boolean; children: 
         </div>
       </header>
       <div class="body">
+        <ExposureNotice />
         <ConnectionNotice />
         <main id="main" tabIndex={-1}>
           {children}
@@ -99,7 +102,7 @@ function Who() {
       </p>
       {who && (
         <p class="soft" title={`Tenant ${who.tenant}; scopes: ${who.scopes.join(', ')}`}>
-          {who.auth === 'open' ? 'This machine, no keys' : who.name}
+          {isExposed(who) ? 'No keys' : who.auth === 'open' ? 'This machine, no keys' : who.name}
         </p>
       )}
       {apiKey.value !== null && (
@@ -132,6 +135,22 @@ function ThemeChoice() {
         </label>
       ))}
     </fieldset>
+  );
+}
+
+/** Whether anybody who reaches the relay may do everything, and others than this machine reach it. */
+function isExposed({ auth, exposed }: Self): boolean {
+  return auth === 'open' && (exposed || !isLoopback(location.hostname));
+}
+
+function ExposureNotice() {
+  if (self.value === null || !isExposed(self.value)) return null;
+  return (
+    <div role="note" class="notice">
+      This relay asks for no keys, and others can reach it: whoever does can read, change and delete
+      everything. To ask for keys, start it without <code>--open</code>; on a Worker, set{' '}
+      <code>RELAY_OPEN</code> to false.
+    </div>
   );
 }
 

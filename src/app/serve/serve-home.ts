@@ -10,6 +10,7 @@ import { packageVersion, watchPackage } from '../own-package.ts';
 import { openCore } from '../store/open-core.ts';
 import type { StoreChecks } from '../store/open-engine.ts';
 import { ownDashboard } from './dashboard-files.ts';
+import { exposedAs } from './exposure.ts';
 import { startMetering } from './metering.ts';
 import { claimServer, releaseServer, type ServerRecord } from './pid-file.ts';
 import { type RunningServer, type ServerOptions, startServer } from './serve.ts';
@@ -33,6 +34,7 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     folders.length > 0 ? (await import('../projects/shown-projects.ts')).shownProjects(folders) : undefined;
   const { core, engine, checks, ...opened } = await openCore(config, 'server', {
     auth,
+    exposed: auth === 'open' && exposedAs(config, o) !== null,
     projects,
     warn: (what) => logEvent({ level: 'warn', event: 'store', message: what }),
   });
@@ -98,7 +100,7 @@ function serverOptions(
   auth: 'open' | 'keys',
   traces: TraceExporter | null,
 ): Omit<ServerOptions, 'core' | 'version'> {
-  const guarded = auth === 'keys' || !isLoopback(o.host);
+  const guarded = auth === 'keys' || exposedAs(config, o) !== null;
   const logged = config.log_requests ?? auth === 'keys';
   const rateLimits = {
     perKey: config.rate_limit_key || Number.POSITIVE_INFINITY,

@@ -1,4 +1,3 @@
-import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
@@ -6,6 +5,7 @@ import type { PortTaken, ServeOptions, ServerControl } from '../../interfaces/cl
 import type { Config, Environment } from '../config.ts';
 import { bucketAddress, natsAddress, readFlag } from '../option-readers.ts';
 import type { Warn } from '../store/open-core.ts';
+import { authOf, exposedAs } from './exposure.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
 
 const STOP_PATIENCE_MS = 15_000;
@@ -20,6 +20,7 @@ export function serverControl(config: Config, env: Environment, warn?: Warn): Se
     running: () => runningServer(home),
     leftBehind: () => (runningServer(home) === null ? readServerRecord(home) : null),
     asksForKeys: (o) => authOf(config, o) === 'keys',
+    exposedAs: (o) => exposedAs(config, o),
     firstKey: (o) => firstKey(withStore(config, o), warn),
     serve: async (o) =>
       (await import('./serve-home.ts')).serveHome(withStore(config, o), o, authOf(config, o)),
@@ -38,13 +39,6 @@ function withStore(config: Config, { engine, blobs }: ServeOptions): Config {
     engine: engine === undefined ? config.engine : readFlag('--engine', natsAddress, engine),
     blobs: blobs === undefined ? config.blobs : readFlag('--blobs', bucketAddress, blobs),
   };
-}
-
-/** Open on loopback, keys everywhere else, unless somebody said what they want. */
-function authOf(config: Config, o: ServeOptions): 'open' | 'keys' {
-  if (o.auth) return 'keys';
-  if (o.open) return 'open';
-  return config.auth ?? (isLoopback(o.host) ? 'open' : 'keys');
 }
 
 async function firstKey(config: Config, warn: Warn | undefined): Promise<CreatedKey | null> {

@@ -33,6 +33,8 @@ const commandEnv: Env = {
 
 export interface CoreOptions {
   readonly auth?: 'open' | 'keys';
+  /** Nobody is asked for a key, and others can reach the relay. */
+  readonly exposed?: boolean;
   readonly warn?: Warn;
   readonly projects?: ProjectSource;
   /** The process ends next, by an exit: closing the database is left to whoever comes. */
@@ -90,7 +92,7 @@ export async function openCore(
     : undefined;
   const core = new RelayCore(
     { engine, env, texts, capabilities },
-    { channels, auth, plans, defaultPlan, onThreads, projects: o.projects },
+    { channels, auth, exposed: o.exposed, plans, defaultPlan, onThreads, projects: o.projects },
   );
   if (legible && hasStale(home)) core.background.run(() => core.threads());
   return {

@@ -33,15 +33,19 @@ export class Keys {
   readonly watch = new KeyWatch((caller) => this.isValid(caller));
   /** Links that show one thread. */
   readonly shares: Shares;
-  readonly #auth: Self['auth'];
+  readonly #access: Pick<Self, 'auth' | 'exposed'>;
   readonly #deps: Deps;
   readonly #byHash: RecordsOf<KeyRecord>;
   readonly #byTenant: RecordsOf<ListedKey>;
   readonly #plans: Plans;
 
   /** `auth` says whether anybody is asked for a key. */
-  constructor(deps: Deps & { readonly shared: Shared }, plans: Plans, auth: Self['auth'] = 'open') {
-    this.#auth = auth;
+  constructor(
+    deps: Deps & { readonly shared: Shared },
+    plans: Plans,
+    { auth = 'open', exposed = false }: Partial<Pick<Self, 'auth' | 'exposed'>> = {},
+  ) {
+    this.#access = { auth, exposed };
     this.shares = new Shares(deps, this.watch, deps.shared.shareUse);
     this.#deps = deps;
     this.#byHash = recordsOf(deps.engine.records);
@@ -72,7 +76,7 @@ export class Keys {
   async self(caller: Caller): Promise<Self> {
     if (isAnonymous(caller)) throw new RelayError('unauthorized');
     return {
-      auth: this.#auth,
+      ...this.#access,
       tenant: caller.tenant,
       key_id: caller.keyId,
       name: caller.name,

@@ -212,6 +212,8 @@ export interface ServerControl {
   leftBehind(): RunningServer | null;
   /** Whether it would ask for keys if started like this. */
   asksForKeys(o: ServeOptions): boolean;
+  /** The address at which others would reach it if started like this; null where only this machine does. */
+  exposedAs(o: ServeOptions): string | null;
   /** Makes the first key of a store that has none for its admins; null where there is one. */
   firstKey(o: ServeOptions): Promise<CreatedKey | null>;
   /** Serves in this process. Rejects with `port_taken`, and with `failed` when another server has this home. */

@@ -1,4 +1,3 @@
-import { isLoopback } from '../../../base/address.ts';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import type { CreatedKey } from '../../../contract/keys.ts';
 import { badUsage, defineCommand } from '../command.ts';
@@ -9,14 +8,15 @@ import { type Io, interruption } from '../io.ts';
 export default defineCommand({
   details: `The commands work on the local store without a server. Run one when other machines, programs or a
 browser shall reach it. It serves the same store, so pointers made before work at once.
-It listens on loopback unless --host says otherwise. On any other address it asks for API keys.`,
+It listens on loopback unless --host says otherwise. On any other address, with a --public-url and behind
+a trusted proxy it asks for API keys.`,
   flags: {
     port: { value: 'N', help: 'listen on this port (7474); 0 takes a free one' },
     engine: { value: 'URL', help: 'keep everything in a NATS cluster: nats://a:4222,b:4222,c:4222' },
     blobs: { value: 'URL', help: 'keep bodies above 1 MiB in a bucket: s3://bucket?endpoint=https://…' },
     host: { value: 'ADDRESS', help: 'listen on this address (127.0.0.1)' },
     auth: { help: 'ask for API keys on loopback too; the first start makes one' },
-    open: { help: 'allow an address that others can reach, without keys' },
+    open: { help: 'serve without keys though others can reach it' },
     'public-url': { value: 'URL', help: 'what pointers begin with, where a proxy is in front' },
     'tls-cert': { value: 'FILE', help: 'serve https with this certificate (PEM)' },
     'tls-key': { value: 'FILE', help: 'the private key of the certificate (PEM)' },
@@ -75,10 +75,15 @@ It listens on loopback unless --host says otherwise. On any other address it ask
     if (left !== null)
       io.note(`The server with pid ${left.pid} ended without stopping properly; starting anew.`);
     const keys = server.asksForKeys(where);
-    if (!keys && !isLoopback(where.host)) {
-      io.warn(`Everyone who can reach ${where.host} can read and write: there are no keys.`);
+    const exposed = server.exposedAs(where);
+    if (!keys && exposed !== null) {
+      io.warn(`Everyone who can reach ${exposed} can read and write: there are no keys.`);
     }
     const first = keys ? await server.firstKey(where) : null;
+    if (first && exposed !== null) {
+      io.note(`This relay asks for API keys, because others can reach it at ${exposed}.`);
+      io.note('  → Make one for each client: relay keys create NAME. To serve without keys: relay up --open');
+    }
     /** Where others reach it. What goes over the network without TLS is said, unless a proxy in front has it. */
     const reach = async (url: string) => {
       const addresses = await server.reachableAt(where.host, url);

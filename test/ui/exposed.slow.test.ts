@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openDashboard } from './dashboard.ts';
+
+const WARNING = 'whoever does can read, change and delete everything';
+
+for (const exposed of [true, false]) {
+  test(`the dashboard of an open relay that ${exposed ? 'others reach warns' : 'is for this machine alone does not warn'}`, async () => {
+    await using dashboard = await openDashboard({ core: { exposed } });
+    const page = await dashboard.open('/ui');
+    await page.getByText(exposed ? 'No keys' : 'This machine, no keys', { exact: true }).waitFor();
+    assert.equal(await page.getByText(WARNING).count(), exposed ? 1 : 0);
+    assert.deepEqual(dashboard.problems, []);
+  });
+}
