@@ -20,7 +20,7 @@ export function openUnderTest(env: Env): Engine {
 
 function openInCluster(cluster: string, env: Env): Promise<Engine> {
   const url = `${cluster}/t${randomUUID().slice(0, 8)}`;
-  return openNats({ url, env, time: 'env', deadlineMs: 60_000 });
+  return openNats({ url, env, deadlineMs: 60_000 });
 }
 
 async function openInWorker(env: Env): Promise<Engine> {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { isRelayError } from '../base/errors.ts';
 import { GET_RUNTIME } from '../base/installing.ts';
+import { CLUSTER_CLOCK_TOLERANCE_MS } from '../base/limits.ts';
 import { shellWord } from '../base/shell-word.ts';
 import { hasSqlite, SQLITE_SINCE } from '../engines/node-sqlite.ts';
 import type { Check, Host } from '../interfaces/cli/host.ts';
@@ -13,7 +14,7 @@ import type { Deadline } from './deadline.ts';
 
 const LITTLE_SPACE = 1024 ** 3;
 const NO_SPACE = 64 * 1024 ** 2;
-const CLOCK_TOLERANCE_MS = 120_000;
+const DISK_CLOCK_TOLERANCE_MS = 120_000;
 
 const MISSING_FIX = 'put the files back, from a backup; what needs them cannot be read until then';
 
@@ -47,7 +48,7 @@ export async function* diagnose(
     store: () => checkStore(host),
     'round trip': () => roundTrip(host),
     disk: () => checkDisk(home),
-    clock: () => checkClock(home),
+    clock: () => checkClock(host),
     server: () => checkServer(host, config),
   };
   const checks: { readonly [name: string]: () => Promise<Found> } = remote === null ? here : elsewhere;
@@ -134,19 +135,27 @@ async function checkDisk(home: string): Promise<Found> {
   return free > NO_SPACE ? warning(found, fix) : wrong(found, fix);
 }
 
-/** Expiry goes by the clock: it must agree with that of the disk, and must not have gone back behind the last write. */
-async function checkClock(home: string): Promise<Found> {
+/** The clock must agree with the cluster's and with the disk's, and must not be behind the last write to the store. */
+async function checkClock(host: Host): Promise<Found> {
+  const { home, engine } = host;
+  const fix = 'set the clock of this machine (timedatectl)';
+  if (engine !== null) {
+    await using store = await host.openStore();
+    const { clockAheadMs = 0 } = await store.state();
+    const side = clockAheadMs < 0 ? 'behind' : 'ahead of';
+    if (Math.abs(clockAheadMs) > CLUSTER_CLOCK_TOLERANCE_MS)
+      return warning(`${span(Math.abs(clockAheadMs))} ${side} that of the cluster`, fix);
+  }
   const probe = join(home, `.clock-${process.pid}`);
   await writeFile(probe, '', { mode: 0o600 });
   const onDisk = statSync(probe).mtimeMs;
   await rm(probe, { force: true });
   const apart = Math.abs(Date.now() - onDisk);
-  const fix = 'set the clock of this machine (timedatectl)';
-  if (apart > CLOCK_TOLERANCE_MS)
+  if (apart > DISK_CLOCK_TOLERANCE_MS)
     return wrong(`${span(apart)} apart from that of the disk with ${home}`, fix);
   const database = join(home, 'relay.db');
   const ahead = existsSync(database) ? statSync(database).mtimeMs - Date.now() : 0;
-  if (ahead > CLOCK_TOLERANCE_MS)
+  if (ahead > DISK_CLOCK_TOLERANCE_MS)
     return wrong(`the store was last written ${span(ahead)} in the future`, fix);
   return ok(new Date().toISOString());
 }

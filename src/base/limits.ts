@@ -109,6 +109,9 @@ export const LATE_FILE_BYTES = 64 * KiB;
 /** A half-uploaded or orphaned body is given this long before a sweep takes it. */
 export const ORPHAN_AGE_MS = HOUR;
 
+/** A larger difference to the clock of the cluster is a warning: leases and expiry then differ from relay to relay. */
+export const CLUSTER_CLOCK_TOLERANCE_MS = 5 * SECOND;
+
 /** Names inside a store: key, stream, idempotent entry id. */
 export const STORE_KEY_BYTES = 2 * KiB;
 

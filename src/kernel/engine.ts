@@ -42,6 +42,8 @@ export interface EngineState {
   readonly leader?: string | null;
   /** Entries of logs that this process has not heard of yet. */
   readonly backlog?: number;
+  /** How far this machine's clock is ahead of the cluster's, or behind it (negative). Absent without a cluster. */
+  readonly clockAheadMs?: number;
   /** What should be known or put right, each a whole sentence. */
   readonly warnings: readonly string[];
   /** What matters and cannot be seen from here, likewise. */
@@ -61,7 +63,7 @@ export interface Engine extends AsyncDisposable {
   readonly limits: EngineLimits;
   /** How the store is moved; absent where that is a platform's own affair. */
   readonly moving?: Moving;
-  /** Milliseconds since the epoch: the time by which things expire and entries are stamped, which all who share a store share. */
+  /** The machine's clock, in milliseconds since the epoch. Expiry, leases and the stamps of entries go by it. */
   readonly now: () => number;
   /**
    * Has work done that nobody waits for, in `afterMs` or sooner: what is written behind goes through here, so that an engine

@@ -26,7 +26,7 @@ test('a home goes to a cluster and back, and gives the same answers on each', as
   copyFileSync(join(first, 'config.json'), join(last, 'config.json'));
   await using cluster = await startCluster({ nodes: 1, fsync: false });
   const url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
-  const openCluster = async () => opened(await openNats({ url, time: 'env' }), 'the cluster');
+  const openCluster = async () => opened(await openNats({ url }), 'the cluster');
   t.mock.timers.enable({ apis: ['Date'], now: FIXTURE.now });
   const before = await copied(openPlace(first, 'source'), openCluster());
   assert.deepEqual(await copied(openCluster(), openPlace(last, 'target')), before);

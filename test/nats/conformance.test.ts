@@ -18,7 +18,7 @@ else {
 
   const open = async (env: Env) => {
     const name = `t${randomUUID().slice(0, 8)}`;
-    const engine = await openNats({ url: `${cluster.url}/${name}`, env, time: 'env', deadlineMs: 100_000 });
+    const engine = await openNats({ url: `${cluster.url}/${name}`, env, deadlineMs: 100_000 });
     return {
       engine,
       damage: (key: string, offset: number) => damageBody(engine, name, key, offset),

@@ -147,7 +147,7 @@ test('what a large store holds is told by a bounded number of requests', { skip 
 
 async function open(indexFile?: string): Promise<NatsEngine> {
   const env: Env = { ...systemEnv, now: () => Date.now() + later };
-  const engine = await openNats({ url, env, time: 'env', ...(indexFile ? { indexFile } : {}) });
+  const engine = await openNats({ url, env, ...(indexFile ? { indexFile } : {}) });
   opened.push(engine);
   return engine;
 }

@@ -3,15 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
-import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { Relay } from '../../src/contract/relay.ts';
 import { type CoreOptions, RelayCore } from '../../src/domain/relay-core.ts';
 import { openSqlite, type SqliteEngine } from '../../src/engines/sqlite/engine.ts';
 import { callerNamed } from '../channels/core.ts';
 
 export const SECOND = 1000;
-export const HOUR = 3600 * SECOND;
-export const DAY = 24 * HOUR;
+export const DAY = 24 * 3600 * SECOND;
 
 /** A process on the machine's store. */
 export interface Process extends AsyncDisposable {
@@ -21,7 +19,7 @@ export interface Process extends AsyncDisposable {
   as(name: string, tenant?: string): Relay;
 }
 
-/** One machine: a store on its disk, and a clock that all its processes go by and that a test can set. */
+/** One machine: a store on its disk, and a clock that a test can set. A process may see that clock some time ahead. */
 export class Machine implements AsyncDisposable {
   readonly home = mkdtempSync(join(tmpdir(), 'relay-clocks-'));
   readonly #options: CoreOptions;
@@ -36,7 +34,7 @@ export class Machine implements AsyncDisposable {
     return this.#now;
   }
 
-  /** Time goes on, second by second, as it does for a process that looks at the clock now and then. */
+  /** Lets time pass second by second, as for processes that look at the clock now and then. */
   pass(ms: number): void {
     for (let left = ms; left > 0; left -= SECOND) {
       this.#now += Math.min(left, SECOND);
@@ -49,8 +47,8 @@ export class Machine implements AsyncDisposable {
     this.#now += ms;
   }
 
-  async start(): Promise<Process> {
-    const env: Env = { ...systemEnv, now: () => this.#now };
+  async start(o: { aheadMs?: number } = {}): Promise<Process> {
+    const env: Env = { ...systemEnv, now: () => this.#now + (o.aheadMs ?? 0) };
     const engine = await openSqlite({ home: this.home, env, durability: 'process', role: 'server' });
     const core = new RelayCore({ engine, env, texts: ownTextWork }, this.#options);
     const process: Process = {
@@ -72,6 +70,3 @@ export class Machine implements AsyncDisposable {
     rmSync(this.home, { recursive: true, force: true });
   }
 }
-
-/** Whoever runs the relay. */
-export const OPERATOR = LOCAL_CALLER;

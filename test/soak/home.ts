@@ -6,7 +6,7 @@ import { join } from 'node:path';
 /** Room for the bodies that are half here when a server is killed: they are orphans for an hour. */
 const DISK = '1g';
 const DAY_S = 24 * 3600;
-/** Long enough for clocks that jump by days, so that nothing expires by itself. */
+/** Nothing expires by itself. */
 const CONFIG = {
   channel_retention: 30 * DAY_S,
   channel_messages: 1_000_000,
@@ -14,12 +14,11 @@ const CONFIG = {
   rate_limit_address: 0,
 };
 
-/** A home on a disk of its own, where one can be mounted, so that it can be filled; and a clock beside it. */
+/** A home on a disk of its own, where one can be mounted, so that it can be filled. */
 export class SoakHome implements Disposable {
   readonly root = mkdtempSync(join(tmpdir(), 'relay-soak-'));
   readonly disk = join(this.root, 'disk');
   readonly home = join(this.disk, 'home');
-  readonly clock = join(this.root, 'clock');
   /** Why no disk can be filled here; null where one can. */
   readonly noDisk: string | null;
 
@@ -31,11 +30,6 @@ export class SoakHome implements Disposable {
     this.noDisk = mount.status === 0 ? null : (mount.error?.message ?? mount.stderr.trim());
     mkdirSync(this.home, { mode: 0o700 });
     writeFileSync(join(this.home, 'config.json'), JSON.stringify(CONFIG));
-    this.setClock(0);
-  }
-
-  setClock(ms: number): void {
-    writeFileSync(this.clock, String(ms));
   }
 
   /** Takes all the room there is. */

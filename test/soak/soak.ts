@@ -21,13 +21,13 @@ export interface Outcome extends Counts {
 }
 
 /**
- * A real server on a real home, under kills, full disks, clock jumps, slow readers and hostile payloads at once, while
+ * A real server on a real home, under kills, full disks, slow readers and hostile payloads at once, while
  * writers note what is acknowledged to them. In the end, or when it is interrupted, all of that must be in place.
  */
 export async function soak(ms: number, interrupted?: AbortSignal): Promise<Outcome> {
   using place = new SoakHome();
   const supervisor = new Supervisor(place);
-  const counts: Counts = { fullDisks: 0, clockJumps: 0, slowReaders: 0, hostile: 0 };
+  const counts: Counts = { fullDisks: 0, slowReaders: 0, hostile: 0 };
   const over = AbortSignal.any([AbortSignal.timeout(ms), ...(interrupted ? [interrupted] : [])]);
   const ledger = new Ledger(() => supervisor.url, over);
   const began = performance.now();
@@ -50,7 +50,6 @@ export async function soak(ms: number, interrupted?: AbortSignal): Promise<Outco
     ].map((writer) => writer.catch((error: Error) => void ledger.losses.push(error.message)));
     await trouble({ place, supervisor, ledger, counts }, over);
     place.free();
-    place.setClock(0);
     ledger.calm();
     await Promise.all(writers);
     await supervisor.kill();

@@ -1,9 +1,7 @@
-import { resolve } from 'node:path';
 import { pause } from '../../src/base/pause.ts';
 import { type Running, start } from '../channels/programs.ts';
 import type { SoakHome } from './home.ts';
 
-const ENTRY = resolve(import.meta.dirname, 'server.ts');
 /** A server that does not listen by then, or is not ready a while later, is started anew, as a service manager would. */
 const START_MS = 20_000;
 const READY_MS = 3_000;
@@ -25,9 +23,8 @@ export class Supervisor {
 
   async start(): Promise<void> {
     for (;;) {
-      const { home, clock } = this.#place;
       const args = ['up', '--port', String(this.#port)];
-      const server = start(args, { home, entry: ENTRY, env: { SOAK_CLOCK: clock } });
+      const server = start(args, { home: this.#place.home });
       this.pids.push(server.child.pid!);
       this.#server = server;
       if (await this.#isReady(server)) return;

@@ -5,7 +5,6 @@ import type { SoakHome } from './home.ts';
 import { CHANNEL, type Ledger } from './ledger.ts';
 import type { Supervisor } from './supervisor.ts';
 
-const DAY_MS = 24 * 3600 * 1000;
 /** Large enough that a quadratic pass over it would be felt by everyone else. */
 const HOSTILE_BYTES = 24 * 1024 * 1024;
 /** What could not be deleted, because the answer with its id was lost, goes by itself. */
@@ -14,7 +13,6 @@ const HOSTILE_TTL_S = 60;
 /** What a run has been through. */
 export interface Counts {
   fullDisks: number;
-  clockJumps: number;
   slowReaders: number;
   hostile: number;
 }
@@ -42,10 +40,6 @@ export function trouble(
     await pause(randomInt(500, 3_000), over);
     place.free();
   });
-  const clocks = again(500, 4_000, async () => {
-    place.setClock([0, DAY_MS, -DAY_MS, -3_600_000][randomInt(4)]!);
-    counts.clockJumps++;
-  });
   const readers = again(50, 400, async () => {
     const id = ledger.live[randomInt(Math.max(ledger.live.length, 1))];
     const path = randomInt(2) === 0 && id ? `/pull/${id}?raw=1` : `/channels/${CHANNEL}/events?since=all`;
@@ -56,7 +50,7 @@ export function trouble(
     await askForParts(ledger, over);
     counts.hostile++;
   });
-  return Promise.all([kills, place.noDisk === null ? disks : undefined, clocks, readers, hostile]);
+  return Promise.all([kills, place.noDisk === null ? disks : undefined, readers, hostile]);
 }
 
 /** Asks, takes a few bytes, and then reads no more for a while. */

@@ -1,9 +1,9 @@
 import { type Env, systemEnv } from '../../base/env.ts';
+import { CLUSTER_CLOCK_TOLERANCE_MS } from '../../base/limits.ts';
 import { DeferredWork } from '../../kernel/deferred-work.ts';
 import type { Engine, EngineLimits, EngineState, Swept } from '../../kernel/engine.ts';
 import { type Moving, movingWarnings } from '../../kernel/moving.ts';
 import { NatsBlobs } from './blobs.ts';
-import { CLOCK_OFF_MS, ClusterClock } from './cluster-clock.ts';
 import type { Connection } from './connection.ts';
 import { Expiries } from './expiries.ts';
 import { Folders } from './folders.ts';
@@ -24,8 +24,6 @@ export interface NatsOptions {
   /** `nats://a:4222,b:4222,c:4222/name`. */
   readonly url: string;
   readonly env?: Env;
-  /** Whose time counts: the cluster's, or for tests that of `env`. */
-  readonly time?: 'cluster' | 'env';
   /** Where this server keeps what it can always get from the cluster again; with the process by default. */
   readonly indexFile?: string;
   /** How long a write waits for the cluster. */
@@ -52,17 +50,15 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     // Whether a single server syncs its disk cannot be seen from here.
     durability: replicas >= 3 ? 'quorum' : 'process',
   };
-  const env = o.env ?? systemEnv;
-  const clock = new ClusterClock(env);
   const local = new LocalIndex(o.indexFile ?? ':memory:');
   const store: Store = {
     ...{ connection, limits, name: address.name, streams: streamsOf(address.name) },
-    env: o.time === 'env' ? env : clock,
+    env: o.env ?? systemEnv,
     expiries: new Expiries(),
     folders: new Folders(local),
     firstSeq: 1,
   };
-  const feed = new LiveFeed(store, clock);
+  const feed = new LiveFeed(store);
   await feed.look();
   const blobs = new NatsBlobs(store);
   const logs = new NatsLogs(store, feed);
@@ -97,12 +93,12 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     },
     usage: () => usageOf(store, { blobs, records, logs }),
     async state() {
-      const { leader, behind } = await feed.look();
+      const { leader, behind, clockAheadMs } = await feed.look();
       const version = connection.nats.info?.version ?? '';
       return {
         engine: `NATS ${version} at ${shownAddress(address)}`,
-        ...{ replicas, leader, backlog: behind },
-        warnings: [...warningsOf(replicas, clock), ...movingWarnings(await moving.departure())],
+        ...{ replicas, leader, backlog: behind, clockAheadMs },
+        warnings: [...warningsOf(replicas, clockAheadMs), ...movingWarnings(await moving.departure())],
         unseen: [SYNC],
       } satisfies EngineState;
     },
@@ -116,11 +112,11 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
 const SYNC =
   'Whether every node has sync_interval: always cannot be seen from here; without it a power cut of all loses up to two minutes.';
 
-function warningsOf(replicas: number, clock: ClusterClock): string[] {
+function warningsOf(replicas: number, clockAheadMs: number): string[] {
   const warnings: string[] = [];
-  if (Math.abs(clock.offMs) > CLOCK_OFF_MS) {
-    const seconds = Math.round(Math.abs(clock.offMs) / 1000);
-    const side = clock.offMs > 0 ? 'behind' : 'ahead of';
+  if (Math.abs(clockAheadMs) > CLUSTER_CLOCK_TOLERANCE_MS) {
+    const seconds = Math.round(Math.abs(clockAheadMs) / 1000);
+    const side = clockAheadMs < 0 ? 'behind' : 'ahead of';
     warnings.push(`The clock of this machine is ${seconds} s ${side} that of the cluster.`);
   }
   if (replicas < 3) warnings.push('There is one copy of everything: it is lost with its server.');

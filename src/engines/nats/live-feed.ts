@@ -2,7 +2,6 @@ import type { Subscription } from '@nats-io/transport-node';
 import type { JsonObject } from '../../base/json.ts';
 import { Followers } from '../../kernel/followers.ts';
 import type { Entry } from '../../kernel/logs.ts';
-import type { ClusterClock } from './cluster-clock.ts';
 import { storedOf } from './connection.ts';
 import { entryOf } from './entries.ts';
 import { departureOf } from './frozen.ts';
@@ -36,12 +35,9 @@ export class LiveFeed {
   readonly #timer: NodeJS.Timeout;
   readonly #prefix: string;
   #seen = 0;
-  readonly #clock: ClusterClock;
 
-  /** Every look tells the clock what the leader's says. */
-  constructor(store: Store, clock: ClusterClock) {
+  constructor(store: Store) {
     this.#store = store;
-    this.#clock = clock;
     this.#prefix = `${store.name}.live.`;
     this.#subscription = store.connection.nats.subscribe(`${this.#prefix}>`, {
       callback: (error, message) => {
@@ -89,10 +85,10 @@ export class LiveFeed {
   }
 
   /** Asks the leader how far it is, and wakes all where entries were stored that did not come by. */
-  async look(): Promise<{ leader: string | null; behind: number }> {
-    const heard = this.#clock.asking();
+  async look(): Promise<{ leader: string | null; behind: number; clockAheadMs: number }> {
+    const sentAt = this.#store.env.now();
     const info = await this.#store.connection.api(`STREAM.INFO.${this.#store.streams.logs}`);
-    heard(info!.ts as string | undefined);
+    const clockAheadMs = aheadOf(info!.ts as string | undefined, sentAt, this.#store.env.now());
     const { last_seq: last } = info!.state as { last_seq: number };
     const config = info!.config as JsonObject;
     this.#store.firstSeq = (config.first_seq as number | undefined) ?? 1;
@@ -104,7 +100,7 @@ export class LiveFeed {
       this.#tails.clear();
       this.#followers.wakeAll();
     }
-    return { leader, behind };
+    return { leader, behind, clockAheadMs };
   }
 
   end(): void {
@@ -147,4 +143,14 @@ export class LiveFeed {
       this.#followers.wakeAll();
     }
   }
+}
+
+/**
+ * How far our clock is certainly ahead of the leader's (negative: behind). The leader wrote its stamp some time between
+ * `sentAt` and `heardAt`, so the difference is 0 when the stamp lies between them.
+ */
+export function aheadOf(stamp: string | undefined, sentAt: number, heardAt: number): number {
+  const leader = Date.parse(stamp ?? '');
+  if (leader < sentAt) return sentAt - leader;
+  return leader > heardAt ? heardAt - leader : 0;
 }

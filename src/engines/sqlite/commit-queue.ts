@@ -26,7 +26,6 @@ interface Waiting {
 export class CommitQueue {
   readonly #db: Database;
   readonly #committed: (streams: ReadonlySet<string>) => void;
-  readonly #committing: () => void;
   readonly #lasting: (() => Promise<void>) | null;
   readonly #reserve: Reserve | null;
   readonly #waiting: Waiting[] = [];
@@ -35,18 +34,16 @@ export class CommitQueue {
   #commits = 0;
 
   /**
-   * `committed` runs after each COMMIT with the streams it touched, before anyone is answered; `committing` before it,
-   * inside the transaction, except where that is tried again because of a full disk. `lasting` is waited for between COMMIT and
-   * all that follows, the next transaction included, where the COMMIT itself does not wait for the disk.
+   * `committed` runs after each COMMIT with the streams it touched, before anyone is answered. `lasting` is waited for between
+   * COMMIT and all that follows, the next transaction included, where the COMMIT itself does not wait for the disk.
    */
   constructor(
     db: Database,
     committed: (streams: ReadonlySet<string>) => void,
-    o: { committing?: () => void; lasting?: (() => Promise<void>) | null; reserve?: Reserve | null } = {},
+    o: { lasting?: (() => Promise<void>) | null; reserve?: Reserve | null } = {},
   ) {
     this.#db = db;
     this.#committed = committed;
-    this.#committing = o.committing ?? (() => {});
     this.#lasting = o.lasting ?? null;
     this.#reserve = o.reserve ?? null;
   }
@@ -118,7 +115,6 @@ export class CommitQueue {
     try {
       answers = batch.map((each) => (batch.length === 1 ? alone(each, tx) : this.#saved(each, tx)));
       tx.finish();
-      if (!lastTry) this.#committing();
       // Counted before, since a COMMIT that fails may have been done nevertheless.
       this.#commits++;
       this.#db.sql('COMMIT').run();

@@ -19,7 +19,6 @@ import { Reserve } from './reserve.ts';
 import { type CheckedBody, checkBodies, Scrub, type ScrubState } from './scrub.ts';
 import { SqliteSearchIndex } from './search-index.ts';
 import type { Store } from './store.ts';
-import { StoreClock } from './store-clock.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { missingBodies, sweep, usageOf } from './sweep.ts';
 
@@ -78,13 +77,12 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   reserve.keep();
   const checkpoints = new Checkpoints(db, role);
   const subscriptions = new Subscriptions(db, home);
-  const env = new StoreClock(o.env ?? systemEnv, db);
+  const env = o.env ?? systemEnv;
   const committed = (streams: ReadonlySet<string>) => {
     if (streams.size > 0) subscriptions.committed(streams);
     checkpoints.committed();
   };
   const queue = new CommitQueue(db, committed, {
-    committing: () => env.keep(),
     lasting: role === 'server' && limits.durability === 'power' ? () => db.syncWal() : null,
     reserve,
   });
@@ -103,8 +101,6 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   const close = async () => {
     await deferred.settle();
     subscriptions.end();
-    // Keeps the time; a command would pay for it with a wait for the disk.
-    if (role === 'server') await queue.run(() => {}).catch(() => {});
     await scrub?.close();
     await gone.close();
     await queue.close();

@@ -14,7 +14,9 @@ import { unsegmented } from '../full-text.ts';
 import type { SqliteBlobs } from './blobs.ts';
 import { departureOf, freezeWrites, thawWrites } from './frozen.ts';
 import type { Store } from './store.ts';
-import { CLOCK_KEY } from './store-clock.ts';
+
+/** Older versions kept a clock of the store in this record. No store that is copied gets it. */
+const FORMER_CLOCK = 'sys/clock';
 
 /** Rows that are read at once, between which others run. */
 const PAGE_ROWS = 500;
@@ -45,7 +47,7 @@ export class SqliteMoving implements Moving {
 
   async *exportRecords(): AsyncGenerator<KeptRecord> {
     const sql = `SELECT key, revision, value, expires FROM records WHERE key > ?
-      AND (expires IS NULL OR expires > ?) AND key <> '${CLOCK_KEY}' ORDER BY key LIMIT ${PAGE_ROWS}`;
+      AND (expires IS NULL OR expires > ?) AND key <> '${FORMER_CLOCK}' ORDER BY key LIMIT ${PAGE_ROWS}`;
     type Row = Expires & { key: string; revision: number; value: string };
     for await (const { key, revision, value, expires } of this.#pages<Row>(sql, PAGE_ROWS))
       yield { key, revision, value: JSON.parse(value), ...expiry(expires) };

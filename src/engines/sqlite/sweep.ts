@@ -13,7 +13,6 @@ import { hashOldBodies, removeOldCopies } from './old-bodies.ts';
 import { DATABASE_FILE } from './opening.ts';
 import { isSegment, SEGMENTS } from './segments.ts';
 import type { Store } from './store.ts';
-import { CLOCK_KEY } from './store-clock.ts';
 
 /** Rows, and pages of the file, that one transaction deals with: some milliseconds of the lock. */
 const RECORDS = 500;
@@ -138,7 +137,7 @@ export async function usageOf({ db, home, env }: Store): Promise<Usage> {
     const sql = `WITH live AS (SELECT size FROM blobs WHERE expires IS NULL OR expires > ?) SELECT
       (SELECT count(*) FROM live) AS blobs,
       (SELECT coalesce(sum(size), 0) FROM live) AS bytes,
-      (SELECT count(*) FROM records WHERE (expires IS NULL OR expires > ?) AND key <> '${CLOCK_KEY}') AS records,
+      (SELECT count(*) FROM records WHERE expires IS NULL OR expires > ?) AS records,
       (SELECT coalesce(sum(count), 0) FROM streams WHERE name IS NOT NULL) AS entries,
       (SELECT coalesce(sum(size), 0) FROM blobs WHERE file NOT LIKE 'blobs/%') AS placed`;
     return db.sql<Record<'blobs' | 'bytes' | 'records' | 'entries' | 'placed', number>>(sql).get(now, now)!;
