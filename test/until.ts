@@ -1,4 +1,22 @@
-/** Waits until something holds, looking again every few milliseconds; a test that waits in vain is ended by the runner. */
-export async function until(holds: () => boolean | Promise<boolean>, everyMs = 10): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, everyMs));
+/** Far beyond what anything in a test takes on a busy machine, and below the time the runner gives a file. */
+const TIMEOUT_MS = 60_000;
+
+interface UntilOptions {
+  /** Pause between two looks. */
+  readonly everyMs?: number;
+  readonly timeoutMs?: number;
+  /** What the test waits for, for the error message. By default the source of the condition. */
+  readonly what?: string;
+}
+
+/** Waits until a condition holds. Throws after `timeoutMs`, naming the condition. */
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  { everyMs = 10, timeoutMs = TIMEOUT_MS, what = String(holds) }: UntilOptions = {},
+): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`Waited ${timeoutMs / 1000} s in vain for: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
 }

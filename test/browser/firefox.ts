@@ -83,17 +83,17 @@ export class Firefox implements AsyncDisposable {
   async sees(text: string): Promise<void> {
     await until(
       async () => (await this.evaluate(`document.body.innerText.includes(${JSON.stringify(text)})`)) === true,
-      50,
+      { everyMs: 50, what: `"${text}" on the page` },
     );
   }
 
   /** Clicks on the link, button or tab with this text, once it is there. */
   async click(text: string): Promise<void> {
     const find = `[...document.querySelectorAll('a, button, [role="tab"]')].find((one) => one.innerText.trim() === ${JSON.stringify(text)})`;
-    await until(
-      async () => (await this.evaluate(`(${find})?.click() === undefined && !!${find}`)) === true,
-      50,
-    );
+    await until(async () => (await this.evaluate(`(${find})?.click() === undefined && !!${find}`)) === true, {
+      everyMs: 50,
+      what: `"${text}" on the page`,
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

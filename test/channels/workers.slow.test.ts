@@ -37,11 +37,14 @@ test('eight workers over a thousand tasks, two of them killed: each is acknowled
       const { groups } = await client.channels.inspect('tasks');
       return groups[0]!.backlog + groups[0]!.leases.length;
     };
-    await until(async () => (await left()) <= 0, 100);
+    await until(async () => (await left()) <= 0, { everyMs: 100, timeoutMs: 300_000 });
     // Whoever dawdles still has a word to say about what it took.
     const said = (worker: Running, words: RegExp) => worker.output().match(words)?.length ?? 0;
     const living = workers.filter((worker) => !killed.includes(worker));
-    await until(() => living.every((one) => said(one, /^took/gm) === said(one, /^(acked|stale)/gm)), 100);
+    await until(() => living.every((one) => said(one, /^took/gm) === said(one, /^(acked|stale)/gm)), {
+      everyMs: 100,
+      timeoutMs: 300_000,
+    });
     check(workers);
   } finally {
     for (const worker of workers) await worker[Symbol.asyncDispose]();

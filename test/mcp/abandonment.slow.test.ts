@@ -32,7 +32,7 @@ test('a hundred servers, abandoned ten at a time, leave no process behind', asyn
   const pids: number[] = [];
   for (let round = 0; round < 10; round++) pids.push(...(await abandonTen()));
   assert.equal(new Set(pids).size, 100);
-  await until(() => !pids.some(isAlive), 100);
+  await until(() => !pids.some(isAlive), { everyMs: 100 });
 });
 
 async function abandonTen(): Promise<number[]> {

@@ -107,7 +107,7 @@ class Blows {
     assert.ok(pushed > 0, 'the majority goes on');
     await machine.join();
     await current(nats);
-    await until(async () => (await inside.push()).status === 200, 200);
+    await until(async () => (await inside.push()).status === 200, { everyMs: 200, timeoutMs: 300_000 });
     return `${node.name} was cut off for ${seconds} s and refused; the others took ${pushed} pushes`;
   }
 
@@ -142,7 +142,7 @@ async function startInside(machine: Machine, node: Node): Promise<Inside> {
     const { stdout } = await promisify(execFile)(program, [...prefix, '--eval', PUSH]);
     return JSON.parse(stdout) as Awaited<ReturnType<Inside['push']>>;
   };
-  await until(async () => (await push()).status === 200, 200);
+  await until(async () => (await push()).status === 200, { everyMs: 200, timeoutMs: 300_000 });
   return {
     push,
     async [Symbol.asyncDispose]() {
@@ -179,7 +179,7 @@ async function startServers(engine: string): Promise<Servers> {
         ({ ok }) => ok,
         () => false,
       );
-    await until(ready, 100);
+    await until(ready, { everyMs: 100, timeoutMs: 300_000 });
   };
   const kill = async (at: number) => {
     const gone = once(running[at]!, 'exit');

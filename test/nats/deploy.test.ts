@@ -63,7 +63,7 @@ test('three nodes with the production configuration serve two relays over TLS, a
     );
     return url;
   });
-  for (const url of relays) await until(() => isReady(url), 100);
+  for (const url of relays) await until(() => isReady(url), { everyMs: 100 });
   const body = JSON.stringify({ data: 'hello', channel: 'c' });
   const headers = { 'Content-Type': 'application/json' };
   const pushed = await fetch(`${relays[0]}/push`, { method: 'POST', headers, body });

@@ -50,7 +50,10 @@ export class Load {
     const heard = () => [...this.pushed.values()].every((id) => this.#heard.includes(id));
     const late = performance.now() + 60_000;
     const over = () => performance.now() > late;
-    await until(() => (heard() && this.done.size >= this.#jobs.size) || over(), 200);
+    await until(() => (heard() && this.done.size >= this.#jobs.size) || over(), {
+      everyMs: 200,
+      timeoutMs: 300_000,
+    });
     this.#stop.abort();
     await Promise.all(this.#members);
   }

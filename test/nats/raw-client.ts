@@ -68,10 +68,13 @@ export async function leaderOf(nats: NatsConnection): Promise<string | null> {
 /** Until every copy of every stream is as far as its leader. */
 export async function current(nats: NatsConnection): Promise<void> {
   for (const stream of ['relay-records', 'relay-logs', 'relay-blobs', 'relay-documents', 'raw']) {
-    await until(async () => {
-      const { cluster } = await infoOf(nats, stream).catch((): StreamInfo => ({}));
-      const replicas = cluster?.replicas ?? [];
-      return replicas.length === 2 && replicas.every((replica) => replica.current && !replica.offline);
-    }, 200);
+    await until(
+      async () => {
+        const { cluster } = await infoOf(nats, stream).catch((): StreamInfo => ({}));
+        const replicas = cluster?.replicas ?? [];
+        return replicas.length === 2 && replicas.every((replica) => replica.current && !replica.offline);
+      },
+      { everyMs: 200, timeoutMs: 300_000 },
+    );
   }
 }

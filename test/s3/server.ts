@@ -68,13 +68,16 @@ export async function startS3Server(): Promise<S3Server> {
   const endpoint = `http://127.0.0.1:${port}`;
   const stop = () => void child.kill('SIGKILL');
   process.once('exit', stop);
-  await until(async () => {
-    if (child.exitCode !== null) throw new Error(`${found.path} ended with ${child.exitCode}`);
-    return await fetch(endpoint).then(
-      () => true,
-      () => false,
-    );
-  }, 50);
+  await until(
+    async () => {
+      if (child.exitCode !== null) throw new Error(`${found.path} ended with ${child.exitCode}`);
+      return await fetch(endpoint).then(
+        () => true,
+        () => false,
+      );
+    },
+    { everyMs: 50 },
+  );
   const bucket = 'bodies';
   const client = new AwsClient({ ...KEYS, service: 's3', region: 'us-east-1', retries: 0 });
   const ask = async (method: string, path: string, body?: Uint8Array<ArrayBuffer>) => {
