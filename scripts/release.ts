@@ -26,7 +26,7 @@ import { formula } from './release/formula.ts';
 import { makeDeb, makeRpm } from './release/linux-packages.ts';
 import { type Made, notes } from './release/notes.ts';
 import { namePublished } from './release/published.ts';
-import { must } from './release/run.ts';
+import { missingTools, must } from './release/run.ts';
 import { billOfMaterials } from './release/sbom.ts';
 
 process.chdir(join(import.meta.dirname, '..'));
@@ -62,15 +62,19 @@ if (values.version) setVersion(values.version);
 else if (values.published) namePublished();
 else {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const missing = missingTools(process.env.PATH);
+  if (!values.check)
+    for (const line of [...missing.required, ...missing.optional.values()]) console.log(line);
+  if (!values.check && missing.required.length > 0) process.exit(1);
   const fine = goThrough(sourceChecks(version));
   if (!values.check) {
-    await make(version);
+    await make(version, missing.optional);
     const tried = goThrough([...artefactChecks(FOLDER, version), ...(values['no-tests'] ? [] : [TESTS])]);
     process.exitCode = fine && tried ? 0 : 1;
   } else process.exitCode = fine ? 0 : 1;
 }
 
-async function make(version: string): Promise<void> {
+async function make(version: string, leftOut: ReadonlyMap<string, string>): Promise<void> {
   rmSync(FOLDER, { recursive: true, force: true });
   mkdirSync(FOLDER, { recursive: true });
   for (const workspace of [[], ['--workspace', 'runtime']])
@@ -81,15 +85,23 @@ async function make(version: string): Promise<void> {
   writeFileSync(join(FOLDER, 'sbom.cdx.json'), JSON.stringify(billOfMaterials(version, [metafile]), null, 2));
   const made: Made[] = [];
   for (const platform of PLATFORMS) {
-    if (!values.only || values.only.includes(platform.name)) made.push(await makePlatform(platform, version));
+    if (!values.only || values.only.includes(platform.name))
+      made.push(await makePlatform(platform, version, leftOut));
   }
-  writeFileSync(join(FOLDER, 'RELEASE.md'), notes(version, made, EXECUTABLE_BYTES));
+  writeFileSync(
+    join(FOLDER, 'RELEASE.md'),
+    notes(version, made, { mostBytes: EXECUTABLE_BYTES, leftOut: [...leftOut.values()] }),
+  );
   const sums = checksums();
   if (values.url) writeFileSync(join(FOLDER, 'contextrelay.rb'), formula(version, values.url, sums));
   for (const path of globSync(join(FOLDER, '*.*'))) console.log(`${statSync(path).size}\t${basename(path)}`);
 }
 
-async function makePlatform(platform: Platform, version: string): Promise<Made> {
+async function makePlatform(
+  platform: Platform,
+  version: string,
+  leftOut: ReadonlyMap<string, string>,
+): Promise<Made> {
   const folder = join(FOLDER, platform.name);
   mkdirSync(folder);
   const program = await makeExecutable(platform, folder);
@@ -116,8 +128,8 @@ async function makePlatform(platform: Platform, version: string): Promise<Made> 
     platform.name,
   ]);
   if (platform.node === 'linux-x64') {
-    await makeDeb({ version, program, folder: FOLDER });
-    await makeRpm({ version, program, folder: FOLDER });
+    if (!leftOut.has('deb')) await makeDeb({ version, program, folder: FOLDER });
+    if (!leftOut.has('rpm')) await makeRpm({ version, program, folder: FOLDER });
   }
   return { platform, size, archive: statSync(archive).size };
 }

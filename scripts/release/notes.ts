@@ -9,7 +9,11 @@ export interface Made {
 }
 
 /** What goes out with a release: which executables there are and what is known of them, and what the changelog says of the version. */
-export function notes(version: string, made: readonly Made[], most: number): string {
+export function notes(
+  version: string,
+  made: readonly Made[],
+  { mostBytes: most, leftOut = [] }: { mostBytes: number; leftOut?: readonly string[] },
+): string {
   const row = ({ platform, size, archive }: Made) => {
     const over = size > most ? `, over the limit of ${megabytes(most)}: its Node is larger` : '';
     const tried = isOwn(platform) ? 'yes' : 'no: put together on another kind of machine';
@@ -21,7 +25,7 @@ export function notes(version: string, made: readonly Made[], most: number): str
 |---|---|---|---|
 ${made.map(row).join('\n')}
 
-${changes(version)}
+${leftOut.map((line) => `${line}\n\n`).join('')}${changes(version)}
 `;
 }
 

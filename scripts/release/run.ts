@@ -1,4 +1,46 @@
 import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** A program that makes a part of a release. Without a required one nothing is made; without another only its part is left out. */
+interface Tool {
+  readonly command: string;
+  readonly makes: string;
+  readonly debianPackage: string;
+  readonly required?: boolean;
+}
+
+const TOOLS: readonly Tool[] = [
+  { command: 'tar', makes: 'archives', debianPackage: 'tar', required: true },
+  { command: 'xz', makes: 'archives', debianPackage: 'xz-utils', required: true },
+  { command: 'dpkg-deb', makes: 'deb', debianPackage: 'dpkg' },
+  { command: 'rpmbuild', makes: 'rpm', debianPackage: 'rpm' },
+];
+
+/** Which tools of a release the folders of `path` lack, and what that means, one sentence each. */
+export function missingTools(path: string | undefined): {
+  required: string[];
+  optional: Map<string, string>;
+} {
+  const isThere = (command: string) =>
+    (path ?? '').split(delimiter).some((folder) => {
+      try {
+        accessSync(join(folder, command), constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+  const required: string[] = [];
+  const optional = new Map<string, string>();
+  for (const { command, makes, debianPackage, required: must } of TOOLS) {
+    if (isThere(command)) continue;
+    const install = `${command} is not installed (Debian: apt-get install ${debianPackage})`;
+    if (must) required.push(`No release without ${makes}: ${install}.`);
+    else optional.set(makes, `No ${makes} is made: ${install}.`);
+  }
+  return { required, optional };
+}
 
 /** Runs a program that must succeed, and gives what it printed. */
 export function must(
