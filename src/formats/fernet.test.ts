@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { hkdfSync } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { extraData } from '../../test/extra-data.ts';
 import { systemEnv } from '../base/env.ts';
 import { isRelayError } from '../base/errors.ts';
 import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
@@ -81,7 +83,7 @@ test('the largest payload comes back, and its token fits what a relay stores', a
   assert.equal(Buffer.compare(await fernetDecrypt(key, token), payload), 0);
 });
 
-const vectors = new URL('../../../shared/vectors/fernet/', import.meta.url);
+const vectors = extraData('vectors/fernet');
 interface Vector {
   desc?: string;
   token: string;
@@ -90,11 +92,10 @@ interface Vector {
   src: string;
   secret: string;
 }
-const read = (name: string) => JSON.parse(readFileSync(new URL(name, vectors), 'utf8')) as Vector[];
 
-test('the public vectors hold', {
-  skip: !existsSync(vectors) && 'the vectors are not on this machine',
-}, async () => {
+test('the public vectors hold', async (t) => {
+  if ('missing' in vectors) return t.skip(vectors.missing);
+  const read = (name: string) => JSON.parse(readFileSync(join(vectors.path, name), 'utf8')) as Vector[];
   for (const v of read('generate.json')) {
     const made = await fernetEncrypt(v.secret, bytes(v.src), {
       now: Date.parse(v.now),

@@ -4,8 +4,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { runHere } from '../cli/in-process.ts';
+import { extraData } from '../extra-data.ts';
 import { assertSame, buildHome, FULL, fact, importFrom, LATER } from './legacy-checks.ts';
 import type { LegacyTruth } from './legacy-home.ts';
 import { openLocal, temporaryHome } from './local-store.ts';
@@ -135,14 +135,13 @@ test('patches that raced in a Go relay keep their events, and make each version 
   assert.deepEqual(versions.slice(0, 7), ['v7', 'v6', 'v5', 'v4', 'v3', 'v2', 'v1']);
 });
 
-const REAL = fileURLToPath(new URL('../../../shared/legacy/', import.meta.url));
+const real = extraData('legacy');
 
-test('a real home of the original says the same here', {
-  skip: !existsSync(REAL),
-}, async (t: TestContext) => {
+test('a real home of the original says the same here', async (t: TestContext) => {
+  if ('missing' in real) return t.skip(real.missing);
   const [dir, there] = [temporaryHome(t), temporaryHome(t)];
-  execFileSync('tar', ['xzf', join(REAL, 'go-relay-home.tar.gz'), '-C', dir]);
-  const truths: LegacyTruth[] = JSON.parse(readFileSync(join(REAL, 'go-relay-home.truth.json'), 'utf8'));
+  execFileSync('tar', ['xzf', join(real.path, 'go-relay-home.tar.gz'), '-C', dir]);
+  const truths: LegacyTruth[] = JSON.parse(readFileSync(join(real.path, 'go-relay-home.truth.json'), 'utf8'));
   const { answer } = await importFrom(join(dir, '.relay'), there);
   assert.equal(answer.imported, truths.length);
   assert.deepEqual(
