@@ -79,7 +79,7 @@ export const TOKEN_SLICE_CHARS = 8 * KiB;
 
 /** Threads of a server for work that grows with a text. Long texts leave one of them to short ones. */
 export const TEXT_THREADS = 2;
-/** What may wait for such a thread; beyond it a client is told to come back. */
+/** Jobs of one tenant that may wait for such a thread; beyond it the client is told to come back. */
 export const TEXT_JOBS_WAITING = 64;
 /** Work on one text: the largest payload takes a second or two, whatever is in it. */
 export const TEXT_JOB_TIME_MS = 10 * SECOND;

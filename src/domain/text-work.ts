@@ -13,28 +13,30 @@ import type { Content, Preview, PreviewKind } from '../text/preview/preview.ts';
 export interface TextWork extends TokenCounter {
   count(text: string | BlobBody, o?: WorkOptions): Promise<TokenCount>;
   part(body: BlobBody, request: PartRequest, o?: WorkOptions): Promise<Part>;
-  preview(kind: PreviewKind, content: Content): Promise<Preview>;
+  preview(kind: PreviewKind, content: Content, o?: WorkOptions): Promise<Preview>;
 }
 
 export interface WorkOptions {
+  /** Whose work it is. Tenants take turns; work without one is the relay's own and takes turns with them. */
+  readonly tenant?: string;
   /** Once it fires, the work ends with `aborted`. */
   readonly signal?: AbortSignal;
   /** The bytes of a body that comes as a stream, so that it need not be read to know them. */
   readonly size?: number;
 }
 
-/** Work on texts for a caller, who is told what was read for it, as far as it was read. */
-export function workFor({ onRead }: Caller & Pick<CallerAt, 'onRead'>, texts: TextWork): TextWork {
-  if (!onRead) return texts;
+/** Work on texts for a caller: in the turns of its tenant, and the caller is told what was read for it, as far as it was read. */
+export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, texts: TextWork): TextWork {
   const seen = <T extends string | BlobBody>(text: T): T => {
+    if (!onRead) return text;
     if (text instanceof ReadableStream) return countRead(text, onRead) as T;
     onRead(text.length);
     return text;
   };
   return {
-    count: (text, o) => texts.count(seen(text), o),
-    part: (body, request, o) => texts.part(seen(body), request, o),
+    count: (text, o) => texts.count(seen(text), { ...o, tenant }),
+    part: (body, request, o) => texts.part(seen(body), request, { ...o, tenant }),
     // Of what is counted as well, so it is paid for.
-    preview: (kind, content) => texts.preview(kind, content),
+    preview: (kind, content, o) => texts.preview(kind, content, { ...o, tenant }),
   };
 }

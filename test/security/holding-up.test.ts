@@ -100,6 +100,28 @@ test('beyond what may wait, a client is told to come back', async () => {
   await ended;
 });
 
+test('a tenant with too much work waiting does not get another tenant refused', async () => {
+  await using texts = new TextWorkers({ waiting: 2 });
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' }, texts });
+  const push = async (tenant: string, body: string) => {
+    const own = relay.core.relay(callerNamed('owner', tenant), relay.url);
+    return (await own.pointers.push({ body: Buffer.from(body) })).id;
+  };
+  const [greedy, modest] = [await relay.key({ tenant: 'greedy' }), await relay.key({ tenant: 'modest' })];
+  const [large, small] = [await push('greedy', NASTY.newlines), await push('modest', 'x\n'.repeat(100_000))];
+  const left = new AbortController();
+  const ask = (key: string, id: string) => {
+    const headers = { Authorization: `Bearer ${key}` };
+    return fetch(`${relay.url}/pull/${id}?lines=-1`, { headers, signal: left.signal });
+  };
+  const ended = Promise.allSettled([1, 2, 3].map(() => ask(greedy.key, large)));
+  await until(() => texts.jobs.waiting === 2);
+  assert.equal((await ask(greedy.key, large)).status, 503);
+  assert.equal((await ask(modest.key, small)).status, 200);
+  left.abort();
+  await ended;
+});
+
 test('work that takes too much memory or time is given up with an answer, and the server goes on', async () => {
   for (const [limit, says] of [
     [{ memoryMb: 16 }, /memory/],

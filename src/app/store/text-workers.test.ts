@@ -105,3 +105,49 @@ test('beyond the limit of what may wait, more is refused and let go', async () =
   left.abort();
   await Promise.all(held);
 });
+
+/** A body that is not read before its job begins, and ends when it is told to. */
+function gated(begun: string[], name: string) {
+  const gate = Promise.withResolvers<void>();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        begun.push(name);
+        await gate.promise;
+        controller.enqueue(bytes('a line\n'));
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { body, open: gate.resolve };
+}
+
+test('tenants take turns, however many jobs one of them has waiting', async () => {
+  await using workers = new TextWorkers();
+  const begun: string[] = [];
+  const ask = (name: string, tenant: string) => {
+    const { body, open } = gated(begun, name);
+    return { open, done: workers.part(body, { lines: '1' }, { tenant }) };
+  };
+  const many = Array.from({ length: 40 }, (_, i) => ask(`many ${i}`, 'many'));
+  const few = [ask('few 0', 'few'), ask('few 1', 'few')];
+  const other = ask('other 0', 'other');
+  for (const { open } of [...many, ...few, other]) open();
+  await Promise.all([...many, ...few, other].map(({ done }) => done));
+  assert.deepEqual(begun.slice(0, 6), ['many 0', 'many 1', 'few 0', 'other 0', 'many 2', 'few 1']);
+});
+
+test('a tenant whose queue is full is refused, and another one is not', async () => {
+  await using workers = new TextWorkers({ waiting: 2 });
+  const left = new AbortController();
+  const ask = (tenant: string) =>
+    workers.part(endless().body, { lines: '-1' }, { tenant, signal: left.signal });
+  const held = [1, 2, 3].map(() => ask('many').catch(() => {}));
+  await assert.rejects(ask('many'), (error) => isRelayError(error, 'overloaded'));
+  held.push(ask('few').catch(() => {}));
+  assert.deepEqual(workers.jobs, { running: 1, waiting: 3 });
+  left.abort();
+  await Promise.all(held);
+  assert.deepEqual(workers.jobs, { running: 0, waiting: 0 });
+});

@@ -16,7 +16,7 @@ import { leftAlone, type TextJob, type TextResult, TextThread } from './text-thr
 
 const LIMITS = {
   threads: TEXT_THREADS,
-  /** Jobs that wait, of long texts and of short ones. */
+  /** Jobs of one tenant that wait, of long texts and of short ones each. */
   waiting: TEXT_JOBS_WAITING,
   timeMs: TEXT_JOB_TIME_MS,
   memoryMb: TEXT_JOB_MEMORY_MB,
@@ -28,16 +28,59 @@ const SHORT_BYTES = 8 * 1024;
 /** What a client that was refused is told to wait. */
 const RETRY_S = 5;
 
-/** Jobs of one kind: how many are under way, and those that wait for their turn. */
-interface Lane {
+type Turn = PromiseWithResolvers<void>;
+
+/** Jobs of one kind: how many are under way, and those that wait, by tenant. */
+class Lane {
   readonly most: number;
-  running: number;
-  readonly waiting: PromiseWithResolvers<void>[];
+  running = 0;
+  /** The tenant whose turn it is comes first. A tenant with nothing waiting is not in it. */
+  readonly #waiting = new Map<string, Turn[]>();
+
+  constructor(most: number) {
+    this.most = most;
+  }
+
+  get waiting(): number {
+    return [...this.#waiting.values()].reduce((sum, { length }) => sum + length, 0);
+  }
+
+  waitingOf(tenant: string): number {
+    return this.#waiting.get(tenant)?.length ?? 0;
+  }
+
+  push(tenant: string, turn: Turn): void {
+    const turns = this.#waiting.get(tenant);
+    if (turns) turns.push(turn);
+    else this.#waiting.set(tenant, [turn]);
+  }
+
+  /** The oldest job of the tenant that has waited longest for a turn. That tenant is last in line then. */
+  shift(): Turn | undefined {
+    for (const [tenant, turns] of this.#waiting) {
+      const turn = turns.shift();
+      this.#waiting.delete(tenant);
+      if (turns.length > 0) this.#waiting.set(tenant, turns);
+      return turn;
+    }
+    return undefined;
+  }
+
+  /** Whether it was still waiting. */
+  remove(tenant: string, turn: Turn): boolean {
+    const turns = this.#waiting.get(tenant) ?? [];
+    const at = turns.indexOf(turn);
+    if (at === -1) return false;
+    turns.splice(at, 1);
+    if (turns.length === 0) this.#waiting.delete(tenant);
+    return true;
+  }
 }
 
 /**
  * Works in threads, so that a long text does not hold up those who ask a server for something else. A thread begins when there
  * is work for it. Long texts never take the last one, so short texts, such as the header of a thread, are worked on meanwhile.
+ * Tenants take turns, so one that asks for much waits for itself.
  */
 export class TextWorkers implements TextWork, AsyncDisposable {
   readonly #limits: typeof LIMITS;
@@ -49,44 +92,41 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   constructor(limits: Partial<typeof LIMITS> = {}) {
     this.#limits = { ...LIMITS, ...limits };
     const { threads } = this.#limits;
-    this.#short = { most: threads, running: 0, waiting: [] };
-    this.#long = { most: Math.max(1, threads - 1), running: 0, waiting: [] };
+    this.#short = new Lane(threads);
+    this.#long = new Lane(Math.max(1, threads - 1));
   }
 
-  count(body: string | BlobBody, { signal }: WorkOptions = {}): Promise<TokenCount> {
-    return this.#run({ body }, signal) as Promise<TokenCount>;
+  count(body: string | BlobBody, o?: WorkOptions): Promise<TokenCount> {
+    return this.#run({ body }, o) as Promise<TokenCount>;
   }
 
-  part(body: BlobBody, part: PartRequest, { signal }: WorkOptions = {}): Promise<Part> {
-    return this.#run({ body, part }, signal) as Promise<Part>;
+  part(body: BlobBody, part: PartRequest, o?: WorkOptions): Promise<Part> {
+    return this.#run({ body, part }, o) as Promise<Part>;
   }
 
-  preview(kind: PreviewKind, { start, size, lineCount, isText }: Content): Promise<Preview> {
+  preview(kind: PreviewKind, { start, size, lineCount, isText }: Content, o?: WorkOptions): Promise<Preview> {
     const preview = { kind, size, lineCount, isText };
     if (start.byteLength <= SHORT_BYTES) return ownTextWork.preview(kind, { ...preview, start });
-    return this.#run({ body: start, preview }) as Promise<Preview>;
+    return this.#run({ body: start, preview }, o) as Promise<Preview>;
   }
 
   /** Jobs under way and waiting. */
   get jobs(): { running: number; waiting: number } {
-    const { running, waiting } = this.#long;
-    return {
-      running: running + this.#short.running,
-      waiting: waiting.length + this.#short.waiting.length,
-    };
+    const [short, long] = [this.#short, this.#long];
+    return { running: short.running + long.running, waiting: short.waiting + long.waiting };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const lane of [this.#short, this.#long])
-      for (const turn of lane.waiting.splice(0)) turn.reject(leftAlone());
+      for (let turn = lane.shift(); turn; turn = lane.shift()) turn.reject(leftAlone());
     await Promise.all([...this.#threads].map((thread) => thread.end()));
   }
 
-  async #run(job: TextJob, signal?: AbortSignal): Promise<TextResult> {
+  async #run(job: TextJob, { signal, tenant = '' }: WorkOptions = {}): Promise<TextResult> {
     const { body } = job;
     const lane = isLong(body) ? this.#long : this.#short;
     try {
-      await this.#turn(lane, signal);
+      await this.#turn(lane, tenant, signal);
     } catch (error) {
       if (body instanceof ReadableStream) body.cancel().catch(() => {});
       throw error;
@@ -115,16 +155,14 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   }
 
   /** Resolves when a job of this kind may begin. */
-  async #turn(lane: Lane, signal?: AbortSignal): Promise<void> {
+  async #turn(lane: Lane, tenant: string, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) throw leftAlone();
-    if (lane.waiting.length >= this.#limits.waiting) throw new RelayError('overloaded', { seconds: RETRY_S });
+    if (lane.waitingOf(tenant) >= this.#limits.waiting)
+      throw new RelayError('overloaded', { seconds: RETRY_S });
     const turn = Promise.withResolvers<void>();
-    lane.waiting.push(turn);
+    lane.push(tenant, turn);
     const leave = () => {
-      const at = lane.waiting.indexOf(turn);
-      if (at === -1) return;
-      lane.waiting.splice(at, 1);
-      turn.reject(leftAlone());
+      if (lane.remove(tenant, turn)) turn.reject(leftAlone());
     };
     signal?.addEventListener('abort', leave, { once: true });
     this.#wake(lane);
@@ -132,9 +170,11 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   }
 
   #wake(lane: Lane): void {
-    while (lane.waiting.length > 0 && lane.running < lane.most && this.jobs.running < this.#limits.threads) {
+    while (lane.running < lane.most && this.#short.running + this.#long.running < this.#limits.threads) {
+      const turn = lane.shift();
+      if (!turn) return;
       lane.running++;
-      lane.waiting.shift()!.resolve();
+      turn.resolve();
     }
   }
 }

@@ -86,7 +86,7 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
   await clearThread(log, tenant, id);
   let head: Head = emptyHead(id);
   try {
-    const kept = await storeContents(log, zip, bundle);
+    const kept = await storeContents(log, tenant, zip, bundle);
     for (const event of events) {
       const next = await log.append(tenant, head, event, { old: true });
       if (!next) throw new RelayError('busy', { what: `someone else is importing thread ${id}` });
@@ -113,7 +113,12 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
   }
 }
 
-async function storeContents(log: ThreadLog, zip: ZipArchive, { artifacts, damaged }: Bundle) {
+async function storeContents(
+  log: ThreadLog,
+  tenant: string,
+  zip: ZipArchive,
+  { artifacts, damaged }: Bundle,
+) {
   const { blobs } = log.deps.engine;
   const kept: { artifact: Artifact; text: string }[] = [];
   const take = async (described: Artifact) => {
@@ -134,7 +139,7 @@ async function storeContents(log: ThreadLog, zip: ZipArchive, { artifacts, damag
     const stored = await blobs.put(artifactBlob(thread_id, ref, ext), scan.body, { size });
     if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} has another hash`);
     const seen = scan.seen();
-    const preview = await log.deps.texts.preview(kindOf(described), seen);
+    const preview = await log.deps.texts.preview(kindOf(described), seen, { tenant });
     const artifact: Artifact = { ...described, preview };
     await records.put(key, artifact);
     return [{ artifact, text: seen.text.slice(0, INDEXED_CHARS) }];

@@ -7,6 +7,7 @@ import type { Fact, Header, State } from '../../contract/threads/state.ts';
 import { clip } from '../../text/preview/cut.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { fromJson, recordsOf } from '../records.ts';
+import { workFor } from '../text-work.ts';
 import { makesVersion, type StoredEvent } from './event.ts';
 import { metricsOf } from './fold.ts';
 import { headerKey, logOf } from './keys.ts';
@@ -42,7 +43,7 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counte
   // A state that was taken over from a Go relay carries what was counted there.
   const { tokens_estimate, tokens_avoided } = metricsOf(totals);
   const metrics = { ...state.metrics, tokens_estimate, tokens_avoided };
-  const made = await makeHeader({ ...state, metrics }, log.deps.texts);
+  const made = await makeHeader({ ...state, metrics }, workFor(caller, log.deps.texts));
   log.background.run(() => records.put(headerKey(id), { ...made, version, seq }));
   if (counted) log.ledger.read(id, 'headers', made.tokens.tokens);
   return made.header;

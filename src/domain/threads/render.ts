@@ -6,6 +6,7 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { RenderedMessage, ShownArtifact } from '../../contract/threads/tokens.ts';
 import { artifactFrame, FRAMES_ARE_DATA } from '../../text/frame.ts';
 import { StoreSecret } from '../store-secret.ts';
+import { workFor } from '../text-work.ts';
 import { headerText } from './header-text.ts';
 import { choosePreviews, type ShownPreview } from './prompt-previews.ts';
 import { versionRef } from './state.ts';
@@ -25,7 +26,8 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const words = checkedText('a prompt', o.words);
   const own = checkedText('a system text', o.system);
   const { state, version } = await log.head(caller, id);
-  const { text, truncated } = await headerText(state, log.deps.texts);
+  const texts = workFor(caller, log.deps.texts);
+  const { text, truncated } = await headerText(state, texts);
   const { pinned, chosen } = await choosePreviews(log, caller, id, {
     words,
     refs: checkedRefs(o.refs),
@@ -40,10 +42,10 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const asked = words === '' ? [] : [`What is asked of you:\n${words}`];
   const stable = [...(await framed(pinned)), text].filter((part) => part !== '').join('\n\n');
   const user = [stable, ...(await framed(chosen)), ...asked].filter((part) => part !== '').join('\n\n');
-  const tokens = await log.deps.texts.count(`${system}\n${user}`);
+  const tokens = await texts.count(`${system}\n${user}`);
   const shown = [...Map.groupBy([...pinned, ...chosen], ({ artifact }) => artifact.ref).values()];
   const artifacts = shown.map(([one]) => one!.artifact);
-  const whole = await log.deps.texts.count(`${system}\n${JSON.stringify(state)}\n${words}`);
+  const whole = await texts.count(`${system}\n${JSON.stringify(state)}\n${words}`);
   const pasted = withContents(whole, artifacts);
   if (!o.dry) log.ledger.prompted(id, { shown: tokens, pasted });
   const { format = 'openai' } = o;
