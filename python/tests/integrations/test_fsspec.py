@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import io
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import uuid4
 
 import fsspec
@@ -126,6 +129,41 @@ def test_a_reader_stays_with_the_version_it_opened(fs: RelayFileSystem, root: st
         assert file.read(5) == b"first"
     with io.TextIOWrapper(fs.open(f"{root}/f", "rb")) as text:
         assert text.read(5) == "other"
+
+
+def test_many_that_append_at_once_lose_nothing(server: RelayProcess, root: str) -> None:
+    lines = [f"line {n}" for n in range(20)]
+    together = threading.Barrier(len(lines))
+
+    def append(line: str) -> None:
+        own = RelayFileSystem(server.url, skip_instance_cache=True)
+        file = own.open(f"{root}/log.txt", "ab")
+        file.write(f"{line}\n".encode())
+        together.wait(60)
+        file.close()
+
+    with ThreadPoolExecutor(len(lines)) as executor:
+        list(executor.map(append, lines))
+    assert sorted(ContextRelay(server.url).files.space(root).text("log.txt").splitlines()) == sorted(lines)
+
+
+def test_touching_a_file_takes_back_no_change_of_another(fs: RelayFileSystem, root: str) -> None:
+    fs.pipe_file(f"{root}/f", b"first")
+    plain = fs.relay.files
+
+    class Overtaken(type(plain.space(root))):
+        """A space in which somebody else writes between a read and the write that follows it."""
+
+        def bytes(self, *args: Any, **options: Any) -> Any:
+            found = super().bytes(*args, **options)
+            if found == b"first":
+                plain.space(root).put("f", b"second")
+            return found
+
+    overtaken = RelayFileSystem(relay=ContextRelay(fs.relay.base_url), skip_instance_cache=True)
+    overtaken.relay.files.space = lambda name: Overtaken(overtaken.relay._transport, name)
+    overtaken.touch(f"{root}/f", truncate=False)
+    assert fs.cat_file(f"{root}/f") == b"second"
 
 
 def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
