@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import operator
+import threading
 from typing import Annotated, Any, List, TypedDict
 from uuid import uuid4
 
@@ -174,6 +175,60 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay, spac
     assert done["messages"][-1].content == f"13378:{NEEDLE}"
     stored = sum(info.size for info in relay.files.space(space).all())
     assert stored < 100_000, "the megabyte is in no checkpoint either"
+
+
+@tool
+async def async_orders() -> str:
+    """All orders, from a coroutine."""
+    await asyncio.sleep(0)
+    return million()
+
+
+@tool
+def sync_orders() -> str:
+    """All orders."""
+    return million()
+
+
+def one_call(node: ToolNode) -> Any:
+    """A graph of a ToolNode alone, called for the tool it has."""
+    builder = StateGraph(MessagesState)
+    builder.add_node("tools", node)
+    builder.add_edge(START, "tools")
+    call = {"name": next(iter(node.tools_by_name)), "args": {}, "id": "1"}
+    return builder.compile(), {"messages": [AIMessage("", tool_calls=[call])]}
+
+
+@pytest.mark.parametrize("orders", [async_orders, sync_orders], ids=lambda each: each.name)
+@pytest.mark.parametrize("form", ["both", "awrap_tool_call", "wrap_tool_call"])
+def test_the_wrapper_serves_async_runs_of_every_tool(relay: ContextRelay, orders: Any, form: str) -> None:
+    wrapper = pointer_wrapper(relay)
+    graph, asked = one_call(ToolNode([orders], **(wrapper if form == "both" else {form: wrapper})))
+    last = asyncio.run(graph.ainvoke(asked))["messages"][-1]
+    assert last.status == "success" and url_in(last.content), last.content[:300]
+
+
+def test_an_async_run_goes_on_with_other_work_while_a_result_is_stored(relay: ContextRelay) -> None:
+    stored = threading.Event()
+    turned = threading.Event()
+
+    class Waiting(ContextRelay):
+        """Stores a result only once the event loop has had a turn."""
+
+        def push_detailed(self, *args: Any, **kwargs: Any) -> Any:
+            assert turned.wait(30), "the event loop was blocked"
+            stored.set()
+            return super().push_detailed(*args, **kwargs)
+
+    async def run() -> Any:
+        graph, asked = one_call(ToolNode([async_orders], **pointer_wrapper(Waiting(relay.base_url))))
+        running = asyncio.create_task(graph.ainvoke(asked))
+        while not stored.is_set():
+            await asyncio.sleep(0.01)
+            turned.set()
+        return await running
+
+    assert url_in(asyncio.run(run())["messages"][-1].content)
 
 
 def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,12 @@ from typing import Any, Awaitable, Callable, List, Optional, Sequence, Union
 
 from ..client import ContextRelay
 from . import missing_extra
-from .tools import OVER_CHARS, PULL_NAME, PULL_WORDS, PUSH_NAME, PUSH_WORDS, RelayTools
+from .tools import OVER_CHARS, PULL_NAME, PULL_WORDS, PUSH_NAME, PUSH_WORDS, RelayTools, shortened_message
 
 try:
     from langchain.agents.middleware import AgentMiddleware
     from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
-    from langchain_core.messages import ToolMessage
     from langchain_core.outputs import LLMResult
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables import run_in_executor
@@ -107,20 +106,12 @@ class ContextRelayMiddleware(AgentMiddleware):
         self.tools = get_langchain_tools(self._tools.relay)[1:]
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
-        return _shortened(self._tools, handler(request))
+        return shortened_message(self._tools, handler(request))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
-        return await run_in_executor(None, _shortened, self._tools, await handler(request))
-
-
-def _shortened(tools: RelayTools, result: Any) -> Any:
-    # What a model has asked to read it gets to see.
-    if not isinstance(result, ToolMessage) or result.name == PULL_NAME or not isinstance(result.content, str):
-        return result
-    content = tools.shortened(result.content, result.name or "")
-    return result if content is result.content else result.model_copy(update={"content": content})
+        return await run_in_executor(None, shortened_message, self._tools, await handler(request))
 
 
 def _any_word(query: str) -> str:

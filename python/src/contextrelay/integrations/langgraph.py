@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import functools
 import hashlib
+import inspect
 import random
+from concurrent.futures import ThreadPoolExecutor
 from typing import (
     Any,
     AsyncIterator,
+    Awaitable,
     Callable,
     Dict,
     Iterator,
@@ -25,7 +30,7 @@ from ..client import ContextRelay
 from ..errors import RelayHTTPError
 from ..files import FileContent, FileInfo, NewFile
 from . import missing_extra
-from .tools import OVER_CHARS, PULL_NAME, RelayTools
+from .tools import OVER_CHARS, RelayTools, shortened_message
 
 try:
     from langchain_core.runnables import RunnableConfig
@@ -43,7 +48,7 @@ try:
 except ImportError as error:
     raise missing_extra("langgraph", error) from error
 
-__all__ = ["ContextRelaySaver", "pointer_wrapper"]
+__all__ = ["ContextRelaySaver", "PointerWrapper", "pointer_wrapper"]
 
 #: Checkpoints that are loaded at once by a listing.
 _PAGE = 20
@@ -384,22 +389,52 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         return needed
 
 
+class PointerWrapper:
+    """Both forms of a wrapper for :class:`ToolNode`: ``ToolNode(tools, **pointer_wrapper())`` takes the one that fits each run."""
+
+    def __init__(self, tools: RelayTools) -> None:
+        self._tools = tools
+
+    def keys(self) -> Tuple[str, str]:
+        return "wrap_tool_call", "awrap_tool_call"
+
+    def __getitem__(self, name: str) -> Callable[[Any, Callable[[Any], Any]], Any]:
+        if name not in self.keys():
+            raise KeyError(name)
+        return self
+
+    def __call__(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        if inspect.iscoroutinefunction(handler):
+            return self._async(request, handler)
+        return shortened_message(self._tools, handler(_with_sync_tool(request)))
+
+    async def _async(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        return await asyncio.to_thread(shortened_message, self._tools, await handler(request))
+
+
 def pointer_wrapper(
     relay: Union[ContextRelay, str, None] = None, *, over: int = OVER_CHARS
-) -> Callable[[Any, Callable[[Any], Any]], Any]:
-    """For ``ToolNode(tools, wrap_tool_call=pointer_wrapper())``: a tool result of more than ``over`` characters is stored, and the
-    graph goes on with a pointer to it."""
-    tools = RelayTools(relay, over=over)
+) -> PointerWrapper:
+    """For ``ToolNode(tools, **pointer_wrapper())``: a tool result of more than ``over`` characters is stored, and the graph goes
+    on with a pointer to it. Given as ``wrap_tool_call`` alone it works too, but async runs then wait for each tool."""
+    return PointerWrapper(RelayTools(relay, over=over))
 
-    def wrap(request: Any, handler: Callable[[Any], Any]) -> Any:
-        message = handler(request)
-        content = getattr(message, "content", None)
-        # What a model has asked to read it gets to see.
-        if not isinstance(content, str) or message.name == PULL_NAME or len(content) <= over:
-            return message
-        return message.model_copy(update={"content": tools.shortened(content, message.name or "")})
 
-    return wrap
+def _with_sync_tool(request: Any) -> Any:
+    """A ToolNode that was given ``wrap_tool_call`` alone calls tools synchronously, also in an async run. A tool that has only a
+    coroutine then runs on an event loop of its own."""
+    tool = request.tool
+    if getattr(tool, "coroutine", None) is None or getattr(tool, "func", None) is not None:
+        return request
+    coroutine = tool.coroutine
+
+    @functools.wraps(coroutine)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        context = contextvars.copy_context()
+        with ThreadPoolExecutor(1) as executor:
+            return executor.submit(context.run, asyncio.run, coroutine(*args, **kwargs)).result()
+
+    return request.override(tool=tool.model_copy(update={"func": run}))
 
 
 def _place(config: RunnableConfig) -> Tuple[str, str]:

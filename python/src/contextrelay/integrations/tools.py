@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 from ..client import ContextRelay
 from ..errors import RelayError
@@ -89,6 +89,16 @@ class RelayTools:
         else:
             said = f"The text has {size} bytes. {_PARTS}\n{self.relay.pull(url, outline=True)[: self.over]}"
         return said
+
+
+def shortened_message(tools: RelayTools, message: Any) -> Any:
+    """A tool message of LangChain or LangGraph, with a pointer in the place of a content that is too long."""
+    content, name = getattr(message, "content", None), getattr(message, "name", None)
+    # What a model has asked to read it gets to see.
+    if not isinstance(content, str) or name == PULL_NAME:
+        return message
+    short = tools.shortened(content, name or "")
+    return message if short is content else message.model_copy(update={"content": short})
 
 
 _PARTS = (
