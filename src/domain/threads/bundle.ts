@@ -244,6 +244,7 @@ export function advanceChecked(head: MutableHead, event: StoredEvent): void {
     advance(head, head.seq + 1, event, stateAfter(head, event));
   } catch (error) {
     if (!isRelayError(error)) throw error;
+    if (error.code === 'too_costly') throw error;
     if (error.code === 'store_damaged') throw badBundle('its versions have gaps');
     throw badBundle(`event ${head.count + 1} is not possible: ${error.message}`);
   }

@@ -1,7 +1,8 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { joinPath } from '../../base/json-pointer.ts';
-import { PATCH_OPS, STATE_BYTES } from '../../base/limits.ts';
+import { PATCH_OPS, PATCH_WORK, STATE_BYTES } from '../../base/limits.ts';
+import { WorkMeter } from '../../base/work-meter.ts';
 import { type Metrics, STATE_SCHEMA, type State } from '../../contract/threads/state.ts';
 import { applyPatch, type Patched } from '../../formats/json-patch/apply.ts';
 import { measure } from '../../formats/json-patch/measure.ts';
@@ -41,12 +42,16 @@ export function firstState(threadId: string, at: string, metrics: Metrics): Size
   return { state, bytes: bytesOf(state) };
 }
 
+const SPLIT =
+  'Split the patch into several, or replace a large list or object as a whole instead of in many places.';
+
 /** Applies a patch that somebody sends: refuses what breaks the schema or the size, and changes nothing then. */
 export function patchState(before: Sized, ops: unknown, stamp: Stamp): Sized {
   if (Array.isArray(ops) && ops.length > PATCH_OPS) {
     throw badRequest(`A patch has at most ${PATCH_OPS} operations.`);
   }
-  const options = { guard: guardState, bytes: before.bytes, maxBytes: STATE_BYTES };
+  const meter = new WorkMeter(PATCH_WORK, SPLIT);
+  const options = { guard: guardState, bytes: before.bytes, maxBytes: STATE_BYTES, meter };
   const patched = applyPatch(asJson(before.state), ops, options);
   checkTouched(patched);
   const after = finish(patched, stamp);
@@ -55,8 +60,8 @@ export function patchState(before: Sized, ops: unknown, stamp: Stamp): Sized {
 }
 
 /** Applies a patch that is in the log already: it was checked when it came, perhaps by other rules. */
-export function replayPatch(before: Sized, ops: unknown, stamp: Stamp): Sized {
-  return finish(applyPatch(asJson(before.state), ops, { bytes: before.bytes }), stamp);
+export function replayPatch(before: Sized, ops: unknown, stamp: Stamp, meter?: WorkMeter): Sized {
+  return finish(applyPatch(asJson(before.state), ops, { bytes: before.bytes, meter }), stamp);
 }
 
 function checkTouched({ doc, touched }: Patched): void {
@@ -67,11 +72,14 @@ function checkTouched({ doc, touched }: Patched): void {
       if (problem) throw invalid([name, ...problem.path], problem.what);
       continue;
     }
+    let there: Set<Json> | null = null;
     for (const item of items) {
       const problem = checkItem(name, item as Json);
+      if (!problem) continue;
       // What has been taken out again by a later operation may be as it likes.
-      const index = problem ? value.lastIndexOf(item as Json) : -1;
-      if (problem && index >= 0) throw invalid([name, index, ...problem.path], problem.what);
+      there ??= new Set(value);
+      if (!there.has(item as Json)) continue;
+      throw invalid([name, value.lastIndexOf(item as Json), ...problem.path], problem.what);
     }
   }
 }
@@ -115,8 +123,15 @@ function finish({ doc, bytes, touched }: Patched, stamp: Stamp): Sized {
   return { state: fromJson<State>(next), bytes: size };
 }
 
+/** More items than this are looked for in one pass over the list. */
+const FEW_ITEMS = 8;
+
 /** Where the items stand; one that was copied stands in several places. */
-function* places(list: Json[], items: Iterable<object>): Generator<number> {
+function* places(list: Json[], items: ReadonlySet<object>): Generator<number> {
+  if (items.size > FEW_ITEMS) {
+    for (const [index, item] of list.entries()) if (items.has(item as object)) yield index;
+    return;
+  }
   for (const item of items) {
     let index = list.lastIndexOf(item as Json);
     while (index >= 0) {

@@ -2,6 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, isTooDeep, type Json, type JsonObject } from '../../base/json.ts';
 import { joinPath, parsePath } from '../../base/json-pointer.ts';
 import { JSON_DEPTH } from '../../base/limits.ts';
+import { WorkMeter } from '../../base/work-meter.ts';
 import { Draft, PatchProblem } from './draft.ts';
 import { jsonEqual } from './equal.ts';
 
@@ -19,6 +20,8 @@ interface PatchOptions {
   readonly bytes?: number;
   /** What the document may take at the end. In between it may take twice as much. */
   readonly maxBytes?: number;
+  /** Refuses a patch that takes too many steps: roughly its operations times the size of what they copy. */
+  readonly meter?: WorkMeter;
 }
 
 export interface Patched {
@@ -36,7 +39,7 @@ export function applyPatch(doc: Json, ops: unknown, o: PatchOptions = {}): Patch
   if (!Array.isArray(ops)) {
     throw new RelayError('bad_request', { what: 'A patch is a JSON array of operations.' });
   }
-  const draft = new Draft(doc, o.bytes);
+  const draft = new Draft(doc, o.bytes, o.meter ?? new WorkMeter());
   for (const [index, raw] of ops.entries()) {
     const operation = isJsonObject(raw) ? raw : {};
     const where = { index, op: shown(operation.op), path: shown(operation.path) };
@@ -67,8 +70,7 @@ function applyOperation(draft: Draft, operation: JsonObject, guard: PatchOptions
     guarded(path);
     if (op === 'move') guarded(from);
     const value = found(draft, from, 'from');
-    // From here on the value may stand in two places at once, so nothing may be changed in place any more.
-    draft.seal();
+    if (op === 'copy') draft.share(value);
     if (op === 'move') {
       const within = from.every((segment, i) => segment === path[i]);
       if (within && path.length > from.length) throw new PatchProblem('a value cannot be moved into itself');

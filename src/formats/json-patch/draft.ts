@@ -1,32 +1,48 @@
 import type { Json } from '../../base/json.ts';
 import { childAt, parseIndex } from '../../base/json-pointer.ts';
 import { JSON_DEPTH } from '../../base/limits.ts';
-import { measure, stringBytes } from './measure.ts';
+import type { WorkMeter } from '../../base/work-meter.ts';
+import { type Measure, measure, stringBytes } from './measure.ts';
 
 type Container = Json[] | { [key: string]: Json };
 
 /** What is wrong with an operation, in words. */
 export class PatchProblem extends Error {}
 
+/** Steps for one operation, for each member of an object that is copied, and for each child of a container that is measured. */
+const OPERATION = 250;
+const MEMBER = 150;
+const MEASURED = 8;
+/** Items that are moved along within an array cost one step together. */
+const SHIFTED = 16;
+
 /**
  * A document being changed, copy-on-write: only the containers on the way to a change are copied, once, and then
- * changed in place. Keeps count of the bytes. A change that cannot be made throws a `PatchProblem`.
+ * changed in place. A container that this draft copied is its own, and so is the container that holds it.
+ * Keeps count of the bytes. A change that cannot be made throws a `PatchProblem`.
  */
 export class Draft {
   root: Json;
   bytes: number;
   readonly touched = new Map<string, Set<object> | 'all'>();
   /** The containers that this draft made itself, with the number of their children. */
-  #own = new Map<object, number>();
+  readonly #own = new Map<object, number>();
+  readonly #meter: WorkMeter;
 
-  constructor(doc: Json, bytes?: number) {
+  constructor(doc: Json, bytes: number | undefined, meter: WorkMeter) {
     this.root = doc;
     this.bytes = bytes ?? measure(doc, this.#own).bytes;
+    this.#meter = meter;
   }
 
-  /** From here on everything there is counts as shared. */
-  seal(): void {
-    this.#own = new Map();
+  /** A value that is about to stand in two places: nothing in it may be changed in place any more. */
+  share(value: Json): void {
+    if (!isContainer(value)) return;
+    const count = this.#own.get(value);
+    if (count === undefined) return;
+    this.#meter.spend(MEASURED * count);
+    this.#own.delete(value);
+    for (const child of Object.values(value)) this.share(child);
   }
 
   find(path: readonly string[]): Json | undefined {
@@ -34,6 +50,7 @@ export class Draft {
   }
 
   add(path: readonly string[], value: Json): void {
+    this.#meter.spend(OPERATION);
     const parent = path.length === 0 ? null : this.#open(path);
     const key = path.at(-1)!;
     if (parent === null || (!Array.isArray(parent) && Object.hasOwn(parent, key))) {
@@ -46,6 +63,7 @@ export class Draft {
       if (index === null) throw new PatchProblem(`"${key}" is not an index of an array`);
       if (index > parent.length)
         throw new PatchProblem(`index ${index} is beyond the ${parent.length} there are`);
+      this.#meter.spend((parent.length - index) / SHIFTED);
       parent.splice(index, 0, value);
     } else {
       this.bytes += stringBytes(key) + 1;
@@ -57,28 +75,32 @@ export class Draft {
 
   /** The value at the path exists. */
   replace(path: readonly string[], value: Json): void {
+    this.#meter.spend(OPERATION);
     if (path.length === 0) {
       this.root = value;
-      this.bytes = measure(value, this.#own).bytes;
+      this.bytes = this.#measure(value).bytes;
       if (isContainer(value)) for (const name of Object.keys(value)) this.touched.set(name, 'all');
       return;
     }
     const parent = this.#open(path);
     const key = path.at(-1)!;
     this.#weigh(path, value);
-    this.bytes -= measure(childAt(parent, key)!, this.#own).bytes;
+    this.bytes -= this.#measure(childAt(parent, key)!).bytes;
     setChild(parent, key, value);
     this.#touch(path, false);
   }
 
   /** The value at the path exists. */
   remove(path: readonly string[]): void {
+    this.#meter.spend(OPERATION);
     if (path.length === 0) throw new PatchProblem('the whole document cannot be removed');
     const parent = this.#open(path);
     const key = path.at(-1)!;
-    this.bytes -= measure(childAt(parent, key)!, this.#own).bytes;
-    if (Array.isArray(parent)) parent.splice(Number(key), 1);
-    else {
+    this.bytes -= this.#measure(childAt(parent, key)!).bytes;
+    if (Array.isArray(parent)) {
+      this.#meter.spend((parent.length - Number(key)) / SHIFTED);
+      parent.splice(Number(key), 1);
+    } else {
       this.bytes -= stringBytes(key) + 1;
       delete parent[key];
     }
@@ -111,13 +133,27 @@ export class Draft {
 
   #owned(container: Container): Container {
     if (this.#own.has(container)) return container;
+    const { count } = this.#measure(container);
+    this.#meter.spend(Array.isArray(container) ? count : count * MEMBER);
     const copy = Array.isArray(container) ? container.slice() : { ...container };
-    this.#own.set(copy, Array.isArray(copy) ? copy.length : Object.keys(copy).length);
+    this.#own.set(copy, count);
     return copy;
   }
 
+  /** Measures what is our own anew each time; the rest is remembered. */
+  #measure(value: Json): Measure {
+    return measure(value, {
+      has: (container) => {
+        const count = this.#own.get(container);
+        if (count === undefined) return false;
+        this.#meter.spend(MEASURED * count);
+        return true;
+      },
+    });
+  }
+
   #weigh(path: readonly string[], value: Json): void {
-    const { bytes, depth } = measure(value, this.#own);
+    const { bytes, depth } = this.#measure(value);
     if (path.length + depth > JSON_DEPTH) throw new PatchProblem('the document would be nested too deeply');
     this.bytes += bytes;
   }

@@ -6,6 +6,8 @@ export interface Measure {
   readonly bytes: number;
   /** 0 for a scalar, 1 for a container of scalars. */
   readonly depth: number;
+  /** Items or members of the value itself. */
+  readonly count: number;
 }
 
 /**
@@ -14,7 +16,7 @@ export interface Measure {
  * still being changed and are not remembered.
  */
 export function measure(value: Json, open: { has(value: object): boolean }): Measure {
-  if (typeof value !== 'object' || value === null) return { bytes: scalarBytes(value), depth: 0 };
+  if (typeof value !== 'object' || value === null) return { bytes: scalarBytes(value), depth: 0, count: 0 };
   const known = memory.get(value);
   if (known) return known;
   let bytes = 2;
@@ -33,7 +35,7 @@ export function measure(value: Json, open: { has(value: object): boolean }): Mea
       take(value[key]!);
     }
   }
-  const result = { bytes: bytes + Math.max(0, count - 1), depth: depth + 1 };
+  const result = { bytes: bytes + Math.max(0, count - 1), depth: depth + 1, count };
   if (!open.has(value)) memory.set(value, result);
   return result;
 }
