@@ -19,6 +19,12 @@ export interface AppendOptions {
   readonly with?: readonly Staged[];
 }
 
+export interface ReadOptions {
+  readonly after?: number;
+  readonly limit?: number;
+  readonly maxBytes?: number;
+}
+
 export interface LogPage {
   readonly entries: Entry[];
   /** Entries that were asked for had been trimmed away. */
@@ -33,8 +39,11 @@ export interface Logs {
    * id is remembered as long as its entry.
    */
   append(stream: string, data: Json, o?: AppendOptions): Promise<number | null>;
-  /** Oldest first, from behind `after` (default 0, the beginning). */
-  read(stream: string, o?: { after?: number; limit?: number }): Promise<LogPage>;
+  /**
+   * Oldest first, from behind `after` (default 0, the beginning). With `maxBytes` the page ends with the entry that reaches about so
+   * many bytes, so that a reader of large entries neither holds them all nor parses them in one go: only an empty page is the end then.
+   */
+  read(stream: string, o?: ReadOptions): Promise<LogPage>;
   /**
    * Replays from behind `after` (default 0), then goes live: no entry lost, none twice, in order, also those of
    * other processes. Holds a bounded number of entries however slowly it is read. Ends when the signal fires.

@@ -1,7 +1,7 @@
 import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
-import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
+import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import type { EntryPage } from './log-rows.ts';
 import { objectOf } from './objects.ts';
 import { broughtTo, storeOthers } from './staged-rows.ts';
@@ -27,7 +27,7 @@ export class CloudflareLogs implements Logs {
     return calls.ask(objectOf(stream), 'append', stream, json, { expectSeq, id, now: env.now() }, brought);
   }
 
-  async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {
+  async read(stream: string, o: ReadOptions = {}): Promise<LogPage> {
     checkKey("a stream's name", stream);
     const after = checkAfter(o.after);
     const limit = checkLimit(o.limit);
@@ -39,9 +39,10 @@ export class CloudflareLogs implements Logs {
         stream,
         cursor,
         limit - entries.length,
+        o.maxBytes,
       );
       entries.push(...entriesOf(page));
-      more = page.more;
+      more = page.more && o.maxBytes === undefined;
     }
     return entries[0]?.gap ? { entries, gap: true } : { entries };
   }

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import { Followers } from '../../kernel/followers.ts';
-import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
+import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import type { Store } from './hazard.ts';
 
 /** What a subscriber holds at most, however far behind it is. */
@@ -49,11 +49,11 @@ export class MemoryLogs implements Logs {
     return seq;
   }
 
-  async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {
+  async read(stream: string, o: ReadOptions = {}): Promise<LogPage> {
     checkKey("a stream's name", stream);
     const limit = checkLimit(o.limit);
     await this.#store.hazard.pause();
-    const entries = this.#page(stream, o.after ?? 0, limit);
+    const entries = this.#page(stream, o.after ?? 0, limit, o.maxBytes);
     return entries[0]?.gap ? { entries, gap: true } : { entries };
   }
 
@@ -101,11 +101,17 @@ export class MemoryLogs implements Logs {
     this.#followers.end();
   }
 
-  #page(stream: string, after: number, limit: number): Entry[] {
+  #page(stream: string, after: number, limit: number, maxBytes = Number.POSITIVE_INFINITY): Entry[] {
     const log = this.#streams.get(stream);
     if (!log) return [];
     const start = log.rows.findLastIndex((row) => row.seq <= after) + 1;
-    return log.rows.slice(start, start + limit).map((row, i): Entry => {
+    let bytes = 0;
+    const large = log.rows.slice(start, start + limit).findIndex(({ json }) => {
+      bytes += json.length;
+      return bytes >= maxBytes;
+    });
+    const end = large === -1 ? start + limit : start + large + 1;
+    return log.rows.slice(start, end).map((row, i): Entry => {
       const entry = { seq: row.seq, at: row.at, data: JSON.parse(row.json) };
       return i === 0 && after < log.trimmed ? { ...entry, gap: true } : entry;
     });

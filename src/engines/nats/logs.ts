@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
-import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
+import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import type { Stored as Message } from './connection.ts';
 import { encodeEntry, entryOf, seqOf } from './entries.ts';
 import type { LiveFeed } from './live-feed.ts';
@@ -43,7 +43,7 @@ export class NatsLogs implements Logs {
     return expect === null ? null : this.#append(subject, payload, expect);
   }
 
-  async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {
+  async read(stream: string, o: ReadOptions = {}): Promise<LogPage> {
     checkKey("a stream's name", stream);
     const limit = checkLimit(o.limit);
     const entries: Entry[] = [];
@@ -53,9 +53,9 @@ export class NatsLogs implements Logs {
       more && entries.length < limit;
       after = entries.at(-1)?.seq ?? after
     ) {
-      const page = await this.#page(stream, after, limit - entries.length);
+      const page = await this.#page(stream, after, limit - entries.length, o.maxBytes);
       entries.push(...page.entries);
-      more = page.more;
+      more = page.more && o.maxBytes === undefined;
     }
     return entries[0]?.gap ? { entries, gap: true } : { entries };
   }
@@ -245,7 +245,14 @@ export class NatsLogs implements Logs {
    * count where that server has got as far as the leader.
    */
   /** `more`: it has fewer than were asked for, because they are large. */
-  async #page(stream: string, after: number, limit: number): Promise<{ entries: Entry[]; more: boolean }> {
+  async #page(
+    stream: string,
+    after: number,
+    limit: number,
+    maxBytes = ANSWER_BYTES,
+  ): Promise<{ entries: Entry[]; more: boolean }> {
+    // An answer that ends early is more than half full then, which tells it from one that ends where the replica does.
+    const answerBytes = Math.min(Math.max(maxBytes, 3 * this.#store.limits.entryBytes), ANSWER_BYTES);
     const { connection, streams } = this.#store;
     const subject = this.#subject(stream);
     const from = await this.place(subject, after);
@@ -254,13 +261,13 @@ export class NatsLogs implements Logs {
       connection.last(streams.records, this.#trimmedSubject(stream)),
       connection.batch(this.#stream, {
         ...{ seq: from, next_by_subj: subject },
-        ...{ batch: limit, max_bytes: ANSWER_BYTES },
+        ...{ batch: limit, max_bytes: answerBytes },
       }),
     ]);
     if (!last || seqOf(last) <= after) return { entries: [], more: false };
     let messages = batch?.messages ?? [];
     const reached = messages.length === limit || (messages.at(-1)?.seq ?? 0) >= last.seq;
-    const large = messages.reduce((sum, { data }) => sum + data.length, 0) >= ANSWER_BYTES / 2;
+    const large = messages.reduce((sum, { data }) => sum + data.length, 0) >= answerBytes / 2;
     if (!reached && !large) messages = await this.#fromLeader(subject, from, last.seq, limit);
     const gone = trimmed ? trimmedOf(trimmed) : 0;
     const entries = messages.map((message, i): Entry => {

@@ -1,7 +1,7 @@
 import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
-import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
+import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
 import { StagedWrite, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { Store } from './store.ts';
@@ -45,11 +45,11 @@ export class SqliteLogs implements Logs {
     return new StagedWrite(stream, (tx) => void this.#add(tx, stream, json, { id }), json.length);
   }
 
-  async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {
+  async read(stream: string, o: ReadOptions = {}): Promise<LogPage> {
     checkKey("a stream's name", stream);
     const after = checkAfter(o.after);
     const limit = checkLimit(o.limit);
-    const entries = await this.#store.db.patiently(() => this.#page(stream, after, limit));
+    const entries = await this.#store.db.patiently(() => this.#page(stream, after, limit, o.maxBytes));
     return entries[0]?.gap ? { entries, gap: true } : { entries };
   }
 
@@ -107,7 +107,7 @@ export class SqliteLogs implements Logs {
   }
 
   /**
-   * At most `limit` entries, fewer where they have more than `maxChars` together. One statement, so that the entries and
+   * At most `limit` entries, fewer where they have `maxChars` together. One statement, so that the entries and
    * what was trimmed before them are of the same moment.
    */
   #page(stream: string, after: number, limit: number, maxChars = Number.POSITIVE_INFINITY): Entry[] {
@@ -120,7 +120,7 @@ export class SqliteLogs implements Logs {
       const entry: Entry = { seq, at, data: JSON.parse(data) };
       entries.push(entries.length === 0 && after < trimmed ? { ...entry, gap: true } : entry);
       chars += data.length;
-      if (chars > maxChars) break;
+      if (chars >= maxChars) break;
     }
     return entries;
   }
