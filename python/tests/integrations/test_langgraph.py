@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import operator
 import threading
-from typing import Annotated, Any, List, TypedDict
+from pathlib import Path
+from typing import Annotated, Any, Dict, List, TypedDict
 from uuid import uuid4
 
 import pytest
@@ -16,7 +19,8 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
-from contextrelay import ContextRelay
+from contextrelay import ContextRelay, NotFoundError
+from contextrelay.files import NewFile
 from contextrelay.integrations.langgraph import ContextRelaySaver, pointer_wrapper
 from contextrelay.integrations.tools import RelayTools
 
@@ -125,6 +129,114 @@ def test_pruning_a_plain_thread_leaves_one_checkpoint_and_no_orphans(relay: Cont
     assert list(relay.files.space(space).all()) == []
     with pytest.raises(ValueError):
         saver.prune(["plain"], strategy="everything")
+
+
+class Profile(TypedDict):
+    name: str
+    turns: Annotated[int, operator.add]
+
+
+def profile(saver: BaseCheckpointSaver) -> Any:
+    """A graph whose channel ``name`` is written once, while ``turns`` changes with each run."""
+    builder = StateGraph(Profile)
+    builder.add_node("turn", lambda state: {"turns": 1})
+    builder.add_edge(START, "turn")
+    return builder.compile(checkpointer=saver)
+
+
+def expiries(relay: ContextRelay, space: str, kind: str) -> Dict[str, str]:
+    """When the files of a kind expire, by path: ``c`` for checkpoints, newest first, ``v`` for values, ``w`` for writes."""
+    return {each.path: each.expires_at for each in relay.files.space(space).all() if f"/{kind}/" in each.path}
+
+
+def test_a_value_lives_as_long_as_the_newest_checkpoint_that_names_it(
+    relay: ContextRelay, space: str
+) -> None:
+    profile(ContextRelaySaver(relay, space=space, ttl=3600)).invoke({"name": "ada"}, place("ttl"))
+    before = expiries(relay, space, "v")
+    # Each saver stands for another process, at a later time.
+    for _ in range(2):
+        graph = profile(ContextRelaySaver(relay, space=space, ttl=3600))
+        graph.invoke({"turns": 0}, place("ttl"))
+    newest = next(iter(expiries(relay, space, "c").values()))
+    values = expiries(relay, space, "v")
+    paths = [path for path in before if "/=name/" in path]
+    assert paths and all(values[path] >= newest for path in paths), (values, newest)
+    assert graph.get_state(place("ttl")).values == {"name": "ada", "turns": 3}
+
+
+def test_a_value_that_does_not_change_is_not_written_with_each_checkpoint(
+    relay: ContextRelay, space: str
+) -> None:
+    graph = profile(ContextRelaySaver(relay, space=space, ttl=3600))
+    for _ in range(3):
+        graph.invoke({"name": "ada"} if _ == 0 else {"turns": 0}, place("ttl"))
+    names = [each for each in relay.files.space(space).all() if "/v/=name/" in each.path]
+    assert [each.version for each in names] == [1]
+    newest = next(iter(expiries(relay, space, "c").values()))
+    assert names[0].expires_at >= newest
+
+
+def test_what_a_delta_channel_is_rebuilt_from_lives_as_long_as_the_newest_checkpoint(
+    relay: ContextRelay, space: str
+) -> None:
+    savers = [ContextRelaySaver(relay, space=space, ttl=3600) for _ in range(2)]
+    for turn, saver in enumerate([savers[0], savers[1], savers[1]]):
+        graph = deltas(saver)
+        graph.invoke({"log": [f"turn {turn}"]}, place("delta"))
+    checkpoints = expiries(relay, space, "c")
+    newest = next(iter(checkpoints.values()))
+    writes = expiries(relay, space, "w")
+    assert writes and min([*checkpoints.values(), *writes.values()]) >= newest
+    assert len(graph.get_state(place("delta")).values["log"]) == 9
+
+
+def test_a_checkpoint_whose_value_is_missing_is_not_read_as_if_it_were_whole(
+    relay: ContextRelay, space: str
+) -> None:
+    saver = ContextRelaySaver(relay, space=space)
+    profile(saver).invoke({"name": "ada"}, place("missing"))
+    files = relay.files.space(space)
+    files.remove([each.path for each in files.all() if "/v/=name/" in each.path])
+    with pytest.raises(NotFoundError, match="'name'"):
+        saver.get_tuple(place("missing"))
+    with pytest.raises(NotFoundError, match="'name'"):
+        profile(saver).invoke({"turns": 0}, place("missing"))
+
+
+def test_a_delta_channel_is_not_rebuilt_from_a_part_of_its_ancestors(relay: ContextRelay, space: str) -> None:
+    saver = ContextRelaySaver(relay, space=space)
+    for turn in range(2):
+        deltas(saver).invoke({"log": [f"turn {turn}"]}, place("delta"))
+    oldest = list(expiries(relay, space, "c"))[-2]
+    relay.files.space(space).remove([oldest])
+    with pytest.raises(NotFoundError, match="'log'"):
+        deltas(saver).get_state(place("delta"))
+    with pytest.raises(NotFoundError, match="'log'"):
+        asyncio.run(deltas(saver).aget_state(place("delta")))
+
+
+def test_checkpoints_of_0_2_0_are_read_and_go_on(relay: ContextRelay, space: str) -> None:
+    fixture = json.loads((Path(__file__).parent / "langgraph-checkpoints-0.2.0.json").read_text())
+    relay.files.space(space).write(
+        [
+            NewFile(each["path"], base64.b64decode(each["content"]), metadata=each["metadata"])
+            for each in fixture["files"]
+        ]
+    )
+    saver = ContextRelaySaver(relay, space=space, ttl=3600)
+    done = approval(saver).invoke(Command(resume="yes"), place("approval"))
+    assert done == {"steps": ["begun", "asked: yes", "worked"]}
+    assert deltas(saver).get_state(place("delta")).values["log"] == [
+        "turn 0",
+        "one",
+        "two",
+        "turn 1",
+        "one",
+        "two",
+    ]
+    assert len(deltas(saver).invoke({"log": ["turn 2"]}, place("delta"))["log"]) == 9
+    assert len(list(saver.list(place("approval")))) == 4
 
 
 def test_threads_are_told_apart_whatever_they_are_called(relay: ContextRelay, space: str) -> None:

@@ -9,6 +9,7 @@ import {
   WRITES_IDX_MAP,
 } from '@langchain/langgraph-checkpoint';
 import { fromBase64, toBase64 } from '../../base/base64.ts';
+import { RelayError } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
 import { backwards, segment } from '../file-names.ts';
@@ -31,6 +32,8 @@ export interface Stored extends Place {
   readonly parent?: string;
   /** Channels that are stored as changes: what they are worth is told by the ancestors. */
   readonly deltas: readonly string[];
+  /** Channels that have a value. Checkpoints of 0.2.0 and before do not say it. */
+  readonly values?: readonly string[];
   readonly checkpoint: Omit<Checkpoint, 'channel_values'>;
   readonly metadata: CheckpointMetadata;
   /** When it was written. */
@@ -105,12 +108,18 @@ export class CheckpointFiles {
     await writeFiles(this.#space, await Promise.all(files));
     const snapshots = values.flatMap(({ channel, value }) => (isDeltaSnapshot(value) ? [channel] : []));
     const counted = Object.keys(metadata.counters_since_delta_snapshot ?? {});
+    // What did not change since the parent is stored with an ancestor.
+    const named = Object.keys(checkpoint.channel_versions).filter(
+      (channel) =>
+        channel_values[channel] !== undefined && (parent !== undefined || Object.hasOwn(changed, channel)),
+    );
     const file = {
       thread_id: thread,
       checkpoint_ns: namespace,
       checkpoint_id: id,
       parent_id: parent,
       delta_channels: [...new Set([...snapshots, ...counted])],
+      values: named,
       checkpoint: await this.#dump(rest),
       metadata: await this.#dump(metadata),
     };
@@ -118,8 +127,9 @@ export class CheckpointFiles {
     await this.#space.put(path, content, o);
   }
 
-  /** Those that are stored, by channel. */
-  async values({ thread, namespace, checkpoint }: Stored): Promise<Record<string, unknown>> {
+  /** The values by channel; null where the checkpoint was deleted in the meantime. A value that is missing is an error. */
+  async values(stored: Stored): Promise<Record<string, unknown> | null> {
+    const { thread, namespace, id, checkpoint } = stored;
     const folder = await folderOf(thread, 'v', namespace);
     const versions = Object.entries(checkpoint.channel_versions ?? {});
     const paths = await Promise.all(
@@ -131,7 +141,13 @@ export class CheckpointFiles {
       const file = found.get(paths[i]!);
       if (file) values[channel] = await this.#parse(JSON.parse(file.text()));
     }
-    return values;
+    const missing = stored.values?.find((channel) => !Object.hasOwn(values, channel));
+    if (missing === undefined) return values;
+    if (!(await this.get(thread, namespace, id))) return null;
+    throw new RelayError('not_found', {
+      what: `the value of the channel "${missing}" that the checkpoint ${id} of the thread "${thread}" names`,
+      hint: 'Go on from an older checkpoint of the thread, or delete the thread and begin again.',
+    });
   }
 
   async putWrites(
@@ -213,6 +229,7 @@ export class CheckpointFiles {
       id: file.checkpoint_id,
       parent: file.parent_id,
       deltas: file.delta_channels,
+      values: file.values,
       checkpoint: await this.#parse(file.checkpoint),
       metadata: await this.#parse(file.metadata),
       at: read.file.modified_at,

@@ -5,6 +5,7 @@ import { tool } from '@langchain/core/tools';
 import { Annotation, Command, DeltaValue, interrupt, StateGraph, StateSchema } from '@langchain/langgraph';
 import { createAgent, fakeModel } from 'langchain';
 import * as z from 'zod';
+import checkpointsOf020 from '../../../test/fixtures/langgraph-checkpoints-0.2.0.json' with { type: 'json' };
 import {
   embedded,
   LARGE_LOG,
@@ -124,6 +125,44 @@ test('pruning keeps one checkpoint where no channel is stored as changes', async
   assert.equal((await filesOf('pruned-plain')).c, 1);
   assert.equal((await graph.getState(inThread('plain'))).values.turn, 101);
   assert.equal((await graph.invoke({ turn: 5 }, inThread('plain'))).turn, 6, 'and it goes on from there');
+});
+
+test('a checkpoint whose value is missing is not read as if it were whole', async () => {
+  const State = Annotation.Root({ name: Annotation<string>, turn: Annotation<number> });
+  const saver = new ContextRelaySaver(scene.relay, { space: 'missing-value' });
+  const graph = new StateGraph(State)
+    .addNode('step', ({ turn }) => ({ turn: turn + 1 }))
+    .addEdge('__start__', 'step')
+    .compile({ checkpointer: saver });
+  await graph.invoke({ name: 'ada', turn: 1 }, inThread('missing'));
+  await graph.invoke({ turn: 5 }, inThread('missing'));
+  await scene.relay.files.space('missing-value').remove({ prefix: 'missing/v/_/name/' });
+  const told = { code: 'not_found', message: /the value of the channel "name"/ };
+  await assert.rejects(saver.getTuple(inThread('missing')), told);
+  await assert.rejects(graph.invoke({ turn: 7 }, inThread('missing')), told);
+});
+
+test('checkpoints of 0.2.0 are read and go on', async () => {
+  const space = scene.relay.files.space('written-by-0.2.0');
+  for (const { path, content } of checkpointsOf020.files) await space.put(path, content);
+  const saver = new ContextRelaySaver(scene.relay, { space: 'written-by-0.2.0' });
+  const State = Annotation.Root({ question: Annotation<string>, answer: Annotation<string> });
+  const waiting = new StateGraph(State)
+    .addNode('ask', ({ question }) => ({
+      answer: `${question} ${interrupt<string, string>('a person, please')}`,
+    }))
+    .addEdge('__start__', 'ask')
+    .compile({ checkpointer: saver });
+  const { answer } = await waiting.invoke(new Command({ resume: 'We shall.' }), inThread('person'));
+  assert.equal(answer, 'Shall we? We shall.');
+  const graph = new StateGraph(DeltaState)
+    .addNode('step', ({ turn }) => ({ log: [`step ${turn}`], turn: turn + 1 }))
+    .addEdge('__start__', 'step')
+    .compile({ checkpointer: saver });
+  const log = ['input 0', 'step 0', 'input 1', 'step 1'];
+  assert.deepEqual((await graph.getState(inThread('long'))).values, { log, turn: 2 });
+  const after = await graph.invoke({ log: ['input 2'] }, inThread('long'));
+  assert.deepEqual(after.log, [...log, 'input 2', 'step 2']);
 });
 
 test('a megabyte that a tool answers is in no checkpoint; the agent reads one line of it, also when it is resumed', async () => {

@@ -54,8 +54,10 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
       if (end && stored.id >= end) continue;
       const metadata = stored.metadata as Record<string, unknown>;
       if (!wanted.every(([name, value]) => metadata[name] === value)) continue;
+      const tuple = await this.#tuple(stored);
+      if (!tuple) continue;
       left--;
-      yield await this.#tuple(stored);
+      yield tuple;
     }
   }
 
@@ -109,11 +111,13 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     return Math.floor(current ?? 0) + 1 + chance;
   }
 
-  async #tuple(stored: Stored): Promise<CheckpointTuple> {
+  /** Undefined where it was deleted in the meantime. */
+  async #tuple(stored: Stored): Promise<CheckpointTuple | undefined> {
     const [channel_values, pendingWrites] = await Promise.all([
       this.#files.values(stored),
       this.#files.writes(stored),
     ]);
+    if (!channel_values) return undefined;
     const checkpoint: Checkpoint = { ...stored.checkpoint, channel_values };
     if (checkpoint.v < 4 && stored.parent !== undefined)
       await this.#takeSends(checkpoint, { ...stored, id: stored.parent });

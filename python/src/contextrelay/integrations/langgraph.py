@@ -8,6 +8,8 @@ import functools
 import hashlib
 import inspect
 import random
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import (
     Any,
@@ -17,6 +19,7 @@ from typing import (
     Dict,
     Iterator,
     List,
+    Mapping,
     Optional,
     Sequence,
     Set,
@@ -27,7 +30,7 @@ from typing import (
 from urllib.parse import quote
 
 from ..client import ContextRelay
-from ..errors import RelayHTTPError
+from ..errors import NotFoundError, RelayHTTPError
 from ..files import FileContent, FileInfo, NewFile
 from . import missing_extra
 from .tools import OVER_CHARS, RelayTools, shortened_message
@@ -53,14 +56,23 @@ __all__ = ["ContextRelaySaver", "PointerWrapper", "pointer_wrapper"]
 #: Checkpoints that are loaded at once by a listing.
 _PAGE = 20
 _SEGMENT_CHARS = 200
+#: Seconds at least by which what a checkpoint needs outlives it.
+_LONGER_S = 60
+#: The longest that the relay keeps a file with a ttl.
+_TTL_MAX_S = 3650 * 24 * 3600
+#: Files whose expiry a saver remembers.
+_KNOWN_EXPIRIES = 10_000
 
 
 class ContextRelaySaver(BaseCheckpointSaver[str]):
     """``builder.compile(checkpointer=ContextRelaySaver())``.
 
-    ``space``: where the files are. ``ttl``: seconds after which what was written is gone; without one it stays. Below
-    ``<thread>/<namespace>/`` there is ``c/`` with the checkpoints, newest first, ``v/`` with the values of channels, each version
-    once, and ``w/`` with pending writes.
+    ``space``: where the files are. ``ttl``: seconds after which a checkpoint is gone; without one it stays. What a checkpoint
+    needs lives at least as long: its values, and the ancestors from which delta channels are rebuilt. Where something is
+    missing all the same, reading the checkpoint raises :class:`NotFoundError`.
+
+    Below ``<thread>/<namespace>/`` there is ``c/`` with the checkpoints, newest first, ``v/`` with the values of channels, each
+    version once, and ``w/`` with pending writes.
     """
 
     def __init__(
@@ -75,6 +87,9 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         client = relay if isinstance(relay, ContextRelay) else ContextRelay(relay)
         self._files = client.files.space(space)
         self._ttl = ttl
+        # When files expire that this process wrote, and ancestors (by namespace) that it renewed.
+        self._expiry: Dict[str, float] = {}
+        self._expiry_lock = threading.Lock()
 
     def put(
         self,
@@ -85,21 +100,37 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         thread_id, namespace = _place(config)
         root = _root(thread_id, namespace)
-        values = checkpoint["channel_values"]
+        values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
+        told = get_checkpoint_metadata(config, metadata)
+        parent = get_checkpoint_id(config)
+        # What did not change since the parent is stored with an ancestor.
+        named = {
+            channel: versions[channel]
+            for channel in values
+            if channel in versions and (parent or channel in new_versions)
+        }
+        changed = {channel: version for channel, version in new_versions.items() if channel in values}
+        # Values of earlier checkpoints that would expire before this one are written again.
+        expiring = {
+            channel: version
+            for channel, version in named.items()
+            if channel not in changed and self._expires_too_early(_value_path(root, channel, version))
+        }
         self._write(
             [
-                self._file(_value_path(root, channel, version), values[channel], {})
-                for channel, version in new_versions.items()
-                if channel in values
+                self._file(_value_path(root, channel, version), values[channel], {}, longer=True)
+                for channel, version in {**expiring, **changed}.items()
             ]
         )
-        told = get_checkpoint_metadata(config, metadata)
-        stored = {"checkpoint": {**checkpoint, "channel_values": {}}, "metadata": told}
+        deltas = set(told.get("counters_since_delta_snapshot") or {}) - set(values)
+        if deltas and parent and self._ttl is not None:
+            self._renew_ancestors(root, parent, deltas)
+        stored = {"checkpoint": {**checkpoint, "channel_values": {}}, "metadata": told, "values": list(named)}
         about = {
             "thread_id": thread_id,
             "checkpoint_ns": namespace,
             "checkpoint_id": checkpoint["id"],
-            "parent": get_checkpoint_id(config),
+            "parent": parent,
             "run_id": told.get("run_id"),
         }
         # Last: whoever finds a checkpoint finds all that it names.
@@ -117,7 +148,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             about = {"channel": channel, "task_id": task_id, "task_path": task_path, "index": index}
             path = f"{_writes_prefix(root, checkpoint_id)}{_segment(task_id)}/{index}"
             # The first write of a task counts, except of what happens to it, such as an error.
-            files.append(self._file(path, value, about, if_absent=index >= 0))
+            files.append(self._file(path, value, about, if_absent=index >= 0, longer=True))
         self._write(files)
 
     def get_tuple(self, config: RunnableConfig) -> Optional[CheckpointTuple]:
@@ -132,7 +163,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 return None
             path = newest[0].path
         found = self._files.read([path])
-        return self._tuples([found[path]])[0] if path in found else None
+        return next(iter(self._tuples(list(found.values()))), None)
 
     def list(
         self,
@@ -195,7 +226,8 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 if "thread_id" in about:
                     about["thread_id"] = str(target_thread_id)
                 new = target + path[len(source) :]
-                copies.append(NewFile(new, contents[path].content, metadata=about, ttl=self._ttl, keep=0))
+                ttl = self._longer_ttl()
+                copies.append(NewFile(new, contents[path].content, metadata=about, ttl=ttl, keep=0))
             self._write(copies)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
@@ -219,7 +251,21 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{random.random():016}"
 
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, Any]:
+        found = super().get_delta_channel_history(config=config, channels=channels)
+        unseeded = {channel for channel, history in found.items() if "seed" not in history}
+        if unseeded:
+            self._check_ancestors(config, unseeded)
+        return found
+
     # The same for asyncio, in threads.
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, Any]:
+        return await asyncio.to_thread(self.get_delta_channel_history, config=config, channels=channels)
 
     async def aput(
         self,
@@ -267,17 +313,100 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
 
     # Files.
 
-    def _file(self, path: str, value: Any, about: Dict[str, Any], *, if_absent: bool = False) -> NewFile:
+    def _file(
+        self,
+        path: str,
+        value: Any,
+        about: Dict[str, Any],
+        *,
+        if_absent: bool = False,
+        longer: bool = False,
+    ) -> NewFile:
         kind, content = self.serde.dumps_typed(value)
         metadata = {"type": kind, **{name: said for name, said in about.items() if said is not None}}
-        return NewFile(path, content, metadata=metadata, ttl=self._ttl, keep=0, if_absent=if_absent)
+        ttl = self._longer_ttl() if longer else self._ttl
+        return NewFile(path, content, metadata=metadata, ttl=ttl, keep=0, if_absent=if_absent)
 
     def _write(self, files: Sequence[NewFile]) -> None:
         for file, written in zip(files, self._files.write(files) if files else []):
-            if isinstance(written, FileInfo) or (file.if_absent and written.get("code") == "file_changed"):
+            conditional = file.if_absent or file.if_match is not None
+            if isinstance(written, FileInfo):
+                if file.ttl is not None:
+                    self._note_expiry(file.path, time.time() + file.ttl)
+            elif not (conditional and written.get("code") == "file_changed"):
+                said, hint = str(written["error"]), str(written.get("hint", ""))
+                raise RelayHTTPError(said, code=written.get("code"), hint=hint)
+
+    # What a checkpoint needs is kept somewhat longer than the checkpoint: a value that does not change is then written again
+    # once in a while, and not with each checkpoint.
+
+    def _longer_ttl(self) -> Optional[int]:
+        if self._ttl is None:
+            return None
+        return min(self._ttl + max(_LONGER_S, self._ttl // 4), _TTL_MAX_S)
+
+    def _expires_too_early(self, path: str) -> bool:
+        """Whether it may be gone before a checkpoint that is written now. What another process wrote is not known here."""
+        return self._ttl is not None and self._expiry.get(path, 0) < time.time() + self._ttl
+
+    def _note_expiry(self, path: str, expiry: float) -> None:
+        with self._expiry_lock:
+            self._expiry.pop(path, None)
+            self._expiry[path] = expiry
+            if len(self._expiry) > _KNOWN_EXPIRIES:
+                del self._expiry[next(iter(self._expiry))]
+
+    def _renew_ancestors(self, root: str, parent: str, deltas: Set[str]) -> None:
+        """Has what delta channels are rebuilt from live longer than a checkpoint that is written now."""
+        paths = [_checkpoint_path(root, parent)]
+        if self._expires_too_early(root):
+            by_id = {info.metadata["checkpoint_id"]: info for info in self._files.all(f"{root}c/")}
+            paths = [info.path for info in self._chain(by_id.get(parent), by_id, deltas)]
+        until = time.time() + (self._longer_ttl() or 0)
+        for path in paths:
+            found = self._files.read([path]).get(path)
+            if found is None:
                 continue
-            said, hint = str(written["error"]), str(written.get("hint", ""))
-            raise RelayHTTPError(said, code=written.get("code"), hint=hint)
+            needed = set(_value_paths(root, self._load(found)["checkpoint"]).values())
+            needed |= {each.path for each in self._pending(root, found.info.metadata["checkpoint_id"])}
+            files = self._files.read([each for each in needed if self._expires_too_early(each)])
+            # A file that was deleted or replaced in the meantime stays as it is.
+            self._write(
+                [
+                    NewFile(
+                        file.info.path,
+                        file.content,
+                        metadata=file.info.metadata,
+                        ttl=self._longer_ttl(),
+                        keep=0,
+                        if_match=file.info.etag,
+                    )
+                    for file in [*files.values(), found]
+                ]
+            )
+        # Later ancestors are renewed one by one, each as the parent of the next checkpoint.
+        if self._expires_too_early(root):
+            self._note_expiry(root, until)
+
+    def _check_ancestors(self, config: RunnableConfig, channels: Set[str]) -> None:
+        """Raises where an ancestor is missing that had a part of these delta channels: without it their values would be wrong."""
+        thread_id, namespace = _place(config)
+        root = _root(thread_id, namespace)
+        infos = list(self._files.all(f"{root}c/"))
+        by_id = {info.metadata["checkpoint_id"]: info for info in infos}
+        checkpoint_id = get_checkpoint_id(config)
+        oldest = by_id.get(checkpoint_id) if checkpoint_id else next(iter(infos), None)
+        while oldest is not None and oldest.metadata.get("parent") in by_id:
+            oldest = by_id[oldest.metadata["parent"]]
+        if oldest is None or "parent" not in oldest.metadata:
+            return
+        found = self._files.read([oldest.path]).get(oldest.path)
+        if found is None:
+            return
+        lost = channels & set(self._load(found)["checkpoint"]["channel_versions"])
+        if lost:
+            what = f"checkpoint {oldest.metadata['parent']}"
+            raise _missing(what, f"delta channel {min(lost)!r}", thread_id)
 
     def _load(self, file: FileContent) -> Any:
         return self.serde.loads_typed((file.info.metadata["type"], file.content))
@@ -315,11 +444,18 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         }
         contents = self._files.read([*values, *(info.path for infos in writes.values() for info in infos)])
         found = []
-        for about, root, each in stored:
+        for info, (about, root, each) in zip([file.info for file in files], stored):
             paths = _value_paths(root, each["checkpoint"])
             channel_values = {
                 channel: self._load(contents[path]) for channel, path in paths.items() if path in contents
             }
+            # Checkpoints of earlier versions do not say which channels have a value.
+            absent = [channel for channel in each.get("values", ()) if channel not in channel_values]
+            if absent:
+                if not self._files.read([info.path]):
+                    continue
+                what = f"channel {absent[0]!r} of checkpoint {about['checkpoint_id']}"
+                raise _missing("the value", what, about["thread_id"])
             place = (about["thread_id"], about["checkpoint_ns"])
             parent = about.get("parent")
             pending = [
@@ -350,7 +486,11 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         by_id = {info.metadata["checkpoint_id"]: info for info in infos}
         needed = {info.metadata["checkpoint_id"] for info in kept}
         for info in kept:
-            needed |= self._ancestors_needed(info, by_id)
+            content = self._files.read([info.path]).get(info.path)
+            if content is not None:
+                deltas = self._load(content)["metadata"].get("counters_since_delta_snapshot") or {}
+                chain = self._chain(info, by_id, set(deltas))
+                needed |= {each.metadata["checkpoint_id"] for each in chain}
         stays = [info for each, info in by_id.items() if each in needed]
         contents = self._files.read([info.path for info in stays])
         named: Set[str] = set()
@@ -364,29 +504,32 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             self._files.remove(prefix=_writes_prefix(root, info.metadata["checkpoint_id"]))
         self._files.remove([info.path for info in self._files.all(f"{root}v/") if info.path not in named])
 
-    def _ancestors_needed(self, info: FileInfo, by_id: Dict[str, FileInfo]) -> Set[str]:
-        """A delta channel has no value of its own in most checkpoints: it is the nearest stored one above, with the writes
-        since. All between the two must stay."""
-        needed: Set[str] = set()
-        missing: Optional[Set[str]] = None
-        current: Optional[FileInfo] = info
-        while current is not None:
+    def _chain(
+        self, start: Optional[FileInfo], by_id: Dict[str, FileInfo], deltas: Set[str]
+    ) -> List[FileInfo]:
+        """A checkpoint and its ancestors, back to where each of these delta channels has a value. A delta channel has none of its
+        own in most checkpoints: it is the nearest stored one above, with the writes since."""
+        chain: List[FileInfo] = []
+        unseen = deltas
+        current = start
+        while current is not None and unseen:
             found = self._files.read([current.path]).get(current.path)
             if found is None:
                 break
-            stored = self._load(found)
-            paths = _value_paths(_root_of(current), stored["checkpoint"])
-            if missing is None:
-                missing = set(stored["metadata"].get("counters_since_delta_snapshot") or {})
-            else:
-                needed.add(current.metadata["checkpoint_id"])
-            if missing:
-                there = self._files.read([paths[each] for each in missing if each in paths])
-                missing = {each for each in missing if paths.get(each) not in there}
-            if not missing:
-                break
+            chain.append(current)
+            paths = _value_paths(_root_of(current), self._load(found)["checkpoint"])
+            there = self._files.read([paths[each] for each in unseen if each in paths])
+            unseen = {each for each in unseen if paths.get(each) not in there}
             current = by_id.get(current.metadata.get("parent", ""))
-        return needed
+        return chain
+
+
+def _missing(what: str, of: str, thread_id: str) -> NotFoundError:
+    return NotFoundError(
+        f"{what.capitalize()} for {of} in the thread {thread_id!r} is missing: it expired or was deleted.",
+        code="not_found",
+        hint="Go on from an older checkpoint of the thread, or delete the thread and begin again.",
+    )
 
 
 class PointerWrapper:
