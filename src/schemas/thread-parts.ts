@@ -72,7 +72,14 @@ export const pipelineRun = runItem.extend({
       prompt_tokens: z.number().nullable(),
       pasted_tokens: z.number().nullable(),
       output_tokens: z.number().nullable(),
-      retries: z.array(z.object({ at: time, why: text })),
+      output_ref: optionalText.describe('where it failed: the artifact with what its last attempt said'),
+      retries: z.array(
+        z.object({
+          at: time,
+          why: text,
+          output_ref: optionalText.describe('the artifact with what the attempt said'),
+        }),
+      ),
     }),
   ),
 });

@@ -45,6 +45,35 @@ test('results go to stdout, lines about steps to stderr, and everything else to 
   assert.equal((await relay(['pipeline', 'run', 'two.yaml', '--resume'], o)).code, 3);
 });
 
+test('all that a failed step said, on both streams, can be read afterwards', async () => {
+  using at = temporaryHome();
+  const o = { home: at.home };
+  const yaml = `agents: {sh: {shell: true}}
+steps:
+  - id: tests
+    agent: sh
+    retry: {max: 1, backoff: 1ms}
+    prompt: 'for i in $(seq 300); do echo "line $i"; done; echo "attempt $RELAY_STEP_ATTEMPT failed" >&2; exit 3'`;
+  writeFileSync(join(at.home, 'failing.yaml'), yaml);
+  const ran = await relay(['pipeline', 'run', 'failing.yaml', '--json'], o);
+  assert.equal(ran.code, 1, ran.stderr);
+  const { run } = JSON.parse((await relay(['pipeline', 'list', '--json'], o)).stdout).runs[0];
+  const [step] = JSON.parse((await relay(['pipeline', 'show', run, '--json'], o)).stdout).steps;
+  assert.deepEqual([step.status, step.attempts, step.attempt_refs.length], ['failed', 2, 2]);
+  for (const [i, ref] of step.attempt_refs.entries()) {
+    const { stdout } = await relay(['artifact', 'get', ref, '--thread', run], o);
+    const lines = stdout.trimEnd().split('\n');
+    const complaint = `attempt ${i + 1} failed`;
+    assert.ok(lines.includes(complaint), stdout);
+    const said = lines.filter((line) => line !== complaint);
+    assert.deepEqual(
+      said,
+      Array.from({ length: 300 }, (_, n) => `line ${n + 1}`),
+    );
+  }
+  assert.ok((await relay(['pipeline', 'show', run], o)).stdout.includes(step.attempt_refs[1]));
+});
+
 test('outputs of several last steps are joined with line ends, and --run and --resume exclude each other', async () => {
   using at = temporaryHome();
   const steps = ['a', 'b', 'c'].map((id) => `  - {id: ${id}, agent: ${id === 'b' ? 'line' : 'sh'}}`);

@@ -2,7 +2,7 @@ import { PROMPT_PREVIEWS } from '../../base/prompt-limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { AgentBridge } from '../../client/bridge/agent-bridge.ts';
-import type { StepCall, StepRunners } from '../../client/pipelines/step-runner.ts';
+import { type StepCall, StepFailure, type StepRunners } from '../../client/pipelines/step-runner.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { OpenClient } from '../../interfaces/cli/host.ts';
 import type { AgentWork } from '../../interfaces/cli/host-agents.ts';
@@ -54,8 +54,15 @@ export function stepRunners({
       const chosen = openModel({ provider, model, baseUrl, maxTokens });
       const bundle = await bundleOf(call, system);
       const only = call.context.map(({ ref }) => ref);
-      const o = { signal, onText: said, tools: only.length > 0, only };
-      const { text, billed, cut, pulls } = await prompts.answer(bundle, chosen, o);
+      let heard = '';
+      const onText = (text: string) => {
+        heard += text;
+        said(text);
+      };
+      const o = { signal, onText, tools: only.length > 0, only };
+      const { text, billed, cut, pulls } = await prompts.answer(bundle, chosen, o).catch((error: Error) => {
+        throw heard === '' ? error : new StepFailure(error.message, heard);
+      });
       return { content: text, by: chosen.name, billed, cut, pulls, prompt: bundle };
     },
     async cli(call, o) {
@@ -100,7 +107,8 @@ export function stepRunners({
           await client.tasks.cancel(id, { reason: `step ${call.step} took too long` }).catch(() => {});
         throw error;
       });
-      if (answer.status !== 'done') throw new Error(answer.summary ?? answer.text.slice(0, 300));
+      if (answer.status !== 'done')
+        throw new StepFailure(answer.summary ?? answer.text.slice(0, 300), answer.text);
       return { content: answer.text, by: to ?? channel, prompt: await priced(call, task) };
     },
     async a2a(call, { signal }) {
@@ -108,7 +116,7 @@ export function stepRunners({
       const { a2aBridgeRunner } = await import('../../runners/a2a/bridge-runner.ts');
       const prompt = await taskText(call);
       const { output, failed } = await a2aBridgeRunner(url).run({ prompt, signal });
-      if (failed !== undefined) throw new Error(failed);
+      if (failed !== undefined) throw new StepFailure(failed, output);
       return { content: output, by: url, prompt: await priced(call, prompt) };
     },
   };

@@ -30,6 +30,8 @@ export interface StepRecord {
   readonly cached?: boolean;
   readonly duration_ms?: number;
   readonly why?: string;
+  /** Artifacts with what failed attempts said, in their order. */
+  readonly attempt_refs?: readonly string[];
 }
 
 const SOURCE = 'step:';
@@ -81,7 +83,12 @@ function takeResult(steps: Map<string, StepRecord>, said: Payload): void {
 }
 
 function takeStep(steps: Map<string, StepRecord>, what: string, id: string, said: Payload): void {
-  const known = steps.get(id) ?? unknownStep(id);
+  const { output_ref } = said;
+  const before = steps.get(id) ?? unknownStep(id);
+  const known =
+    typeof output_ref === 'string'
+      ? { ...before, attempt_refs: [...(before.attempt_refs ?? []), output_ref] }
+      : before;
   const why = String(said.why);
   if (known.ref !== undefined) {
     if (what !== 'done') return;
@@ -93,7 +100,8 @@ function takeStep(steps: Map<string, StepRecord>, what: string, id: string, said
       ...(said.cached === true ? { cached: true } : {}),
     });
   } else if (what === 'started')
-    steps.set(id, { step: id, status: 'running', attempts: Number(said.attempt) });
+    steps.set(id, { ...known, status: 'running', attempts: Number(said.attempt) });
+  else if (what === 'retried') steps.set(id, known);
   else if (what === 'failed')
     steps.set(id, { ...known, status: 'failed', why, attempts: Number(said.attempts) });
   else if (what === 'skipped' || what === 'blocked') steps.set(id, { ...known, status: what, why });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dag, memoryCache, openPipelines } from '../../../test/pipelines/open-pipelines.ts';
 import { isRelayError } from '../../base/errors.ts';
+import { StepFailure } from './step-runner.ts';
 
 const status = (summary: { steps: readonly { step: string; status: string }[] }) =>
   Object.fromEntries(summary.steps.map((step) => [step.step, step.status]));
@@ -80,6 +81,44 @@ test('a step that takes too long is stopped and has failed', async () => {
   const summary = await start('agents: {a: {shell: x}}\nsteps: [{id: s, agent: a, timeout: 20ms}]');
   assert.equal(summary.steps[0]?.status, 'failed');
   assert.match(summary.steps[0]?.why ?? '', /longer than 0.02 s/);
+});
+
+test('what an attempt said before it failed is kept as an artifact', async () => {
+  const { start, threads, told } = openPipelines(({ attempt }) => {
+    if (attempt === 1) throw new StepFailure('exit code 1', 'one\ntwo\n');
+    return attempt === 2 ? '{ no JSON' : '{"three": 3}';
+  });
+  const { run, steps } = await start(
+    'agents: {a: {shell: x}}\nsteps: [{id: s, agent: a, output: json, retry: {max: 2, backoff: 1ms}}]',
+  );
+  const [step] = steps;
+  assert.deepEqual([step?.status, step?.attempts, step?.attempt_refs?.length], ['done', 3, 2]);
+  const text = async (ref: string) =>
+    new Response((await threads.api.content(run, ref)).body as Uint8Array<ArrayBuffer>).text();
+  assert.deepEqual(await Promise.all(step!.attempt_refs!.map(text)), ['one\ntwo\n', '{ no JSON']);
+  assert.equal(await text(step!.ref!), '{"three": 3}', 'the result is the attempt that succeeded');
+  const retried = told.flatMap(({ status, ref }) => (status === 'retrying' ? [ref] : []));
+  assert.deepEqual(retried, step!.attempt_refs);
+  const [instance] = (await threads.api.run(run)).instances;
+  assert.deepEqual(
+    instance!.retries.map(({ output_ref }) => output_ref),
+    step!.attempt_refs,
+  );
+});
+
+test('what a step said before it took too long is kept', async () => {
+  const { start, threads } = openPipelines(
+    (_, { signal }) =>
+      new Promise((_, reject) =>
+        signal.addEventListener('abort', () => reject(new StepFailure('stopped', 'half of it'))),
+      ),
+  );
+  const { run, steps } = await start('agents: {a: {shell: x}}\nsteps: [{id: s, agent: a, timeout: 20ms}]');
+  assert.match(steps[0]?.why ?? '', /longer than 0.02 s/);
+  const { body } = await threads.api.content(run, steps[0]!.attempt_refs![0]!);
+  assert.equal(await new Response(body as Uint8Array<ArrayBuffer>).text(), 'half of it');
+  const { instances } = await threads.api.run(run);
+  assert.equal(instances[0]?.output_ref, steps[0]!.attempt_refs![0]);
 });
 
 test('a run that was stopped goes on where it was, and nothing recorded runs again', async () => {

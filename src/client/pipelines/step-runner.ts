@@ -1,8 +1,10 @@
+import { RelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { STEP_OUTPUT_BYTES } from '../../base/prompt-limits.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Answered } from '../prompts/answering.ts';
 import type { Bundle } from '../prompts/types.ts';
-import type { Agent, AgentKind } from './definition.ts';
+import type { Agent, AgentKind, Step } from './definition.ts';
 
 /** One attempt at a step, by an agent of some kind. */
 export interface StepCall<A extends Agent = Agent> {
@@ -34,7 +36,44 @@ export interface StepResult extends Pick<Answered, 'billed' | 'cut' | 'pulls'> {
   readonly prompt?: Pick<Bundle, 'tokens' | 'pasted'>;
 }
 
-/** Where a step is done. What it throws is the reason of a failure; when the signal fires it stops and throws. */
+/** Thrown by a runner whose agent said something before it failed: the run keeps the output of the attempt. */
+export class StepFailure extends Error {
+  readonly output: string | Uint8Array;
+
+  constructor(message: string, output: string | Uint8Array) {
+    super(message);
+    this.output = output;
+  }
+}
+
+/** The result as the step wants it, or a failure with what was said instead. */
+export function checkOutput(step: Step, result: StepResult): StepResult {
+  if (result.content.length > STEP_OUTPUT_BYTES) {
+    const { message } = new RelayError('too_large', {
+      what: 'the output of a step',
+      limit: STEP_OUTPUT_BYTES,
+    });
+    throw new StepFailure(message, result.content.slice(0, STEP_OUTPUT_BYTES));
+  }
+  if (step.output.type !== 'json' || typeof result.content !== 'string') return result;
+  const bare = /^\s*(?:```|~~~)\w*\n([\s\S]*?)\n?(?:```|~~~)\s*$/.exec(result.content)?.[1] ?? result.content;
+  try {
+    JSON.parse(bare);
+  } catch (error) {
+    throw new StepFailure(`its output is not JSON: ${(error as Error).message}`, result.content);
+  }
+  return { ...result, content: bare.trim() };
+}
+
+/** What an attempt said before it failed; empty where nothing is known of it. */
+export function outputOf(error: unknown): string | Uint8Array {
+  return error instanceof StepFailure ? error.output : '';
+}
+
+/**
+ * Where a step is done. What it throws is the reason of a failure, with the output in a `StepFailure`; when the signal fires it
+ * stops and throws.
+ */
 export type StepRunner<A extends Agent = Agent> = (
   call: StepCall<A>,
   o: { readonly signal: AbortSignal; said(text: string): void },

@@ -1,13 +1,8 @@
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { isRelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
 import { ARTIFACT_SOURCES } from '../../base/limits.ts';
-import {
-  ANSWER_TAIL_CHARS,
-  STEP_BACKOFF_MAX_MS,
-  STEP_OUTPUT_BYTES,
-  STEP_PROMPT_CHARS,
-} from '../../base/prompt-limits.ts';
+import { ANSWER_TAIL_CHARS, STEP_BACKOFF_MAX_MS, STEP_PROMPT_CHARS } from '../../base/prompt-limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { type AnswerCache, keptAnswer } from '../prompts/answer-cache.ts';
@@ -18,7 +13,16 @@ import { readRun, sourceOf } from './journal.ts';
 import type { LeaseParts } from './run-lease.ts';
 import type { Scope } from './scope.ts';
 import type { Slots } from './slots.ts';
-import type { Progress, StepCall, StepResult, StepRunner, StepRunners } from './step-runner.ts';
+import {
+  checkOutput,
+  outputOf,
+  type Progress,
+  type StepCall,
+  StepFailure,
+  type StepResult,
+  type StepRunner,
+  type StepRunners,
+} from './step-runner.ts';
 
 export interface WorkParts extends Pick<LeaseParts, 'threads' | 'env' | 'pause'> {
   readonly run: string;
@@ -124,12 +128,13 @@ export class StepWork {
         return { result, attempts: attempt };
       } catch (error) {
         await noted;
+        const kept = await this.#keepOutput(error, attempt);
         if (signal.aborted) return this.#reported({ status: 'interrupted', why: 'the run was stopped' });
-        if (attempt > step.retry.max) return this.#failed(error, attempt);
+        if (attempt > step.retry.max) return this.#failed(error, attempt, kept);
         const wait = Math.min(step.retry.backoffMs * 2 ** (attempt - 1), STEP_BACKOFF_MAX_MS);
         const why = reason(error);
-        progress({ step: id, status: 'retrying', attempt, why, duration_ms: wait });
-        await this.#note('retried', { attempt, why, wait_ms: wait });
+        progress({ step: id, status: 'retrying', attempt, why, duration_ms: wait, ref: kept.output_ref });
+        await this.#note('retried', { attempt, why, wait_ms: wait, ...kept });
         await pause(wait, signal).catch(() => {});
       }
     }
@@ -145,7 +150,26 @@ export class StepWork {
       return checkOutput(step, await runner(call, { signal: AbortSignal.any([signal, timeout]), said }));
     } catch (error) {
       if (timeout.aborted && !signal.aborted)
-        throw new Error(`it took longer than ${step.timeoutMs / 1000} s`);
+        throw new StepFailure(`it took longer than ${step.timeoutMs / 1000} s`, outputOf(error));
+      throw error;
+    }
+  }
+
+  /** Keeps what an attempt said before it failed. Where the run can take no more, for example over its quota, the failure counts. */
+  async #keepOutput(error: unknown, attempt: number): Promise<{ output_ref?: string }> {
+    const output = outputOf(error);
+    if (output.length === 0) return {};
+    const { id, step } = this.#instance;
+    try {
+      const { ref } = await this.#parts.threads(step.agent).putArtifact(this.#parts.run, {
+        body: typeof output === 'string' ? new TextEncoder().encode(output) : output,
+        name: `${id}, attempt ${attempt}`,
+        type: 'tool_output',
+        source_refs: [`attempt:${id}`],
+      });
+      return { output_ref: ref };
+    } catch (error) {
+      if (isRelayError(error)) return {};
       throw error;
     }
   }
@@ -228,16 +252,16 @@ export class StepWork {
     }
   }
 
-  async #failed(error: unknown, attempts: number): Promise<Outcome> {
+  async #failed(error: unknown, attempts: number, kept: { output_ref?: string } = {}): Promise<Outcome> {
     const why = reason(error);
-    await this.#note('failed', { why, attempts });
-    return this.#reported({ status: 'failed', why });
+    await this.#note('failed', { why, attempts, ...kept });
+    return this.#reported({ status: 'failed', why }, kept.output_ref);
   }
 
-  #reported(outcome: Extract<Outcome, { why: string }>): Outcome {
+  #reported(outcome: Extract<Outcome, { why: string }>, ref?: string): Outcome {
     const { env, progress } = this.#parts;
     const duration_ms = env.now() - this.#began;
-    progress({ step: this.#instance.id, status: outcome.status, why: outcome.why, duration_ms });
+    progress({ step: this.#instance.id, status: outcome.status, why: outcome.why, duration_ms, ref });
     return outcome;
   }
 
@@ -272,19 +296,6 @@ function promptOf({ prompt }: Prepared, attempt: number): { prompt?: string; pro
   if (attempt > 1) return {};
   const cut = prompt.length > STEP_PROMPT_CHARS;
   return { prompt: prompt.slice(0, STEP_PROMPT_CHARS).toWellFormed(), ...(cut ? { prompt_cut: true } : {}) };
-}
-
-function checkOutput(step: Step, result: StepResult): StepResult {
-  if (result.content.length > STEP_OUTPUT_BYTES)
-    throw new RelayError('too_large', { what: 'the output of a step', limit: STEP_OUTPUT_BYTES });
-  if (step.output.type !== 'json' || typeof result.content !== 'string') return result;
-  const bare = /^\s*(?:```|~~~)\w*\n([\s\S]*?)\n?(?:```|~~~)\s*$/.exec(result.content)?.[1] ?? result.content;
-  try {
-    JSON.parse(bare);
-  } catch (error) {
-    throw new Error(`its output is not JSON: ${(error as Error).message}`);
-  }
-  return { ...result, content: bare.trim() };
 }
 
 function reason(error: unknown): string {

@@ -61,5 +61,8 @@ export interface StepInstance {
   readonly prompt_tokens: number | null;
   readonly pasted_tokens: number | null;
   readonly output_tokens: number | null;
-  readonly retries: readonly { readonly at: string; readonly why: string }[];
+  /** Where it failed: the artifact with what its last attempt said. */
+  readonly output_ref?: string;
+  /** `output_ref`: the artifact with what the attempt said. */
+  readonly retries: readonly { readonly at: string; readonly why: string; readonly output_ref?: string }[];
 }

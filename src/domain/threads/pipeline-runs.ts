@@ -87,7 +87,7 @@ export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
 };
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-type Instance = Mutable<Omit<StepInstance, 'retries'>> & { retries: { at: string; why: string }[] };
+type Instance = Mutable<Omit<StepInstance, 'retries'>> & { retries: StepInstance['retries'][number][] };
 
 class RunFold {
   #about: (ListedRun & { inputs: JsonObject; of: PipelineRun['of']; steps: PipelineStep[] }) | null = null;
@@ -151,7 +151,8 @@ class RunFold {
   #takeStep(what: string, step: string, { payload, at }: StoredEvent, count: number): void {
     const instance = this.#of(step);
     const why = String(payload.why ?? '');
-    if (what === 'retried') instance.retries.push({ at: isoTime(at), why });
+    const said = typeof payload.output_ref === 'string' ? { output_ref: payload.output_ref } : {};
+    if (what === 'retried') instance.retries.push({ at: isoTime(at), why, ...said });
     else if (what === 'done')
       Object.assign(instance, {
         attempts: number(payload.attempts) ?? instance.attempts,
@@ -166,7 +167,7 @@ class RunFold {
       instance.started_at ??= isoTime(at);
     } else if (what === 'failed' || what === 'skipped' || what === 'blocked') {
       const attempts = number(payload.attempts) ?? instance.attempts;
-      Object.assign(instance, { status: what, why, attempts, finished_at: isoTime(at) });
+      Object.assign(instance, { status: what, why, attempts, finished_at: isoTime(at), ...said });
     }
   }
 

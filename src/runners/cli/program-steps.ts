@@ -2,7 +2,12 @@ import { RelayError } from '../../base/errors.ts';
 import { STEP_COMPLAINT_CHARS, STEP_OUTPUT_BYTES } from '../../base/prompt-limits.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { ShellAgent } from '../../client/pipelines/definition.ts';
-import type { StepCall, StepResult, StepRunner } from '../../client/pipelines/step-runner.ts';
+import {
+  type StepCall,
+  StepFailure,
+  type StepResult,
+  type StepRunner,
+} from '../../client/pipelines/step-runner.ts';
 import { promptFile } from '../prompt-file.ts';
 import { Tail } from '../tail.ts';
 import { type CliChoice, type CommandLine, commandLine } from './command-line.ts';
@@ -39,6 +44,15 @@ export async function cliStep(
 async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): Promise<StepResult> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
+  /** Both streams as they came, for an attempt that fails. */
+  const both: Uint8Array[] = [];
+  let bothBytes = 0;
+  const keep = (chunk: Uint8Array) => {
+    const room = STEP_OUTPUT_BYTES - bothBytes;
+    if (room <= 0) return;
+    both.push(chunk.byteLength > room ? chunk.subarray(0, room) : chunk);
+    bothBytes += chunk.byteLength;
+  };
   const complaint = new Tail(STEP_COMPLAINT_CHARS);
   const tooMuch = new AbortController();
   const decoder = new TextDecoder();
@@ -57,14 +71,19 @@ async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): 
     signal: AbortSignal.any([place.signal, tooMuch.signal]),
     onOutput: (chunk) => {
       place.said(decoder.decode(chunk, { stream: true }));
+      keep(chunk);
       bytes += chunk.byteLength;
       if (bytes > STEP_OUTPUT_BYTES) tooMuch.abort();
       else chunks.push(chunk);
     },
-    onComplaint: (chunk) => complaint.add(chunk),
+    onComplaint: (chunk) => {
+      keep(chunk);
+      complaint.add(chunk);
+    },
   });
-  if (tooMuch.signal.aborted) throw new Error(`it says more than ${STEP_OUTPUT_BYTES / 1024 / 1024} MiB`);
-  if (place.signal.aborted) throw new RelayError('aborted', { what: call.step });
+  const failure = (why: string) => new StepFailure(why, Buffer.concat(both));
+  if (tooMuch.signal.aborted) throw failure(`it says more than ${STEP_OUTPUT_BYTES / 1024 / 1024} MiB`);
+  if (place.signal.aborted) throw failure(new RelayError('aborted', { what: call.step }).message);
   const output = Buffer.concat(chunks);
   // What is not text is kept as bytes.
   if (code === 0) return { content: decodeUtf8(output) ?? output };
@@ -72,5 +91,5 @@ async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): 
   // The end of what it complained about, or of what it said.
   const words = complaint.text().trim() || output.toString('utf8').slice(-STEP_COMPLAINT_CHARS).trim();
   const last = words.split('\n').slice(-3).join(' ').trim().slice(-300);
-  throw new Error(last === '' ? how : `${how}: ${last}`);
+  throw failure(last === '' ? how : `${how}: ${last}`);
 }

@@ -11,6 +11,7 @@ import { ArtifactView } from '../threads/artifact-view.tsx';
 /** One instance of a step: what it was given, what it gave, how long it took and what it cost. */
 export function StepDetails({ run, instance }: { run: PipelineRun; instance: StepInstance }) {
   const definition = run.steps.find(({ id }) => id === instance.of);
+  const output = instance.ref ?? instance.output_ref;
   return (
     <section class="panel" aria-labelledby="step">
       <h2 id="step">
@@ -78,10 +79,10 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
         </>
       )}
       {instance.prompt_event && <Prompt run={run.run} event={instance.prompt_event} />}
-      {instance.ref && (
+      {output && (
         <>
-          <h3 class="spaced">Output</h3>
-          <ArtifactView id={run.run} artifact={instance.ref} readOnly inside key={instance.ref} />
+          <h3 class="spaced">{instance.ref ? 'Output' : 'Output of the last attempt'}</h3>
+          <ArtifactView id={run.run} artifact={output} readOnly inside key={output} />
         </>
       )}
     </section>

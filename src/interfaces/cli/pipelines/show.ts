@@ -31,12 +31,13 @@ export default answerCommand({
 function stepTable({ steps }: RunSummary, style: Style): string {
   const width = Math.max(4, ...steps.map(({ step }) => step.length)) + 2;
   return steps
-    .map(({ step, status, ref, why, duration_ms, attempts, cached }) => {
+    .map(({ step, status, ref, why, duration_ms, attempts, cached, attempt_refs }) => {
       const notes = [
         ...(cached ? ['from the cache'] : duration_ms !== undefined ? [seconds(duration_ms)] : []),
         ...(attempts > 1 ? [`${attempts} attempts`] : []),
         ...(why ? [why] : []),
         ...(ref ? [ref] : []),
+        ...(attempt_refs ? [`failed attempts said ${attempt_refs.join(', ')}`] : []),
       ];
       return `${step.padEnd(width)}${paint(status, style)}  ${style.dim(notes.join(' · '))}`.trimEnd();
     })
