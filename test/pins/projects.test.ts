@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isOurHook } from '../../src/app/install/entries.ts';
+import { ourHook } from '../../src/app/install/entries.ts';
 import { appendDecision } from '../../src/client/projects/decisions.ts';
 import { stateJson, todosJson } from '../../src/client/projects/templates.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
@@ -70,7 +70,7 @@ test('new project files have exactly these fields', () => {
 test('the lines in the settings of people are known as ours', () => {
   for (const client of ['claude', 'codex', 'gemini']) {
     for (const event of ['session-start', 'prompt-submit', 'pre-compact', 'stop']) {
-      assert.ok(isOurHook(`relay hook ${client} ${event}`, client));
+      assert.ok(ourHook(`relay hook ${client} ${event}`, client));
     }
   }
 });

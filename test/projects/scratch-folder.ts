@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Ran, relay } from '../cli/program.ts';
@@ -22,6 +22,10 @@ export class ScratchFolder implements Disposable {
 
   read(name: string): string {
     return readFileSync(join(this.path, name), 'utf8');
+  }
+
+  has(name: string): boolean {
+    return existsSync(join(this.path, name));
   }
 
   json(name: string): ReturnType<typeof JSON.parse> {

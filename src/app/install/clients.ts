@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { JsonObject } from '../../base/json.ts';
 import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/coding-agents/hook.ts';
 import type { Entry } from './entries.ts';
-import { type Launcher, shellLine } from './launcher.ts';
+import { hookLine, type Launcher } from './launcher.ts';
 
 export const CLIENTS = ['claude', 'codex', 'gemini', 'opencode', 'openclaw', 'cursor', 'vscode'] as const;
 export type Client = (typeof CLIENTS)[number];
@@ -66,6 +66,12 @@ export const CODEX_APPROVAL = { default_tools_approval_mode: 'approve' };
 export const CODEX_APPROVAL_OFFER =
   'Codex asks before it runs a tool of relay that writes, and codex exec, which cannot ask, refuses it. To have them run without asking: relay install codex --approve-tools';
 
+export const CODEX_TRUST =
+  'Codex runs a hook only after you have trusted it: start codex, type /hooks, and trust those of relay.';
+/** Said instead where a hook that was there before is another one now. */
+export const CODEX_TRUST_AGAIN =
+  'The hooks changed, so Codex runs none of them until you trust them again: start codex, type /hooks, and trust those of relay.';
+
 const NO_HOOKS =
   'There are no hooks for this client: the skill tells the agent when to read and when to sync.';
 
@@ -92,7 +98,7 @@ export function clientPlan(
       return {
         targets: [
           skillIn(folder),
-          settings('json', join(folder, 'settings.json'), [hooksEntry('claude', launcher)]),
+          settings('json', join(folder, 'settings.json'), [hooksEntry('claude', launcher, places)]),
           settings('json', servers, [mcp(['mcpServers'], { type: 'stdio', ...stdio })]),
         ],
         notes: ours ? ['Claude Code asks once whether to use the servers in .mcp.json.'] : [],
@@ -105,18 +111,21 @@ export function clientPlan(
       return {
         targets: [
           shared,
-          settings('json', join(folder, 'hooks.json'), [hooksEntry('codex', launcher)]),
+          settings('json', join(folder, 'hooks.json'), [hooksEntry('codex', launcher, places)]),
           settings('toml', join(folder, 'config.toml'), [mcp(['mcp_servers'], server)]),
         ],
         notes: [
           CODEX_APPROVAL_OFFER,
-          'Codex runs a hook only after you have trusted it: start codex, type /hooks, and trust those of relay.',
+          CODEX_TRUST,
           ...(ours ? ['Codex reads the .codex of a folder only when that folder is trusted.'] : []),
         ],
       };
     }
     case 'gemini': {
-      const entries = [hooksEntry('gemini', launcher), mcp(['mcpServers'], { ...stdio, env: EXPANDED })];
+      const entries = [
+        hooksEntry('gemini', launcher, places),
+        mcp(['mcpServers'], { ...stdio, env: EXPANDED }),
+      ];
       return {
         targets: [shared, settings('jsonc', join(base, '.gemini', 'settings.json'), entries)],
         notes: ours ? ['Gemini CLI reads the settings of a folder only when that folder is trusted.'] : [],
@@ -159,9 +168,9 @@ function mcp(path: readonly string[], value: JsonObject): Entry {
   return { kind: 'mcp', path: [...path, 'relay'], value };
 }
 
-function hooksEntry(client: HookClient, launcher: Launcher): Entry {
+function hooksEntry(client: HookClient, launcher: Launcher, { platform }: Places): Entry {
   const events = Object.entries(HOOK_EVENTS[client]).map(([name, event]) => {
-    const command = shellLine(launcher, ['hook', client, name]);
+    const command = hookLine(launcher, ['hook', client, name], platform);
     const handler = { type: 'command', command, timeout: HOOK_SECONDS };
     // Gemini counts in milliseconds and shows the name in its list of hooks.
     const gemini = { name: `relay ${name}`, ...handler, timeout: HOOK_SECONDS * 1000 };

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import {
   addEntries,
   type Entry,
-  isOurHook,
   isOurServer,
   Occupied,
+  ourHook,
   presentContainers,
   removeEntries,
 } from './entries.ts';
@@ -43,17 +43,20 @@ test('ours is told from others by what it runs', () => {
     '"/a b/node" "/a b/dist/cli/relay.js" hook claude stop',
     'C:\\x\\relay.cmd hook claude stop',
     'npx -y contextrelay hook claude stop',
+    'unset BUN_BE_BUN; relay hook claude stop 2>/dev/null || exit 0',
+    'unset BUN_BE_BUN; "/a b/node" "/a b/dist/cli/relay.js" hook claude stop 2>/dev/null || exit 0',
   ]) {
-    assert.ok(isOurHook(command, 'claude'), command);
+    assert.ok(ourHook(command, 'claude'), command);
   }
   for (const command of [
     'relay hook codex stop',
     'my-relay hook claude stop',
     'relay hook claude stop && x',
+    'relay hook claude stop 2>/dev/null || x',
     'echo relay',
     7,
   ]) {
-    assert.ok(!isOurHook(command, 'claude'), String(command));
+    assert.equal(ourHook(command, 'claude'), null, String(command));
   }
   assert.ok(
     isOurServer({ command: '/x/relay', args: ['mcp'] }) &&

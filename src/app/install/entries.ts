@@ -20,14 +20,16 @@ export interface ServerEntry {
   readonly value: JsonObject;
 }
 
-/** The command of a hook that we wrote, however the program was called then. */
-export function isOurHook(command: unknown, client: string): boolean {
-  return (
-    typeof command === 'string' &&
-    new RegExp(
-      `(?:^|[\\s"'/\\\\])(?:context)?relay(?:\\.js|\\.ts|\\.cmd)?["']?\\s+hook\\s+${client}\\s+[a-z-]+\\s*$`,
-    ).test(command)
-  );
+/** A hook that this or an earlier version wrote, however the program was called then: the line before `hook`, and the event. */
+export function ourHook(
+  command: unknown,
+  client: string,
+): { readonly program: string; readonly event: string } | null {
+  if (typeof command !== 'string') return null;
+  const program = `((?:.*[\\s"'/\\\\])?(?:context)?relay(?:\\.js|\\.ts|\\.cmd)?["']?)`;
+  const line = `^\\s*(?:unset BUN_BE_BUN; )?${program}\\s+hook\\s+${client}\\s+([a-z-]+)(?: 2>/dev/null \\|\\| exit 0)?\\s*$`;
+  const found = new RegExp(line).exec(command);
+  return found && { program: found[1]!, event: found[2]! };
 }
 
 /** A server that runs `relay mcp`, in any of the shapes clients write it. */
@@ -154,7 +156,7 @@ export function ourHandlers(settings: Json | undefined, client: string): OurHand
   return Object.entries(hooks).flatMap(([event, groups]) =>
     (Array.isArray(groups) ? groups : []).flatMap((entry, group) =>
       (isJsonObject(entry) && Array.isArray(entry.hooks) ? entry.hooks : []).flatMap((handler, index) =>
-        isJsonObject(handler) && isOurHook(handler.command, client)
+        isJsonObject(handler) && ourHook(handler.command, client) !== null
           ? [{ event, group, index, handler: handler as OurHandler['handler'] }]
           : [],
       ),

@@ -15,6 +15,8 @@ import {
   type Client,
   CODEX_APPROVAL,
   CODEX_APPROVAL_OFFER,
+  CODEX_TRUST,
+  CODEX_TRUST_AGAIN,
   clientPlan,
   type Part,
   type Places,
@@ -34,6 +36,7 @@ import {
 import { installGitMerge } from './git-merge.ts';
 import { findLauncher, type Launcher } from './launcher.ts';
 import { digest, Receipts } from './receipts.ts';
+import { losesCodexTrust } from './trust.ts';
 
 export interface InstallSettings {
   readonly places: Places;
@@ -162,7 +165,12 @@ async function plan(
     plans.push(await (action === 'add' ? planAdd(wanted, receipt) : planRemove(wanted, receipt, partial)));
   }
   const approved = plans.some(({ after }) => after?.includes(Object.keys(CODEX_APPROVAL)[0]!));
-  const open = notes.filter((note) => note !== CODEX_APPROVAL_OFFER || !approved);
+  const again = plans.some(
+    ({ parts, before, after }) => parts.includes('hooks') && losesCodexTrust(before, after),
+  );
+  const open = notes
+    .filter((note) => note !== CODEX_APPROVAL_OFFER || !approved)
+    .map((note) => (note === CODEX_TRUST && again ? CODEX_TRUST_AGAIN : note));
   return { plans, notes: [...told, ...open], changes: [...kept, ...plans.map(describe)] };
 }
 

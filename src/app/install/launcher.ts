@@ -55,6 +55,20 @@ function isOurs(file: string): boolean {
   );
 }
 
+/**
+ * The line of a hook. Without the program it prints nothing and ends with 0, because Gemini CLI takes any other exit code with a text
+ * for a refusal. BUN_BE_BUN would turn an executable that Bun compiled into Bun itself. Windows gets the plain line: cmd.exe and
+ * PowerShell share no syntax for the rest.
+ */
+export function hookLine(
+  launcher: Pick<Launcher, 'command' | 'args'>,
+  words: readonly string[],
+  platform: NodeJS.Platform,
+): string {
+  const line = shellLine(launcher, words);
+  return platform === 'win32' ? line : `unset BUN_BE_BUN; ${line} 2>/dev/null || exit 0`;
+}
+
 /** One line for a shell; words that need it are in double quotes, which POSIX shells and cmd.exe both take. */
 export function shellLine(launcher: Pick<Launcher, 'command' | 'args'>, words: readonly string[]): string {
   const special = process.platform === 'win32' ? /["]/g : /["$`\\]/g;

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
 import { ourHandlers } from './entries.ts';
 import { digest } from './receipts.ts';
 
@@ -35,6 +36,16 @@ export function codexDigest(label: string, handler: JsonObject): string {
   const { command, timeout } = handler;
   const identity = { event_name: label, hooks: [{ async: false, command, timeout, type: 'command' }] };
   return `sha256:${digest(JSON.stringify(identity))}`;
+}
+
+/** Whether a hook of ours that is in the one text of a settings file is another one, or gone, in the other. */
+export function losesCodexTrust(before: string | null, after: string | null): boolean {
+  const digests = (text: string | null) => {
+    const settings = text?.trim() ? jsonValue(parseJsonText(text, { comments: true })) : {};
+    return ourHandlers(settings, 'codex').map(({ event, handler }) => codexDigest(event, handler));
+  };
+  const fresh = digests(after);
+  return !digests(before).every((old) => fresh.includes(old));
 }
 
 /** `[projects."/path"] trust_level = "trusted"`, for the folder or one above it. */

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { codexDigest } from '../../src/app/install/trust.ts';
+import { openProject } from '../../src/app/projects/open-project.ts';
+import { ScratchFolder } from '../projects/scratch-folder.ts';
+import { FakeModel } from './fake-model.ts';
+import { type ClientName, installedClient, runClient } from './installed-clients.ts';
+
+/** A folder whose hooks were committed by somebody who has relay, opened by somebody who has not. */
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const TASK = 'Sell oolong to offices';
+
+interface Start {
+  readonly args: readonly string[];
+  readonly env: { readonly [name: string]: string };
+}
+
+const CLIENTS: { readonly [name in ClientName]: (folder: ScratchFolder, model: string) => Start } = {
+  claude: (_folder, model) => ({
+    args: ['-p', 'hello', '--output-format', 'stream-json', '--verbose'],
+    env: {
+      ANTHROPIC_BASE_URL: model,
+      ANTHROPIC_API_KEY: 'sk-test',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
+    },
+  }),
+  codex: (folder, model) => {
+    const provider = `model_providers.fake={name="fake",base_url="${model}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
+    const settings = ['model_provider="fake"', provider, 'model="fake"'];
+    trustInCodex(folder);
+    return {
+      args: ['exec', '--json', ...settings.flatMap((setting) => ['-c', setting]), 'hello'],
+      env: { OPENAI_API_KEY: 'x', CODEX_HOME: join(folder.home, '.codex') },
+    };
+  },
+  gemini: (folder, model) => {
+    const user = (name: string, value: unknown) =>
+      folder.write(join('..', 'home', '.gemini', name), JSON.stringify(value));
+    user('settings.json', { security: { auth: { selectedType: 'gemini-api-key' } } });
+    user('trustedFolders.json', { [folder.path]: 'TRUST_FOLDER' });
+    return {
+      args: ['-p', 'hello', '-o', 'stream-json', '-m', 'gemini-2.5-pro'],
+      env: { GOOGLE_GEMINI_BASE_URL: model, GEMINI_API_KEY: 'x' },
+    };
+  },
+};
+
+/** What its user does in Codex: trust the folder and each hook as it is. */
+function trustInCodex(folder: ScratchFolder): void {
+  const lines = [`[projects."${folder.path}"]`, 'trust_level = "trusted"'];
+  const hooks: [string, { hooks: [{ command: string }] }[]][] = Object.entries(
+    folder.has('.codex/hooks.json') ? folder.json('.codex/hooks.json').hooks : {},
+  );
+  for (const [event, [group]] of hooks) {
+    const label = event.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
+    lines.push(`[hooks.state."${folder.path}/.codex/hooks.json:${label}:0:0"]`);
+    lines.push(`trusted_hash = "${codexDigest(label, group!.hooks[0])}"`);
+  }
+  folder.write(join('..', 'home', '.codex', 'config.toml'), `${lines.join('\n')}\n`);
+}
+
+async function shop(): Promise<ScratchFolder> {
+  const folder = new ScratchFolder();
+  folder.git('init', '-q');
+  const project = openProject(folder.path);
+  await project.init();
+  await project.sync({ task: TASK });
+  mkdirSync(join(folder.root, 'bin'));
+  symlinkSync(join(ROOT, 'relay'), join(folder.root, 'bin', 'relay'));
+  return folder;
+}
+
+const withRelay = (folder: ScratchFolder) => `${join(folder.root, 'bin')}${delimiter}${process.env.PATH}`;
+
+/** One prompt; what the client said, and what the model was asked. */
+async function ask(client: ClientName, program: string, folder: ScratchFolder, o: Partial<Start> = {}) {
+  await using model = new FakeModel();
+  const { args, env } = CLIENTS[client](folder, await model.start());
+  const ran = await runClient(program, [...args, ...(o.args ?? [])], {
+    cwd: folder.path,
+    home: folder.home,
+    env: { ...env, ...o.env },
+  });
+  return { ...ran, requests: model.asked.length, sent: model.asked.map(({ body }) => body).join('\n') };
+}
+
+type Answer = Awaited<ReturnType<typeof ask>>;
+
+/** The same answer after as many requests as without relay, and nothing of the hooks in any of them. */
+function assertUndisturbed(seen: Answer, plain: Answer): void {
+  const said = `${seen.stdout}\n${seen.stderr}`;
+  assert.equal(seen.code, 0, said);
+  assert.match(seen.stdout, /All is well\./);
+  assert.equal(seen.requests, plain.requests, said);
+  for (const text of [seen.sent, said]) assert.doesNotMatch(text, /relay: (?:command )?not found/i);
+}
+
+function program(t: TestContext, name: ClientName): string | null {
+  const client = installedClient(name);
+  if ('program' in client) return client.program;
+  t.skip(client.missing);
+  return null;
+}
+
+for (const client of ['claude', 'codex', 'gemini'] as const) {
+  test(`${client} answers as if nothing was installed where relay is not on the PATH`, async (t) => {
+    const binary = program(t, client);
+    if (binary === null) return;
+    using folder = await shop();
+    const plain = await ask(client, binary, folder);
+    const env = { PATH: withRelay(folder) };
+    assert.equal((await folder.relay(['install', client], { env })).code, 0);
+    assertUndisturbed(await ask(client, binary, folder), plain);
+    const there = await ask(client, binary, folder, { env });
+    assert.ok(there.sent.includes(TASK), `the brief is in the request\n${there.stdout}\n${there.stderr}`);
+  });
+}
+
+test('the Claude plugin does nothing where relay is not on the PATH', async (t) => {
+  const binary = program(t, 'claude');
+  if (binary === null) return;
+  using folder = await shop();
+  const plain = await ask('claude', binary, folder);
+  const args = ['--plugin-dir', join(ROOT, 'plugins/context-relay')];
+  assertUndisturbed(await ask('claude', binary, folder, { args }), plain);
+});
+
+test('the Gemini extension does nothing where relay is not on the PATH', async (t) => {
+  const binary = program(t, 'gemini');
+  if (binary === null) return;
+  using folder = await shop();
+  const plain = await ask('gemini', binary, folder);
+  const place = join(folder.home, '.gemini', 'extensions', 'context-relay');
+  mkdirSync(place, { recursive: true });
+  for (const part of ['gemini-extension.json', 'hooks', 'skill'])
+    cpSync(join(ROOT, part), join(place, part === 'skill' ? 'skills' : part), { recursive: true });
+  assertUndisturbed(await ask('gemini', binary, folder), plain);
+  const there = await ask('gemini', binary, folder, { env: { PATH: withRelay(folder) } });
+  assert.ok(there.sent.includes(TASK), `the brief is in the request\n${there.stdout}\n${there.stderr}`);
+});
