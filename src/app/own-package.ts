@@ -10,6 +10,11 @@ const executable = (() => {
 /** Whether Node, the program and all it needs are one file, `process.execPath`. */
 export const isExecutable = executable !== null;
 
+/** The words that start this very program again. */
+export function ownCommand(): readonly string[] {
+  return isExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, process.argv[1]!];
+}
+
 /** The folder and the version of our package, if that is what a file is in; null where it is another's. */
 export function ownPackage(
   file: string = import.meta.filename,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ test('doctor says what is wrong with a hook or a file once, and what to type', a
   folder.write(
     '.claude/settings.json',
     settings
-      .replace(/"[^"]*relay hook claude stop"/, '"/nowhere/relay hook claude stop"')
+      .replace(/(?<=; )[^"]*relay hook claude stop/, '/nowhere/relay hook claude stop')
       .replace('hook claude pre-compact', 'hook claude before-compact')
       .replace('"UserPromptSubmit"', '"UserPrompt"'),
   );
@@ -132,21 +132,44 @@ test('doctor says that bodies are missing from the store', async () => {
   assert.match(store.fix!, /backup/);
 });
 
-test('doctor ends though a server, a hook and an MCP entry hang, and leaves nothing running', async () => {
+test('doctor says that relay is not on the PATH where hooks and servers call it so', async () => {
+  using folder = new ScratchFolder();
+  const bin = join(folder.root, 'bin');
+  mkdirSync(bin);
+  symlinkSync(join(import.meta.dirname, '../../relay'), join(bin, 'relay'));
+  const env = { PATH: `${bin}:${process.env.PATH}` };
+  await folder.relay(['install', 'claude', 'gemini'], { env });
+  const fired = ofClients(await doctor(folder, { env })).filter(({ name }) => name.includes(': hook'));
+  assert.deepEqual(
+    fired.map(({ state, found }) => [state, found]),
+    Array(2).fill(['ok', 'fired, and its effect was seen']),
+  );
+  const checks = ofClients(await doctor(folder)).filter(({ state }) => state === 'wrong');
+  assert.deepEqual(names(checks), [
+    'claude: hook SessionStart, UserPromptSubmit, PreCompact, Stop, MCP',
+    'gemini: hook SessionStart, BeforeAgent, PreCompress, AfterAgent, MCP',
+  ]);
+  for (const { found } of checks) assert.equal(found, 'relay is not on the PATH, so nothing of relay runs');
+});
+
+test('doctor ends though a server, a hook and an MCP server hang, and leaves nothing running', async () => {
   using folder = new ScratchFolder();
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-  folder.write('bin/relay', '#!/bin/sh\necho $$ > "$PIDS/$$"\nsleep 1000\n');
-  chmodSync(join(folder.path, 'bin/relay'), 0o755);
   await folder.relay(['install', 'claude', 'cursor']);
-  for (const file of ['.claude/settings.json', '.mcp.json', '.cursor/mcp.json'])
-    folder.write(
-      file,
-      folder.read(file).replaceAll(/"\/[^"]*?relay(?= hook|")/g, `"${join(folder.path, 'bin/relay')}`),
-    );
   folder.write('pids/none', '');
-  const env = { CONTEXTRELAY_URL: url, PIDS: join(folder.path, 'pids') };
+  const pidsIn = join(folder.path, 'pids');
+  // The user's own environment: every hook and every MCP server of this program stands still.
+  folder.write(
+    'hang.mjs',
+    `import { writeFileSync } from 'node:fs';
+    if (['hook', 'mcp'].includes(process.argv[2])) {
+      writeFileSync(${JSON.stringify(pidsIn)} + '/' + process.pid, '');
+      await new Promise((done) => setTimeout(done, 1e6));
+    }`,
+  );
+  const env = { CONTEXTRELAY_URL: url, NODE_OPTIONS: `--import=${join(folder.path, 'hang.mjs')}` };
   const checks = await doctor(folder, { timeout: '5s', env });
   silent.closeAllConnections();
   silent.close();
@@ -156,7 +179,7 @@ test('doctor ends though a server, a hook and an MCP entry hang, and leaves noth
     ...Array(2).fill('it did not answer within 5 s'),
     'it did not end within 5 s',
   ]);
-  const pids = readdirSync(env.PIDS).filter((name) => name !== 'none');
+  const pids = readdirSync(pidsIn).filter((name) => name !== 'none');
   assert.ok(pids.length > 0);
   await until(() => !pids.some((pid) => isAlive({ pid: Number(pid), birth: null })));
 });

@@ -1,24 +1,29 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { isRelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { plainLine } from '../../client/projects/plain-line.ts';
 import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
 import { readToml } from '../../formats/toml.ts';
-import type { HookClient } from '../../interfaces/cli/coding-agents/hook.ts';
+import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/coding-agents/hook.ts';
 import type { Check, InstallReport } from '../../interfaces/cli/host.ts';
+import { findProgram } from '../../runners/cli/profiles.ts';
+import type { Environment } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
 import { findProject } from '../projects/open-project.ts';
 import { lostVariables, serverEnvironment } from './client-environment.ts';
 import { CLIENTS, type Client, clientPlan, type Places, type Scope, type SettingsTarget } from './clients.ts';
-import { isOurServer, ourHandlers } from './entries.ts';
+import { isOurServer, otherHandlers, ourHandlers, ourHook, serverWords } from './entries.ts';
 import { type InstallSettings, runInstall } from './installer.ts';
+import { isOurProgram, shellLine } from './launcher.ts';
 import { fireHooks, listTools } from './trial-runs.ts';
 import { codexFolderTrust, codexHookTrust, geminiFolderTrust } from './trust.ts';
 
 /**
- * What of ours is installed in which client, tried out, all of it at once: every hook is fired and its effect looked for, the
- * MCP entry is started and asked for its tools, and what the client has been told to trust is read. Nothing installed,
- * nothing said.
+ * What of ours is installed in which client, tried out, all of it at once: every hook of this program is fired and its effect looked for,
+ * its MCP server is started and asked for its tools, and what the client has been told to trust is read. The lines in the settings are
+ * compared with what would be written, and never run. Nothing installed, nothing said.
  */
 export async function* installChecks(settings: InstallSettings, deadline: Deadline): AsyncGenerator<Check> {
   const begun = (['project', 'user'] as const).flatMap((scope) =>
@@ -75,13 +80,15 @@ async function clientChecks(
     if (!isRelayError(error)) throw error;
     return [{ name: '', state: 'wrong', found: error.message, fix: error.hintFor('cli') }];
   }
-  const { places, launcher } = settings;
+  const { places } = settings;
+  const launcher = settings.launcher(scope);
+  const own = shellLine(launcher, []);
   const installed: Installed[] = [];
-  for (const target of clientPlan(client, scope, places, launcher(scope)).targets)
+  for (const target of clientPlan(client, scope, places, launcher).targets)
     if (target.kind !== 'skill') installed.push({ ...target, value: await readSettings(target.file) });
   const trials = await Promise.all([
-    ...installed.map((target) => tryHooks(client, target, places, deadline)),
-    ...installed.map((target) => tryServer(client, target, places, deadline)),
+    ...installed.map((target) => tryHooks(client, own, target, places, deadline)),
+    ...installed.map((target) => tryServer(client, own, target, places, deadline)),
   ]);
   const tried = sameCauses(trials.flat());
   // What is wrong with a file has been said where one of its lines was tried.
@@ -97,6 +104,7 @@ async function clientChecks(
   return [
     ...files,
     ...tried.map((check) => (check.state === 'ok' ? check : { ...check, fix: again })),
+    ...othersIn(client, installed),
     ...(await trustChecks(client, scope, installed, places)),
   ];
 }
@@ -116,6 +124,7 @@ function sameCauses(trials: readonly Trial[]): Check[] {
 
 async function tryHooks(
   client: Client,
+  own: string,
   { file, entries, value }: Installed,
   { env }: Places,
   deadline: Deadline,
@@ -126,17 +135,23 @@ async function tryHooks(
     const found = `there are none in ${file}, so a session begins without the brief`;
     return [{ what: 'hooks', file, state: 'warning', found }];
   }
-  const fired = await fireHooks(hooks, client as HookClient, env, deadline);
-  return fired.map(({ event, fault }) => ({
-    what: `hook ${event}`,
-    file,
-    state: fault === null ? 'ok' : 'wrong',
-    found: fault ?? 'fired, and its effect was seen',
-  }));
+  const words = Object.keys(HOOK_EVENTS[client as HookClient]);
+  const fired = await fireHooks(words, client as HookClient, env, deadline);
+  return hooks.map(({ event, handler }) => {
+    const { program, event: word } = ourHook(handler.command, client)!;
+    const unfit = misplaced(event, word, client as HookClient) ?? programFault(program, own, env);
+    const fault = unfit ?? wrong(fired.get(word));
+    return {
+      what: `hook ${event}`,
+      file,
+      ...(fault ?? { state: 'ok', found: 'fired, and its effect was seen' }),
+    };
+  });
 }
 
 async function tryServer(
   client: Client,
+  own: string,
   { file, entries, value }: Installed,
   { env, project }: Places,
   deadline: Deadline,
@@ -144,19 +159,86 @@ async function tryServer(
   const entry = entries.find(({ kind }) => kind === 'mcp');
   if (entry?.kind !== 'mcp') return [];
   const trial = (state: Check['state'], found: string) => [{ what: 'MCP', file, state, found }];
-  const server = serverAt(entry.path, value);
-  if (server === null) return trial('warning', `no entry in ${file}, so the agent has no tools of relay`);
-  const words = [server.command, server.args].flat().filter((word) => typeof word === 'string');
-  const [command = '', ...args] = words;
-  const given = serverEnvironment(client, server, env);
+  const server = serversAt(entry.path, value).relay;
+  if (!isOurServer(server))
+    return trial('warning', `no entry in ${file}, so the agent has no tools of relay`);
+  const [command = '', ...args] = serverWords(server);
+  const fault = programFault(shellLine({ command, args: args.slice(0, -1) }, []), own, env);
+  if (fault !== null) return trial(fault.state, fault.found);
   try {
-    const tools = await listTools({ command, args, cwd: project, env: given }, deadline);
-    const lost = lostVariables(given, env);
+    const tools = await listTools(project, env, deadline);
+    const lost = lostVariables(serverEnvironment(client, server as JsonObject, env), env);
     if (lost.length === 0) return trial('ok', `started, has ${tools.length} tools: ${tools.join(', ')}`);
     return trial('warning', `started, but ${client} does not hand it ${lost.join(', ')}, as hooks have it`);
   } catch (error) {
     return trial('wrong', (error as Error).message);
   }
+}
+
+type Fault = Pick<Check, 'state' | 'found'>;
+
+function wrong(found: string | null | undefined): Fault | null {
+  return found ? { state: 'wrong', found } : null;
+}
+
+/** A hook that its client never fires, or that we do not know. */
+function misplaced(event: string, word: string, client: HookClient): Fault | null {
+  const known: { readonly [word: string]: string } = HOOK_EVENTS[client];
+  if (known[word] === undefined) return wrong(`relay has no hook "${word}"`);
+  if (known[word] === event) return null;
+  const fires = Object.values(known).includes(event);
+  return wrong(
+    `${fires ? `${event} runs` : `${client} has no event that relay knows as ${event}; it runs`} "${word}", which is for ${known[word]}`,
+  );
+}
+
+/** What is written where the program is installed on each machine or in the project. */
+const PORTABLE = ['relay', 'npx -y contextrelay', 'npx --no-install contextrelay'];
+
+/**
+ * Why the program that a line of settings starts is missing, or is not this one. It is looked at, never run. The same sentence for every
+ * line with the same cause: `sameCauses` makes one line of them.
+ */
+function programFault(program: string, own: string, env: Environment): Fault | null {
+  if (program === own) return null;
+  const name = firstWord(program);
+  const place = isAbsolute(name) ? (existsSync(name) ? name : null) : findProgram(name, env);
+  if (PORTABLE.includes(program)) {
+    if (place === null) return wrong(`${name} is not on the PATH, so nothing of relay runs`);
+    if (name !== 'relay' || isOurProgram(place)) return null;
+  } else if (isAbsolute(name) && place === null) return wrong(`${name} is not there`);
+  const shown = PORTABLE.includes(program) ? place! : program;
+  return {
+    state: 'warning',
+    found: `${plainLine(shown, SHOWN_CHARS)} is not this program, so it was not tried`,
+  };
+}
+
+function firstWord(line: string): string {
+  const [, quoted, bare] = /^\s*(?:"((?:[^"\\]|\\.)*)"|(\S+))/.exec(line) ?? [];
+  return quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '';
+}
+
+/** How much is shown of a command that somebody else wrote. */
+const SHOWN_CHARS = 80;
+
+/** Hooks and servers of other programs in the files that ours are in. They are named, and never run. */
+function othersIn(client: Client, installed: readonly Installed[]): Check[] {
+  const named = installed.flatMap(({ entries, value }) =>
+    entries.flatMap((entry) => {
+      if (entry.kind === 'hooks')
+        return otherHandlers(value, client).map(
+          ({ event, words }) => `hook ${event} (${plainLine(words, SHOWN_CHARS)})`,
+        );
+      return Object.entries(serversAt(entry.path, value)).flatMap(([name, server]) => {
+        if (name === 'relay' && isOurServer(server)) return [];
+        const words =
+          serverWords(server).join(' ') || (isJsonObject(server) && String(server.url ?? '')) || 'no command';
+        return [`server ${plainLine(name, SHOWN_CHARS)} (${plainLine(words, SHOWN_CHARS)})`];
+      });
+    }),
+  );
+  return named.length === 0 ? [] : [{ name: 'others', state: 'ok', found: `not tried: ${named.join(', ')}` }];
 }
 
 /** Only what the client itself goes by. Claude Code asks whoever starts it in a new folder, and runs all the same with -p. */
@@ -199,10 +281,11 @@ async function trustChecks(
   return checks;
 }
 
-function serverAt(path: readonly string[], value: JsonObject): JsonObject | null {
+/** The servers beside ours, by name: the object that `path` leads into. */
+function serversAt(path: readonly string[], value: JsonObject): JsonObject {
   let found: Json | undefined = value;
-  for (const step of path) found = isJsonObject(found) ? found[step] : undefined;
-  return isOurServer(found) ? (found as JsonObject) : null;
+  for (const step of path.slice(0, -1)) found = isJsonObject(found) ? found[step] : undefined;
+  return isJsonObject(found) ? found : {};
 }
 
 /** Empty where it cannot be read, which has been told already. */

@@ -32,10 +32,15 @@ export function ourHook(
   return found && { program: found[1]!, event: found[2]! };
 }
 
+/** The program and the arguments of a server. */
+export function serverWords(value: Json | undefined): string[] {
+  const { command, args } = isJsonObject(value) ? value : {};
+  return [command, args].flat().filter((word) => typeof word === 'string');
+}
+
 /** A server that runs `relay mcp`, in any of the shapes clients write it. */
 export function isOurServer(value: Json | undefined): boolean {
-  if (!isJsonObject(value)) return false;
-  const words = [value.command, value.args].flat().filter((word) => typeof word === 'string');
+  const words = serverWords(value);
   return (
     words.at(-1) === 'mcp' &&
     words.some((word) => /(?:^|[/\\])(?:context)?relay(?:\.js|\.ts|\.cmd)?$/.test(word))
@@ -152,13 +157,30 @@ export interface OurHandler {
 
 /** What of a client's settings is ours, whatever shape the rest is in. */
 export function ourHandlers(settings: Json | undefined, client: string): OurHandler[] {
+  return allHandlers(settings).filter(
+    (one): one is OurHandler => ourHook(one.handler.command, client) !== null,
+  );
+}
+
+/** What is not: the event, and what it runs as far as one can tell. */
+export function otherHandlers(
+  settings: Json | undefined,
+  client: string,
+): { readonly event: string; readonly words: string }[] {
+  return allHandlers(settings)
+    .filter(({ handler }) => ourHook(handler.command, client) === null)
+    .map(({ event, handler: { command, url, type } }) => ({
+      event,
+      words: String(command ?? url ?? type ?? 'unknown'),
+    }));
+}
+
+function allHandlers(settings: Json | undefined): (Omit<OurHandler, 'handler'> & { handler: JsonObject })[] {
   const hooks = isJsonObject(settings) && isJsonObject(settings.hooks) ? settings.hooks : {};
   return Object.entries(hooks).flatMap(([event, groups]) =>
     (Array.isArray(groups) ? groups : []).flatMap((entry, group) =>
       (isJsonObject(entry) && Array.isArray(entry.hooks) ? entry.hooks : []).flatMap((handler, index) =>
-        isJsonObject(handler) && ourHook(handler.command, client) !== null
-          ? [{ event, group, index, handler: handler as OurHandler['handler'] }]
-          : [],
+        isJsonObject(handler) ? [{ event, group, index, handler }] : [],
       ),
     ),
   );

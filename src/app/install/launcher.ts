@@ -24,7 +24,7 @@ export function findLauncher(
   folder: string = process.cwd(),
 ): Launcher {
   const found = findProgram('relay', { ...env, PATH: ownPath(env) });
-  if (found && isOurs(found)) return { command: 'relay', args: [], portable: true };
+  if (found && isOurProgram(found)) return { command: 'relay', args: [], portable: true };
   if (isExecutable) return { command: process.execPath, args: [], portable: false };
   const own = ownPackage(script);
   const [, holder] = /^(.*)[/\\]node_modules[/\\]contextrelay$/.exec(own?.folder ?? '') ?? [];
@@ -47,7 +47,7 @@ function ownPath(env: Environment): string {
 }
 
 /** What npm puts on the PATH is a link to our file; on Windows a small script beside the package. */
-function isOurs(file: string): boolean {
+export function isOurProgram(file: string): boolean {
   return (
     (isExecutable && realPath(file) === process.execPath) ||
     ownPackage(file) !== null ||

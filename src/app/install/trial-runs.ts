@@ -1,46 +1,40 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
-import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/coding-agents/hook.ts';
-import { findProgram } from '../../runners/cli/profiles.ts';
+import type { HookClient } from '../../interfaces/cli/coding-agents/hook.ts';
 import { type Environment, loadConfig } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
+import { ownCommand } from '../own-package.ts';
 import { openProject } from '../projects/open-project.ts';
-import type { OurHandler } from './entries.ts';
 
 /**
- * Runs hooks just as a client would, by the very lines in its settings, in a project made for the purpose, and looks for
- * what each of them is there for: the brief, the message from the inbox, the checkpoint, the reminder. `fault` is null
- * where that was seen.
+ * Fires hooks of this very program in a project made for the purpose, and looks for what each of them is there for: the brief, the message
+ * from the inbox, the checkpoint, the reminder. `null` where that was seen, else what is wrong. A line that stands in the settings of a
+ * client is never run: whoever filled the folder may have written it.
  */
 export async function fireHooks(
-  hooks: readonly OurHandler[],
+  events: readonly string[],
   client: HookClient,
   env: Environment,
   deadline: Deadline,
-): Promise<{ readonly event: string; readonly fault: string | null }[]> {
+): Promise<Map<string, string | null>> {
   const root = mkdtempSync(join(tmpdir(), 'relay-doctor-'));
   try {
     const stage = await deadline.race<Stage | null>(setStage(root, env, deadline), () => null);
-    if (stage === null) {
-      const fault = `not fired: no project could be made to try it in within ${deadline.seconds} s`;
-      return hooks.map(({ event }) => ({ event, fault }));
-    }
-    return await Promise.all(
-      hooks.map(async ({ event, handler: { command } }) => {
-        const unfit = misplaced(event, command, client) ?? notThere(firstWord(command), env);
-        if (unfit !== null) return { event, fault: unfit };
-        let fault: string | null = null;
-        for (let tries = TRIES; tries > 0 && !deadline.signal.aborted; tries--) {
-          const ran = await runLine(command, stage);
-          fault = ran.fault ?? lookFor(command, ran.stdout, stage);
-          if (fault === null || ran.fault !== null) break;
-        }
-        return { event, fault };
-      }),
-    );
+    const unset = `not fired: no project could be made to try it in within ${deadline.seconds} s`;
+    const fired = events.map(async (event): Promise<[string, string | null]> => {
+      if (stage === null) return [event, unset];
+      let fault: string | null = null;
+      for (let tries = TRIES; tries > 0 && !deadline.signal.aborted; tries--) {
+        const ran = await fire(client, event, stage);
+        fault = ran.fault ?? lookFor(event, ran.stdout, stage);
+        if (fault === null || ran.fault !== null) break;
+      }
+      return [event, fault];
+    });
+    return new Map(await Promise.all(fired));
   } finally {
     rmSync(root, { recursive: true, force: true, maxRetries: 3 });
   }
@@ -48,31 +42,6 @@ export async function fireHooks(
 
 /** A hook gives up rather than hold its agent up, as it may while everything is tried at once. */
 const TRIES = 3;
-
-/** A hook that its client never fires, or that we do not know. */
-function misplaced(event: string, command: string, client: HookClient): string | null {
-  const known: { readonly [word: string]: string } = HOOK_EVENTS[client];
-  const word = lastWord(command);
-  if (known[word] === undefined) return `relay has no hook "${word}"`;
-  if (known[word] === event) return null;
-  const fires = Object.values(known).includes(event);
-  return `${fires ? `${event} runs` : `${client} has no event that relay knows as ${event}; it runs`} "${word}", which is for ${known[word]}`;
-}
-
-/** Said the same of every line that starts it: it is one cause. */
-function notThere(program: string, env: Environment): string | null {
-  const found = isAbsolute(program) ? existsSync(program) : findProgram(program, env) !== null;
-  return found || program.startsWith('.') ? null : `${program} is not there`;
-}
-
-function firstWord(line: string): string {
-  const [, quoted, bare] = /^\s*(?:"((?:[^"\\]|\\.)*)"|(\S+))/.exec(line) ?? [];
-  return quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '';
-}
-
-function lastWord(line: string): string {
-  return line.trim().split(/\s+/).at(-1)!;
-}
 
 interface Stage {
   readonly folder: string;
@@ -95,7 +64,7 @@ async function setStage(root: string, env: Environment, deadline: Deadline): Pro
   const { CONTEXTRELAY_URL: _, ...rest } = env;
   const stage = { folder, mark, deadline, env: { ...rest, RELAY_HOME: home, RELAY_AGENT: 'doctor' } };
   // Something that is not yet written down, as far as git is there to see it.
-  await runLine('git init -q .', stage);
+  await run({ words: ['git', 'init', '-q', '.'], cwd: folder, env, input: '' }, deadline);
   writeFileSync(join(folder, 'work.txt'), '');
   const { openRelay } = await import('../store/open-relay.ts');
   await using open = await openRelay(loadConfig({}, { home }));
@@ -104,8 +73,8 @@ async function setStage(root: string, env: Environment, deadline: Deadline): Pro
   return stage;
 }
 
-function lookFor(command: string, stdout: string, { folder, mark }: Stage): string | null {
-  switch (lastWord(command)) {
+function lookFor(event: string, stdout: string, { folder, mark }: Stage): string | null {
+  switch (event) {
     case 'session-start':
       return stdout.includes(mark) ? null : 'it ran, but the brief is not in its answer';
     case 'prompt-submit':
@@ -121,18 +90,14 @@ function lookFor(command: string, stdout: string, { folder, mark }: Stage): stri
   }
 }
 
-function runLine(line: string, { folder: cwd, env, mark, deadline }: Stage): Promise<Ran> {
+function fire(client: string, event: string, { folder: cwd, env, mark, deadline }: Stage): Promise<Ran> {
   const input = { cwd, session_id: mark, source: 'startup', trigger: 'manual', prompt: 'doctor' };
-  return run({ command: line, args: [], shell: true, cwd, env, input: JSON.stringify(input) }, deadline);
+  const words = [...ownCommand(), 'hook', client, event];
+  return run({ words, cwd, env, input: JSON.stringify(input) }, deadline);
 }
 
-/** Starts an MCP server over stdio as a client would, and asks for its tools. Throws a sentence where that fails. */
-export async function listTools(
-  { command, args, cwd, env }: Pick<Start, 'command' | 'args' | 'cwd' | 'env'>,
-  deadline: Deadline,
-): Promise<string[]> {
-  const missing = notThere(command, env);
-  if (missing !== null) throw new Error(missing);
+/** Starts this program as an MCP server over stdio, as a client would, and asks for its tools. Throws a sentence where that fails. */
+export async function listTools(cwd: string, env: Environment, deadline: Deadline): Promise<string[]> {
   const clientInfo = { name: 'relay doctor', version: '1' };
   const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
   const asked = [
@@ -143,7 +108,10 @@ export async function listTools(
   const input = asked.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
   // A client keeps its end open for as long as it lives: whoever answers only at the end never answers.
   const answered = (stdout: string) => /"id":\s*2\b[^\n]*\n/.test(stdout);
-  const { stdout, fault } = await run({ command, args, cwd, env, input, answered }, deadline);
+  const { stdout, fault } = await run(
+    { words: [...ownCommand(), 'mcp'], cwd, env, input, answered },
+    deadline,
+  );
   const answers = stdout.split('\n').filter((line) => line.trim() !== '');
   const listed = answers.map(readAnswer).find(({ id }) => id === 2);
   if (!listed) throw new Error(fault?.replace(': error ', ': ') ?? 'it ended with 0');
@@ -172,20 +140,19 @@ interface Ran {
 }
 
 interface Start {
-  readonly command: string;
-  readonly args: readonly string[];
+  readonly words: readonly string[];
   readonly cwd: string;
   readonly env: Environment;
   readonly input: string;
-  readonly shell?: boolean;
   /** Whether what was wanted has come; its input ends only then. */
   readonly answered?: (stdout: string) => boolean;
 }
 
 /** Whatever it starts goes with it when time is up. */
-function run({ command, args, input, answered, ...o }: Start, deadline: Deadline): Promise<Ran> {
+function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promise<Ran> {
+  const [command, ...args] = words;
   const grouped = process.platform !== 'win32';
-  const child = spawn(command, args, { ...o, env: { ...o.env }, detached: grouped, windowsHide: true });
+  const child = spawn(command!, args, { ...o, env: { ...o.env }, detached: grouped, windowsHide: true });
   const { promise, resolve } = Promise.withResolvers<Ran>();
   let [stdout, stderr] = ['', ''];
   const end = () => {

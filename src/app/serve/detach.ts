@@ -5,7 +5,7 @@ import { RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import type { ServeOptions } from '../../interfaces/cli/host.ts';
 import { type Config, detachedEnvironment, type Environment } from '../config.ts';
-import { isExecutable } from '../own-package.ts';
+import { ownCommand } from '../own-package.ts';
 import { makeHome } from '../store/home.ts';
 import { runningServer, type ServerRecord } from './pid-file.ts';
 import { askHealth } from './server-health.ts';
@@ -19,7 +19,7 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   makeHome(config.home);
   const log = join(config.home, 'server.log');
   const { fd, size } = openLog(log);
-  const program = isExecutable ? [] : [...process.execArgv, process.argv[1]!];
+  const [program, ...args] = ownCommand();
   const words = ['up', '--home', config.home, '--host', o.host, '--port', String(o.port)];
   if (o.open) words.push('--open');
   if (o.auth) words.push('--auth');
@@ -29,7 +29,7 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   if (o.loopbackWebhooks) words.push('--loopback-webhooks');
   for (const folder of o.projects ?? []) words.push('--project', resolve(folder));
   for (const proxy of o.trustProxy ?? []) words.push('--trust-proxy', proxy);
-  const child = spawn(process.execPath, [...program, ...words], {
+  const child = spawn(program!, [...args, ...words], {
     detached: true,
     stdio: ['ignore', fd, fd],
     // Not among the words: it may hold a password, and others can read those.
