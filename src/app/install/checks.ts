@@ -193,7 +193,7 @@ function misplaced(event: string, word: string, client: HookClient): Fault | nul
 }
 
 /** What is written where the program is installed on each machine or in the project. */
-const PORTABLE = ['relay', 'npx -y contextrelay', 'npx --no-install contextrelay'];
+const PORTABLE = /^(?:relay|npx (?:-y|--no-install) contextrelay)$/;
 
 /**
  * Why the program that a line of settings starts is missing, or is not this one. It is looked at, never run. The same sentence for every
@@ -203,11 +203,12 @@ function programFault(program: string, own: string, env: Environment): Fault | n
   if (program === own) return null;
   const name = firstWord(program);
   const place = isAbsolute(name) ? (existsSync(name) ? name : null) : findProgram(name, env);
-  if (PORTABLE.includes(program)) {
+  const portable = PORTABLE.test(program);
+  if (portable) {
     if (place === null) return wrong(`${name} is not on the PATH, so nothing of relay runs`);
     if (name !== 'relay' || isOurProgram(place)) return null;
   } else if (isAbsolute(name) && place === null) return wrong(`${name} is not there`);
-  const shown = PORTABLE.includes(program) ? place! : program;
+  const shown = portable ? place! : program;
   return {
     state: 'warning',
     found: `${plainLine(shown, SHOWN_CHARS)} is not this program, so it was not tried`,

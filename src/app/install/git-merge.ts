@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { RelayError } from '../../base/errors.ts';
 import { PROJECT_FILES } from '../../client/projects/files.ts';
 import type { InstallReport, InstallRequest } from '../../interfaces/cli/host.ts';
 import { needInside } from '../link-guard.ts';
+import { runGit } from '../projects/run-git.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
 import { readText } from './file-plan.ts';
 import { type Launcher, shellLine } from './launcher.ts';
@@ -28,8 +27,7 @@ export async function installGitMerge(
       hint: 'Leave --user away, and run it in the repository.',
     });
   }
-  const git = async (...args: string[]) =>
-    (await promisify(execFile)('git', ['-C', folder, ...args], { windowsHide: true })).stdout.trim();
+  const git = async (...args: string[]) => String(await runGit(folder, args)).trim();
   await git('rev-parse', '--git-dir').catch(() => {
     throw new RelayError('failed', {
       what: `${folder} is not in a git repository.`,

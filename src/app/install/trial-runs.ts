@@ -8,6 +8,7 @@ import { type Environment, loadConfig } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
 import { ownCommand } from '../own-package.ts';
 import { openProject } from '../projects/open-project.ts';
+import { runGit } from '../projects/run-git.ts';
 
 /**
  * Fires hooks of this very program in a project made for the purpose, and looks for what each of them is there for: the brief, the message
@@ -64,7 +65,7 @@ async function setStage(root: string, env: Environment, deadline: Deadline): Pro
   const { CONTEXTRELAY_URL: _, ...rest } = env;
   const stage = { folder, mark, deadline, env: { ...rest, RELAY_HOME: home, RELAY_AGENT: 'doctor' } };
   // Something that is not yet written down, as far as git is there to see it.
-  await run({ words: ['git', 'init', '-q', '.'], cwd: folder, env, input: '' }, deadline);
+  await runGit(folder, ['init', '-q']).catch(() => {});
   writeFileSync(join(folder, 'work.txt'), '');
   const { openRelay } = await import('../store/open-relay.ts');
   await using open = await openRelay(loadConfig({}, { home }));

@@ -11,20 +11,25 @@ import {
   type Standing,
   TODOS_JSON,
 } from '../../client/projects/files.ts';
+import { type GitOptions, runGit } from './run-git.ts';
 
 /** How long git may take by default: enough for a large repository. */
 const GIT_MS = 5_000;
+/** To tell whether the files of a submodule have changed, git would start itself there, with the settings of that repository. */
+const NO_SUBMODULES = '--ignore-submodules=dirty';
 const NO_BLOB = '0'.repeat(40);
-/** As many of the largest project files as fit in the buffer below. */
+/** As many of the largest project files as fit in what git may answer. */
 const BLOBS_AT_ONCE = 15;
 const OWN = new Set<string>([PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD]);
 
 /** git in a folder. Where git or a repository is missing, or it takes too long, the answers are empty. */
 export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectGit {
-  const git = async (...args: string[]) => {
+  const inRepository = async (args: readonly string[], o: GitOptions) => {
     if (!repositoryAround(folder)) throw new Error('not a git repository');
-    return String(await run(folder, args, timeoutMs));
+    return String(await runGit(folder, args, { timeoutMs, ...o }));
   };
+  const git = (...args: string[]) => inRepository(args, {});
+  const gitAsUser = (...args: string[]) => inRepository(args, { asUser: true });
   const lines = async (...args: string[]) => (await git(...args).catch(() => '')).split('\n').filter(Boolean);
   return {
     async commits({ since, limit }) {
@@ -36,8 +41,15 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
       });
     },
     async standing() {
-      const status = ['status', '--porcelain=v2', '--branch', '-z', '--untracked-files=normal', '--', '.'];
-      const { branch, commit, inFlight } = readStatus(await git(...status).catch(() => ''));
+      const status = [
+        'status',
+        '--porcelain=v2',
+        '--branch',
+        '-z',
+        '--untracked-files=normal',
+        NO_SUBMODULES,
+      ];
+      const { branch, commit, inFlight } = readStatus(await git(...status, '--', '.').catch(() => ''));
       const prefix = repositoryAround(folder)?.prefix ?? '';
       const own = inFlight
         .map(({ path, state }) => ({
@@ -48,7 +60,9 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
       return { branch, commit, inFlight: own };
     },
     async changedLines() {
-      const text = await git('diff', 'HEAD', '--numstat', '--no-renames', '--relative', '-z').catch(() => '');
+      // Unlike git diff it writes no index and knows no external diff.
+      const diff = ['diff-index', 'HEAD', '--numstat', '--no-renames', '--relative', '-z', NO_SUBMODULES];
+      const text = await git(...diff).catch(() => '');
       const rows = text.split('\0').map((row) => /^(\d+)\t(\d+)\t(.+)$/s.exec(row));
       return new Map(
         rows.flatMap((row) => (row ? [[row[3]!, { added: Number(row[1]), removed: Number(row[2]) }]] : [])),
@@ -70,7 +84,10 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
       const texts = new Map([[NO_BLOB, '']]);
       for (let at = 0; at < blobs.length; at += BLOBS_AT_ONCE) {
         const ids = blobs.slice(at, at + BLOBS_AT_ONCE);
-        const found = await run(folder, ['cat-file', '--batch'], timeoutMs, `${ids.join('\n')}\n`);
+        const found = await runGit(folder, ['cat-file', '--batch'], {
+          timeoutMs,
+          input: `${ids.join('\n')}\n`,
+        });
         for (const [id, blob] of readBlobs(found)) texts.set(id, blob);
       }
       const textOf = (id: string) => texts.get(id) ?? '';
@@ -94,9 +111,9 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
       const theirs = (await commit('CHERRY_PICK_HEAD')) ?? (picked ? await commit(picked) : undefined);
       return theirs ? { base: (await commit(`${theirs}^`)) ?? null, ours, theirs } : null;
     },
-    textIn: (commit, name) => git('show', `${commit}:./${name}`).catch(() => ''),
+    textIn: (commit, name) => git('cat-file', 'blob', `${commit}:./${name}`).catch(() => ''),
     async resolved(names) {
-      if (names.length > 0) await git('add', '--', ...names);
+      if (names.length > 0) await gitAsUser('add', '--', ...names);
     },
     async mergeLines({ base, ours, theirs }) {
       const place = await promises.mkdtemp(join(tmpdir(), 'relay-merge-'));
@@ -105,7 +122,7 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
         for (const [name, text] of Object.entries(files)) await promises.writeFile(join(place, name), text);
         // It ends with the number of conflicts.
         const args = ['merge-file', ...Object.keys(files).flatMap((name) => ['-L', name])];
-        const conflict = await run(place, [...args, ...Object.keys(files)], timeoutMs).then(
+        const conflict = await runGit(place, [...args, ...Object.keys(files)], { timeoutMs }).then(
           () => false,
           () => true,
         );
@@ -130,10 +147,18 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
         });
       }
       try {
-        await git('add', '--', ...names);
-        const changed = await git('diff', '--cached', '--name-only', '--', ...names);
+        await gitAsUser('add', '--', ...names);
+        const changed = await git(
+          'diff',
+          '--cached',
+          '--name-only',
+          '--no-ext-diff',
+          NO_SUBMODULES,
+          '--',
+          ...names,
+        );
         if (changed.trim() === '') return null;
-        await git('commit', '--quiet', '-m', message, '--', ...names);
+        await gitAsUser('commit', '--quiet', '-m', message, '--', ...names);
       } catch (error) {
         throw new RelayError('failed', {
           what: `git did not commit: ${(error as Error).message}`,
@@ -224,31 +249,4 @@ function repositoryAround(folder: string): { readonly prefix: string } | null {
     }
     if (dirname(top) === top) return null;
   }
-}
-
-async function run(
-  folder: string,
-  args: readonly string[],
-  timeout: number,
-  input?: string,
-): Promise<Buffer> {
-  // Loaded only where git is asked: not every hook and command does.
-  const { execFile } = await import('node:child_process');
-  // When run from a git hook, these variables would name another repository than that of the folder.
-  const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
-  const o = {
-    timeout,
-    maxBuffer: 64 * 1024 * 1024,
-    windowsHide: true,
-    encoding: 'buffer' as const,
-    env: { ...env, GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' },
-  };
-  const settings = ['-c', 'core.quotepath=off', '-c', 'log.showSignature=false'];
-  return new Promise((resolve, reject) => {
-    const child = execFile('git', ['-C', folder, ...settings, ...args], o, (error, stdout, stderr) => {
-      if (!error) resolve(stdout);
-      else reject(new Error(String(stderr).trim().split('\n').at(-1) || error.message));
-    });
-    if (input !== undefined) child.stdin!.on('error', () => {}).end(input);
-  });
 }

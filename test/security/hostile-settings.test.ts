@@ -1,32 +1,6 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { ScratchFolder } from '../projects/scratch-folder.ts';
-
-/**
- * A folder that somebody else filled, before any client asked its user for trust. Whatever of it is run writes a file into `ran`, beside
- * the folder.
- */
-class HostileFolder extends ScratchFolder {
-  readonly ran = join(this.root, 'ran');
-
-  constructor() {
-    super();
-    mkdirSync(this.ran);
-  }
-
-  /** A program in the folder that tells on whoever runs it; its path. */
-  trap(name: string): string {
-    this.write(name, `#!/bin/sh\n: > "${this.ran}/$(basename "$0")"\ncat\n`);
-    chmodSync(join(this.path, name), 0o755);
-    return join(this.path, name);
-  }
-
-  get wasRun(): string[] {
-    return readdirSync(this.ran);
-  }
-}
+import { HostileFolder } from './hostile-folder.ts';
 
 interface Check {
   readonly name: string;
@@ -34,7 +8,7 @@ interface Check {
   readonly found: string;
 }
 
-async function doctor(folder: ScratchFolder): Promise<Check[]> {
+async function doctor(folder: HostileFolder): Promise<Check[]> {
   const { stdout } = await folder.relay(['doctor', '--json', '--timeout', '100s']);
   return (JSON.parse(stdout) as { checks: Check[] }).checks;
 }
@@ -98,5 +72,4 @@ test('doctor runs no hook and no server that it finds in a project, and lists th
     listed[0]!.found,
     /^not tried: hook Stop \(.*evil\/say-done\), server other \(.*evil\/other\)$/,
   );
-  assert.ok(!existsSync(join(folder.ran, 'import')));
 });
