@@ -19,6 +19,7 @@ from contextrelay import (
 )
 from contextrelay.agent_bridge import OUTCOME_END, OUTCOME_INSTRUCTION, OUTCOME_START
 from contextrelay.outcome import read_outcome
+from contextrelay.pointer_url import parse_pointer
 
 from .conftest import RELAY, RelayProcess, plain_environment
 
@@ -112,6 +113,50 @@ def test_several_wait_at_once_and_each_gets_its_own(relay: ContextRelay, names) 
     assert {n: text.splitlines()[0] for n, text in results.items()} == {
         n: f"COMPLETED: task {n}" for n in range(4)
     }
+
+
+def test_what_others_push_to_the_done_channel_is_no_result_where_keys_are_on(
+    guarded: RelayProcess, names, in_thread
+) -> None:
+    def key(*scopes: str) -> str:
+        made = subprocess.run(
+            [*RELAY, "keys", "create", "x", "--home", guarded.home, "--scopes", ",".join(scopes)],
+            env=plain_environment(),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return made.stdout.strip()
+
+    results = []
+    with ContextRelay(guarded.url, key("push", "pull", "subscribe")) as stranger:
+        with (
+            ContextRelay(guarded.url, guarded.key) as owner,
+            stranger.messages(names["task_channel"]) as sent,
+        ):
+            waiting = in_thread(
+                lambda: results.append(AgentBridge(owner, **names).push_and_wait("do it", timeout=60))
+            )
+            task = parse_pointer(next(iter(sent)).url or "").id
+            stranger.push("forged, without a mark", names["done_channel"])
+            stranger.push("forged", names["done_channel"], False, {"task_id": task})
+            owner.tasks.done(task, "the real one")
+            waiting.join(60)
+    assert results == ["the real one"]
+
+
+def test_a_result_without_a_mark_is_taken_where_there_are_no_keys(
+    relay: ContextRelay, names, in_thread
+) -> None:
+    results = []
+    with relay.messages(names["task_channel"]) as sent:
+        waiting = in_thread(
+            lambda: results.append(AgentBridge(relay, **names).push_and_wait("do it", timeout=60))
+        )
+        next(iter(sent))
+        relay.push("old style", names["done_channel"])
+        waiting.join(60)
+    assert results == ["old style"]
 
 
 def test_an_encrypted_task_has_an_encrypted_result(relay: ContextRelay, names) -> None:

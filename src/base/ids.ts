@@ -43,6 +43,18 @@ export function timeOrderedId(env: Env): string {
 }
 
 /** An Idempotency-Key as a relay takes it; undefined where there is none. */
+/** What idempotency keys of the relay itself begin with. A client cannot send one: `relayBinder` refuses it. */
+const OWN_KEY_MARK = '\u001f';
+
+/** An idempotency key in a namespace that no client can write to. */
+export function ownKey(key: string): string {
+  return OWN_KEY_MARK + key;
+}
+
+export function isOwnKey(key: unknown): boolean {
+  return typeof key === 'string' && key.startsWith(OWN_KEY_MARK);
+}
+
 export function checkIdempotencyKey(key: string | undefined): string | undefined {
   if (key === undefined || key === '') return undefined;
   if (key.length <= IDEMPOTENCY_KEY_CHARS) return key;

@@ -37,6 +37,8 @@ function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null 
     if (isAnonymous(caller)) return verb.byLink ? null : new RelayError('unauthorized');
     return missingScope(caller, scope);
   }
+  const further = input && verb.alsoNeeds?.(input);
+  if (further && !caller.scopes.includes(further)) return missingScope(caller, further);
   if (input === undefined || caller.channelPrefix === undefined || !verb.channels) return null;
   for (const channel of verb.channels(input)) {
     if (typeof channel === 'string' && !mayUseChannel(caller, channel))

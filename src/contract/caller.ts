@@ -12,6 +12,8 @@ export interface Caller {
   readonly channelPrefix?: string;
   /** The holder of a share link: of this thread it may read everything, and of all else nothing. */
   readonly thread?: string;
+  /** The relay itself acts for this caller, and may use idempotency keys of its own. */
+  readonly asRelay?: true;
 }
 
 /** A caller, and the address at which it reaches this relay: the URLs of pointers in its answers begin with it. */

@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../base/json.ts';
 import type { TokenCount } from '../base/tokens.ts';
 import type { BlobBody, ByteRange } from '../kernel/blobs.ts';
 import type { Part, PartRequest } from '../text/parts/part-request.ts';
+import { settledTask } from './tasks.ts';
 import { type Api, verbs } from './verb.ts';
 
 export type { Part, PartRequest };
@@ -126,6 +127,7 @@ export const pointers = {
     args: [],
     // A task says where its result goes, and the relay itself may have to say something there.
     channels: ({ channel, metadata }) => [channel, channel ? text(metadata?.done_channel) : null],
+    alsoNeeds: ({ metadata }) => (settledTask(metadata) ? 'tasks' : null),
     headers: { idempotency_key: 'Idempotency-Key' },
     query: ['count'],
     raw: ['channel', 'ttl', 'max_pulls', 'visibility'],

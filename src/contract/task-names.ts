@@ -16,7 +16,10 @@ export function directChannel(channel: string, agent: string): string {
   return `${channel}@${agent}`;
 }
 
-/** One result for each task, whoever brings it: the key under which it is pushed makes the second one a conflict. */
+/**
+ * The idempotency key of a task's result: a second result is a conflict, whoever brings it. Where the sender may settle the task,
+ * the relay puts it into its own namespace, so that nobody else can take it.
+ */
 export function resultKey(taskId: string): string {
   return `task-result:${taskId}`;
 }

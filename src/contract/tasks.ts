@@ -1,3 +1,4 @@
+import { isUuid } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Lease } from './channels.ts';
 import type { Receipt } from './receipts.ts';
@@ -14,6 +15,14 @@ export type TaskState = (typeof TASK_STATES)[number];
 
 export const TASK_STATUSES = ['done', 'failed', 'canceled'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+/** The task that a push with this metadata settles; null where it settles none. */
+export function settledTask(metadata: JsonObject | undefined): { id: string; status: TaskStatus } | null {
+  const { task_id, status: given } = metadata ?? {};
+  const status = TASK_STATUSES.find((each) => each === given);
+  if (status === undefined || typeof task_id !== 'string' || !isUuid(task_id)) return null;
+  return { id: task_id.toLowerCase(), status };
+}
 
 /** A piece of work handed to an agent: a pointer on a task channel. */
 export interface TaskInfo {

@@ -1,5 +1,8 @@
+import { badRequest } from '../base/errors.ts';
+import { isOwnKey } from '../base/ids.ts';
 import { authorize } from '../contract/authorize.ts';
 import type { Caller, CallerAt } from '../contract/caller.ts';
+import type { PushInput } from '../contract/pointers.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
 import { type Api, inputOf, type Verb, type Verbs } from '../contract/verb.ts';
 
@@ -89,12 +92,17 @@ function guarded(verb: Verb, method: string, service: AnyService): Call {
       // Only a key that is bound to a prefix is asked on which channels, only a share link of which thread.
       const bound = caller.channelPrefix !== undefined || caller.thread !== undefined;
       authorize(caller, verb, bound ? inputOf(verb, args) : undefined);
+      if (!caller.asRelay && args.some(hasOwnKey)) throw badRequest('An idempotency key cannot begin so.');
     } catch (error) {
       if (verb.streams) throw error;
       return Promise.reject(error);
     }
     return call(caller, args);
   };
+}
+
+function hasOwnKey(arg: unknown): boolean {
+  return typeof arg === 'object' && arg !== null && isOwnKey((arg as PushInput).idempotency_key);
 }
 
 function unseen({ args: { length } }: Verb, given: readonly unknown[]): readonly unknown[] {

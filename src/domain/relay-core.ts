@@ -13,7 +13,7 @@ import { fileEnds } from './files/file-ends.ts';
 import type { Files } from './files/files.ts';
 import { Inboxes } from './inbox/inboxes.ts';
 import { Keys } from './keys/keys.ts';
-import { type OnResult, Pointers } from './pointers/pointers.ts';
+import { Pointers } from './pointers/pointers.ts';
 import { type Allowance, OPEN_ALLOWANCE } from './pointers/push-options.ts';
 import { PointerLookup, releasePointer } from './pointers/record.ts';
 import { type ProjectSource, Projects } from './projects/projects.ts';
@@ -126,8 +126,7 @@ export class RelayCore {
     const { channels, receipts } = this;
     const allowance = o.auth === 'keys' ? this.usage : OPEN_ALLOWANCE;
     this.#allowance = allowance;
-    const onResult: OnResult = (...pushed) => results.note(...pushed);
-    this.pointers = new Pointers({ deps, lookup, channels, receipts, allowance, onResult });
+    this.pointers = new Pointers({ deps, lookup, channels, receipts, allowance, results });
     const { pointers } = this;
     this.inboxes = new Inboxes({ deps, channels, receipts, background });
     this.agents = new Agents(deps);

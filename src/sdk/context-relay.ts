@@ -74,6 +74,11 @@ export class ContextRelay {
     return (await channelKey(this.#channelKeys, channel)) !== undefined;
   }
 
+  /** Whether the relay asks for API keys. */
+  async asksForKeys(): Promise<boolean> {
+    return (await this.#choice.own().keys.self()).auth === 'keys';
+  }
+
   /** The pointer's URL, with `#key=` where it is encrypted. */
   async push(data: PushData, o: PushOptions = {}): Promise<string> {
     return (await this.pushDetailed(data, o)).url;

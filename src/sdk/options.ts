@@ -7,7 +7,16 @@ import type { ChannelKeys } from './channel-keys.ts';
 /** The parts of a relay that a client works with. */
 export type ClientRelay = Pick<
   Relay,
-  'pointers' | 'channels' | 'inbox' | 'receipts' | 'threads' | 'capabilities' | 'files' | 'tasks' | 'agents'
+  | 'pointers'
+  | 'channels'
+  | 'inbox'
+  | 'receipts'
+  | 'threads'
+  | 'capabilities'
+  | 'files'
+  | 'tasks'
+  | 'agents'
+  | 'keys'
 >;
 
 export interface ContextRelayOptions {

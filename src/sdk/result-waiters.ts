@@ -1,5 +1,7 @@
 import { deferred } from '../base/deferred.ts';
 import { isRelayError } from '../base/errors.ts';
+import { parsePointer } from '../contract/pointer-url.ts';
+import type { Receipt } from '../contract/receipts.ts';
 import { TASK_STATUSES, type TaskResult } from '../contract/tasks.ts';
 import type { ContextRelay } from './context-relay.ts';
 import type { ReceivedMessage, Subscription } from './subscription.ts';
@@ -40,6 +42,7 @@ interface Listening {
 export class ResultWaiters {
   readonly #client: ContextRelay;
   readonly #listening = new Map<string, Listening>();
+  #keys: Promise<boolean> | null = null;
 
   constructor(client: ContextRelay) {
     this.#client = client;
@@ -85,10 +88,13 @@ export class ResultWaiters {
     // A subscription that ended for good leaves nothing to wait for.
     subscription.done.then(stop, reject);
     const ask = async () => {
-      const { result } = await this.#client.tasks.get(id);
+      const result = await this.#confirmed(id);
       if (result) resolve(result);
     };
-    ask().catch((error) => strict && reject(error));
+    ask().catch((error) => {
+      // Without the scope for tasks nothing that comes can be confirmed.
+      if (strict || isRelayError(error, 'forbidden')) reject(error);
+    });
     if (unmarked) void this.#among(early, waiter);
     const asking = setInterval(() => ask().catch(() => {}), ASK_EVERY_MS);
     try {
@@ -108,9 +114,15 @@ export class ResultWaiters {
     const status = TASK_STATUSES.find((each) => each === metadata?.status) ?? 'done';
     const result: FoundResult = { url, status, summary };
     if (typeof about === 'string') {
-      for (const waiter of waiters) if (waiter.id === about.toLowerCase()) waiter.found(result);
+      const waiting = [...waiters].filter(({ id }) => id === about.toLowerCase());
+      if (waiting.length === 0) return;
+      // A relay that does not answer now is asked again soon.
+      const confirmed = await this.#confirmed(about.toLowerCase(), result).catch(() => null);
+      if (confirmed) for (const waiter of waiting) waiter.found(confirmed);
       return;
     }
+    // Where keys are on, whoever may push to the channel could say anything.
+    if (await this.#asksForKeys().catch(() => true)) return;
     for (const waiter of waiters) {
       if (!waiter.unmarked || !(await this.#untouched(waiter.id))) continue;
       waiter.found(result);
@@ -118,6 +130,31 @@ export class ResultWaiters {
     }
     early.push({ result, ts });
     if (early.length > EARLY_KEPT) early.shift();
+  }
+
+  /**
+   * The result that the relay has for the task, null where it has none: a message on the channel alone proves nothing. `told` is what
+   * a message says. Its URL is taken where it names the same pointer, because it may have the key of an encrypted result.
+   */
+  async #confirmed(id: string, told: FoundResult | null = null): Promise<FoundResult | null> {
+    try {
+      const { result, receipts } = await this.#client.tasks.get(id);
+      const found = result ?? resultIn(receipts);
+      return found && told && pointerOf(found) === pointerOf(told) ? { ...found, url: told.url } : found;
+    } catch (error) {
+      if (told && isOlderRelay(error)) return told;
+      throw error;
+    }
+  }
+
+  /** Asked once. A relay that knows no keys asks for none. */
+  #asksForKeys(): Promise<boolean> {
+    this.#keys ??= this.#client.asksForKeys().catch((error) => {
+      this.#keys = null;
+      if (isOlderRelay(error)) return false;
+      throw error;
+    });
+    return this.#keys;
   }
 
   /** A result may be faster than whoever has just sent the task; one that came before the task is another's. */
@@ -134,10 +171,26 @@ export class ResultWaiters {
       const { state, attempt } = await this.#client.tasks.get(id);
       return state === 'queued' && attempt === 0;
     } catch (error) {
-      // An older relay knows no tasks.
-      return isRelayError(error, 'not_found') || isRelayError(error, 'no_route');
+      return isOlderRelay(error);
     }
   }
+}
+
+/** A push that names the task without a status of the table is no result to the relay, and still what came of it. */
+export function resultIn(receipts: readonly Receipt[]): FoundResult | null {
+  const found = receipts.find(({ rung, url }) => rung === 'result' && url !== undefined);
+  if (!found) return null;
+  const status = TASK_STATUSES.find((each) => each === found.status) ?? 'done';
+  return { url: found.url!, status, summary: found.summary ?? null };
+}
+
+function pointerOf({ url }: FoundResult): string {
+  return parsePointer(url).id;
+}
+
+/** An older relay knows neither tasks nor keys. */
+function isOlderRelay(error: unknown): boolean {
+  return isRelayError(error, 'not_found') || isRelayError(error, 'no_route');
 }
 
 /** Null when the signal came first. `strict`: rejects where there is no such task. */

@@ -120,7 +120,7 @@ test('HTTP: a push settles no task on a foreign channel, has nothing told there,
   const key = await kept();
   const free = await make({});
   const metadata = { task_id: foreign.id, status: 'done', summary: 'forged' };
-  assert.equal(await statusOf('POST', '/push', key, { data: 'x', metadata }), 200);
+  assert.equal(await statusOf('POST', '/push', key, { data: 'x', metadata }), 403);
   const task = await relay.ask('GET', `/tasks/${foreign.id}`, { key: free });
   assert.equal(task.json.result, null);
   assert.ok(!JSON.stringify(task.json.receipts).includes('forged'));

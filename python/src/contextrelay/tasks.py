@@ -19,6 +19,10 @@ class TaskFlows:
     def get(self, task: str) -> Flow[JsonObject]:
         return ask(get(f"/tasks/{parse_pointer(task).id}"))
 
+    def asks_for_keys(self) -> Flow[bool]:
+        answer = yield from ask(get("/keys/self"))
+        return bool(answer["auth"] == "keys")
+
     def settle(self, task: str, how: str, said: Mapping[str, Optional[str]]) -> Flow[JsonObject]:
         """``done``, ``fail`` or ``cancel``."""
         value = {name: text for name, text in said.items() if text is not None}

@@ -140,7 +140,7 @@ export class AgentBridge {
   async #answer(id: string, { url, status, summary }: FoundResult): Promise<TaskAnswer> {
     const text = await this.#pull(url).catch(async (error) => {
       if (!isRelayError(error, 'key_missing')) throw error;
-      return this.#pull(await this.#announced(id));
+      return this.#pull(await this.#announced(id, parsePointer(url).id));
     });
     return { id, status, text, summary, url };
   }
@@ -150,14 +150,15 @@ export class AgentBridge {
   }
 
   /** The key of an encrypted result travels with its message alone: by its id it is found without. */
-  async #announced(id: string): Promise<string> {
+  async #announced(id: string, result: string): Promise<string> {
     const { created_at: since, done_channel } = await this.#client.tasks.get(id);
     // Without the key there is nothing to look for.
     if (await this.#client.hasChannelKey(done_channel)) {
       const last = await this.#client.channels.position(done_channel);
       const signal = AbortSignal.timeout(LOOK_BACK_MS);
       for await (const { url, metadata, seq } of this.#client.subscribe(done_channel, { since, signal })) {
-        if (url && metadata?.task_id === id && parsePointer(url).key !== null) return url;
+        const pointer = url && metadata?.task_id === id ? parsePointer(url) : null;
+        if (pointer?.id === result && pointer.key !== null) return url!;
         if (seq >= last) break;
       }
     }

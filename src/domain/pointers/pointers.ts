@@ -1,6 +1,6 @@
 import { countRead, readOut } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { checkIdempotencyKey, toHex } from '../../base/ids.ts';
+import { checkIdempotencyKey, ownKey, toHex } from '../../base/ids.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import { authorize } from '../../contract/authorize.ts';
@@ -21,6 +21,8 @@ import {
   type PushOptions,
   pointers,
 } from '../../contract/pointers.ts';
+import { resultKey } from '../../contract/task-names.ts';
+import { settledTask } from '../../contract/tasks.ts';
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
@@ -31,6 +33,7 @@ import type { Deps } from '../deps.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
+import type { TaskResults } from '../tasks/results.ts';
 import { workFor } from '../text-work.ts';
 import { PointerList } from './pointer-list.ts';
 import { notePush, noteRevocation } from './push-activity.ts';
@@ -63,20 +66,13 @@ import {
   type SettledPush,
 } from './record.ts';
 
-/** Called for a push that names a task in its metadata, before it is announced. False: the caller is kept from that task. */
-export type OnResult = (
-  caller: Caller,
-  id: string,
-  record: Pick<PointerRecord, 'metadata' | 'expires'>,
-) => Promise<boolean>;
-
 interface PointerParts {
   readonly deps: Deps;
   readonly lookup: PointerLookup;
   readonly channels: Channels;
   readonly receipts: Receipts;
   readonly allowance: Allowance;
-  readonly onResult: OnResult;
+  readonly results: Pick<TaskResults, 'admit' | 'note'>;
 }
 
 /** Payloads behind short ids. */
@@ -95,9 +91,17 @@ export class Pointers {
 
   /** Authorises once more when the options are known: a JSON envelope may name the channel behind the data. */
   async push(caller: CallerAt, input: PushInput): Promise<Pushed> {
-    const { id, ...pushed } = await this.store(caller, input, (options) =>
-      authorize(caller, pointers.push, { channel: options.channel, metadata: options.metadata }),
-    );
+    const { results } = this.#parts;
+    const key = input.idempotency_key;
+    // Who may settle the task pushes its result under the key that the relay uses itself; for others it is a key like any other.
+    const task = input.late ? null : settledTask(input.metadata);
+    const settles =
+      task !== null && key === resultKey(task.id) && (await results.admit(caller, input.metadata!));
+    const idempotency_key = settles && key !== undefined ? ownKey(key) : key;
+    const { id, ...pushed } = await this.store(caller, { ...input, idempotency_key }, async (options) => {
+      authorize(caller, pointers.push, { channel: options.channel, metadata: options.metadata });
+      await results.admit(caller, options.metadata);
+    });
     return { url: pointerUrl(caller.base, id), id, ...pushed };
   }
 
@@ -109,17 +113,17 @@ export class Pointers {
   async store(
     caller: Caller,
     input: PushInput,
-    admit: (options: CheckedOptions) => void = () => {},
+    admit: (options: CheckedOptions) => Promise<void> = async () => {},
   ): Promise<Omit<Pushed, 'url'>> {
-    const { allowance, channels, receipts, onResult } = this.#parts;
+    const { allowance, channels, receipts, results } = this.#parts;
     const { engine, env } = this.#parts.deps;
     const terms = await allowance.terms(caller);
-    const checked = (o: PushOptions) => {
+    const checked = async (o: PushOptions) => {
       const options = checkOptions(o, terms);
-      admit(options);
+      await admit(options);
       return options;
     };
-    const early = input.late ? null : checked(input);
+    const early = input.late ? null : await checked(input);
     const repeatable = checkIdempotencyKey(input.idempotency_key);
     const id = repeatable
       ? await derivedId(this.#secret, caller, repeatable)
@@ -130,7 +134,7 @@ export class Pointers {
     // Its lifetime begins when the body is here, and a JSON envelope may name the lifetime behind the data.
     let settled: SettledPush | undefined;
     const expiresAt = async () => {
-      const options = early ?? checked({ ...input, ...input.late?.() });
+      const options = early ?? (await checked({ ...input, ...input.late?.() }));
       if (options.channel !== null && !(await isRetry())) await channels.admit(caller, { id, ...options });
       settled = { options, keepMs: await this.#keepMs(caller, options), created: env.now() };
       return settled.created + settled.keepMs;
@@ -153,7 +157,7 @@ export class Pointers {
       });
       const kept = await this.#commit(caller, id, record, staged, await counting);
       if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
-      const counts = isResult(kept) && (await onResult(caller, id, kept));
+      const counts = isResult(kept) && (await results.note(caller, id, kept));
       // A result is announced once it counts, and a retry makes good what a crash prevented.
       if (kept.channel !== null && (isResult(kept) || kept.blob !== blob)) {
         const pointer = { id, metadata: kept.metadata, sealed_key: options.sealed_key };

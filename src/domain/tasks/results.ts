@@ -1,10 +1,11 @@
 import { isUuid } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { AGENT_NAME_CHARS, RESULT_SUMMARY_CHARS } from '../../base/limits.ts';
-import { mayUseChannel } from '../../contract/authorize.ts';
+import { authorize, may } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
-import { TASK_STATUSES, type TaskResult } from '../../contract/tasks.ts';
+import { settledTask, type TaskResult, tasks } from '../../contract/tasks.ts';
+import type { FromRecord } from '../../contract/verb.ts';
 import type { Deps } from '../deps.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
@@ -35,7 +36,8 @@ export class TaskResults {
 
   /**
    * Called for a push that names a task, after it was committed and before it is announced, so that whoever sees the
-   * announcement also finds the result by the task's id. A repeated push makes up for a crash in between.
+   * announcement also finds the result by the task's id. A repeated push makes up for a crash in between. False where the caller
+   * may not settle the task: then the push is no evidence of anything.
    */
   async note(
     caller: Caller,
@@ -43,18 +45,14 @@ export class TaskResults {
     pushed: { metadata: JsonObject; expires: number },
   ): Promise<boolean> {
     const { task_id, summary, agent } = pushed.metadata;
-    if (typeof task_id !== 'string' || !isUuid(task_id)) return true;
-    const id = task_id.toLowerCase();
-    const task = await this.#pointers.find(id);
-    if (!task || task.tenant !== caller.tenant || task.channel === null) return true;
-    // Whoever may not settle the task by its verb does not settle it by a push either.
-    if (!mayUseChannel(caller, task.channel)) return false;
-    const status = TASK_STATUSES.find((each) => each === pushed.metadata.status);
-    if (status === undefined) return true;
+    const task = await this.#task(caller, task_id);
+    if (!may(caller, tasks.done, channelsOf(task))) return false;
+    const settled = settledTask(pushed.metadata);
+    if (!settled || !task || task.channel === null) return true;
     const { channel, from, created, size, metadata } = task;
     const kept: KeptResult = {
       pointer,
-      status,
+      status: settled.status,
       summary: typeof summary === 'string' ? summary.slice(0, RESULT_SUMMARY_CHARS) : null,
       by: caller.name,
       at: this.#deps.env.now(),
@@ -62,11 +60,29 @@ export class TaskResults {
       ...(typeof agent === 'string' ? { agent: agent.slice(0, AGENT_NAME_CHARS) } : {}),
       task: { channel, from, created, size, metadata },
     };
-    await this.#records.put(resultRecord(id), kept, {
+    await this.#records.put(resultRecord(settled.id), kept, {
       expect: 'absent',
       expiresAt: Math.max(pushed.expires, task.expires),
     });
     return true;
+  }
+
+  /**
+   * Whether a push settles a task that its caller may settle; false where it settles none. Rejects with `forbidden` where
+   * the caller is kept from the channels of the task.
+   */
+  async admit(caller: Caller, metadata: JsonObject): Promise<boolean> {
+    const settled = settledTask(metadata);
+    if (!settled) return false;
+    const task = await this.#task(caller, settled.id);
+    if (task) authorize(caller, tasks.done, channelsOf(task));
+    return true;
+  }
+
+  /** The pointer that a push names as its task; null where the caller's tenant has none. */
+  async #task(caller: Caller, id: unknown): Promise<PointerRecord | null> {
+    const task = typeof id === 'string' && isUuid(id) ? await this.#pointers.find(id.toLowerCase()) : null;
+    return task?.tenant === caller.tenant ? task : null;
   }
 
   /** Whether the task was called off. */
@@ -80,6 +96,12 @@ export class TaskResults {
     const kept = (await this.#records.get(resultRecord(taskId.toLowerCase())))?.value;
     return kept?.tenant === caller.tenant ? kept : null;
   }
+}
+
+/** The channels that whoever settles a task must not be kept from. */
+function channelsOf(task: PointerRecord | null): FromRecord {
+  const wished = task?.metadata.done_channel;
+  return { channel: task?.channel, done_channel: typeof wished === 'string' ? wished : null };
 }
 
 export function toResult(taskId: string, kept: KeptResult, base: string): TaskResult {

@@ -1,4 +1,5 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
+import { ownKey } from '../../base/ids.ts';
 import { RESULT_SUMMARY_CHARS, TASK_SUMMARY_CHARS, TASKS_LISTED } from '../../base/limits.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import { authorize, mayUseChannel } from '../../contract/authorize.ts';
@@ -140,7 +141,7 @@ export class Tasks {
   /** Called for a task that nobody could do. It gets a failed result, so that whoever waits for one does not wait for ever. */
   async buried(tenant: string, { pointer, metadata, dead }: LetterEntry): Promise<void> {
     if (pointer === undefined || dead.group !== TASK_GROUP) return;
-    const relay: Caller = { tenant, keyId: 'relay', name: 'relay', scopes: [] };
+    const relay: Caller = { tenant, keyId: 'relay', name: 'relay', scopes: ['tasks'] };
     const sent = { channel: dead.channel, metadata: metadata ?? {} };
     const summary = WHY_DEAD[dead.reason](dead.attempts);
     const work = await this.#parts.agents.work(relay);
@@ -162,7 +163,7 @@ export class Tasks {
       channel: dead.channel,
       metadata,
       sealed_key,
-      idempotency_key: `task-again:${pointer}`,
+      idempotency_key: ownKey(`task-again:${pointer}`),
     });
     return id;
   }
@@ -178,7 +179,7 @@ export class Tasks {
       content_type: 'text/plain; charset=utf-8',
       channel,
       metadata,
-      idempotency_key: resultKey(metadata.task_id),
+      idempotency_key: ownKey(resultKey(metadata.task_id)),
     });
   }
 

@@ -1,6 +1,7 @@
 import { Part } from '@a2a-js/sdk';
 import { A2A_ARTIFACTS, A2A_MESSAGE_BYTES } from '../../base/a2a-limits.ts';
 import { isRelayError } from '../../base/errors.ts';
+import { ownKey } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
 import { type AgentAnswer, type AnswerArtifact, readAnswer } from '../../client/bridge/answer.ts';
@@ -63,7 +64,7 @@ async function keepArtifact(
       name: part.filename || name || 'result',
       mime: mimeOf(part),
       source_refs: [record.id, turn],
-      idempotency_key: `a2a ${turn} ${index} ${at}`,
+      idempotency_key: ownKey(`a2a ${turn} ${index} ${at}`),
     });
     ref ??= stored.ref;
   }

@@ -1,6 +1,7 @@
 import { Message, type Part } from '@a2a-js/sdk';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { A2A_MESSAGE_BYTES, A2A_MESSAGE_JSON_BYTES, A2A_PARTS } from '../../base/a2a-limits.ts';
+import { ownKey } from '../../base/ids.ts';
 import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { PointersApi } from '../../contract/pointers.ts';
@@ -59,7 +60,7 @@ export async function storeLargeParts(
       size,
       content_type: mediaType,
       visibility: 'link',
-      idempotency_key: `a2a part ${at} ${digest}`,
+      idempotency_key: ownKey(`a2a part ${at} ${digest}`),
     });
     parts.push(pointerPart({ base, id, size, name: part.filename, mediaType }));
   }

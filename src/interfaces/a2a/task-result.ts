@@ -1,21 +1,12 @@
 import { isRelayError } from '../../base/errors.ts';
+import { ownKey } from '../../base/ids.ts';
 import { ENVELOPE_PAYLOAD_BYTES, TASK_OUTPUT_BYTES } from '../../base/limits.ts';
 import { ANSWER_TYPE } from '../../client/bridge/answer.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
-import type { Receipt } from '../../contract/receipts.ts';
 import type { Relay } from '../../contract/relay.ts';
-import { TASK_STATUSES } from '../../contract/tasks.ts';
 import type { FoundResult } from '../../sdk/result-waiters.ts';
 import { recordAnswer } from './answer-record.ts';
 import { type TaskRecord, threadOf, turnOf } from './task-record.ts';
-
-/** A push that names the task without a status of the table is no result to the relay, and still what came of it. */
-export function receivedResult(receipts: readonly Receipt[]): FoundResult | null {
-  const found = receipts.find(({ rung, url }) => rung === 'result' && url !== undefined);
-  if (!found) return null;
-  const status = TASK_STATUSES.find((each) => each === found.status) ?? 'done';
-  return { url: found.url!, status, summary: found.summary ?? null };
-}
 
 type Outcome = Pick<TaskRecord, 'state' | 'note' | 'said' | 'artifact' | 'artifacts' | 'direct'>;
 
@@ -46,7 +37,7 @@ export async function recordResult(
       name: 'result',
       mime: content_type ?? (text ? 'text/markdown' : 'application/octet-stream'),
       source_refs: [record.id, id],
-      idempotency_key: `a2a ${turnOf(record)}`,
+      idempotency_key: ownKey(`a2a ${turnOf(record)}`),
     });
     const { ref, name, mime, size: stored } = artifact;
     const where = inline === null ? { pointer: await reachable(id, relay) } : { text: inline };

@@ -7,6 +7,7 @@ import {
 } from '@a2a-js/sdk/errors';
 import { A2A_LOOK_MS } from '../../base/a2a-limits.ts';
 import { isRelayError } from '../../base/errors.ts';
+import { ownKey } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
 import { type Caller, SCOPES } from '../../contract/caller.ts';
@@ -14,13 +15,13 @@ import type { Relay } from '../../contract/relay.ts';
 import type { Deps } from '../../domain/deps.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
-import { type FoundResult, ResultWaiters } from '../../sdk/result-waiters.ts';
+import { type FoundResult, ResultWaiters, resultIn } from '../../sdk/result-waiters.ts';
 import type { AgentEntry } from './card.ts';
 import { Conversations } from './conversations.ts';
 import { checkedMessage, digestOf, newestOf, putTurn } from './messages.ts';
 import { storeLargeParts, taskText } from './parts.ts';
 import { isOver, isWaiting, stepsSince, type TaskRecord, threadOf, toTask, turnOf } from './task-record.ts';
-import { receivedResult, recordResult } from './task-result.ts';
+import { recordResult } from './task-result.ts';
 import { TaskStore } from './task-store.ts';
 import { TaskWebhooks } from './task-webhooks.ts';
 import { outboxOf } from './webhook-outbox.ts';
@@ -41,7 +42,7 @@ export class TaskService {
     this.caller = caller;
     this.base = base;
     // A key for tasks is enough: that a task is a push and a thread behind it is our affair. Its prefix still binds.
-    this.relay = core.relay({ ...caller, scopes: SCOPES }, base);
+    this.relay = core.relay({ ...caller, scopes: SCOPES, asRelay: true }, base);
     this.#deps = core.deps;
     this.#store = new TaskStore(core.deps, caller.tenant);
     const outbox = outboxOf(core.deps, caller, base);
@@ -74,7 +75,7 @@ export class TaskService {
     const { pointers } = this.relay;
     const light = await storeLargeParts(message, asked, pointers, this.base);
     const turn = { message: light, context_id, thread_id };
-    const { id } = await putTurn(agent, turn, pointers, `a2a ${asked} ${begun.attempt}`);
+    const { id } = await putTurn(agent, turn, pointers, ownKey(`a2a ${asked} ${begun.attempt}`));
     const record: TaskRecord = {
       id,
       context_id,
@@ -115,7 +116,7 @@ export class TaskService {
     const { history, status } = toTask(record, this.base);
     if (status?.message) history.push(status.message);
     const next = { message: light, context_id, thread_id, task: { id, history } };
-    const { id: turn } = await putTurn(agent, next, pointers, `a2a ${turnOf(record)} ${asked}`);
+    const { id: turn } = await putTurn(agent, next, pointers, ownKey(`a2a ${turnOf(record)} ${asked}`));
     const working = await this.#store.change(id, (now) => {
       if (now.at !== record.at || !isWaiting(now)) return null;
       const { note: _note, said: _said, ...rest } = now;
@@ -200,7 +201,7 @@ export class TaskService {
     if (isOver(record) || isWaiting(record)) return record;
     const { relay } = this;
     const known = arrived ? null : await relay.tasks.get(turnOf(record)).catch(() => null);
-    const result = arrived ?? known?.result ?? receivedResult(known?.receipts ?? []);
+    const result = arrived ?? known?.result ?? resultIn(known?.receipts ?? []);
     if (result) {
       const over = { ...record, ...(await recordResult(record, result, this.relay)), at: this.#now() };
       return this.#move(record, over, revision);
