@@ -125,6 +125,8 @@ export const STATE_BYTES = MiB;
 export const PATCH_OPS = 5_000;
 /** Steps (see WorkMeter) that one patch may take: some 30 ms. 2 000 moves in a list of 5 000 items take a fifth of it. */
 export const PATCH_WORK = 6_000_000;
+/** Steps of one fold of a thread's log: blame, diff, replay, a state of old, the check of a bundle. It ends after TEXT_JOB_TIME_MS in any case. */
+export const FOLD_WORK = 2_000_000_000;
 /** A header rides in every prompt, so it is bounded twice: on the wire and as a model counts it. */
 export const HEADER_BYTES = 2 * KiB;
 export const HEADER_TOKENS = 500;

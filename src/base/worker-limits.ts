@@ -11,6 +11,8 @@ const MiB = 1024 * 1024;
 export const WORKER_TEXT_BYTES = PAYLOAD_BYTES;
 /** Held whole of one text, to count its tokens or to read it as JSON: up to 30 MB, so several requests fit. */
 export const WORKER_HELD_TEXT_BYTES = 4 * MiB;
+/** Steps (see WorkMeter) of one fold of a thread's log: a second or two. There is no other thread that could do it, and no deadline. */
+export const WORKER_FOLD_WORK = 200_000_000;
 /** One message of MCP or A2A: read as text, parsed, and encoded again, it is in memory several times, up to 10 bytes for each of its own. */
 export const WORKER_MESSAGE_BYTES = 8 * MiB;
 /** One artifact in JSON: its name may stand behind its content, which is stored once more then. */

@@ -4,9 +4,11 @@ import type { Caller, CallerAt } from '../contract/caller.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
 import type { Part, PartRequest } from '../text/parts/part-request.ts';
 import type { Content, Preview, PreviewKind } from '../text/preview/preview.ts';
+import type { StoredEvent } from './threads/event.ts';
+import type { FoldAnswers, FoldJob, FoldKind } from './threads/fold-job.ts';
 
 /**
- * Work that grows with a text, which a server does not do on its event loop. Whoever calls hands the body over: it is read or
+ * Work that grows with a text or a log, which a server does not do on its event loop. Whoever calls hands the body over: it is read or
  * let go, whatever happens. A server may refuse with `overloaded` where too much waits already, and with `too_costly` a part
  * that takes too long or too much memory. A count that would is an estimate where that is possible.
  */
@@ -14,6 +16,12 @@ export interface TextWork extends TokenCounter {
   count(text: string | BlobBody, o?: WorkOptions): Promise<TokenCount>;
   part(body: BlobBody, request: PartRequest, o?: WorkOptions): Promise<Part>;
   preview(kind: PreviewKind, content: Content, o?: WorkOptions): Promise<Preview>;
+  /** A fold of the events of a thread, which is as long as its log. Refused with `too_costly` where it takes too much. */
+  fold<K extends FoldKind>(
+    job: FoldJob<K>,
+    events: AsyncIterable<StoredEvent>,
+    o?: WorkOptions,
+  ): Promise<FoldAnswers[K]>;
 }
 
 export interface WorkOptions {
@@ -38,5 +46,6 @@ export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, t
     part: (body, request, o) => texts.part(seen(body), request, { ...o, tenant }),
     // Of what is counted as well, so it is paid for.
     preview: (kind, content, o) => texts.preview(kind, content, { ...o, tenant }),
+    fold: (job, events, o) => texts.fold(job, events, { ...o, tenant }),
   };
 }

@@ -4,6 +4,7 @@ import { type Caller, LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
 import { ActivityLog } from '../../src/domain/activity/activity-log.ts';
 import { relayBinder, type Services } from '../../src/domain/relay-binding.ts';
+import type { TextWork } from '../../src/domain/text-work.ts';
 import { Capabilities } from '../../src/domain/threads/capabilities/capabilities.ts';
 import type { Capability } from '../../src/domain/threads/capabilities/capability.ts';
 import { ThreadServices } from '../../src/domain/threads/thread-services.ts';
@@ -24,14 +25,14 @@ export interface OpenThreads {
 }
 
 export function openThreads(
-  o: { engine?: Engine; env?: Env; capabilities?: readonly Capability[] } = {},
+  o: { engine?: Engine; env?: Env; capabilities?: readonly Capability[]; texts?: TextWork } = {},
 ): OpenThreads {
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openUnderTest(env);
   // Activity goes elsewhere and has a chance of its own, so that a test can tell what threads leave behind.
   const apart = { now: () => env.now(), randomBytes: systemEnv.randomBytes };
   const activity = new ActivityLog({ engine: openUnderTest(apart), env: apart });
-  const deps = { engine, env, texts: realCounter, activity };
+  const deps = { engine, env, texts: o.texts ?? realCounter, activity };
   const core = new ThreadServices(deps, new Storage(deps));
   const bind = relayBinder({ threads: core.verbs } as unknown as Services);
   const as = (name: string, tenant = 'local') => bind(caller(name, tenant), '').threads;

@@ -4,8 +4,10 @@ import { joined, readerOf, streamFrom } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 
 import { readText } from '../../base/read-text.ts';
-import { WORKER_HELD_TEXT_BYTES } from '../../base/worker-limits.ts';
+import { WorkMeter } from '../../base/work-meter.ts';
+import { WORKER_FOLD_WORK, WORKER_HELD_TEXT_BYTES } from '../../base/worker-limits.ts';
 import type { TextWork } from '../../domain/text-work.ts';
+import { runFold } from '../../domain/threads/fold-job.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { re2Matcher } from '../../text/parts/re2-matcher.ts';
 import { takePart } from '../../text/parts/take-part.ts';
@@ -38,6 +40,7 @@ export function workerTextWork(mostBytes: number): TextWork {
     },
     preview: async (kind, content) =>
       makePreview(kind, { ...content, start: content.start.subarray(0, mostBytes) }),
+    fold: (job, events) => runFold(job, events, new WorkMeter(WORKER_FOLD_WORK)),
   };
 }
 

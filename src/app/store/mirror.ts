@@ -181,8 +181,10 @@ export class Mirror {
     }
     const version = found?.version;
     if (!Number.isSafeInteger(version) || version! < 1 || version! > head.version) return false;
-    const at = version === head.version ? head : (await this.#threads.log.heads.at(head.id, [version!]))[0];
-    return isDeepStrictEqual(found, JSON.parse(JSON.stringify(at?.state)));
+    if (version === head.version) return isDeepStrictEqual(found, JSON.parse(JSON.stringify(head.state)));
+    // Whose thread it is matters only for whose turn it is.
+    const [state] = await this.#threads.log.fold({ tenant: '' }, head.id, 'states', [version!]);
+    return isDeepStrictEqual(found, JSON.parse(JSON.stringify(state)));
   }
 
   async #appendEvents(folder: string, head: Head): Promise<void> {

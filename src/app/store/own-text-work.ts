@@ -1,5 +1,6 @@
 import { readText } from '../../base/read-text.ts';
 import type { TokenCount } from '../../base/tokens.ts';
+import { WorkMeter } from '../../base/work-meter.ts';
 import type { TextWork } from '../../domain/text-work.ts';
 
 let counter: Promise<(text: string) => TokenCount> | null = null;
@@ -21,5 +22,9 @@ export const ownTextWork: TextWork = {
   async preview(kind, content) {
     const { makePreview } = await import('../../text/preview/preview.ts');
     return makePreview(kind, content);
+  },
+  async fold(job, events) {
+    const { runFold } = await import('../../domain/threads/fold-job.ts');
+    return runFold(job, events, new WorkMeter());
   },
 };

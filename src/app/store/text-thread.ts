@@ -1,19 +1,21 @@
 import type { Worker } from 'node:worker_threads';
 import { type ErrorCode, RelayError } from '../../base/errors.ts';
 import type { TokenCount } from '../../base/tokens.ts';
+import type { FoldAnswers, FoldJob, FoldKind } from '../../domain/threads/fold-job.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Part, PartRequest } from '../../text/parts/part-request.ts';
 import type { Content, Preview, PreviewKind } from '../../text/preview/preview.ts';
 import { isExecutable, ownFile } from '../own-package.ts';
 
-/** With a `part`, that of the body; with a `preview`, that of a content which begins with the body; else its tokens. */
+/** With a `part`, that of the body; with a `preview`, that of a content which begins with the body; with a `fold`, that of the events in the body, one on each line; else its tokens. */
 export interface TextJob {
   readonly body: string | BlobBody;
   readonly part?: PartRequest;
   readonly preview?: Omit<Content, 'start'> & { readonly kind: PreviewKind };
+  readonly fold?: FoldJob;
 }
 
-export type TextResult = TokenCount | Part | Preview;
+export type TextResult = TokenCount | Part | Preview | FoldAnswers[FoldKind];
 
 export type TextAnswer =
   | { readonly done: TextResult }

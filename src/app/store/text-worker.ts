@@ -1,5 +1,8 @@
 import { parentPort } from 'node:worker_threads';
 import { isRelayError } from '../../base/errors.ts';
+import { FOLD_WORK } from '../../base/limits.ts';
+import { WorkMeter } from '../../base/work-meter.ts';
+import type { StoredEvent } from '../../domain/threads/event.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { ownTextWork } from './own-text-work.ts';
 import type { TextAnswer, TextJob, TextResult } from './text-thread.ts';
@@ -18,7 +21,22 @@ async function answer(job: TextJob): Promise<TextAnswer> {
   }
 }
 
-function done({ body, part, preview }: TextJob): Promise<TextResult> {
+async function done({ body, part, preview, fold }: TextJob): Promise<TextResult> {
+  if (fold) {
+    const { runFold } = await import('../../domain/threads/fold-job.ts');
+    return runFold(fold, eventsIn(body as BlobBody), new WorkMeter(FOLD_WORK));
+  }
   if (preview) return ownTextWork.preview(preview.kind, { ...preview, start: body as Uint8Array });
   return part ? ownTextWork.part(body as BlobBody, part) : ownTextWork.count(body);
+}
+
+/** The events of a body that has one as JSON on each line. */
+async function* eventsIn(body: BlobBody): AsyncGenerator<StoredEvent> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body instanceof Uint8Array ? [body] : body) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) yield JSON.parse(line);
+  }
 }

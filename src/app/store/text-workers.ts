@@ -1,3 +1,4 @@
+import { readBeginning, streamFrom } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 import {
   INLINE_BLOB_BYTES,
@@ -8,6 +9,8 @@ import {
 } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { TextWork, WorkOptions } from '../../domain/text-work.ts';
+import type { StoredEvent } from '../../domain/threads/event.ts';
+import type { FoldAnswers, FoldJob, FoldKind } from '../../domain/threads/fold-job.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Part, PartRequest } from '../../text/parts/part-request.ts';
 import type { Content, Preview, PreviewKind } from '../../text/preview/preview.ts';
@@ -110,6 +113,25 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     return this.#run({ body: start, preview }, o) as Promise<Preview>;
   }
 
+  /** The thread is sent the events as it takes them in. */
+  async fold<K extends FoldKind>(
+    fold: FoldJob<K>,
+    events: AsyncIterable<StoredEvent>,
+    o?: WorkOptions,
+  ): Promise<FoldAnswers[K]> {
+    // A thread only learns that its body ended early; whoever asked is told why.
+    let failure: { readonly error: unknown } | null = null;
+    const body = await readBeginning(
+      streamFrom(encoded(events, (error) => (failure = { error }))),
+      INLINE_BLOB_BYTES,
+    );
+    try {
+      return (await this.#run({ body, fold }, o)) as FoldAnswers[K];
+    } catch (error) {
+      throw failure ? (failure as { error: unknown }).error : error;
+    }
+  }
+
   /** Jobs under way and waiting. */
   get jobs(): { running: number; waiting: number } {
     const [short, long] = [this.#short, this.#long];
@@ -177,6 +199,30 @@ export class TextWorkers implements TextWork, AsyncDisposable {
       turn.resolve();
     }
   }
+}
+
+/** Bytes of events that are sent to a thread at once, about. */
+const SENT_BYTES = 64 * 1024;
+
+/** Events as a thread reads them: one as JSON on each line. */
+async function* encoded(
+  events: AsyncIterable<StoredEvent>,
+  onError: (error: unknown) => void,
+): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  let text = '';
+  try {
+    for await (const event of events) {
+      text += `${JSON.stringify(event)}\n`;
+      if (text.length < SENT_BYTES) continue;
+      yield encoder.encode(text);
+      text = '';
+    }
+  } catch (error) {
+    onError(error);
+    throw error;
+  }
+  if (text !== '') yield encoder.encode(text);
 }
 
 function isLong(body: TextJob['body']): boolean {

@@ -11,6 +11,7 @@ import { artifactMeta, openArtifact } from './artifacts.ts';
 import {
   ARTIFACTS,
   BUNDLE_SCHEMA,
+  bundledState,
   contentFile,
   type DamagedFile,
   EVENTS_FILE_BYTES,
@@ -124,7 +125,7 @@ async function* entries(parts: BundleParts): AsyncGenerator<ZipEntry> {
     files.push({ path, size: bytes.length, sha256: await sha256Hex(bytes) });
     return { name: path, bytes };
   };
-  yield await whole(STATE, `${JSON.stringify(head.state, null, 2)}\n`);
+  yield await whole(STATE, bundledState(head.state));
   yield await whole(LEDGER, `${JSON.stringify(parts.ledger)}\n`);
   let part = 0;
   for await (const text of eventTexts(parts)) yield await whole(eventsFile(++part), text);

@@ -55,7 +55,9 @@ export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
 
 async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Promise<ImportAnswer> {
   const zip = await openZip(source);
-  const bundle = await readBundle(zip);
+  const bundle = await readBundle(zip, (start, events) =>
+    log.deps.texts.fold({ kind: 'check', start, versions: [] }, each(events), { tenant: caller.tenant }),
+  );
   const id = bundle.manifest.thread_id;
   const { engine, env } = log.deps;
   const { records } = engine;
@@ -111,6 +113,10 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
     await clearThread(log, tenant, id);
     throw error;
   }
+}
+
+async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
 }
 
 async function storeContents(

@@ -3,7 +3,10 @@ import { sha256Hex } from '../../base/hash.ts';
 import { isRef } from '../../base/ids.ts';
 import { isJsonObject, type Json } from '../../base/json.ts';
 import { ARTIFACT_BYTES, STATE_BYTES } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
+import type { WorkMeter } from '../../base/work-meter.ts';
 import { ARTIFACT_TYPE, type Artifact } from '../../contract/threads/artifacts.ts';
+import type { State } from '../../contract/threads/state.ts';
 import type { ZipArchive } from '../../formats/zip/zip-reader.ts';
 import { asJson, fromJson } from '../records.ts';
 import { extensionOf, MEDIA_TYPE } from './artifact-kind.ts';
@@ -20,11 +23,15 @@ export const MANIFEST = 'manifest.json';
 export const STATE = 'state.json';
 export const LEDGER = 'ledger.json';
 export const ARTIFACTS = 'artifacts.ndjson';
+/** A state as a bundle writes it. */
+export const bundledState = (state: State) => `${JSON.stringify(state, null, 2)}\n`;
 export const eventsFile = (part: number) => `events/${String(part).padStart(6, '0')}.ndjson`;
 export const contentFile = (ref: string, ext: string) => `artifacts/${ref}.${ext}`;
 
 /** About how much one file of events holds. */
 export const EVENTS_FILE_BYTES = 4 * 1024 * 1024;
+/** Parsed in one go; then others have a turn. */
+const PARSED_CHARS = 256 * 1024;
 /** No file but a content is larger than this. */
 const FILE_BYTES = 64 * 1024 * 1024;
 
@@ -60,10 +67,25 @@ export function badBundle(what: string): RelayError {
   return new RelayError('bad_bundle', { what });
 }
 
+/** What the events of a bundle amount to. */
+export interface CheckedEvents {
+  readonly version: number;
+  readonly count: number;
+  readonly refs: readonly string[];
+  /** Bytes that the thread will take up, and those of its events alone. */
+  readonly stored: number;
+  readonly eventBytes: number;
+  /** SHA-256 of the state as a bundle writes it. */
+  readonly stateHash: string;
+}
+
+/** Folds the events of a bundle, by the rules for patches that are sent. */
+export type CheckEvents = (start: MutableHead, events: readonly StoredEvent[]) => Promise<CheckedEvents>;
+
 export type Bundle = Awaited<ReturnType<typeof readBundle>>;
 
 /** Reads and checks everything but the contents, and makes sure that nothing is there that does not belong. */
-export async function readBundle(zip: ZipArchive) {
+export async function readBundle(zip: ZipArchive, check: CheckEvents) {
   const manifest = checkManifest(parse(await text(zip, MANIFEST, FILE_BYTES), MANIFEST));
   const files = new Map(manifest.files.map((file) => [file.path, file]));
   for (const name of zip.items.keys()) {
@@ -79,7 +101,7 @@ export async function readBundle(zip: ZipArchive) {
     if ((await sha256Hex(content)) !== files.get(path)?.sha256) throw badBundle(`${path} has another hash`);
     return content;
   };
-  const state = await checked(STATE, 4 * STATE_BYTES);
+  await checked(STATE, 4 * STATE_BYTES);
   const ledger = checkLedger(parse(await checked(LEDGER, 4096), LEDGER));
   const artifacts = lines(await checked(ARTIFACTS, FILE_BYTES), ARTIFACTS).map((line) =>
     checkArtifact(line, manifest.thread_id),
@@ -87,8 +109,14 @@ export async function readBundle(zip: ZipArchive) {
   const events: StoredEvent[] = [];
   let part = 1;
   for (; zip.items.has(eventsFile(part)); part++) {
-    for (const line of lines(await checked(eventsFile(part), FILE_BYTES), eventsFile(part)))
-      events.push(checkEvent(line));
+    let parsed = 0;
+    for (const line of (await checked(eventsFile(part), FILE_BYTES)).split('\n')) {
+      if (line !== '') events.push(checkEvent(parse(line, eventsFile(part))));
+      parsed += line.length;
+      if (parsed < PARSED_CHARS) continue;
+      parsed = 0;
+      await pause(0);
+    }
   }
   const damaged = new Set(manifest.damaged?.map(({ ref }) => ref));
   const present = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
@@ -97,21 +125,18 @@ export async function readBundle(zip: ZipArchive) {
   for (const artifact of there) checkContent(artifact, files);
   if (there.length + part + 2 !== manifest.files.length)
     throw badBundle('files are there that nothing refers to');
-  const head = emptyHead(manifest.thread_id);
-  for (const event of events) advanceChecked(head, event);
+  const found = await check(emptyHead(manifest.thread_id), events);
   const begins = events[0]?.type === 'thread.created' && makesVersion(events[0]);
-  if (!begins || head.version !== manifest.state_version || head.count !== manifest.events) {
+  if (!begins || found.version !== manifest.state_version || found.count !== manifest.events) {
     throw badBundle('its events are not those of its manifest');
   }
-  if (`${JSON.stringify(head.state, null, 2)}\n` !== state)
-    throw badBundle('its events do not lead to its state');
+  if (found.stateHash !== files.get(STATE)?.sha256) throw badBundle('its events do not lead to its state');
   const refs = artifacts.map(({ ref }) => ref).join();
-  if (refs !== head.refs.join() || artifacts.length !== manifest.artifacts) {
+  if (refs !== found.refs.join() || artifacts.length !== manifest.artifacts) {
     throw badBundle('its artifacts are not those of its events');
   }
-  const bytes = head.totals.stored;
-  const least = events.reduce((sum, event) => sum + bytesOf(asJson(event)), 0);
-  if (there.reduce((sum, { size }) => sum + artifactBytes(size), least) > bytes)
+  const bytes = found.stored;
+  if (there.reduce((sum, { size }) => sum + artifactBytes(size), found.eventBytes) > bytes)
     throw badBundle('its events tell of less than it holds');
   return { manifest, events, artifacts, ledger, damaged, bytes };
 }
@@ -238,10 +263,10 @@ function isLegacyEvent(type: string, legacy: LegacyEvent): boolean {
  * Takes in an event of somebody else's by the rules of a patch that is sent: what it may not do here, it did not do
  * there. The head is changed in place.
  */
-export function advanceChecked(head: MutableHead, event: StoredEvent): void {
+export function advanceChecked(head: MutableHead, event: StoredEvent, meter?: WorkMeter): void {
   if (event.type === 'thread.created' && head.count > 0) throw badBundle('it begins twice');
   try {
-    advance(head, head.seq + 1, event, stateAfter(head, event));
+    advance(head, head.seq + 1, event, { ready: stateAfter(head, event, { meter }) });
   } catch (error) {
     if (!isRelayError(error)) throw error;
     if (error.code === 'too_costly') throw error;

@@ -3,6 +3,7 @@ import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey } from '../../base/ids.ts';
 import type { Json } from '../../base/json.ts';
 import { RECENT_PROMPTS, THREAD_KEYS } from '../../base/limits.ts';
+import type { WorkMeter } from '../../base/work-meter.ts';
 import type { Metrics } from '../../contract/threads/state.ts';
 import type { PromptFigures } from '../../contract/threads/tokens.ts';
 import { asJson, fromJson } from '../records.ts';
@@ -54,7 +55,12 @@ export function emptyHead(id: string): MutableHead {
 }
 
 /** Takes one more event in. `ready` is the state it leads to, where whoever appended it has worked it out already. */
-export function advance(head: MutableHead, seq: number, event: StoredEvent, ready?: Sized): void {
+export function advance(
+  head: MutableHead,
+  seq: number,
+  event: StoredEvent,
+  { ready, meter }: { ready?: Sized; meter?: WorkMeter } = {},
+): void {
   const payload = event.payload as { [field: string]: Json | undefined };
   // The stamp of the new version counts the event itself, so the totals must not have it yet.
   const totals = addToTotals(head.totals, event);
@@ -65,7 +71,7 @@ export function advance(head: MutableHead, seq: number, event: StoredEvent, read
         what: `the log of thread ${head.id} goes from version ${head.version} to ${String(payload.version)}`,
       });
     }
-    const after = ready ?? stateAfter(head, event, replayPatch);
+    const after = ready ?? stateAfter(head, event, { apply: replayPatch, meter });
     head.state = after.state;
     head.bytes = after.bytes;
     head.version = version;
@@ -89,7 +95,11 @@ export function advance(head: MutableHead, seq: number, event: StoredEvent, read
  * The state that an event leads to. One that is about to be written is held against the schema and the size by
  * `patchState`, and throws; `replayPatch` is for one that is in the log already.
  */
-export function stateAfter(head: Head, event: StoredEvent, apply = patchState): Sized {
+export function stateAfter(
+  head: Head,
+  event: StoredEvent,
+  { apply = patchState, meter }: { apply?: typeof patchState; meter?: WorkMeter } = {},
+): Sized {
   if (!makesVersion(event)) return head;
   const { payload, legacy } = event;
   const at = legacy?.stamp?.updated_at ?? isoTime(event.at);
@@ -99,7 +109,7 @@ export function stateAfter(head: Head, event: StoredEvent, apply = patchState): 
   const link = { op: 'add', path: '/artifacts/-', value: { ref, type, name } };
   const ops = event.type === 'artifact.created' ? [link] : payload.ops;
   const by = legacy ? null : String(payload.by ?? '');
-  return apply(head, ops, { version: head.version + 1, at, by, metrics });
+  return apply(head, ops, { version: head.version + 1, at, by, metrics }, meter);
 }
 
 /** What the events of an empty thread add up to. */

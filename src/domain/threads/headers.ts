@@ -26,6 +26,7 @@ interface KeptHeader extends CountedHeader {
 
 /** More than this behind the last header, and the thread is folded instead of looking through what came. */
 const LOOK = 50;
+const LOOK_BYTES = 64 * 1024;
 
 /**
  * The current header: worked out once for a version, by whichever process comes first, and kept in a record. Reading it
@@ -51,8 +52,15 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counte
 
 /** Whether no event since has made a version. Answers without the state, however large that is. */
 async function stillHolds(log: ThreadLog, id: string, { seq }: KeptHeader): Promise<boolean> {
-  const { entries } = await log.deps.engine.logs.read(logOf(id), { after: seq, limit: LOOK });
-  return entries.length < LOOK && !entries.some(({ data }) => makesVersion(fromJson<StoredEvent>(data)));
+  for (let after = seq, left = LOOK; left > 0; ) {
+    const asked = { after, limit: left, maxBytes: LOOK_BYTES };
+    const { entries } = await log.deps.engine.logs.read(logOf(id), asked);
+    if (entries.length === 0) return true;
+    if (entries.some(({ data }) => makesVersion(fromJson<StoredEvent>(data)))) return false;
+    after = entries.at(-1)!.seq;
+    left -= entries.length;
+  }
+  return false;
 }
 
 /**

@@ -1,18 +1,22 @@
 import { isRelayError } from '../../base/errors.ts';
 import { SNAPSHOT_LOG_BYTES, SNAPSHOTS, STATE_CACHE_BYTES } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
 import { readText } from '../../base/read-text.ts';
+import { WorkMeter } from '../../base/work-meter.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Engine } from '../../kernel/engine.ts';
-import type { Entry } from '../../kernel/logs.ts';
 import type { Background } from '../background.ts';
-import { fromJson, type RecordsOf, recordsOf } from '../records.ts';
-import type { StoredEvent } from './event.ts';
+import { asJson, fromJson, type RecordsOf, recordsOf } from '../records.ts';
+import { makesVersion, type StoredEvent } from './event.ts';
 import { advance, emptyHead, type Head, type KeyUse, type MutableHead } from './fold.ts';
 import { logOf, snapshotBlob, snapshotsKey } from './keys.ts';
 import { bytesOf, type Sized } from './state.ts';
 
-/** Entries read at once. Some are large. */
+/** Entries read at once, and about how many bytes of them: some are large, and parsing them holds the event loop. */
 const PAGE = 200;
+const PAGE_BYTES = 256 * 1024;
+/** Steps of a fold (see WorkMeter) on the event loop before others have a turn: some milliseconds. */
+const SLICE_WORK = 1_000_000;
 
 export interface SeenEvent {
   readonly seq: number;
@@ -37,18 +41,19 @@ export class Heads {
   /** The thread as it is now, including what other processes have appended. Null for an empty log. */
   async load(id: string): Promise<Head | null> {
     let head = this.#cache.get(id)?.head ?? (await this.#coldStart(id));
-    for (;;) {
-      const { entries } = await this.#engine.logs.read(logOf(id), { after: head.seq, limit: PAGE });
-      if (entries.length === 0) break;
-      const seen = await this.#seen(entries);
+    let meter = new WorkMeter();
+    for await (const { seq, event } of this.events(id, head.seq, PAGE)) {
+      // While this one was waiting, another may have taken the same entries into the same head.
+      if (seq <= head.seq) continue;
       // A log that begins anew belongs to a new thread under the same id; nothing of the old one counts.
-      if (head.count > 0 && seen.some(({ event }) => event.type === 'thread.created')) {
+      if (head.count > 0 && event.type === 'thread.created') {
         this.forget(id);
         head = emptyHead(id);
-        continue;
       }
-      // While this one was waiting, another may have taken the same entries into the same head.
-      for (const { seq, event } of seen) if (seq > head.seq) advance(head, seq, event);
+      advance(head, seq, event, { meter });
+      if (meter.spent < SLICE_WORK) continue;
+      meter = new WorkMeter();
+      await pause(0);
     }
     if (head.count === 0) return null;
     this.#keep(id, head);
@@ -63,7 +68,7 @@ export class Heads {
       cached?.seq === before.seq
         ? cached
         : { ...before, refs: before.refs.slice(0, before.totals.artifacts), keys: new Map(before.keys) };
-    advance(head, seq, event, ready);
+    advance(head, seq, event, { ready });
     this.#keep(before.id, head);
     const after = { ...head };
     if (this.#snapshots.isDue(after)) {
@@ -80,35 +85,41 @@ export class Heads {
     this.#cache.delete(id);
   }
 
-  /** The thread at each of the versions, which are given in rising order and exist; `whole` ignores snapshots. */
-  async at(id: string, versions: readonly number[], o: { whole?: boolean } = {}): Promise<Head[]> {
-    const marks = o.whole ? [] : await this.#snapshots.marks(id);
-    const near = marks.findLast((mark) => mark.version <= versions[0]!);
-    const head = (near && (await this.#snapshots.load(id, near))) || emptyHead(id);
-    const found: Head[] = [];
-    const take = () => {
-      while (found.length < versions.length && versions[found.length] === head.version)
-        found.push({ ...head, refs: [...head.refs], keys: new Map(head.keys) });
-    };
-    take();
-    for await (const { seq, event } of this.events(id, head.seq)) {
-      if (found.length === versions.length) break;
-      advance(head, seq, event);
-      take();
-    }
-    return found;
+  /** Where a fold to a version begins: at the nearest snapshot before it, or with nothing. */
+  async near(id: string, version: number): Promise<MutableHead> {
+    const marks = await this.#snapshots.marks(id);
+    const mark = marks.findLast((one) => one.version <= version);
+    return (mark && (await this.#snapshots.load(id, mark))) || emptyHead(id);
   }
 
-  /** Everything behind a sequence, in pages that begin small: an early version is found without reading on. */
-  async *events(id: string, after: number): AsyncGenerator<SeenEvent> {
-    let limit = 32;
+  /** The events behind a sequence, up to the one that made a version. */
+  async *upTo(id: string, after: number, version: number): AsyncGenerator<StoredEvent> {
+    for await (const { event } of this.events(id, after)) {
+      yield event;
+      if (makesVersion(event) && (event.payload.version as number) >= version) return;
+    }
+  }
+
+  /**
+   * Everything behind a sequence, in pages that begin small: an early version is found without reading on. However fast the engine
+   * answers, others have a turn now and then.
+   */
+  async *events(id: string, after: number, first = 32): AsyncGenerator<SeenEvent> {
     let from = after;
-    for (;;) {
-      const { entries } = await this.#engine.logs.read(logOf(id), { after: from, limit });
+    let bytes = 0;
+    for (let limit = first; ; limit = Math.min(limit * 2, PAGE)) {
+      const asked = { after: from, limit, maxBytes: PAGE_BYTES };
+      const { entries } = await this.#engine.logs.read(logOf(id), asked);
       if (entries.length === 0) return;
-      yield* await this.#seen(entries);
-      from = entries.at(-1)!.seq;
-      limit = Math.min(limit * 2, PAGE);
+      for (const { seq, data } of entries) {
+        const event = await this.whole(fromJson(data));
+        yield { seq, event };
+        from = seq;
+        bytes += bytesOf(asJson(event));
+      }
+      if (bytes < PAGE_BYTES) continue;
+      bytes = 0;
+      await pause(0);
     }
   }
 
@@ -127,12 +138,6 @@ export class Heads {
     if (!found) return event;
     const { ops_blob: _, ...rest } = event;
     return { ...rest, payload: { ...event.payload, ops: JSON.parse(await readText(found.body)) } };
-  }
-
-  async #seen(entries: readonly Entry[]): Promise<SeenEvent[]> {
-    return Promise.all(
-      entries.map(async ({ seq, data }) => ({ seq, event: await this.whole(fromJson(data)) })),
-    );
   }
 
   async #coldStart(id: string): Promise<MutableHead> {

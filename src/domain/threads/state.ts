@@ -46,11 +46,11 @@ const SPLIT =
   'Split the patch into several, or replace a large list or object as a whole instead of in many places.';
 
 /** Applies a patch that somebody sends: refuses what breaks the schema or the size, and changes nothing then. */
-export function patchState(before: Sized, ops: unknown, stamp: Stamp): Sized {
+export function patchState(before: Sized, ops: unknown, stamp: Stamp, whole?: WorkMeter): Sized {
   if (Array.isArray(ops) && ops.length > PATCH_OPS) {
     throw badRequest(`A patch has at most ${PATCH_OPS} operations.`);
   }
-  const meter = new WorkMeter(PATCH_WORK, SPLIT);
+  const meter = new WorkMeter(PATCH_WORK, SPLIT, whole);
   const options = { guard: guardState, bytes: before.bytes, maxBytes: STATE_BYTES, meter };
   const patched = applyPatch(asJson(before.state), ops, options);
   checkTouched(patched);
@@ -170,6 +170,12 @@ export function isoTime(ms: number): string {
 
 export function versionRef(version: number): string {
   return `v${version}`;
+}
+
+/** A state without what the relay keeps itself. */
+export function comparable(state: State): Json {
+  const { version: _, updated_at: __, metrics: ___, ...rest } = state;
+  return asJson(rest);
 }
 
 /** `v7`, `7`, and `"v7"` as an entity tag. */

@@ -11,7 +11,8 @@ import { asJson, type RecordsOf, recordsOf } from '../records.ts';
 import type { Storage } from '../usage/storage.ts';
 import { type StoredEvent, storedBytes, toWire } from './event.ts';
 import { noteEvent } from './event-activity.ts';
-import { type Head, stateAfter } from './fold.ts';
+import { emptyHead, type Head, stateAfter } from './fold.ts';
+import type { FoldAnswers, FoldKind } from './fold-job.ts';
 import { Heads } from './heads.ts';
 import { logOf, metaKey, opsBlob } from './keys.ts';
 import { bytesOf } from './state.ts';
@@ -115,6 +116,19 @@ export class ThreadLog {
     const head = await this.heads.load(id);
     if (!head) throw noThread(id);
     return head;
+  }
+
+  /** Folds the log up to the versions, which exist, where that does not hold up others; `whole` begins without a snapshot. */
+  async fold<K extends FoldKind>(
+    { tenant }: Pick<Caller, 'tenant'>,
+    id: string,
+    kind: K,
+    versions: readonly number[],
+    o: { whole?: true } = {},
+  ): Promise<FoldAnswers[K]> {
+    const start = o.whole ? emptyHead(id) : await this.heads.near(id, Math.min(...versions));
+    const events = this.heads.upTo(id, start.seq, Math.max(...versions));
+    return this.deps.texts.fold({ kind, start, versions }, events, { tenant });
   }
 
   /** Runs `plan` against the head until its append is the next one. */

@@ -57,7 +57,6 @@ export class ThreadServices {
   }
 }
 
-const blame = () => import('./blame.ts');
 const deletion = () => import('./artifact-deletion.ts');
 const envelopes = () => import('./envelopes.ts');
 const exports = () => import('./bundle-export.ts');
@@ -93,7 +92,7 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   patch: threads.patchThread,
   revert: threads.revertThread,
   diff: threads.diffVersions,
-  blame: late(blame, 'blameState'),
+  blame: threads.blameState,
   compact: compactThread,
   replay: threads.replayThread,
   events: listEvents,

@@ -3,6 +3,7 @@ import { sha256Hex } from '../../base/hash.ts';
 import { isRef, isUuid, uuid } from '../../base/ids.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import { PAGE_ITEMS, PATCH_OPS, THREAD_NAME_CHARS } from '../../base/limits.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { PatchAnswer } from '../../contract/threads/answers.ts';
 import type { State } from '../../contract/threads/state.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
@@ -13,7 +14,7 @@ import { allRecords, asJson, lookedUp } from '../records.ts';
 import { storedBytes } from './event.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
 import { indexKey, listKey, listPrefix, logOf, metaKey, threadPrefix } from './keys.ts';
-import { isoTime, parseVersion, versionRef } from './state.ts';
+import { comparable, isoTime, parseVersion, versionRef } from './state.ts';
 import { checkThreadTtl, threadEnds } from './thread-expiry.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 
@@ -188,7 +189,7 @@ export async function clearThread(log: ThreadLog, tenant: string, id: string): P
 
 export const readState: ThreadVerb<'state'> = async (log, caller, id, o = {}) => {
   const head = await log.head(caller, id);
-  const { state } = o.at === undefined ? head : (await atVersions(log, head, [parseVersion(o.at)]))[0]!;
+  const state = o.at === undefined ? head.state : await stateAt(log, caller, head, parseVersion(o.at));
   if (o.counted ?? true) log.ledger.answerRead(id, 'states', state);
   return state;
 };
@@ -222,8 +223,7 @@ export const revertThread: ThreadVerb<'revert'> = async (log, caller, id, input)
     const before = retry?.seen(head);
     if (before) return { done: patchAnswer(before.version, before.at) };
     checkVersion(head, expected);
-    const [old] = await atVersions(log, head, [to]);
-    const ops = wayBack(comparable(head.state), comparable(old!.state));
+    const ops = wayBack(comparable(head.state), comparable(await stateAt(log, caller, head, to)));
     if (ops.length === 0) return { done: patchAnswer(head.version, Date.parse(head.state.updated_at)) };
     return planPatch(log, head, { by: caller.name, ops: asJson(ops), reverted_to: versionRef(to) }, retry);
   });
@@ -244,26 +244,32 @@ export const diffVersions: ThreadVerb<'diff'> = async (log, caller, id, o) => {
   const head = await log.head(caller, id);
   const from = parseVersion(o.from);
   const to = o.to === undefined ? head.version : parseVersion(o.to);
-  const [low, high] = await atVersions(log, head, [Math.min(from, to), Math.max(from, to)]);
-  const [before, after] = from <= to ? [low!, high!] : [high!, low!];
-  const ops = diffJson(comparable(before.state), comparable(after.state));
+  checkVersions(head, [from, to]);
+  const ops = from === to ? [] : await log.fold(caller, head.id, 'diff', [from, to]);
   return { from: versionRef(from), to: versionRef(to), ops };
+};
+
+/** What each item of the state at a version comes from. */
+export const blameState: ThreadVerb<'blame'> = async (log, caller, id, o = {}) => {
+  const newest = await log.head(caller, id);
+  const version = o.at === undefined ? newest.version : parseVersion(o.at);
+  checkVersions(newest, [version]);
+  const lines = await log.fold(caller, newest.id, 'blame', [version], { whole: true });
+  return { thread_id: newest.id, version, lines };
 };
 
 /** Folds the whole log again, without snapshots or memory, and says whether that gives the state there is. */
 export const replayThread: ThreadVerb<'replay'> = async (log, caller, id) => {
   const head = await log.head(caller, id);
-  const [again] = await log.heads.at(head.id, [head.version], { whole: true });
-  const text = JSON.stringify(again!.state);
-  const matches = text === JSON.stringify(head.state);
-  return { version: head.version, events: head.count, sha256: await sha256Hex(text), matches };
+  const sha256 = await log.fold(caller, head.id, 'digest', [head.version], { whole: true });
+  const matches = sha256 === (await sha256Hex(JSON.stringify(head.state)));
+  return { version: head.version, events: head.count, sha256, matches };
 };
 
-/** The versions are in rising order. */
-async function atVersions(log: ThreadLog, head: Head, versions: readonly number[]): Promise<Head[]> {
-  checkVersions(head, versions);
-  if (versions[0] === head.version) return versions.map(() => head);
-  return log.heads.at(head.id, versions);
+async function stateAt(log: ThreadLog, caller: Caller, head: Head, version: number): Promise<State> {
+  checkVersions(head, [version]);
+  if (version === head.version) return head.state;
+  return (await log.fold(caller, head.id, 'states', [version]))[0]!;
 }
 
 export function checkVersions(head: Head, versions: readonly number[]): void {
@@ -292,11 +298,6 @@ export function wayBack(from: Json, to: Json): PatchOp[] {
 function checkVersion({ version }: Head, expected: number | null): void {
   if (expected === null || expected === version) return;
   throw new RelayError('version_conflict', { current: versionRef(version), expected: versionRef(expected) });
-}
-
-function comparable(state: State): Json {
-  const { version: _, updated_at: __, metrics: ___, ...rest } = state;
-  return asJson(rest);
 }
 
 function expiry({ expires }: { readonly expires?: number }): { expires_at?: string } {

@@ -40,6 +40,13 @@ describe('diffJson', () => {
     }
   });
 
+  it('copes with very many lists of medium length', () => {
+    const lists = (length: number) =>
+      Array.from({ length: 400 }, (_, i) => Array.from({ length }, (_x, j) => (i * 31 + j * 7) % 251));
+    const [from, to] = [{ lists: lists(400) }, { lists: lists(399).map((list) => list.toReversed()) }];
+    assert.deepEqual(applyPatch(from, diffJson(from, to)).doc, to);
+  });
+
   it('copes with long lists that have nothing in common', () => {
     const from = { list: Array.from({ length: 2000 }, (_, i) => i) };
     const to = { list: Array.from({ length: 1500 }, (_, i) => `x${i}`) };

@@ -5,19 +5,39 @@ import { jsonEqual } from './equal.ts';
 
 /** A patch that makes `to` of `from`: short rather than shortest. Parts that are shared are not looked into. */
 export function diffJson(from: Json, to: Json, path = ''): PatchOp[] {
-  const ops: PatchOp[] = [];
+  const ops = new Operations();
   compare(from, to, path, ops);
-  return ops;
+  return ops.list;
 }
 
-function compare(from: Json, to: Json, path: string, ops: PatchOp[]): void {
+/** Pairs of items that are compared in all, and those of one list. Where more would be, the middle of a list is taken out and put in. */
+const PAIRS = 1_000_000;
+const PAIRS_OF_LIST = 250_000;
+
+class Operations {
+  readonly list: PatchOp[] = [];
+  #pairs = PAIRS;
+
+  push(op: PatchOp): void {
+    this.list.push(op);
+  }
+
+  /** Whether so many pairs may still be compared; then they count. */
+  takePairs(pairs: number): boolean {
+    if (pairs > this.#pairs || pairs > PAIRS_OF_LIST) return false;
+    this.#pairs -= pairs;
+    return true;
+  }
+}
+
+function compare(from: Json, to: Json, path: string, ops: Operations): void {
   if (from === to) return;
   if (Array.isArray(from) && Array.isArray(to)) compareArrays(from, to, path, ops);
   else if (isJsonObject(from) && isJsonObject(to)) compareObjects(from, to, path, ops);
   else if (!jsonEqual(from, to)) ops.push({ op: 'replace', path, value: to });
 }
 
-function compareObjects(from: JsonObject, to: JsonObject, path: string, ops: PatchOp[]): void {
+function compareObjects(from: JsonObject, to: JsonObject, path: string, ops: Operations): void {
   for (const key of Object.keys(from)) {
     if (!Object.hasOwn(to, key)) ops.push({ op: 'remove', path: `${path}/${escapeSegment(key)}` });
   }
@@ -28,10 +48,7 @@ function compareObjects(from: JsonObject, to: JsonObject, path: string, ops: Pat
   }
 }
 
-/** More pairs than this are not compared one by one: the middle is then taken out and put in. */
-const PAIRS = 250_000;
-
-function compareArrays(from: Json[], to: Json[], path: string, ops: PatchOp[]): void {
+function compareArrays(from: Json[], to: Json[], path: string, ops: Operations): void {
   let start = 0;
   let [fromEnd, toEnd] = [from.length, to.length];
   while (start < fromEnd && start < toEnd && jsonEqual(from[start], to[start])) start++;
@@ -47,7 +64,7 @@ function compareArrays(from: Json[], to: Json[], path: string, ops: PatchOp[]): 
     });
     return;
   }
-  const kept = gone.length * come.length <= PAIRS ? commonItems(gone, come) : [];
+  const kept = ops.takePairs(gone.length * come.length) ? commonItems(gone, come) : [];
   // Removals first and from behind, additions from the front: no index has moved when its turn comes.
   const staying = new Set(kept.map(([i]) => i));
   for (let i = gone.length - 1; i >= 0; i--) {

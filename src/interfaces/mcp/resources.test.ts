@@ -21,6 +21,7 @@ test('reading a resource stops when the client no longer wants it', async () => 
       count: () => assert.fail('nothing is counted'),
       part: () => assert.fail('no part is taken'),
       preview: () => assert.fail('nothing is previewed'),
+      fold: () => assert.fail('nothing is folded'),
     },
     frameSecret: () => assert.fail('nothing is framed'),
     budget: 100,

@@ -1,0 +1,102 @@
+import { sha256Hex } from '../../base/hash.ts';
+import type { WorkMeter } from '../../base/work-meter.ts';
+import type { BlameLine } from '../../contract/threads/answers.ts';
+import type { State } from '../../contract/threads/state.ts';
+import type { PatchOp } from '../../formats/json-patch/apply.ts';
+import { diffJson } from '../../formats/json-patch/diff.ts';
+import { asJson } from '../records.ts';
+import { blameFold } from './blame.ts';
+import { advanceChecked, bundledState, type CheckedEvents } from './bundle.ts';
+import type { StoredEvent } from './event.ts';
+import { advance, type MutableHead } from './fold.ts';
+import { bytesOf, comparable } from './state.ts';
+
+/** What each kind of fold answers. */
+export interface FoldAnswers {
+  /** The state at each of the versions, which are in rising order. */
+  readonly states: State[];
+  /** The operations that lead from the state at the first version to the state at the second. */
+  readonly diff: PatchOp[];
+  /** SHA-256 of the state as JSON. */
+  readonly digest: string;
+  readonly blame: BlameLine[];
+  /** Events of a bundle, by the rules for patches that are sent. There are no versions then: all events are taken in. */
+  readonly check: CheckedEvents;
+}
+
+export type FoldKind = keyof FoldAnswers;
+
+/**
+ * A fold of a thread's log, which can take long: its events may be many, and each may change much. It can be sent to another thread of
+ * the process. `start` is what comes before the first event; the fold changes it.
+ */
+export interface FoldJob<K extends FoldKind = FoldKind> {
+  readonly kind: K;
+  readonly start: MutableHead;
+  readonly versions: readonly number[];
+}
+
+type Events = AsyncIterable<StoredEvent>;
+
+const FOLDS: {
+  readonly [K in FoldKind]: (job: FoldJob, events: Events, meter: WorkMeter) => Promise<FoldAnswers[K]>;
+} = {
+  states: statesAt,
+  async diff({ start, versions: [from = 0, to = 0] }, events, meter) {
+    const versions = [Math.min(from, to), Math.max(from, to)];
+    const [low, high] = await statesAt({ kind: 'states', start, versions }, events, meter);
+    const [before, after] = from <= to ? [low!, high!] : [high!, low!];
+    return diffJson(comparable(before), comparable(after));
+  },
+  async digest(job, events, meter) {
+    const [state] = await statesAt(job, events, meter);
+    return sha256Hex(JSON.stringify(state));
+  },
+  blame: ({ start, versions }, events, meter) =>
+    blameFold(start, versions[0]!, metered(events, meter), meter),
+  async check({ start: head }, events, meter) {
+    let eventBytes = 0;
+    for await (const event of metered(events, meter)) {
+      advanceChecked(head, event, meter);
+      eventBytes += bytesOf(asJson(event));
+    }
+    const { version, count, refs } = head;
+    const stateHash = await sha256Hex(bundledState(head.state));
+    return { version, count, refs, stored: head.totals.stored, eventBytes, stateHash };
+  },
+};
+
+export function runFold<K extends FoldKind>(
+  job: FoldJob<K>,
+  events: Events,
+  meter: WorkMeter,
+): Promise<FoldAnswers[K]> {
+  return FOLDS[job.kind](job, events, meter);
+}
+
+async function statesAt(
+  { start: head, versions }: FoldJob,
+  events: Events,
+  meter: WorkMeter,
+): Promise<State[]> {
+  const found: State[] = [];
+  const take = () => {
+    while (found.length < versions.length && versions[found.length] === head.version) found.push(head.state);
+  };
+  take();
+  if (found.length === versions.length) return found;
+  for await (const event of metered(events, meter)) {
+    advance(head, head.seq + 1, event, { meter });
+    take();
+    if (found.length === versions.length) break;
+  }
+  return found;
+}
+
+/** Reading an event takes about a step for each of its bytes. */
+async function* metered(events: Events, meter: WorkMeter): Events {
+  for await (const event of events) {
+    meter.spend(bytesOf(asJson(event)));
+    yield event;
+  }
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { TextWorkers } from '../../src/app/store/text-workers.ts';
+import type { ThreadsApi } from '../../src/contract/threads.ts';
+import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import { callerNamed } from '../channels/core.ts';
+import { startGuarded } from '../keys/guarded-relay.ts';
+
+let home: string;
+before(() => {
+  home = mkdtempSync(join(tmpdir(), 'relay-folds-'));
+});
+after(() => rmSync(home, { recursive: true, force: true }));
+
+const FACTS = 4_900;
+
+/** A thread within all limits whose log takes long to fold. */
+async function costlyThread(threads: ThreadsApi): Promise<string> {
+  const { thread_id } = await threads.create();
+  const value = Array.from({ length: FACTS }, (_, i) => ({ id: `f${i}`, key: 'k', value: i }));
+  await threads.patch(thread_id, { ops: [{ op: 'replace', path: '/facts', value }] });
+  for (let round = 0; round < 20; round++) {
+    const ops = Array.from({ length: 2_000 }, (_, i) => ({
+      op: 'move' as const,
+      from: `/facts/${(i * 7 + round) % FACTS}`,
+      path: `/facts/${(i * 13 + round) % FACTS}`,
+    }));
+    await threads.patch(thread_id, { ops });
+  }
+  return thread_id;
+}
+
+test('whoever has a share link of a costly thread holds up nobody by folding it', async () => {
+  await using texts = new TextWorkers();
+  await using relay = await startGuarded({
+    open: () => openSqlite({ home: join(home, 'a'), role: 'server' }),
+    core: { defaultPlan: 'team' },
+    texts,
+  });
+  const own = relay.core.relay(callerNamed('owner', 'acme'), relay.url);
+  const id = await costlyThread(own.threads);
+  const { token } = await own.shares.create({ thread_id: id });
+  const { key } = await relay.key({ tenant: 'other' });
+  const shared = { headers: { Authorization: `Bearer ${token}` } };
+  const asked = ['state/blame', 'state/diff?from=v1', 'state?at=v12', 'state/blame?at=v21'].map((what) =>
+    fetch(`${relay.url}/threads/${id}/${what}`, shared),
+  );
+  let done = 0;
+  for (const one of asked) void one.then(() => done++);
+  let meanwhile = 0;
+  let busy = 0;
+  while (done < asked.length) {
+    assert.equal((await relay.ask('GET', '/channels', { key })).status, 200);
+    meanwhile++;
+    if (texts.jobs.running > 0) busy++;
+  }
+  const statuses = await Promise.all(asked.map(async (one) => (await one).status));
+  assert.deepEqual(statuses, [200, 200, 200, 200]);
+  assert.ok(busy >= asked.length, `${busy} of ${meanwhile} requests were answered beside a fold in a thread`);
+});
+
+test('an import is folded in a thread, and one that is too costly is refused and leaves nothing', async () => {
+  await using texts = new TextWorkers();
+  await using from = await startGuarded({ core: { defaultPlan: 'team' }, texts });
+  const id = await costlyThread(from.core.relay(callerNamed('owner', 'acme'), from.url).threads);
+  const key = await from.key();
+  const headers = { Authorization: `Bearer ${key.key}` };
+  const bundle = await (await fetch(`${from.url}/threads/${id}/export`, { headers })).bytes();
+  await using hasty = new TextWorkers({ timeMs: 1 });
+  for (const [pool, status] of [
+    [hasty, 422],
+    [texts, 201],
+  ] as const) {
+    await using to = await startGuarded({ core: { defaultPlan: 'team' }, texts: pool });
+    const answer = await to.ask('POST', '/threads/import', { key: await to.key(), body: bundle });
+    assert.equal(answer.status, status, answer.text);
+    const listed = await to.ask('GET', '/threads', { key: await to.key() });
+    assert.equal(listed.json.threads.length, status === 201 ? 1 : 0);
+  }
+});
