@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { SECRET_FINDINGS, SECRET_SCAN_CHARS } from '../base/limits.ts';
-import { findSecrets } from './secrets.ts';
+import { findSecrets, maskSecrets } from './secrets.ts';
 
 /** Put together here, so that no scanner takes this file for a leak. */
 const LETTERS = 'Zk3vQ9xT7bLm2WcY8rNf4HsJ6pDg5AuEiOq1XtRwBnVe';
@@ -35,6 +35,7 @@ const CREDENTIALS: Record<string, string[]> = {
     `token: ${HEX.slice(0, 40)}`,
     `encryption_key => "${HEX}"`,
   ],
+  'bearer token': [`Authorization: Bearer ${some(40)}`],
 };
 
 test('credentials of every known form are found, with kind and line', () => {
@@ -57,6 +58,20 @@ test('a finding never holds the secret', () => {
   }
 });
 
+test('a masked text holds no secret, and all else as it was', () => {
+  for (const samples of Object.values(CREDENTIALS)) {
+    for (const sample of samples) {
+      const masked = maskSecrets(`before ${sample}`);
+      assert.deepEqual(findSecrets(masked), [], masked);
+      assert.match(masked, /^before .*\[redacted\]/);
+    }
+  }
+  const key = `-----BEGIN ${'EC '}PRIVATE KEY-----\n${some(64)}\n-----END ${'EC '}PRIVATE KEY-----`;
+  assert.equal(maskSecrets(`a ${key} b`), 'a [redacted] b');
+  assert.equal(maskSecrets(`a ${key.slice(0, 60)}`), 'a [redacted]');
+  assert.equal(maskSecrets(`db_password = '${'hunter2hunter9!'}', next`), "db_password = '[redacted]', next");
+});
+
 test('placeholders, code and prose are not secrets', () => {
   const harmless = [
     'api_key: your-api-key-here',
@@ -72,6 +87,7 @@ test('placeholders, code and prose are not secrets', () => {
     'tokenizer: "o200k_base_2024_05_13"',
     'tokens: 123456789012345678901234',
     'The password must have at least 8 characters.',
+    'the bearer understands-that-this-is-prose',
     'Passwords: 12345678 is the most common one',
     'token: string | undefined',
     'secret: keyof typeof SECRETS_V2',
@@ -86,7 +102,10 @@ test('placeholders, code and prose are not secrets', () => {
     '-----BEGIN PUBLIC KEY-----',
     '-----BEGIN CERTIFICATE-----',
   ];
-  for (const text of harmless) assert.deepEqual(findSecrets(text), [], text);
+  for (const text of harmless) {
+    assert.deepEqual(findSecrets(text), [], text);
+    assert.equal(maskSecrets(text), text);
+  }
 });
 
 test('the lockfile and the sources of this project hold none', () => {

@@ -1,5 +1,6 @@
 import { CREDENTIAL_FORMATS, URL_PASSWORD } from '../base/credential-formats.ts';
 import { SECRET_FINDINGS, SECRET_SCAN_CHARS } from '../base/limits.ts';
+import { REDACTED } from '../base/redact.ts';
 
 /** What and where, never the secret itself. */
 export interface SecretFinding {
@@ -28,8 +29,35 @@ export function findSecrets(text: string): SecretFinding[] {
   for (const match of scanned.matchAll(ASSIGNMENT)) {
     if (isSecretValue(match[1]!, match[2]!)) found.push({ kind: 'password or key', at: match.index });
   }
+  for (const match of scanned.matchAll(BEARER)) {
+    if (isSecretValue('key', match[1]!)) found.push({ kind: 'bearer token', at: match.index });
+  }
   return inLines(scanned, found);
 }
+
+/** The text without what `findSecrets` would find in it. It is not cut: all of it is looked at. */
+export function maskSecrets(text: string): string {
+  // The body of a private key goes with its first line.
+  let masked = text.replace(PRIVATE_KEY_BLOCK, REDACTED);
+  for (const [, pattern] of CREDENTIAL_FORMATS) {
+    masked = masked.replace(pattern, (match) =>
+      isPlaceholder(match) ? match : `${match.startsWith('#key=') ? '#key=' : ''}${REDACTED}`,
+    );
+  }
+  return masked
+    .replace(URL_PASSWORD, (all, before: string, password: string) =>
+      isPlaceholder(password) || PLAIN_WORD.test(password) ? all : `${before}:${REDACTED}@`,
+    )
+    .replace(ASSIGNMENT, (all, name: string, value: string) => maskEnd(all, name, value))
+    .replace(BEARER, (all, value: string) => maskEnd(all, 'key', value));
+}
+
+function maskEnd(all: string, name: string, value: string): string {
+  return isSecretValue(name, value) ? all.slice(0, -value.length) + REDACTED : all;
+}
+
+const PRIVATE_KEY_BLOCK =
+  /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,80}-----|$)/g;
 
 /** Far more than are shown; several may share a line. */
 const MOST_MATCHES = SECRET_FINDINGS * 50;
@@ -37,6 +65,9 @@ const MOST_MATCHES = SECRET_FINDINGS * 50;
 /** `api_key: "…"`, `DB_PASSWORD=…`, `"clientSecret": "…"`: the name, then the value. */
 const ASSIGNMENT =
   /(password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|token)(?:[_-]\w{1,20})?["']?[ \t]{0,4}(?::|=>?|:=)[ \t]{0,4}["'`]?([^\s"'`,;&]{8,200})/gi;
+
+/** `Authorization: Bearer …`. */
+const BEARER = /\b(?:bearer|basic)[ \t]{1,4}([\w+/=.~-]{16,4096})/gi;
 
 /** What people write where a secret would be, and what a program writes to fetch one. */
 const PLACEHOLDER =

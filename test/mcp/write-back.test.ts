@@ -44,6 +44,11 @@ test('a client without a shell syncs, adds and changes todos, and decides, where
   assert.equal(await mcp.call('project_decide', choice), 'Added ADR-001.');
   const sync = { task: 'Tea', done: ['TODO-001'], next: ['drink'], note: 'it is hot' };
   assert.equal(await mcp.call('project_sync', sync), 'Written to state.json.');
+  const leak = { note: `log in with ghp_${'a1B2c3D4'.repeat(5)}` };
+  const warned = /^Written to state\.json\.\nWarning: this looks like it holds a secret \(GitHub token\)/;
+  assert.match(await mcp.call('project_sync', leak), warned);
+  assert.match(await mcp.call('project_brief'), /Notes: log in with \[redacted\]/);
+  assert.equal(await mcp.call('project_sync', sync), 'Written to state.json.');
   assert.match(await mcp.call('project_sync', {}), /^Error writing the state: There is nothing/);
   assert.match(await mcp.call('project_sync', { note: 'x'.repeat(10_001) }), /^Error .* at most 10000/);
 

@@ -14,6 +14,7 @@ import {
 } from '../../client/projects/project-view.ts';
 import type { ProjectItem, ProjectTodo, ProjectView } from '../../contract/projects.ts';
 import type { ProjectSource } from '../../domain/projects/projects.ts';
+import { maskSecrets } from '../../text/secrets.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 import { openProject } from './open-project.ts';
 
@@ -61,11 +62,19 @@ async function viewOf(id: string, project: Project): Promise<ProjectView> {
   const { todos: _, decisions: __, ...about } = itemOf(id, view);
   const todos = view.todos.map(
     ({ id, title, status, priority, notes, created, completed_at }): ProjectTodo => ({
-      ...{ id, title, status, priority, notes, created, completed_at },
+      ...{
+        id,
+        title: maskSecrets(title),
+        status,
+        priority,
+        notes: maskSecrets(notes),
+        created,
+        completed_at,
+      },
     }),
   );
   const decisions = view.decisions.map(({ id, title, date, status, decision, superseded }) => ({
-    ...{ id, title, date, status, decision, superseded },
+    ...{ id, title: maskSecrets(title), date, status, decision: maskSecrets(decision), superseded },
   }));
   return { ...about, brief: text, todos, decisions };
 }
@@ -77,8 +86,8 @@ function itemOf(id: string, view: ProjectText): ProjectItem {
   const newest = Math.max(...modified.values());
   return {
     id,
-    name: identity?.name ?? folderName,
-    description: identity?.description ?? null,
+    name: maskSecrets(identity?.name ?? folderName),
+    description: identity?.description ? maskSecrets(identity.description) : null,
     todos: { open: todos.length - done - blocked, blocked, done },
     decisions: decisions.length,
     broken: modified.size > 0 ? [...broken] : ['There are no project files in this folder.'],

@@ -1,5 +1,7 @@
+import { REDACTED } from '../../base/redact.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
+import { maskSecrets } from '../../text/secrets.ts';
 import { plainLine } from './plain-line.ts';
 import { ago, timeOf } from './times.ts';
 
@@ -30,6 +32,8 @@ export interface BriefLine {
   readonly text: string;
   /** What is left out first when there is no room: the highest. */
   readonly rank: number;
+  /** Given for this very brief, such as the pointer to read, whose key is meant to be there: secrets in it are not masked. */
+  readonly given?: boolean;
 }
 
 /** Lines of which each matters less than the one before, by `step`. */
@@ -97,16 +101,28 @@ export function tokensAtMost(text: string): number {
 
 /** Every word that comes from a file goes through here; the words of the frame are ours. */
 function defused(draft: Draft): Draft {
-  const safe = (text: string) => neutralise(plainLine(text));
-  return {
-    ...draft,
-    title: safe(draft.title),
-    warnings: draft.warnings.map(safe),
-    parts: draft.parts.map((part) => ({
-      ...part,
-      lines: part.lines.map((line) => ({ ...line, text: safe(line.text) })),
-    })),
+  const masked = new Set<string>();
+  const safe = (text: string, source?: string) => {
+    const shown = source === undefined ? text : maskedLine(text);
+    if (source !== undefined && shown.includes(REDACTED) && !text.includes(REDACTED)) masked.add(source);
+    return neutralise(plainLine(shown));
   };
+  const title = safe(draft.title, 'the title');
+  const parts = draft.parts.map((part) => ({
+    ...part,
+    lines: part.lines.map((line) => ({
+      ...line,
+      text: safe(line.text, line.given ? undefined : part.source),
+    })),
+  }));
+  const warnings = draft.warnings.map((warning) => safe(maskedLine(warning)));
+  if (masked.size > 0) warnings.push(`What looks like a secret was masked: ${[...masked].join(', ')}.`);
+  return { ...draft, title, warnings, parts };
+}
+
+/** Masks after the characters are gone that a reader would not see, which could take a secret apart, and before the line is cut. */
+export function maskedLine(text: string): string {
+  return maskSecrets(plainLine(text, Number.POSITIVE_INFINITY));
 }
 
 async function fit(draft: Draft, maxTokens: number, now: number, measure: Measure): Promise<Measured> {

@@ -135,7 +135,7 @@ function taskPart(handoff: Handoff): BriefPart {
     { text: `Task: ${handoff.task}`, rank: 0 },
     ...(handoff.expected_output ? [{ text: `Expected: ${handoff.expected_output}`, rank: 0 }] : []),
     ...ranked(labelled('Deadline', [handoff.deadline]), 0, 0),
-    ...ranked(labelled('Read', handoff.context), 1, 0),
+    ...labelled('Read', handoff.context).map((text) => ({ text, rank: 1, given: true })),
     ...(handoff.status === 'open' ? [] : [{ text: `Reported ${handoff.status} already.`, rank: 0 }]),
   ];
   return part(`Your task, ${handoff.id}`, STATE_JSON, lines, 'given', handoff.created);

@@ -1,7 +1,7 @@
 import { BRIEF_LINE_CHARS } from '../../base/project-limits.ts';
 import { REDACTED, redact } from '../../base/redact.ts';
 import type { Header } from '../../contract/threads/state.ts';
-import { type BriefLine, type BriefPart, type Draft, part, ranked } from './brief.ts';
+import { type BriefLine, type BriefPart, type Draft, maskedLine, part, ranked } from './brief.ts';
 import { ahead, decisionsPart, todoLine } from './cold-start.ts';
 import { PROJECT_MD, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 import { plainLine } from './plain-line.ts';
@@ -55,7 +55,7 @@ function askPart(view: ProjectView, { ask, folder }: Transfer): BriefPart {
     ? (['current_task', state.current_task] as const)
     : (['progress', state?.in_progress] as const);
   const lines: BriefLine[] = [];
-  if (ask) lines.push({ text: citeGiven(ask, 'asked for with this hand-off'), rank: 0 });
+  if (ask) lines.push({ text: citeGiven(ask, 'asked for with this hand-off'), rank: 0, given: true });
   if (task && task !== ask) lines.push({ text: cite(task, inState(view, path)), rank: ask ? 2 : 0 });
   const description = view.identity?.description;
   if (description) lines.push({ text: cite(`About: ${description}`, 'PROJECT.md'), rank: 4 });
@@ -135,7 +135,8 @@ function pointersPart(pointers: readonly string[]): BriefPart {
   const lines = pointers.map((pointer) =>
     citeGiven(pointer, /^https?:/.test(pointer) ? 'relay pull' : 'in the folder'),
   );
-  return part('To read', 'given with this hand-off', ranked(lines, 1, 0));
+  const given = lines.map((text) => ({ text, rank: 1, given: true }));
+  return part('To read', 'given with this hand-off', given);
 }
 
 async function commitsPart(view: ProjectView, git: ProjectGit): Promise<BriefPart> {
@@ -148,7 +149,7 @@ async function commitsPart(view: ProjectView, git: ProjectGit): Promise<BriefPar
 
 /** Shows no secrets. A long line is cut before its evidence, never in it. */
 function cite(text: string, evidence: string): string {
-  return citeGiven(redact(text), evidence);
+  return citeGiven(redact(maskedLine(text)), evidence);
 }
 
 /** What was given with the hand-off itself stays as it is: the key of a pointer is meant to be there. */

@@ -1,6 +1,7 @@
 import { needText, projectCommand } from './project-call.ts';
 
 export default projectCommand({
+  stores: true,
   usage: '<title>',
   details:
     'Decisions are numbered and never changed. A new one replaces an old one by saying so: --supersedes ADR-002.',

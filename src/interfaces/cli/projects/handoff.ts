@@ -4,6 +4,7 @@ import { parseMilliseconds } from '../human.ts';
 import { needText, projectCommand } from './project-call.ts';
 
 export default projectCommand({
+  stores: true,
   usage: '<task>',
   details:
     'Writes the task down and prints the line to give to the child, which remembers nothing of this session.',

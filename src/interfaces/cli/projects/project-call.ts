@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { RelayError } from '../../../base/errors.ts';
 import { oneLine } from '../../../client/projects/decisions.ts';
 import type { Project } from '../../../client/projects/project.ts';
+import { secretWarning } from '../../../client/projects/secret-warning.ts';
 import {
   type AnswerSpec,
   answerCommand,
@@ -24,12 +25,21 @@ export const PROJECT_FLAGS = {
 
 /** A command that gets one answer about the project it is called for, and takes --dir. */
 export function projectCommand<const F extends Flags, A>(
-  spec: Omit<AnswerSpec<F, A>, 'ask'> & { ask(project: Project, call: Invocation<F>): Promise<A> },
+  spec: Omit<AnswerSpec<F, A>, 'ask'> & {
+    ask(project: Project, call: Invocation<F>): Promise<A>;
+    /** Its words go into a project file, so a secret among them is warned of. */
+    readonly stores?: boolean;
+  },
 ): Command {
   return answerCommand<F, A>({
     ...spec,
     flags: { ...spec.flags, ...PROJECT_FLAGS } as Flags as F,
-    ask: async (call) => spec.ask(await theProject(call), call),
+    async ask(call) {
+      const answer = await spec.ask(await theProject(call), call);
+      const warning = spec.stores ? secretWarning([...call.args, ...Object.values(call.flags)]) : null;
+      if (warning !== null) call.io.warn(warning);
+      return answer;
+    },
   });
 }
 

@@ -1,6 +1,7 @@
 import { needText, projectCommand } from './project-call.ts';
 
 export default projectCommand({
+  stores: true,
   usage: '[id]',
   details: 'Without an id the only open hand-off is meant. RELAY_HANDOFF may name it too.',
   flags: {

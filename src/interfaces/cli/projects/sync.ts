@@ -1,8 +1,10 @@
 import type { NewDecision } from '../../../client/projects/decisions.ts';
+import { secretWarning } from '../../../client/projects/secret-warning.ts';
 import { badUsage } from '../command.ts';
 import { needText, projectCommand } from './project-call.ts';
 
 export default projectCommand({
+  stores: true,
   details: `Lists are added to, never replaced, so that parallel sessions do not lose each other's lines. What is done leaves the lists
 of what was next, blocked and in progress; a todo that is named by its number is completed.`,
   flags: {
@@ -43,7 +45,11 @@ of what was next, blocked and in progress; a todo that is named by its number is
       todos: flags.todo?.map((title) => ({ title: needText('--todo', title) })),
       decisions: flags.decision?.map((text) => splitDecision(text, flags.task)),
     });
-    const commit = flags.commit ? await project.commit(commitMessage(flags.task ?? flags.done?.[0])) : null;
+    // In the history it could not be taken out any more.
+    const commit =
+      flags.commit && !holdsSecret(flags)
+        ? await project.commit(commitMessage(flags.task ?? flags.done?.[0]))
+        : null;
     return { folder: project.files.folder, todos, decisions, commit };
   },
   print: ({ folder, todos, decisions, commit }, _, flags) =>
@@ -51,7 +57,7 @@ of what was next, blocked and in progress; a todo that is named by its number is
       `synced ${folder}`,
       ...todos.map(({ id, title }) => `added  ${id}  ${title}`),
       ...decisions.map((id) => `added  ${id}`),
-      ...(flags.commit ? [commit ? `committed ${commit.slice(0, 9)}` : 'nothing to commit'] : []),
+      ...(flags.commit ? [commitLine(commit, flags)] : []),
     ].join('\n'),
 });
 
@@ -69,6 +75,15 @@ function splitDecision(text: string, task: string | undefined): NewDecision {
     context: task ? `Came up while working on: ${task}` : 'Noted at the end of a session',
     consequences: 'Not written down yet',
   };
+}
+
+function commitLine(commit: string | null, flags: object): string {
+  if (commit) return `committed ${commit.slice(0, 9)}`;
+  return holdsSecret(flags) ? 'not committed' : 'nothing to commit';
+}
+
+function holdsSecret(flags: object): boolean {
+  return secretWarning(Object.values(flags)) !== null;
 }
 
 function commitMessage(about: string | undefined): string {

@@ -3,6 +3,7 @@ import { oneOf } from '../human.ts';
 import { needText, projectCommand } from '../projects/project-call.ts';
 
 export default projectCommand({
+  stores: true,
   usage: '<title>',
   flags: {
     priority: { value: PRIORITIES.join('|'), help: 'how much it matters (medium)' },

@@ -12,6 +12,7 @@ export function defineTodoChange(spec: {
   change(flags: { readonly [name: string]: string | undefined }): TodoChange;
 }): Command {
   return projectCommand({
+    stores: true,
     usage: '<id>',
     flags: spec.flags,
     examples: [spec.example],

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
 import { PROJECT_TEXT_CHARS } from '../../../base/project-limits.ts';
 import { oneLine } from '../../../client/projects/decisions.ts';
+import { secretWarning } from '../../../client/projects/secret-warning.ts';
 import { PRIORITIES } from '../../../client/projects/todos.ts';
 import { defineTool } from '../tool.ts';
 
@@ -46,7 +47,7 @@ export const projectSync = defineTool({
       throw new RelayError('bad_request', { what: 'There is nothing to write down.' });
     const project = await context.project!();
     await project.sync(change);
-    return { text: 'Written to state.json.' };
+    return { text: withWarning('Written to state.json.', Object.values(change)) };
   },
 });
 
@@ -70,13 +71,13 @@ export const projectTodo = defineTool({
     if (id === undefined) {
       if (title === undefined || status !== undefined) throw needs('"title", or "id" and "status"');
       const todo = await project.addTodo({ title, priority: fields.priority });
-      return { text: `Added ${todo.id}: ${todo.title}` };
+      return { text: withWarning(`Added ${todo.id}: ${todo.title}`, [title]) };
     }
     if (status === undefined || title !== undefined || fields.priority) throw needs('"id" and "status"');
     if (status === 'blocked' && reason === undefined) throw needs('"reason" for what is blocked');
     const change = status === 'blocked' ? { status, reason: reason! } : { status };
     const { todo } = await project.changeTodo(id, change);
-    return { text: `${todo.id} is ${todo.status.replace('_', ' ')}: ${todo.title}` };
+    return { text: withWarning(`${todo.id} is ${todo.status.replace('_', ' ')}: ${todo.title}`, [reason]) };
   },
 });
 
@@ -97,9 +98,15 @@ export const projectDecide = defineTool({
   async run({ supersedes, ...words }, { context }) {
     for (const [name, text] of Object.entries(words)) said(name, text);
     const project = await context.project!();
-    return { text: `Added ${await project.decide({ ...words, supersedes })}.` };
+    const id = await project.decide({ ...words, supersedes });
+    return { text: withWarning(`Added ${id}.`, Object.values(words)) };
   },
 });
+
+function withWarning(answer: string, texts: readonly unknown[]): string {
+  const warning = secretWarning(texts);
+  return warning === null ? answer : `${answer}\nWarning: ${warning}`;
+}
 
 /** A text as one line; one that says nothing, or too much for files that are read at every start, is refused. */
 function said(name: string, text: string | undefined): string | undefined {
