@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** What a single executable carries; null where the program lies in files. */
-const executable = (() => {
-  const sea = process.getBuiltinModule('node:sea');
-  return sea?.isSea() ? sea : null;
-})();
+/** The runtime this program runs on, for `relay version` and reports. */
+export const RUNTIME = process.versions.bun ? `Bun ${process.versions.bun}` : `Node ${process.versions.node}`;
 
-/** Whether Node, the program and all it needs are one file, `process.execPath`. */
-export const isExecutable = executable !== null;
+/** Folder of the files inside an executable that Bun compiled; `fs` reads it like any other folder. */
+const EMBEDDED = process.platform === 'win32' ? 'B:\\~BUN\\root' : '/$bunfs/root';
+
+/** Whether runtime, program and its files are one file, `process.execPath`. */
+export const isExecutable = import.meta.dirname.startsWith(EMBEDDED);
 
 /** The words that start this very program again. */
 export function ownCommand(): readonly string[] {
@@ -30,15 +30,11 @@ export function ownPackage(
 }
 
 export function packageVersion(): string {
-  if (executable) return JSON.parse(executable.getAsset('package.json', 'utf8')).version;
   return ownPackage()?.version ?? 'unknown';
 }
 
 /** A file that came with the program, by its path in the package; null where there is none. */
 export function ownFile(path: string): Uint8Array | null {
-  if (executable) {
-    return ownFiles('').includes(path) ? new Uint8Array(executable.getRawAsset(path) as ArrayBuffer) : null;
-  }
   const folder = ownPackage()?.folder;
   const place = folder === undefined ? undefined : join(folder, path);
   return place !== undefined && existsSync(place) ? readFileSync(place) : null;
@@ -46,12 +42,16 @@ export function ownFile(path: string): Uint8Array | null {
 
 /** The paths of the files that came with the program in a folder of the package, and below it. */
 export function ownFiles(folder: string): string[] {
-  if (executable) return executable.getAssetKeys().filter((path) => path.startsWith(folder));
   const root = ownPackage()?.folder;
   if (root === undefined || !existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
+}
+
+/** The file of a worker thread, which lies beside `importer` in the sources and in the bundle alike. */
+export function workerFile(name: string, importer: string): URL {
+  return new URL(`./${name}${importer.endsWith('.ts') ? '.ts' : '.js'}`, importer);
 }
 
 /** Tells from now on whether our package was replaced on the disk, and calls `onFirst` when it first finds that. */

@@ -1,5 +1,6 @@
 import { fstatSync, read, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
+import { isatty } from 'node:tty';
 import type { Input, Output, Terminal } from '../interfaces/cli/io.ts';
 import { programName } from './program-name.ts';
 
@@ -103,7 +104,7 @@ function isTerminal(fd: number): boolean {
   } catch {
     return false;
   }
-  return process.getBuiltinModule('node:tty').isatty(fd);
+  return isatty(fd);
 }
 
 /** /dev/null and its neighbours, by their number in Linux. */

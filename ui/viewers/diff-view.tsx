@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
+import { type DiffLine, diffLines } from '../../src/text/line-diff.ts';
 import { useVirtualRows } from '../parts/virtual.ts';
-import { type DiffLine, diffLines } from './line-diff.ts';
 import { visible } from './visible.ts';
 
 const ROW_HEIGHT = 22;

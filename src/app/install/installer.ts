@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm, rmdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
-import { diff } from 'node:util';
 import { RelayError } from '../../base/errors.ts';
 import type { Installer, InstallReport, InstallRequest } from '../../interfaces/cli/host.ts';
+import { diffLines } from '../../text/line-diff.ts';
 import type { Environment } from '../config.ts';
 import { needInside } from '../link-guard.ts';
 import { ownFile, ownFiles } from '../own-package.ts';
@@ -190,12 +190,12 @@ function describe({ path, parts, before, after }: FilePlan): InstallReport['chan
 
 /** How many lines without a change are shown around one. */
 const DIFF_AROUND = 2;
-const DIFF_MARKS = { '-1': '+', '0': ' ', '1': '-' } as const;
+const DIFF_MARKS = { same: ' ', added: '+', removed: '-' } as const;
 
 /** What changes between two texts, as people read it: `-` and `+` with a few lines around, nothing where they are equal. */
 function lineDiff(before: string, after: string): string[] {
   if (before === after) return [];
-  const rows = diff(linesOf(before), linesOf(after)).map(([op, line]) => DIFF_MARKS[`${op}`] + line);
+  const rows = diffLines(linesOf(before), linesOf(after)).map(({ kind, text }) => DIFF_MARKS[kind] + text);
   const near = (index: number) =>
     rows.slice(Math.max(0, index - DIFF_AROUND), index + DIFF_AROUND + 1).some((row) => !row.startsWith(' '));
   const shown: string[] = [];

@@ -1,5 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
-import { type Env, systemEnv } from '../../base/env.ts';
+import { systemEnv } from '../../base/env.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { ProjectSource } from '../../domain/projects/projects.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
@@ -14,22 +13,6 @@ import { hasStale } from './stale-marks.ts';
 export interface OpenCore extends AsyncDisposable, OpenedEngine {
   readonly core: RelayCore;
 }
-
-/** For commands: chance as the system gives it to anybody, since Node's `crypto` takes five milliseconds to load, the web's ten. */
-const commandEnv: Env = {
-  ...systemEnv,
-  randomBytes: (length) => {
-    const bytes = new Uint8Array(length);
-    if (process.platform === 'win32') return process.getBuiltinModule('node:crypto').randomFillSync(bytes);
-    const chance = openSync('/dev/urandom', 'r');
-    try {
-      for (let at = 0; at < length; ) at += readSync(chance, bytes, at, length - at, null);
-    } finally {
-      closeSync(chance);
-    }
-    return bytes;
-  },
-};
 
 export interface CoreOptions {
   readonly auth?: 'open' | 'keys';
@@ -80,7 +63,7 @@ export async function openCore(
   makeHome(home);
   // A server keeps its database in shape while it runs; a command is gone too soon for that.
   const engineRole = role === 'server' ? 'server' : 'cli';
-  const env = role === 'cli' ? commandEnv : systemEnv;
+  const env = systemEnv;
   const opened = await openEngine(config, engineRole, env, warn, o.leavesOpen);
   const { engine, legible } = opened;
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();

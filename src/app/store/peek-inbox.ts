@@ -1,7 +1,6 @@
+import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { toHex } from '../../base/ids.ts';
-import { sha256 } from '../../base/sha256.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Inbox } from '../../contract/inbox.ts';
 import type { Config } from '../config.ts';
@@ -23,7 +22,7 @@ export async function peekInbox(
   if (inbox === null || inbox.messages.length === 0 || o.session === null) return inbox;
   const folder = join(config.home, 'told');
   const whose = JSON.stringify([config.remote, agent, o.session]);
-  const file = join(folder, `${toHex(sha256(Buffer.from(whose))).slice(0, 24)}.json`);
+  const file = join(folder, `${hash('sha256', whose).slice(0, 24)}.json`);
   const told = readTold(file);
   const messages = inbox.messages.filter(({ channel, seq }) => seq > (told[channel] ?? 0));
   // Whoever has given up has told nobody.

@@ -5,7 +5,7 @@ import type { FoldAnswers, FoldJob, FoldKind } from '../../domain/threads/fold-j
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Part, PartRequest } from '../../text/parts/part-request.ts';
 import type { Content, Preview, PreviewKind } from '../../text/preview/preview.ts';
-import { isExecutable, ownFile } from '../own-package.ts';
+import { workerFile } from '../own-package.ts';
 
 /** With a `part`, that of the body; with a `preview`, that of a content which begins with the body; with a `fold`, that of the events in the body, one on each line; else its tokens. */
 export interface TextJob {
@@ -32,13 +32,7 @@ export class TextThread {
   static async start(o: { timeMs: number; memoryMb: number }): Promise<TextThread> {
     const { Worker } = await import('node:worker_threads');
     const options = { name: 'texts', resourceLimits: { maxOldGenerationSizeMb: o.memoryMb } };
-    if (isExecutable) {
-      const script = Buffer.from(ownFile('text-worker.js')!).toString();
-      return new TextThread(new Worker(script, { ...options, eval: true }), o.timeMs);
-    }
-    // The sources run as they are; what is built lies beside this file under the name the build gives it.
-    const name = import.meta.url.endsWith('.ts') ? './text-worker.ts' : './text-worker.js';
-    return new TextThread(new Worker(new URL(name, import.meta.url), options), o.timeMs);
+    return new TextThread(new Worker(workerFile('text-worker', import.meta.url), options), o.timeMs);
   }
 
   private constructor(worker: Worker, timeMs: number) {

@@ -10,7 +10,7 @@ import {
   type TokenTable,
   unpackTokens,
 } from '../../text/token-table.ts';
-import { isExecutable, ownFile } from '../own-package.ts';
+import { ownFile } from '../own-package.ts';
 
 /** A short text needs a few pages of the table, which has three megabytes: they are read as they are looked at. */
 const PAGE_BYTES = 4096;
@@ -24,7 +24,7 @@ export async function openTokenCounter(): Promise<(text: string) => TokenCount> 
 
 /** What is published carries the vocabulary, and the table is made of that; a clone makes it from the package that has it. */
 async function readTable(): Promise<TokenTable> {
-  if (isExecutable || !import.meta.url.endsWith('.ts')) return unpackedTable();
+  if (!import.meta.url.endsWith('.ts')) return unpackedTable();
   const script = new URL('../../../scripts/build/token-table.ts', import.meta.url);
   return openTokenTable(await (await import(script.href)).tokenTable());
 }

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import { INLINE_BLOB_BYTES, LATE_FILE_BYTES, SEGMENT_BLOB_BYTES } from '../../base/limits.ts';
 import {
   type BodyLimits,
@@ -208,7 +210,7 @@ export class SqliteBlobs implements Blobs {
     expiry: Expiry | undefined,
     inRow = !this.#appends,
   ): Promise<BlobInfo & { content: Content }> {
-    const [hash, blocks] = [this.#store.sha256(), new BlockHashes(this.#store.crc32)];
+    const [hash, blocks] = [createHash('sha256'), new BlockHashes(crc32)];
     let size = 0;
     for (const piece of pieces) {
       hash.update(piece);

@@ -1,5 +1,7 @@
+import { createHash, hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { RelayError } from '../../base/errors.ts';
 import { checkRange } from '../../kernel/admission.ts';
 import type { ByteRange } from '../../kernel/blobs.ts';
@@ -19,18 +21,13 @@ export interface StoredBody extends FormerSpot {
   readonly body: Uint8Array | null;
 }
 
-type Checking = Pick<Store, 'home' | 'crc32' | 'sha256'>;
+type Checking = Pick<Store, 'home'>;
 
 /** A body that is held whole, checked; null for one in a file of its own, or that is not, or no longer, what was stored. */
-export function wholeBody(
-  { home, crc32 }: Pick<Store, 'home' | 'crc32'>,
-  row: StoredBody,
-): Uint8Array | null {
+export function wholeBody({ home }: Checking, row: StoredBody): Uint8Array | null {
   const body = bodyAtOnce(home, row);
   if (body?.length !== row.size) return null;
-  const intact = row.blocks
-    ? isIntact(body, row.blocks, 0, crc32)
-    : process.getBuiltinModule('node:crypto').hash('sha256', body) === row.sha256;
+  const intact = row.blocks ? isIntact(body, row.blocks, 0, crc32) : hash('sha256', body) === row.sha256;
   return intact ? body : null;
 }
 
@@ -45,8 +42,8 @@ export async function faultOf(store: Checking, row: StoredBody): Promise<BodyFau
 
 /** What there is of a body, whatever its row says of it; null where there is nothing, or too little of a segment. */
 export async function measured(store: Checking, row: StoredBody): Promise<WrittenBody | null> {
-  const sha256 = store.sha256();
-  const blocks = new BlockHashes(store.crc32);
+  const sha256 = createHash('sha256');
+  const blocks = new BlockHashes(crc32);
   let size = 0;
   const pieces = await piecesOf(store.home, row);
   if (!pieces) return null;
@@ -88,7 +85,7 @@ export async function openedBody(
   }
   return open.stream(
     range ?? { start: 0, end: row.size },
-    (piece, at) => isIntact(piece, blocks, at, store.crc32),
+    (piece, at) => isIntact(piece, blocks, at, crc32),
     row.file!,
   );
 }

@@ -1,9 +1,8 @@
+import { hash } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import type { BlobInfo } from '../../kernel/blobs.ts';
 import { type StoredBody, wholeBody } from './body-check.ts';
 import { type WrittenBody, writeBody } from './body-files.ts';
-import { nodeHashes } from './body-hash.ts';
 import { BodyFile } from './body-stream.ts';
 import type { Database } from './database.ts';
 import { readSpot, type Segments } from './segments.ts';
@@ -37,7 +36,7 @@ export async function copyBody(
   const { file, offset, size, sha256, blocks, expires } = row;
   if (offset !== null) {
     const body = readSpot(from, { file, offset }, size);
-    if (!body || process.getBuiltinModule('node:crypto').hash('sha256', body) !== sha256) return null;
+    if (!body || hash('sha256', body) !== sha256) return null;
     return { size, sha256, blocks: blocks!, ...(await segments.append([body], expires)) };
   }
   using source = BodyFile.open(join(from, file));
@@ -45,7 +44,7 @@ export async function copyBody(
   makeFolder(dirname(join(to, file)), true);
   const stream = await source.stream({ start: 0, end: source.size });
   if (!stream) return null;
-  const written = await writeBody(join(to, file), stream, nodeHashes(), { syncsFile: true, syncsName: true });
+  const written = await writeBody(join(to, file), stream, { syncsFile: true, syncsName: true });
   return { ...written, file, offset };
 }
 
@@ -78,7 +77,7 @@ export function dropDamagedRows(copy: Database): string[] {
     const row = copy.sql<StoredBody & { id: number; key: string }>(next).get(after);
     if (!row) return dropped;
     after = row.id;
-    if (wholeBody({ home: '', crc32 }, row)) continue;
+    if (wholeBody({ home: '' }, row)) continue;
     copy.sql('DELETE FROM blobs WHERE id = ?').run(row.id);
     dropped.push(row.key);
   }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   closeSync,
   existsSync,
@@ -11,12 +12,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { Env } from '../../base/env.ts';
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import type { BlobInfo } from '../../kernel/blobs.ts';
 import { BlockHashes } from '../../kernel/block-hashes.ts';
-import type { BodyHashes } from './body-hash.ts';
 import type { Transaction } from './commit-queue.ts';
 import type { Store } from './store.ts';
 import { makeFolder, syncFolder } from './syncing.ts';
@@ -61,15 +62,13 @@ export interface Content extends WrittenBody {
 export class BodyFiles {
   readonly home: string;
   readonly #env: Env;
-  readonly #hashes: BodyHashes;
   readonly #durable: boolean;
   #folder = '';
   #room = 0;
 
-  constructor(store: Pick<Store, 'home' | 'env' | keyof BodyHashes>, durable: boolean) {
+  constructor(store: Pick<Store, 'home' | 'env'>, durable: boolean) {
     this.home = store.home;
     this.#env = store.env;
-    this.#hashes = store;
     this.#durable = durable;
   }
 
@@ -87,7 +86,7 @@ export class BodyFiles {
       yield* head;
       yield* rest;
     };
-    const info = await writeBody(join(this.home, file), pieces(), this.#hashes, {
+    const info = await writeBody(join(this.home, file), pieces(), {
       syncsFile: this.#durable,
       syncsName: this.#durable && !placed,
     });
@@ -98,8 +97,8 @@ export class BodyFiles {
   writeNow(body: Uint8Array): Draft {
     const file = this.#newFile(DRAFTS);
     const path = join(this.home, file);
-    const hash = this.#hashes.sha256();
-    const blocks = new BlockHashes(this.#hashes.crc32);
+    const hash = createHash('sha256');
+    const blocks = new BlockHashes(crc32);
     hash.update(body);
     blocks.update(body);
     const opened = openSync(path, 'wx', 0o600);
@@ -207,11 +206,10 @@ function linked(from: string, to: string): boolean {
 export async function writeBody(
   path: string,
   pieces: AsyncIterable<Uint8Array>,
-  hashes: BodyHashes,
   o: { syncsFile: boolean; syncsName: boolean },
 ): Promise<WrittenBody> {
-  const hash = hashes.sha256();
-  const blocks = new BlockHashes(hashes.crc32);
+  const hash = createHash('sha256');
+  const blocks = new BlockHashes(crc32);
   let size = 0;
   const measured = async function* () {
     for await (const piece of pieces) {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { pause } from '../../base/pause.ts';
 import type { Database } from './database.ts';
 import { PAGE_BYTES } from './schema.ts';
@@ -69,7 +70,6 @@ export class Checkpoints {
 
   /** Never fails: what is not done now is done the next time. */
   async #inThread(): Promise<void> {
-    const { Worker } = process.getBuiltinModule('node:worker_threads');
     try {
       await once(new Worker(WORKER, { eval: true, execArgv: [], workerData: this.#db.path }), 'exit');
     } catch {

@@ -6,7 +6,6 @@ import type { Engine, EngineLimits, Swept } from '../../kernel/engine.ts';
 import { type Moving, movingWarnings } from '../../kernel/moving.ts';
 import { SqliteBlobs } from './blobs.ts';
 import type { Place } from './body-files.ts';
-import { commandHashes, nodeHashes } from './body-hash.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type { Database } from './database.ts';
@@ -86,10 +85,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     lasting: role === 'server' && limits.durability === 'power' ? () => db.syncWal() : null,
     reserve,
   });
-  const store: Store = {
-    ...{ home, env, limits, db, queue },
-    ...(role === 'server' ? nodeHashes() : commandHashes),
-  };
+  const store: Store = { home, env, limits, db, queue };
   const blobs = new SqliteBlobs(store, { place: o.place, appends: role === 'server' });
   const moving = new SqliteMoving(store, blobs);
   const deferred = new DeferredWork();

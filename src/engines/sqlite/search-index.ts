@@ -1,7 +1,6 @@
+import { hash } from 'node:crypto';
 import { tooLarge } from '../../base/errors.ts';
-import { toHex } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { sha256 } from '../../base/sha256.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
 import { queryTerms, rankPassages } from '../../kernel/passages.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
@@ -14,7 +13,7 @@ export class SqliteSearchIndex implements SearchIndex {
 
   constructor(store: Store) {
     this.#store = store;
-    this.#texts = new FullText(store.db, (folder) => toHex(sha256(Buffer.from(folder))).slice(0, 32));
+    this.#texts = new FullText(store.db, (folder) => hash('sha256', folder).slice(0, 32));
   }
 
   async put(key: string, text: string, fields: JsonObject): Promise<void> {

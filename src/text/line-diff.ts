@@ -3,10 +3,10 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** Beyond so many differences the rest is shown as taken out and put in, so that no page hangs. */
+/** With more edits than this, everything is shown as removed and added: the search would take too long. */
 const MOST_EDITS = 1_500;
 
-/** What turns one list of lines into the other, by Myers' algorithm, as short as it can be. */
+/** The shortest list of edits that turns one list of lines into the other (Myers' algorithm). */
 export function diffLines(from: readonly string[], to: readonly string[]): DiffLine[] {
   let begin = 0;
   while (begin < from.length && begin < to.length && from[begin] === to[begin]) begin++;
