@@ -83,7 +83,7 @@ async function emitCli(outdir: string): Promise<Metafile> {
   const launcher = join(outdir, 'relay.js');
   const mcp = join(outdir, 'contextrelay-mcp.js');
   copyFileSync(join('scripts', 'build', 'older-node.js'), join(outdir, 'older-node.js'));
-  copyFileSync(join('scripts', 'build', 'launcher.js'), launcher);
+  copyFileSync(join('scripts', 'build', 'relay.js'), launcher);
   copyFileSync(join('scripts', 'build', 'contextrelay-mcp.js'), mcp);
   for (const program of [launcher, mcp]) chmodSync(program, 0o755);
   // setup.mjs takes this file's time for the time of the sources it was made from.

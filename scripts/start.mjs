@@ -2,6 +2,7 @@
  * `npm start`: the built command line, but one that stops when npm is stopped. npm passes a signal on to the shell it
  * started, and many a shell dies of it without a word to the server, which would go on and hold the port.
  */
+import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const relay = new URL('../dist/cli/relay.js', import.meta.url);
@@ -17,5 +18,11 @@ const watch = setInterval(() => {
   process.kill(process.pid, 'SIGTERM');
 }, 250);
 watch.unref();
+
+// `./relay` in another terminal then starts like a native program. A build that is not needed does nothing.
+if (process.env.RELAY_RUNTIME !== 'node') {
+  const build = fileURLToPath(new URL('./build-executable.ts', import.meta.url));
+  spawn(process.execPath, [build, '--if-old'], { detached: true, stdio: 'ignore' }).unref();
+}
 
 await import(relay);

@@ -4,7 +4,7 @@ import { basename, join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { SECRET_SCAN_CHARS } from '../../src/base/limits.ts';
 import { findSecrets } from '../../src/text/secrets.ts';
-import { isOwn, PLATFORMS } from './executable.ts';
+import { isOwn, PLATFORMS } from '../build/executable.ts';
 import { must } from './run.ts';
 
 /** A check of a release: what is wrong, or nothing. */
@@ -13,9 +13,8 @@ export type Check = readonly [name: string, wrong: () => readonly string[]];
 /** The most that things may weigh, in bytes. */
 const SIZES: readonly (readonly [RegExp, number])[] = [
   [/^contextrelay-[\d.]+\.tgz$/, 3_000_000],
-  [/\.(?:tar\.xz|deb|rpm)$/, 35_000_000],
+  [/\.(?:tar\.xz|deb|rpm)$/, 60_000_000],
 ];
-export const EXECUTABLE_BYTES = 125_000_000;
 
 /** Every place that says the version. */
 const VERSIONED: { readonly [path: string]: RegExp } = {
@@ -50,6 +49,7 @@ export function artefactChecks(folder: string, version: string): Check[] {
     ['licences', () => licences(folder)],
     ['no path of this machine', () => leaks(folder)],
     ['no secret', () => secrets(folder)],
+    ['every executable has the format of its platform', () => formats(folder)],
     ['the executable is this version', () => ownVersion(folder, version)],
   ];
 }
@@ -102,7 +102,7 @@ function leaks(folder: string): string[] {
   );
 }
 
-/** In the tarballs; most of the executable is Node. */
+/** In the tarballs; most of the executable is Bun. */
 function secrets(folder: string): string[] {
   return published(folder).flatMap(([name, text]) =>
     name === 'relay'
@@ -113,6 +113,28 @@ function secrets(folder: string): string[] {
 
 function piecesOf(text: string): string[] {
   return text.match(new RegExp(`[^]{1,${SECRET_SCAN_CHARS}}`, 'g')) ?? [];
+}
+
+function formats(folder: string): string[] {
+  return PLATFORMS.flatMap(({ name, node }) => {
+    const program = join(folder, name, node.startsWith('win32') ? 'relay.exe' : 'relay');
+    if (!existsSync(program)) return [];
+    const found = executableFormat(readFileSync(program).subarray(0, 4096));
+    const wanted = node.replace(/-musl$/, '');
+    return found === wanted ? [] : [`${name}/relay is built for ${found}`];
+  });
+}
+
+/** The platform that an executable runs on, by the header of its file: ELF, Mach-O or PE. */
+export function executableFormat(head: Buffer): string {
+  if (head.toString('latin1', 0, 4) === '\x7fELF')
+    return { 62: 'linux-x64', 183: 'linux-arm64' }[head.readUInt16LE(18)] ?? 'another Linux';
+  if (head.readUInt32LE(0) === 0xfeedfacf)
+    return { 16777223: 'darwin-x64', 16777228: 'darwin-arm64' }[head.readUInt32LE(4)] ?? 'another macOS';
+  const pe = head.toString('latin1', 0, 2) === 'MZ' ? head.readUInt32LE(0x3c) : head.length;
+  if (pe + 6 <= head.length && head.toString('latin1', pe, pe + 4) === 'PE\0\0')
+    return head.readUInt16LE(pe + 4) === 0x8664 ? 'win32-x64' : 'another Windows';
+  return 'no known platform';
 }
 
 function ownVersion(folder: string, version: string): string[] {

@@ -4,7 +4,7 @@ export function formula(version: string, url: string, sums: ReadonlyMap<string, 
     const name = `contextrelay-${version}-${platform}.tar.xz`;
     const sum = sums.get(name);
     if (sum === undefined) throw new Error(`A formula needs ${name}, which was not made.`);
-    return `url "${url}/${name}"\n    sha256 "${sum}"`;
+    return `url "${url}/${name}"\n      sha256 "${sum}"`;
   };
   return `class Contextrelay < Formula
   desc "Agents hand each other a short pointer instead of the payload"
@@ -12,12 +12,20 @@ export function formula(version: string, url: string, sums: ReadonlyMap<string, 
   license "MIT"
 
   on_macos do
-    depends_on arch: :arm64
-    ${archive('macos-arm64')}
+    on_arm do
+      ${archive('macos-arm64')}
+    end
+    on_intel do
+      ${archive('macos-x64')}
+    end
   end
   on_linux do
-    depends_on arch: :x86_64
-    ${archive('linux-x64')}
+    on_arm do
+      ${archive('linux-arm64')}
+    end
+    on_intel do
+      ${archive('linux-x64')}
+    end
   end
 
   def install

@@ -69,8 +69,8 @@ export async function makeDeb({ version, program, folder, quick }: PackageOption
       Priority: 'optional',
       Maintainer: 'the ContextRelay authors <contextrelay@localhost>',
       'Installed-Size': Math.ceil(statSync(program).size / 1024),
-      // The libraries that the executable is linked with, and what makes the user.
-      Depends: 'libc6 (>= 2.28), libstdc++6, libgcc-s1, libatomic1, passwd',
+      // libc6 is all that the executable is linked with; passwd makes the user.
+      Depends: 'libc6 (>= 2.17), passwd',
       Description: SUMMARY,
     };
     const lines = Object.entries(control).map(([name, value]) => `${name}: ${value}\n`);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isOwn, type Platform } from './executable.ts';
+import { isOwn, type Platform } from '../build/executable.ts';
 
 /** An executable that was made, in bytes, alone and in its archive. */
 export interface Made {
@@ -9,19 +9,14 @@ export interface Made {
 }
 
 /** What goes out with a release: which executables there are and what is known of them, and what the changelog says of the version. */
-export function notes(
-  version: string,
-  made: readonly Made[],
-  { mostBytes: most, leftOut = [] }: { mostBytes: number; leftOut?: readonly string[] },
-): string {
+export function notes(version: string, made: readonly Made[], leftOut: readonly string[] = []): string {
   const row = ({ platform, size, archive }: Made) => {
-    const over = size > most ? `, over the limit of ${megabytes(most)}: its Node is larger` : '';
-    const tried = isOwn(platform) ? 'yes' : 'no: put together on another kind of machine';
-    return `| ${platform.name} | ${megabytes(size)}${over} | ${megabytes(archive)} | ${tried} |`;
+    const tested = isOwn(platform) ? 'yes' : 'not run: compiled on another kind of machine';
+    return `| ${platform.name} | ${megabytes(size)} | ${megabytes(archive)} | ${tested} |`;
   };
   return `# ContextRelay ${version}
 
-| executable | size | archive | tried |
+| executable | size | archive | tested |
 |---|---|---|---|
 ${made.map(row).join('\n')}
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Metafile } from 'esbuild';
 import { bundledPackages } from '../build/notices.ts';
 
-/** What is in the executable, as CycloneDX 1.6: Node, and each package of which a part was bundled, with the checksum that the lockfile has. */
+/** What is in the executable, as CycloneDX 1.6: Bun, and each package of which a part was bundled, with the checksum that the lockfile has. */
 export function billOfMaterials(version: string, metafiles: readonly Metafile[]): object {
   const locked = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages;
   const packages = bundledPackages(metafiles).map(({ name, version: its, license, folder }) => ({
@@ -14,13 +14,13 @@ export function billOfMaterials(version: string, metafiles: readonly Metafile[])
     licenses: [/^[\w.-]+$/.test(license) ? { license: { id: license } } : { expression: license }],
     hashes: [{ alg: 'SHA-512', content: hex(locked[folder.replaceAll('\\', '/')].integrity) }],
   }));
-  const node = process.versions.node;
+  const bun = locked['node_modules/bun'].version;
   const platform = {
     type: 'platform',
-    'bom-ref': `pkg:generic/node@${node}`,
-    name: 'node',
-    version: node,
-    purl: `pkg:generic/node@${node}`,
+    'bom-ref': purl('bun', bun),
+    name: 'bun',
+    version: bun,
+    purl: purl('bun', bun),
     licenses: [{ license: { id: 'MIT' } }],
   };
   const own = purl('contextrelay', version);

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { isOwn, makeExecutable, PLATFORMS } from '../../scripts/release/executable.ts';
+import { compileExecutable } from '../../scripts/build/executable.ts';
 import { must, outsideEnv, ROOT, run } from '../package/processes.ts';
 import { inRoot, layDebianRoot, missing, noRoots } from './root.ts';
 
@@ -38,7 +38,7 @@ describe('the container recipe, built by buildah', { skip }, () => {
     await layDebianRoot(base);
     mkdirSync(context);
     copyFileSync('deploy/container/Containerfile', join(context, 'Containerfile'));
-    await makeExecutable(PLATFORMS.find(isOwn)!, context);
+    compileExecutable(join(context, 'relay'));
     const empty = await buildah('from', 'scratch');
     await buildah('copy', '--quiet', empty, base, '/');
     await buildah('commit', '--quiet', empty, 'docker.io/library/debian:stable-slim');

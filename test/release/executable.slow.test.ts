@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { EXECUTABLE_BYTES } from '../../scripts/release/checklist.ts';
-import { isOwn, makeExecutable, PLATFORMS } from '../../scripts/release/executable.ts';
+import { compileExecutable } from '../../scripts/build/executable.ts';
 import { outsideEnv, ROOT, run } from '../package/processes.ts';
 import { inRoot, layMinimalRoot, noRoots } from './root.ts';
 
@@ -24,7 +23,8 @@ describe('the executable, in a root without Node, npm and Python, offline', { sk
   let program: string;
   before(async () => {
     process.chdir(ROOT);
-    program = await makeExecutable(PLATFORMS.find(isOwn)!, parent);
+    program = join(parent, 'relay');
+    compileExecutable(program);
     layMinimalRoot(root, {
       '/usr/bin/relay': program,
       '/bin/sh': '/bin/sh',
@@ -50,8 +50,7 @@ describe('the executable, in a root without Node, npm and Python, offline', { sk
     return stdout;
   };
 
-  test('it is small enough, and nothing else is in the root', async () => {
-    assert.ok(statSync(program).size <= EXECUTABLE_BYTES, `${statSync(program).size} bytes`);
+  test('nothing else is in the root', async () => {
     assert.equal(await ok('ls /usr/bin /bin'), '/bin:\ncat\nls\nsh\n\n/usr/bin:\nrelay\n');
   });
 
@@ -85,6 +84,29 @@ two' | relay push) && relay pull "$url" && relay pull "$url" --lines 2-2 && rela
     assert.match(brief, /Project brief/);
     await ok('relay install claude >/dev/null && cat .claude/skills/context-relay/SKILL.md');
     assert.match(await ok('cat .claude/settings.json'), /relay hook claude session-start/);
+  });
+
+  test('in a hostile folder it reads no .env, bunfig.toml, package.json or tsconfig.json', async () => {
+    const folder = join(root, 'srv', 'hostile');
+    mkdirSync(folder);
+    const evil = 'require("node:fs").writeFileSync("/srv/ran", "");';
+    const files = {
+      '.env': 'RELAY_HOME=/srv/elsewhere\nRELAY_PORT=1\n',
+      '.env.local': 'RELAY_HOME=/srv/elsewhere\n',
+      'bunfig.toml': 'preload = ["./evil.js"]\n[run]\npreload = ["./evil.js"]\n',
+      'package.json': '{"name":"contextrelay","version":"6.6.6","imports":{"#x":"./evil.js"}}',
+      'tsconfig.json': '{"compilerOptions":{"paths":{"*":["./evil.js"]}}}',
+      'evil.js': evil,
+      'node_modules/ws/index.js': evil,
+    };
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(join(folder, path, '..'), { recursive: true });
+      writeFileSync(join(folder, path), text);
+    }
+    const out = await ok('cd hostile && relay version && relay config --json && echo x | relay push');
+    assert.doesNotMatch(out, /6\.6\.6|elsewhere/);
+    assert.ok(!existsSync(join(root, 'srv', 'ran')));
+    assert.ok(!existsSync(join(root, 'srv', 'elsewhere')));
   });
 
   test('the guides are in it', async () => {

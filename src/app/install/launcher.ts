@@ -25,7 +25,7 @@ export function findLauncher(
 ): Launcher {
   const found = findProgram('relay', { ...env, PATH: ownPath(env) });
   if (found && isOurProgram(found)) return { command: 'relay', args: [], portable: true };
-  if (isExecutable) return { command: process.execPath, args: [], portable: false };
+  if (isExecutable) return { command: cloneScript() ?? process.execPath, args: [], portable: false };
   const own = ownPackage(script);
   const [, holder] = /^(.*)[/\\]node_modules[/\\]contextrelay$/.exec(own?.folder ?? '') ?? [];
   if (ON_NPM && holder && /[/\\]_npx[/\\]/.test(holder))
@@ -37,6 +37,13 @@ export function findLauncher(
     return { command: source, args: [], portable: false };
   }
   return { command: process.execPath, args: [realPath(script)], portable: false };
+}
+
+/** The script `relay` of the clone that this executable was built in: it outlives the executable, which lies in a cache. */
+function cloneScript(): string | null {
+  const [, clone] = /^(.*)[/\\]node_modules[/\\]\.cache[/\\]executable[/\\]/.exec(process.execPath) ?? [];
+  const script = clone === undefined ? null : join(clone, 'relay');
+  return script !== null && existsSync(script) ? script : null;
 }
 
 /** While npm runs us (npx, a script), it has put folders on the PATH that are gone from it afterwards. */

@@ -1,0 +1,62 @@
+/**
+ * `npm run build:executable`: compiles the program with Bun into the executable that `./relay` runs in a clone. With a
+ * path it is written there instead: `npm run build:executable -- ./relay-for-me`. With --if-old it does nothing while the executable is up to date.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { compileExecutable } from './build/executable.ts';
+
+const root = join(import.meta.dirname, '..');
+const { values, positionals } = parseArgs({
+  options: { 'if-old': { type: 'boolean' } },
+  allowPositionals: true,
+});
+const output = positionals[0] ? resolve(positionals[0]) : join(root, 'node_modules/.cache/executable/relay');
+/** Says that the last build failed, so that `./relay` does not try again at every command. */
+const failed = `${output}.failed`;
+const lock = `${output}.lock`;
+/** A build takes seconds: a lock that is older belongs to a build that was killed. */
+const LOCK_MS = 300_000;
+
+process.chdir(root);
+mkdirSync(dirname(output), { recursive: true });
+if (values['if-old'] && isFresh()) process.exit();
+if (takeLock()) {
+  try {
+    const setup = spawnSync(process.execPath, ['scripts/setup.mjs', '--build'], { stdio: 'inherit' });
+    if (setup.status !== 0) throw new Error('The package could not be built.');
+    compileExecutable(output);
+    rmSync(failed, { force: true });
+    console.log(`${output}: ${Math.round(statSync(output).size / 1e6)} MB`);
+  } catch (error) {
+    writeFileSync(failed, String(error));
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  } finally {
+    rmSync(lock, { recursive: true, force: true });
+  }
+} else console.log('Another build of the executable is under way.');
+
+/** Whether the executable is newer than the build of the package, which `npm start` has just brought up to date. */
+function isFresh(): boolean {
+  const made = statSync(output, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return (
+    made > (statSync('dist/cli/relay.js', { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY)
+  );
+}
+
+function takeLock(): boolean {
+  try {
+    if (Date.now() - statSync(lock).mtimeMs > LOCK_MS) rmSync(lock, { recursive: true, force: true });
+  } catch {
+    // There is no lock.
+  }
+  try {
+    mkdirSync(lock);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,150 @@
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+/** A target of `bun build --compile`, with the npm package that holds Bun's runtime for it. */
+export interface Platform {
+  /** As our archives call it. */
+  readonly name: string;
+  /** `process.platform` and `process.arch`, and `-musl` for a Linux without glibc. */
+  readonly node: string;
+  readonly target: string;
+  readonly npm: string;
+}
+
+export const PLATFORMS: readonly Platform[] = [
+  { name: 'linux-x64', node: 'linux-x64', target: 'bun-linux-x64', npm: '@oven/bun-linux-x64' },
+  { name: 'linux-arm64', node: 'linux-arm64', target: 'bun-linux-arm64', npm: '@oven/bun-linux-aarch64' },
+  {
+    name: 'linux-x64-musl',
+    node: 'linux-x64-musl',
+    target: 'bun-linux-x64-musl',
+    npm: '@oven/bun-linux-x64-musl',
+  },
+  {
+    name: 'linux-arm64-musl',
+    node: 'linux-arm64-musl',
+    target: 'bun-linux-arm64-musl',
+    npm: '@oven/bun-linux-aarch64-musl',
+  },
+  { name: 'macos-x64', node: 'darwin-x64', target: 'bun-darwin-x64', npm: '@oven/bun-darwin-x64' },
+  { name: 'macos-arm64', node: 'darwin-arm64', target: 'bun-darwin-arm64', npm: '@oven/bun-darwin-aarch64' },
+  { name: 'windows-x64', node: 'win32-x64', target: 'bun-windows-x64', npm: '@oven/bun-windows-x64' },
+];
+
+/** Whether this machine runs what is built for the platform. */
+export const isOwn = ({ node }: Platform) =>
+  node === `${process.platform}-${process.arch}${isMusl() ? '-musl' : ''}`;
+
+function isMusl(): boolean {
+  if (process.platform !== 'linux') return false;
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+  return header.glibcVersionRuntime === undefined;
+}
+
+/** Files inside the executable, under their paths in the package. `npm run build` makes those in dist. */
+const ASSETS = [
+  'package.json',
+  'dist/cli/o200k.br',
+  'dist/ui/**/*',
+  'skill/**/*',
+  'schemas/*',
+  'docs/*.md',
+  'docs/integrations/*.md',
+  'SECURITY.md',
+  'dist/THIRD-PARTY-NOTICES',
+  'LICENSE',
+];
+
+/** Bun for this machine, as npm installed it; null where there is none. Its install script moves it out of the platform's package. */
+export function findBun(): string | null {
+  const own = PLATFORMS.find(isOwn);
+  const name = process.platform === 'win32' ? 'bun.exe' : 'bun';
+  const places = ['node_modules/bun/bin/bun.exe', ...(own ? [`node_modules/${own.npm}/bin/${name}`] : [])];
+  return (
+    places.map((place) => resolve(place)).find((place) => existsSync(place) && statSync(place).size > 1e6) ??
+    null
+  );
+}
+
+/** Bun's runtime for a platform: this machine's own, or one of those that deploy/executable pins, which are fetched when first needed. */
+export function runtimeOf(platform: Platform): string {
+  const own = isOwn(platform) ? findBun() : null;
+  if (own) return own;
+  const folder = join('deploy', 'executable');
+  const name = platform.node.startsWith('win32') ? 'bun.exe' : 'bun';
+  const runtime = resolve(folder, 'node_modules', platform.npm, 'bin', name);
+  // `--force` installs packages for other platforms.
+  if (!existsSync(runtime)) {
+    const ran = spawnSync('npm', ['ci', '--force', '--ignore-scripts', '--no-audit', '--no-fund'], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    if (ran.status !== 0) throw new Error(`npm ci in ${folder} ended with ${ran.status}:\n${ran.stderr}`);
+  }
+  return runtime;
+}
+
+export interface ExecutableOptions {
+  readonly platform?: Platform;
+  /** Bun's runtime for the platform; this machine's Bun by default. */
+  readonly runtime?: string;
+}
+
+/**
+ * Compiles the program, its worker threads and its files into one executable at `output`, which appears there in one step. Nothing is downloaded. The
+ * compiled program reads no `.env`, `bunfig.toml`, `package.json` or `tsconfig.json` of the folder it is started in.
+ */
+export function compileExecutable(output: string, { platform, runtime }: ExecutableOptions = {}): void {
+  const bun = findBun();
+  if (!bun)
+    throw new Error('Bun is not installed. Run `npm run setup`; on this platform npm may have no Bun.');
+  const began = new Date();
+  const work = join(dirname(output), `.work-${process.pid}-${platform?.name ?? 'own'}`);
+  mkdirSync(work, { recursive: true });
+  try {
+    const draft = join(work, process.platform === 'win32' ? 'relay.exe' : 'relay');
+    const args = [
+      ...['build', '--compile', '--bytecode', '--format=esm', '--splitting'],
+      ...['--minify-syntax', '--minify-whitespace'],
+      ...['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'],
+      ...['--no-compile-autoload-package-json', '--no-compile-autoload-tsconfig'],
+      '--entry-naming=[name].[ext]',
+      ...(platform ? [`--target=${platform.target}`] : []),
+      ...(runtime ? [`--compile-executable-path=${runtime}`] : []),
+      ...stageAssets(join(work, 'assets')).map((path) => `--asset=${path}`),
+      `--outfile=${draft}`,
+      'bin/relay.ts',
+      ...globSync('src/**/*-worker.ts', { exclude: ['**/node_modules/**'] }).sort(),
+    ];
+    const ran = spawnSync(bun, args, { encoding: 'utf8' });
+    if (ran.error) throw new Error(`Cannot run ${bun}: ${ran.error.message}`);
+    if (ran.status !== 0)
+      throw new Error(`bun build ended with ${ran.status}:\n${ran.stdout}\n${ran.stderr}`);
+    // `./relay` compares this time with those of the sources: a file saved during the build makes the executable old.
+    utimesSync(draft, began, began);
+    renameSync(draft, output);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** Copies the assets into a folder and returns its entries: Bun keeps the paths inside a folder, but only the name of a file. */
+function stageAssets(folder: string): string[] {
+  for (const path of globSync(ASSETS)) {
+    if (!statSync(path).isFile() || path.endsWith('.pyc')) continue;
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    copyFileSync(path, join(folder, path));
+  }
+  return readdirSync(folder).map((name) => join(folder, name));
+}
