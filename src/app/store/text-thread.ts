@@ -1,4 +1,4 @@
-import type { Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { type ErrorCode, RelayError } from '../../base/errors.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { FoldAnswers, FoldJob, FoldKind } from '../../domain/threads/fold-job.ts';
@@ -30,7 +30,6 @@ export class TextThread {
   ended = false;
 
   static async start(o: { timeMs: number; memoryMb: number }): Promise<TextThread> {
-    const { Worker } = await import('node:worker_threads');
     const options = { name: 'texts', resourceLimits: { maxOldGenerationSizeMb: o.memoryMb } };
     return new TextThread(new Worker(workerFile('text-worker', import.meta.url), options), o.timeMs);
   }
@@ -49,22 +48,24 @@ export class TextThread {
   async run(job: TextJob, signal?: AbortSignal): Promise<TextResult> {
     const answered = Promise.withResolvers<TextAnswer>();
     this.#job = answered;
-    const source = job.body instanceof ReadableStream ? sendable(job.body) : null;
+    const source = job.body instanceof ReadableStream ? new BodySender(job.body) : null;
     const timer = setTimeout(() => this.end(tooCostly('time')), this.#timeMs);
     const leave = () => this.end(leftAlone());
     signal?.addEventListener('abort', leave, { once: true });
     this.#worker.ref();
     try {
       if (signal?.aborted) throw leftAlone();
-      if (source) this.#worker.postMessage({ ...job, body: source.body }, [source.body as never]);
+      if (source) this.#worker.postMessage({ ...job, body: source.port }, [source.port]);
       else this.#worker.postMessage(job);
-      return taken(await answered.promise);
+      const answer = await answered.promise;
+      if (source?.error !== undefined) throw source.error;
+      return taken(answer);
     } finally {
       this.#job = null;
       this.#worker.unref();
       clearTimeout(timer);
       signal?.removeEventListener('abort', leave);
-      source?.letGo();
+      source?.close();
     }
   }
 
@@ -91,20 +92,40 @@ function taken(answer: TextAnswer): TextResult {
   throw new Error(answer.failed);
 }
 
-/** A stream as a thread can be given it. A thread that ends does not let go of it, so this end does. */
-function sendable(source: ReadableStream<Uint8Array>) {
-  const reader = source.getReader();
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read();
-        if (done) return controller.close();
-        // Sending a view of a larger buffer would send all of the buffer.
-        controller.enqueue(value.byteLength === value.buffer.byteLength ? value : value.slice());
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
-  return { body, letGo: () => void reader.cancel().catch(() => {}) };
+/** One piece of a body; null at its end, an error where it cannot be read. */
+export type BodyPiece = { readonly bytes: Uint8Array } | { readonly failed: string } | null;
+
+/** Sends a body to a thread piece by piece, each when the thread asks for it. (Bun cannot transfer a ReadableStream.) */
+class BodySender {
+  /** The thread's end. */
+  readonly port: MessagePort;
+  error: unknown;
+  readonly #own: MessagePort;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+
+  constructor(source: ReadableStream<Uint8Array>) {
+    this.#reader = source.getReader();
+    const { port1, port2 } = new MessageChannel();
+    this.#own = port1;
+    this.port = port2;
+    port1.on('message', async () => port1.postMessage(await this.#next()));
+  }
+
+  async #next(): Promise<BodyPiece> {
+    try {
+      const { done, value } = await this.#reader.read();
+      if (done) return null;
+      // A view is sent with all of its buffer, so a part of a buffer is copied first.
+      return { bytes: value.byteLength === value.buffer.byteLength ? value : value.slice() };
+    } catch (error) {
+      this.error = error;
+      return { failed: String(error) };
+    }
+  }
+
+  close(): void {
+    this.#own.close();
+    // The answer is complete, or nobody waits for it: a source that cannot be cancelled changes neither.
+    void this.#reader.cancel().catch(() => {});
+  }
 }

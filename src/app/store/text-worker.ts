@@ -1,11 +1,11 @@
-import { parentPort } from 'node:worker_threads';
+import { MessagePort, parentPort } from 'node:worker_threads';
 import { isRelayError } from '../../base/errors.ts';
 import { FOLD_WORK } from '../../base/limits.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
 import type { StoredEvent } from '../../domain/threads/event.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { ownTextWork } from './own-text-work.ts';
-import type { TextAnswer, TextJob, TextResult } from './text-thread.ts';
+import type { BodyPiece, TextAnswer, TextJob, TextResult } from './text-thread.ts';
 
 /** What a TextThread runs: one job at a time. */
 parentPort?.on('message', async (job: TextJob) => {
@@ -21,7 +21,8 @@ async function answer(job: TextJob): Promise<TextAnswer> {
   }
 }
 
-async function done({ body, part, preview, fold }: TextJob): Promise<TextResult> {
+async function done({ body: sent, part, preview, fold }: TextJob): Promise<TextResult> {
+  const body = sent instanceof MessagePort ? received(sent) : sent;
   if (fold) {
     const { runFold } = await import('../../domain/threads/fold-job.ts');
     return runFold(fold, eventsIn(body as BlobBody), new WorkMeter(FOLD_WORK));
@@ -39,4 +40,23 @@ async function* eventsIn(body: BlobBody): AsyncGenerator<StoredEvent> {
     rest = lines.pop()!;
     for (const line of lines) yield JSON.parse(line);
   }
+}
+
+/** The body that a `BodySender` sends. */
+function received(port: MessagePort): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) =>
+        new Promise((resolve, reject) => {
+          port.once('message', (piece: BodyPiece) => {
+            if (piece === null) controller.close();
+            else if ('failed' in piece) return reject(new Error(piece.failed));
+            else controller.enqueue(piece.bytes);
+            resolve();
+          });
+          port.postMessage(null);
+        }),
+    },
+    { highWaterMark: 0 },
+  );
 }
