@@ -11,6 +11,7 @@ import type { Check, Host } from '../interfaces/cli/host.ts';
 import { bytes, plural, span } from '../interfaces/cli/human.ts';
 import type { Config } from './config.ts';
 import type { Deadline } from './deadline.ts';
+import { RUNTIME } from './own-package.ts';
 
 const LITTLE_SPACE = 1024 ** 3;
 const NO_SPACE = 64 * 1024 ** 2;
@@ -30,12 +31,12 @@ export async function* diagnose(
   try {
     config = readConfig();
   } catch (error) {
-    yield { name: 'node', ...checkNode(false) };
+    yield { name: 'runtime', ...checkRuntime(false) };
     yield { name: 'configuration', ...failed(error) };
     return;
   }
   const { home, remote } = host;
-  yield { name: 'node', ...checkNode(remote !== null) };
+  yield { name: 'runtime', ...checkRuntime(remote !== null) };
   const file = join(config.home, 'config.json');
   const source = existsSync(file) ? `read from ${file}` : `all defaults (there is no ${file})`;
   yield { name: 'configuration', ...ok(source) };
@@ -87,8 +88,8 @@ function failed(error: unknown): Found {
   return wrong((error as Error).message, 'RELAY_DEBUG=1 relay status shows where it happened');
 }
 
-function checkNode(remote: boolean): Found {
-  const found = `${process.version} at ${process.execPath}`;
+function checkRuntime(remote: boolean): Found {
+  const found = `${RUNTIME} at ${process.execPath}`;
   if (hasSqlite() || remote) return ok(found);
   return wrong(found, `the local store needs Node ${SQLITE_SINCE.join('.')} or newer: ${GET_RUNTIME}`);
 }

@@ -2,7 +2,7 @@ import type { Host } from '../interfaces/cli/host.ts';
 import type { Globals } from '../interfaces/cli/run.ts';
 import { type Config, type Environment, initHome, loadConfig } from './config.ts';
 import { bucketAddress, readFlag } from './option-readers.ts';
-import { packageVersion } from './own-package.ts';
+import { packageVersion, RUNTIME } from './own-package.ts';
 import { serverControl } from './serve/server-control.ts';
 import { findHome, makeHome } from './store/home.ts';
 import type { Warn } from './store/open-core.ts';
@@ -16,7 +16,6 @@ export function makeHost(
   env: Environment,
   warn?: Warn,
   /** The process ends by an exit once the command is done. */
-  leavesOpen = false,
 ): Host {
   let known: Config | null = null;
   const config = (): Config => {
@@ -27,6 +26,7 @@ export function makeHost(
     get version() {
       return packageVersion();
     },
+    runtime: RUNTIME,
     get home() {
       return findHome(globals.home, env);
     },
@@ -39,8 +39,7 @@ export function makeHost(
     get server() {
       return serverControl(config(), env, warn);
     },
-    openClient: async (o) =>
-      (await import('./store/open-relay.ts')).openRelay(config(), o, { warn, leavesOpen }),
+    openClient: async (o) => (await import('./store/open-relay.ts')).openRelay(config(), o, { warn }),
     openScratch: async () => (await import('./store/open-relay.ts')).openScratch(config()),
     openStore: async () => (await import('./store/open-core.ts')).openStore(config(), warn),
     initHome: () => initHome(config().home),

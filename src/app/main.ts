@@ -6,7 +6,7 @@ import { processTerminal } from './terminal.ts';
 export async function runMain(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   hushExperiments();
   const terminal = processTerminal();
-  const code = await runCli(argv, terminal, (globals, warn) => makeHost(globals, terminal.env, warn, true));
+  const code = await runCli(argv, terminal, (globals, warn) => makeHost(globals, terminal.env, warn));
   process.exitCode = code || process.exitCode || 0;
   if (terminal.isWritten()) process.exit();
 }
@@ -15,7 +15,7 @@ export async function runMain(argv: readonly string[] = process.argv.slice(2)): 
 function hushExperiments(): void {
   const emit = process.emitWarning;
   process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
-    if (/(SQLite|USE_MAIN_CONTEXT_DEFAULT_LOADER) is an experimental/.test(String(warning))) return;
+    if (/SQLite is an experimental/.test(String(warning))) return;
     emit.call(process, warning, ...rest);
   }) as typeof process.emitWarning;
 }

@@ -1,8 +1,11 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** The runtime this program runs on, for `relay version` and reports. */
-export const RUNTIME = process.versions.bun ? `Bun ${process.versions.bun}` : `Node ${process.versions.node}`;
+/** Whether Bun runs this program; else Node does. Nothing else asks which of the two it is. */
+export const isBun = process.versions.bun !== undefined;
+
+/** Name and version of the runtime, for `relay version` and reports. */
+export const RUNTIME = isBun ? `Bun ${process.versions.bun}` : `Node ${process.versions.node}`;
 
 /** Folder of the files inside an executable that Bun compiled; `fs` reads it like any other folder. */
 const EMBEDDED = process.platform === 'win32' ? 'B:\\~BUN\\root' : '/$bunfs/root';

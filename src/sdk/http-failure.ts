@@ -40,7 +40,8 @@ const CERTIFICATE_FAULTS: { readonly [code: string]: string } = {
 
 /** The error where a connection failed over the certificate at the other end; else null. */
 export function untrusted(error: unknown, base: string): RelayError | null {
-  const { code } = ((error as Error | null)?.cause ?? {}) as { code?: unknown };
+  // Node's fetch has the code in the cause, Bun's in the error itself.
+  const { code } = ((error as Error | null)?.cause ?? error ?? {}) as { code?: unknown };
   const why = typeof code === 'string' ? CERTIFICATE_FAULTS[code] : undefined;
   if (why === undefined) return null;
   const other = why.startsWith('it is signed')

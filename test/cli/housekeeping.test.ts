@@ -66,7 +66,7 @@ test('a backup that is not there, and a home with nothing to back up, are told b
 test('doctor finds a healthy core healthy and names what is wrong', async () => {
   const well = await run('doctor');
   assert.equal(well.code, 0, well.stdout);
-  for (const name of ['node', 'configuration', 'home', 'store', 'round trip', 'disk', 'clock', 'server']) {
+  for (const name of ['runtime', 'configuration', 'home', 'store', 'round trip', 'disk', 'clock', 'server']) {
     assert.match(well.stdout, new RegExp(`^(ok|warning) +${name}: `, 'm'));
   }
   chmodSync(home, 0o755);

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { type Socket, Server as TcpServer } from 'node:net';
+import { isBun } from '../own-package.ts';
 
 /** How long clients that keep a connection open are told with an answer to take another, before it is taken from them. */
 const DRAIN_MS = 100;
@@ -31,10 +32,9 @@ export class Connections {
   /** Takes no new connections, answers what was asked on those there are, then resolves. */
   async stop(): Promise<void> {
     this.#server.prependListener('request', (_, response) => response.setHeader('Connection', 'close'));
-    // Not the HTTP server's own close, which would cut off whoever is just between two requests.
-    const closed = new Promise<void>((resolve) =>
-      TcpServer.prototype.close.call(this.#server, () => resolve()),
-    );
+    // On Node the TCP server's close: the HTTP server's own also cuts off clients between two requests. Bun has only the latter.
+    const { close } = isBun ? this.#server : TcpServer.prototype;
+    const closed = new Promise<void>((resolve) => close.call(this.#server, () => resolve()));
     const force = setTimeout(() => this.#server.closeAllConnections(), STOP_GRACE_MS);
     // Whoever is between two requests gets one more answer, which says that it was the last here.
     const idle = setInterval(() => this.#server.closeIdleConnections(), DRAIN_MS);

@@ -20,8 +20,6 @@ export interface CoreOptions {
   readonly exposed?: boolean;
   readonly warn?: Warn;
   readonly projects?: ProjectSource;
-  /** The process ends next, by an exit: closing the database is left to whoever comes. */
-  readonly leavesOpen?: boolean;
 }
 
 /** A server answers first, and writes the files of a thread once for all that comes so close together. */
@@ -64,7 +62,7 @@ export async function openCore(
   // A server keeps its database in shape while it runs; a command is gone too soon for that.
   const engineRole = role === 'server' ? 'server' : 'cli';
   const env = systemEnv;
-  const opened = await openEngine(config, engineRole, env, warn, o.leavesOpen);
+  const opened = await openEngine(config, engineRole, env, warn);
   const { engine, legible } = opened;
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
   const texts = workers ?? ownTextWork;

@@ -33,7 +33,6 @@ export async function openEngine(
   role: 'server' | 'cli',
   env: Env,
   warn: (what: string) => void,
-  leavesOpen = false,
 ): Promise<OpenedEngine> {
   const { home, durability, engine: url } = config;
   if (url !== null) {
@@ -44,7 +43,7 @@ export async function openEngine(
     return { engine: whole, checks: checksThroughPorts(whole), legible: null };
   }
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
-  const engine = await openSqlite({ home, env, durability, role, leavesOpen, place: ARTIFACT_FILES, warn });
+  const engine = await openSqlite({ home, env, durability, role, place: ARTIFACT_FILES, warn });
   await refuseArriving(engine, home);
   const whole = await besideBucket(engine, { address: config.blobs, stays: isArtifactFile });
   const checks =

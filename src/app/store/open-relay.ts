@@ -14,7 +14,7 @@ import { runningServer } from '../serve/pid-file.ts';
 import { type CoreOptions, openCore } from './open-core.ts';
 import { ownTextWork } from './own-text-work.ts';
 
-type StoreOptions = Pick<CoreOptions, 'warn' | 'leavesOpen'>;
+type StoreOptions = Pick<CoreOptions, 'warn'>;
 
 /** The relay a command works on: behind HTTP where a server is named, else on the local store, with no daemon. */
 export async function openRelay(

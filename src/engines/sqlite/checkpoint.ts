@@ -7,9 +7,6 @@ import { PAGE_BYTES } from './schema.ts';
 /** How long the WAL gets before it is copied into the database: rare enough to be cheap, short enough to read fast. */
 const WAL_PAGES = (16 * 1024 * 1024) / PAGE_BYTES;
 
-/** The same for commands, each of which reads what the one before has left there. */
-const COMMAND_WAL_PAGES = (1024 * 1024) / PAGE_BYTES;
-
 /** How often to try to empty the WAL between the reads and writes of others. */
 const SETTLE_TRIES = 20;
 
@@ -36,7 +33,6 @@ export class Checkpoints {
     this.#db = db;
     this.#active = role === 'server' && knowsNoop();
     if (this.#active) db.exec('PRAGMA wal_autocheckpoint = 0');
-    if (role === 'cli') db.exec(`PRAGMA wal_autocheckpoint = ${COMMAND_WAL_PAGES}`);
   }
 
   /** After each COMMIT. */

@@ -31,11 +31,6 @@ export interface SqliteOptions {
   readonly durability?: 'power' | 'process';
   /** A server lives long and checkpoints aside; a command is over before that would pay. */
   readonly role?: 'server' | 'cli';
-  /**
-   * The process ends next, by an exit, and leaves the database open. To close it as the last one is to bring the WAL into it and to
-   * remove that: two waits for the disk, and a third for the next command, which has to make a new one.
-   */
-  readonly leavesOpen?: boolean;
   /** Bodies that are files with names of their own, for people to read. */
   readonly place?: Place;
   /** Told, in a sentence, that an older store was brought to our format. */
@@ -102,7 +97,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     await queue.close();
     await checkpoints.close();
     subscriptions.close();
-    if (!o.leavesOpen) db.close();
+    db.close();
   };
   const logs = new SqliteLogs(store, subscriptions);
   return {

@@ -18,6 +18,8 @@ import type { CopyReport, EngineCopied, LocalStore } from './host-store.ts';
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
 export interface Host {
   readonly version: string;
+  /** Name and version of what runs the program: `Bun 1.4.4`, `Node 26.10.0`. */
+  readonly runtime: string;
   /** Where the local store is, whether or not it exists yet. */
   readonly home: string;
   /** The server named by --url or CONTEXTRELAY_URL; null for the local store. */
