@@ -19,10 +19,13 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
+/** What runs the scripts: this Node, or Bun where the engine is tested on that. */
+const RUNTIME = process.env.RELAY_TEST_RUNTIME ?? process.execPath;
+
 /** `options` are read by the script as JSON from its first argument; `node` are options of Node itself. */
 export function startChild(script: string, options: object, node: readonly string[] = []): Child {
   const path = fileURLToPath(new URL(`scripts/${script}.ts`, import.meta.url));
-  const child = spawn(process.execPath, [...node, path, JSON.stringify(options)], {
+  const child = spawn(RUNTIME, [...node, path, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   running.add(child);

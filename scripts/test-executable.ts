@@ -1,0 +1,77 @@
+/**
+ * `npm run test:executable`: runs tests against the executable that Bun compiles, and the SQLite engine's own tests on Bun. Ends with one plain
+ * line: `N passed, M failed`. With --smoke it runs the part that CI has time for.
+ */
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { compileExecutable, findBun } from './build/executable.ts';
+
+/** Tests that start the program, as sources or as the executable. */
+const PROGRAM = [
+  'test/cli',
+  'test/mcp',
+  'test/install/hooks.test.ts',
+  'test/install/doctor.test.ts',
+  'test/pipelines/killed-runner.test.ts',
+  'test/pipelines/holding.test.ts',
+  'test/pipelines/command-line.test.ts',
+  'test/bridge/cli.test.ts',
+  'test/security/canary.test.ts',
+  'test/channels/workers.slow.test.ts',
+];
+const SMOKE = [
+  'test/cli/hand-over.test.ts',
+  'test/cli/server.test.ts',
+  'test/mcp/lifetime.test.ts',
+  'test/install/hooks.test.ts',
+];
+
+/** Tests whose child processes open the engine, write, and are killed. */
+const ENGINE = ['test/sqlite/killing.test.ts', 'test/sqlite/many-processes.test.ts'];
+const CONFORMANCE = './src/engines/sqlite/conformance.test.ts';
+
+const { values } = parseArgs({ options: { smoke: { type: 'boolean' } } });
+const bun = findBun();
+if (!bun) {
+  console.log('Skipped: npm has no Bun for this platform.\n0 passed, 0 failed');
+  process.exit();
+}
+const executable = resolve('node_modules/.cache/executable/relay-under-test');
+compileExecutable(executable);
+
+const tests = ['scripts/test.ts', ...(values.smoke ? ['--again'] : [])];
+const onExecutable = { RELAY_TEST_NODE: 'env', RELAY_TEST_ENTRY: executable };
+const totals = [
+  await run(process.execPath, [...tests, ...(values.smoke ? SMOKE : PROGRAM)], onExecutable),
+  await run(process.execPath, [...tests, ...(values.smoke ? ENGINE.slice(0, 1) : ENGINE)], {
+    RELAY_TEST_RUNTIME: bun,
+  }),
+  ...(values.smoke ? [] : [await run(bun, ['test', CONFORMANCE], {})]),
+];
+const [passed, failed] = [0, 1].map((at) => totals.reduce((sum, total) => sum + total[at]!, 0));
+console.log(`\n${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+/** Runs a test runner and returns how many tests passed and failed, by the totals it prints. */
+async function run(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<[number, number]> {
+  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const [from, to] of [
+    [child.stdout, process.stdout],
+    [child.stderr, process.stderr],
+  ] as const) {
+    from.on('data', (chunk) => {
+      output += chunk;
+      to.write(chunk);
+    });
+  }
+  const code = await new Promise((done) => child.once('close', done));
+  const last = (pattern: RegExp) => Number([...output.matchAll(pattern)].at(-1)?.[1] ?? 0);
+  const [passed, failed] = [last(/(\d+) pass(?:ed)?\b/g), last(/(\d+) fail(?:ed)?\b/g)];
+  return [passed, code === 0 ? failed : Math.max(failed, 1)];
+}
