@@ -1,17 +1,20 @@
+import { execFile } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { rm, statfs, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { isRelayError } from '../base/errors.ts';
 import { GET_RUNTIME } from '../base/installing.ts';
 import { CLUSTER_CLOCK_TOLERANCE_MS } from '../base/limits.ts';
 import { shellWord } from '../base/shell-word.ts';
+import { plainLine } from '../client/projects/plain-line.ts';
 import { hasSqlite, SQLITE_SINCE } from '../engines/node-sqlite.ts';
 import type { Check, Host } from '../interfaces/cli/host.ts';
 import { bytes, plural, span } from '../interfaces/cli/human.ts';
-import type { Config } from './config.ts';
+import { findProgram } from '../runners/cli/profiles.ts';
+import type { Config, Environment } from './config.ts';
 import type { Deadline } from './deadline.ts';
-import { RUNTIME } from './own-package.ts';
+import { RUNTIME, realPath } from './own-package.ts';
 
 const LITTLE_SPACE = 1024 ** 3;
 const NO_SPACE = 64 * 1024 ** 2;
@@ -21,11 +24,15 @@ const MISSING_FIX = 'put the files back, from a backup; what needs them cannot b
 
 type Found = Omit<Check, 'name'>;
 
+/** How long another `relay` may take to print its version. */
+const PROGRAM_MS = 5_000;
+
 /** Tries everything a user relies on, until the deadline. `readConfig` throws where the configuration is wrong. */
 export async function* diagnose(
   host: Host,
   readConfig: () => Config,
   deadline: Deadline,
+  env: Environment,
 ): AsyncGenerator<Check> {
   let config: Config;
   try {
@@ -40,6 +47,8 @@ export async function* diagnose(
   const file = join(config.home, 'config.json');
   const source = existsSync(file) ? `read from ${file}` : `all defaults (there is no ${file})`;
   yield { name: 'configuration', ...ok(source) };
+  const other = await checkProgramOnPath(host.version, env);
+  if (other) yield { name: 'program', ...other };
   const elsewhere = {
     server: async () => checkRemote(host, remote!),
     'round trip': () => roundTrip(host),
@@ -92,6 +101,26 @@ function checkRuntime(remote: boolean): Found {
   const found = `${RUNTIME} at ${process.execPath}`;
   if (hasSqlite() || remote) return ok(found);
   return wrong(found, `the local store needs Node ${SQLITE_SINCE.join('.')} or newer: ${GET_RUNTIME}`);
+}
+
+/** Warns where the PATH has a `relay` of another version: hooks and people would run that one. Null where it has none, or this one. */
+async function checkProgramOnPath(own: string, env: Environment): Promise<Found | null> {
+  const place = findProgram('relay', env);
+  // A relative folder on the PATH may lead into a stranger's project.
+  if (place === null || !isAbsolute(place)) return null;
+  const real = realPath(place);
+  if (real === realPath(process.execPath) || real === realPath(process.argv[1] ?? '')) return null;
+  const version = await new Promise<string | null>((resolve) =>
+    execFile(place, ['version'], { timeout: PROGRAM_MS }, (error, stdout) =>
+      resolve(error ? null : stdout.trim()),
+    ),
+  );
+  if (version === own) return null;
+  const found =
+    version === null
+      ? `${place} on the PATH does not run`
+      : `${place} on the PATH is version ${plainLine(version, 40)}; this is ${own}`;
+  return warning(found, 'install the same version in both places, or take one of them off the PATH');
 }
 
 function checkHome(home: string): Found {

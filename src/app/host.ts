@@ -105,7 +105,7 @@ export function makeHost(
       // Begun at once, told last.
       const first = installed.next();
       first.catch(() => {});
-      yield* diagnose(host, config, deadline);
+      yield* diagnose(host, config, deadline, env);
       for (let next = await first; !next.done; next = await installed.next()) yield next.value;
       // What still hangs is not waited for.
       if (deadline.signal.aborted) setTimeout(() => process.exit(), 100).unref();

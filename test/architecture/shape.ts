@@ -1,26 +1,15 @@
 import { importsOf } from './imports.ts';
 import { type Finding, isCode, type SourceFile } from './source-file.ts';
 
-/** About 300 is the aim; the rest is so that nobody has to split a file for one line. */
-export const MAX_LINES = 320;
-
 /** Names that say nothing, and so gather everything. */
 const EMPTY_NAMES = new Set(['util', 'utils', 'helper', 'helpers', 'common', 'misc', 'manager', 'managers']);
 
 /** As in `json-patch`, `x.test`, `relay.config`. */
 const KEBAB = /^[a-z0-9]+(?:[-.][a-z0-9]+)*$/;
 
-/** Whether files are short, named for what they are, and say exactly which file they import. */
+/** Whether files are named for what they are, and say exactly which file they import. */
 export function checkShape(files: readonly SourceFile[]): Finding[] {
-  return files
-    .filter(({ path }) => isCode(path))
-    .flatMap((file) => [...length(file), ...names(file), ...extensions(file)]);
-}
-
-function* length({ path, text }: SourceFile): Generator<Finding> {
-  const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
-  if (lines > MAX_LINES)
-    yield { path, what: `has ${lines} lines; more than ${MAX_LINES} is more than one subject` };
+  return files.filter(({ path }) => isCode(path)).flatMap((file) => [...names(file), ...extensions(file)]);
 }
 
 function* names({ path }: SourceFile): Generator<Finding> {

@@ -79,6 +79,24 @@ test('doctor finds a healthy core healthy and names what is wrong', async () => 
   assert.equal(found.fix, `chmod 700 ${home}`);
 });
 
+test('doctor warns about a relay of another version on the PATH', async () => {
+  const folder = join(place, 'path');
+  mkdirSync(folder);
+  const other = join(folder, 'relay');
+  const says = async (script: string) => {
+    writeFileSync(other, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    const env = { PATH: `${folder}:${process.env.PATH}` };
+    return (await relay(['doctor'], { home, cwd: place, env })).stdout;
+  };
+  assert.match(
+    await says('echo 0.0.7'),
+    /^warning +program: \S+\/relay on the PATH is version 0\.0\.7; this is /m,
+  );
+  assert.match(await says('exit 3'), /^warning +program: \S+\/relay on the PATH does not run/m);
+  const { version } = JSON.parse((await run('version', '--json')).stdout);
+  assert.doesNotMatch(await says(`echo ${version}`), /program:/);
+});
+
 test('doctor says that a damaged store is damaged', async () => {
   const damaged = join(place, 'damaged');
   mkdirSync(damaged, { mode: 0o700 });

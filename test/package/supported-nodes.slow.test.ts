@@ -17,8 +17,8 @@ test('the README and the launcher name the same versions of Node as package.json
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8').replaceAll(/\s+/g, ' ');
   assert.ok(readme.includes(`Node ${store} or newer`), store);
   assert.ok(readme.includes(`Node ${oldest}`), oldest);
-  const launcher = readFileSync(join(ROOT, 'scripts', 'build', 'launcher.js'), 'utf8');
-  assert.ok(launcher.includes(`// ${store} is the first`), store);
+  const command = readFileSync(join(ROOT, 'scripts', 'build', 'relay.js'), 'utf8');
+  assert.ok(command.includes(`// Node ${store} is the first`), store);
   const older = readFileSync(join(ROOT, 'scripts', 'build', 'older-node.js'), 'utf8');
   assert.ok(older.includes(`it needs Node ${oldest} or newer`), oldest);
 });
