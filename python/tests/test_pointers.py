@@ -127,6 +127,15 @@ def test_a_revoked_pointer_is_gone(relay: ContextRelay) -> None:
         relay.pull(url)
 
 
+def test_a_renewed_pointer_lives_longer(relay: ContextRelay) -> None:
+    url = relay.push("x", ttl=60)
+    before = relay.inspect(url)
+    renewed = relay.renew([url, "00000000-0000-4000-8000-000000000000"], ttl=3600)
+    assert list(renewed) == [before.id] and renewed[before.id] > before.expires_at
+    assert relay.inspect(url).expires_at == renewed[before.id]
+    assert relay.pull(url) == "x"
+
+
 def test_parts_are_taken_by_the_relay(relay: ContextRelay) -> None:
     url = relay.push("\n".join(f"line {n}" for n in range(1, 101)))
     assert relay.pull(url, lines="10-12") == "line 10\nline 11\nline 12"

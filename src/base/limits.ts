@@ -46,8 +46,10 @@ export const PULL_RETRIES = 2;
 
 export const DEFAULT_TTL_MS = DAY;
 export const MIN_TTL_MS = SECOND;
-/** In open mode; a plan may allow less. */
-export const MAX_TTL_MS = 30 * DAY;
+/** Of a pointer, in open mode; a plan may allow less. As long as that of a file or a thread, so that a pointer can live as long as a text that names it. */
+export const MAX_TTL_MS = 3650 * DAY;
+/** Pointers that one request renews. Each may be stored anew. */
+export const RENEWED_POINTERS = 100;
 
 export const MAX_PULLS = 1_000_000;
 

@@ -95,6 +95,11 @@ export interface PointerPage {
   readonly next?: string;
 }
 
+/** Pointers that are there and belong to the caller's tenant, with the moment at which they now expire. */
+export interface Renewed {
+  readonly pointers: readonly Pick<Peeked, 'id' | 'expires_at'>[];
+}
+
 export interface Cost extends TokenCount {
   readonly bytes: number;
 }
@@ -166,6 +171,14 @@ export const pointers = {
     route: 'GET /pointers',
     args: [],
     channels: ({ channel }) => [channel],
+  }),
+  /** `ttl`: seconds from now that they live at least; without one, as long as the plan allows. Never shortens a life. */
+  renew: verb<(ids: readonly string[], o?: { ttl?: number }) => Promise<Renewed>>('pointers.renew')({
+    summary: 'Have pointers live longer',
+    scope: 'push',
+    route: 'POST /pointers/renew',
+    args: ['ids'],
+    repeatable: true,
   }),
   /** Revokes it at once. Only its owner can. */
   delete: verb<(id: string) => Promise<void>>('pointers.delete')({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_PULLS, MAX_TTL_MS } from '../base/limits.ts';
+import { MAX_PULLS, MAX_TTL_MS, RENEWED_POINTERS } from '../base/limits.ts';
 import { pointers } from '../contract/pointers.ts';
 import { BYTES, schemasFor } from './schema.ts';
 import {
@@ -103,6 +103,21 @@ export const pointerSchemas = schemasFor(pointers)({
       from: optionalText.describe('who pushed it'),
     }),
     output: z.object({ pointers: z.array(listed), next: optionalText }),
+  },
+  renew: {
+    input: z.object({
+      ids: z
+        .array(text)
+        .max(RENEWED_POINTERS)
+        .describe('ids of pointers; unknown ones are left out of the answer'),
+      ttl: z
+        .number()
+        .min(1)
+        .max(MAX_TTL_MS / 1000)
+        .optional()
+        .describe('seconds from now that they live at least; as long as the plan allows by default'),
+    }),
+    output: z.object({ pointers: z.array(z.object({ id: pointerId, expires_at: time })) }),
   },
   delete: { input: z.object({ id: pointerId }), output: z.null() },
 });

@@ -8,7 +8,7 @@ import type { AgentsApi } from '../contract/agents.ts';
 import type { ChannelsApi, Published } from '../contract/channels.ts';
 import type { InboxApi } from '../contract/inbox.ts';
 import { type PointerRef, parsePointer, parseReadable, pointerUrl } from '../contract/pointer-url.ts';
-import type { Cost, Inspected, Part, PartRequest, Pulled, Pushed } from '../contract/pointers.ts';
+import type { Cost, Inspected, Part, PartRequest, Pulled, Pushed, Renewed } from '../contract/pointers.ts';
 import type { ReceiptLadder } from '../contract/receipts.ts';
 import type { TasksApi } from '../contract/tasks.ts';
 import { FERNET_CONTENT_TYPE, fernetEncrypt, fernetKeyCheck, generateFernetKey } from '../formats/fernet.ts';
@@ -173,6 +173,13 @@ export class ContextRelay {
     }
     const text = await this.pull(url, part, o);
     return { ...(await counter.count(text)), bytes: new TextEncoder().encode(text).byteLength };
+  }
+
+  /** Has pointers of this relay live at least `ttl` seconds from now, or as long as it allows. Gives those it knows. */
+  async renew(urls: readonly string[], o: CallOptions & { ttl?: number } = {}): Promise<Renewed['pointers']> {
+    const ids = urls.map((url) => parsePointer(url).id);
+    const renewing = this.#choice.own(o.signal).pointers.renew(ids, { ttl: o.ttl });
+    return (await abortable(renewing, o.signal, 'renew')).pointers;
   }
 
   /** Revokes it at once. */

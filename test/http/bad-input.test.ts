@@ -58,7 +58,7 @@ const BAD_JSON: [string, string, number, string][] = [
     'bad_request',
   ],
   ['a ttl of zero', '{"data":"x","ttl":0}', 400, 'bad_request'],
-  ['a ttl of 31 days', '{"data":"x","ttl":2678400}', 400, 'bad_request'],
+  ['a ttl of 3651 days', '{"data":"x","ttl":315446400}', 400, 'bad_request'],
   ['a ttl that is text', '{"data":"x","ttl":"60"}', 400, 'bad_request'],
   ['max_pulls of a half', '{"data":"x","max_pulls":0.5}', 400, 'bad_request'],
   ['max_pulls below one', '{"data":"x","max_pulls":0}', 400, 'bad_request'],

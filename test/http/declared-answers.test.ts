@@ -73,7 +73,7 @@ test('what a relay answers is declared: status, content type and body', async ()
     ['artifacts.put', 201, ['POST', `${thread}/artifacts`, { content: 'a', name: null, type: null }]],
     ['pointers.pull', 400, ['GET', `/pull/${json}?raw=AAA`]],
     ['pointers.push', 400, ['POST', '/push?visibility=AAA', { data: 'a' }]],
-    ['pointers.push', 400, ['POST', '/push?ttl=2592001', { data: 'a' }]],
+    ['pointers.push', 400, ['POST', '/push?ttl=315360001', { data: 'a' }]],
     ['pointers.push', 400, ['POST', '/push?count=AAA', { data: 'a' }]],
     ['usage.get', 400, ['GET', '/usage?format=AAA']],
   ];

@@ -29,6 +29,7 @@ test('a client has exactly these methods and groups of methods', () => {
     'push',
     'pushDetailed',
     'receipts',
+    'renew',
     'subscribe',
     'tasks',
     'threads',

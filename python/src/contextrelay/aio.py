@@ -219,6 +219,9 @@ class AsyncContextRelay:
     async def inspect(self, url: str) -> Inspected:
         return await self._transport.run(self._pointers.inspect(url))
 
+    async def renew(self, urls: Sequence[str], *, ttl: Optional[float] = None) -> Dict[str, str]:
+        return await self._transport.run(self._pointers.renew(urls, ttl))
+
     async def delete(self, url: str) -> None:
         await self._transport.run(self._pointers.delete(url))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
 
 from .channels import ChannelFlows, Message, Since, Subscription, call_with_url
 from .connection import Connection
@@ -152,6 +152,11 @@ class ContextRelay:
     def inspect(self, url: str) -> Inspected:
         """All that is known of it without pulling it: metadata, size, expiry, sender."""
         return self._transport.run(self._pointers.inspect(url))
+
+    def renew(self, urls: Sequence[str], *, ttl: Optional[float] = None) -> Dict[str, str]:
+        """Has pointers of this relay live at least ``ttl`` seconds from now; without one, as long as it allows. Gives when those
+        that it knows now expire, by their ids."""
+        return self._transport.run(self._pointers.renew(urls, ttl))
 
     def delete(self, url: str) -> None:
         """Revokes it at once."""

@@ -7,7 +7,7 @@ import binascii
 import json
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any, Dict, Mapping, Optional, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
 from urllib.parse import quote, unquote
 from uuid import uuid4
 
@@ -37,6 +37,7 @@ from .wire import (
     idempotency,
     json_object,
     not_a_relay,
+    post,
     tell,
     to_json,
 )
@@ -45,6 +46,10 @@ from .wire import (
 _ENVELOPE_BYTES = 3 * STORED_BYTES
 #: Of pulls that came through and could not be used.
 _MOST_UNFINISHED = 100
+
+
+#: Pointers that one call renews.
+_RENEWED = 100
 
 
 @dataclass(frozen=True)
@@ -200,6 +205,15 @@ class PointerFlows:
         ref = parse_pointer(url)
         base = self._connection.base_for(ref.base)
         return tell(Call("DELETE", f"/pull/{ref.id}", repeatable=True, base=base))
+
+    def renew(self, urls: Sequence[str], ttl: Optional[float]) -> Flow[Dict[str, str]]:
+        ids = [parse_pointer(url).id for url in urls]
+        found: Dict[str, str] = {}
+        for at in range(0, len(ids), _RENEWED):
+            value: JsonObject = {"ids": ids[at : at + _RENEWED], **({} if ttl is None else {"ttl": ttl})}
+            answer = yield from ask(post("/pointers/renew", value, repeatable=True))
+            found.update((each["id"], each["expires_at"]) for each in answer["pointers"])
+        return found
 
     def receipts(self, url: str) -> Flow[JsonObject]:
         ref = parse_pointer(url)

@@ -22,6 +22,7 @@ def test_push_pull_peek_and_parts(server: RelayProcess) -> None:
             assert await relay.pull(url, lines="2") == "two"
             assert (await relay.cost(url, PartRequest(lines="1")))["tokens"] == 1
             assert await relay.pull_bytes(await relay.push(b"\xff\x00")) == b"\xff\x00"
+            assert len(await relay.renew(urls, ttl=2 * 24 * 3600)) == 10
             await relay.delete(url)
             with pytest.raises(NotFoundError):
                 await relay.pull(url)

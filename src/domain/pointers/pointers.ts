@@ -20,11 +20,11 @@ import {
   type PushInput,
   type PushOptions,
   pointers,
+  type Renewed,
 } from '../../contract/pointers.ts';
 import { resultKey } from '../../contract/task-names.ts';
 import { settledTask } from '../../contract/tasks.ts';
 import { cutRange } from '../../kernel/admission.ts';
-import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
 import type { Staged } from '../../kernel/staged.ts';
 import { meterBody } from '../bodies.ts';
@@ -65,6 +65,7 @@ import {
   refuseCiphertext,
   type SettledPush,
 } from './record.ts';
+import { openPayload, type Payload, renewPointers } from './renewal.ts';
 
 interface PointerParts {
   readonly deps: Deps;
@@ -152,7 +153,9 @@ export class Pointers {
       const { options } = settled!;
       const record = newRecord(caller, settled!, {
         ...{ blob, size, sha256, text: metered.isText() },
-        tokens: input.count ? await this.#countBlob(caller, { blob, size, text: metered.isText() }) : null,
+        tokens: input.count
+          ? await this.#countBlob(caller, { id, record: { blob, size, text: metered.isText() } })
+          : null,
         fingerprint: repeatable ? await requestFingerprint(sha256, options) : null,
       });
       const kept = await this.#commit(caller, id, record, staged, await counting);
@@ -181,10 +184,10 @@ export class Pointers {
     const { record } = loaded;
     if (o.keyless) refuseCiphertext(record);
     const range = o.range && cutRange(o.range, record.size);
-    let body = await this.#open(record.blob, range);
+    let body = await openPayload(this.#parts.deps, loaded, range);
     const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key, async () => {
       // What comes as a stream was checked as far as its beginning only, and nothing damaged counts.
-      if (!(body instanceof Uint8Array)) await readOut(await this.#open(record.blob, range));
+      if (!(body instanceof Uint8Array)) await readOut(await openPayload(this.#parts.deps, loaded, range));
     }).catch(async (error) => {
       if (!(body instanceof Uint8Array)) await body.cancel().catch(() => {});
       throw error;
@@ -202,7 +205,7 @@ export class Pointers {
     o: PullOptions & LocalOptions = {},
   ): Promise<Part> {
     const loaded = await this.#parts.lookup.readable(caller, id, { payload: true });
-    const taken = await this.#take(caller, loaded.record, part, o);
+    const taken = await this.#take(caller, loaded, part, o);
     const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key);
     this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength, retried);
     return taken;
@@ -213,12 +216,12 @@ export class Pointers {
     const { record } = loaded;
     refuseCiphertext(record);
     if (part) {
-      const text = encodeUtf8((await this.#take(caller, record, part, o)).text);
+      const text = encodeUtf8((await this.#take(caller, loaded, part, o)).text);
       const count = await workFor(caller, this.#parts.deps.texts).count(text, o);
       return { ...count, bytes: text.byteLength };
     }
     if (record.tokens) return { ...record.tokens, bytes: record.size };
-    const count = await this.#countBlob(caller, record, o);
+    const count = await this.#countBlob(caller, loaded, o);
     if (!count) throw new RelayError('not_text', { what: 'tokens to count' });
     // For the next peek. Losing the race to another change of the record loses nothing.
     const stored = { expect: loaded.revision, expiresAt: keptUntil(record) };
@@ -233,6 +236,10 @@ export class Pointers {
 
   list(caller: CallerAt, o: PointerQuery = {}): Promise<PointerPage> {
     return this.#list.page(caller, o);
+  }
+
+  renew(caller: Caller, ids: readonly string[], { ttl }: { ttl?: number } = {}): Promise<Renewed> {
+    return renewPointers({ ...this.#parts, list: this.#list }, caller, ids, ttl);
   }
 
   async delete(caller: Caller, rawId: string): Promise<void> {
@@ -292,26 +299,21 @@ export class Pointers {
     await Promise.all([this.#parts.deps.engine.blobs.delete(blob).catch(() => {}), giveBack(counting)]);
   }
 
-  async #open(blob: string, range?: ByteRange): Promise<BlobBody> {
-    const found = await this.#parts.deps.engine.blobs.get(blob, range);
-    if (!found) throw notFound();
-    return found.body;
-  }
-
-  async #take(caller: Caller, record: PointerRecord, part: PartRequest, o: LocalOptions): Promise<Part> {
+  async #take(caller: Caller, loaded: Loaded, part: PartRequest, { signal }: LocalOptions): Promise<Part> {
+    const { record } = loaded;
     refuseCiphertext(record);
     if (!record.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
-    const { blob, size } = record;
-    const { signal } = o;
-    return workFor(caller, this.#parts.deps.texts).part(await this.#open(blob), part, { signal, size });
+    const body = await openPayload(this.#parts.deps, loaded);
+    return workFor(caller, this.#parts.deps.texts).part(body, part, { signal, size: record.size });
   }
 
   async #countBlob(
     caller: Caller,
-    { blob, size, text }: Pick<PointerRecord, 'blob' | 'size' | 'text'>,
+    { id, record }: Payload<'blob' | 'size' | 'text'>,
     { signal }: LocalOptions = {},
   ): Promise<TokenCount | null> {
-    if (!text) return null;
-    return workFor(caller, this.#parts.deps.texts).count(await this.#open(blob), { signal, size });
+    if (!record.text) return null;
+    const body = await openPayload(this.#parts.deps, { id, record });
+    return workFor(caller, this.#parts.deps.texts).count(body, { signal, size: record.size });
   }
 }

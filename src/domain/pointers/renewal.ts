@@ -1,0 +1,130 @@
+import { badRequest } from '../../base/errors.ts';
+import { isUuid, toHex } from '../../base/ids.ts';
+import { MAX_TTL_MS, MIN_TTL_MS, RENEWED_POINTERS } from '../../base/limits.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Renewed } from '../../contract/pointers.ts';
+import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
+import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import { wrong } from '../bodies.ts';
+import type { Deps } from '../deps.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
+import type { PointerList } from './pointer-list.ts';
+import type { Allowance } from './push-options.ts';
+import { blobKey, notFound, type PointerRecord, recordKey } from './record.ts';
+
+interface RenewalParts {
+  readonly deps: Deps;
+  readonly list: PointerList;
+  readonly allowance: Allowance;
+}
+
+/** How long a pointer has to live at least, and how long it lives once it is renewed. */
+interface Lifetimes {
+  readonly leastMs: number;
+  readonly renewedMs: number;
+}
+
+/**
+ * Has pointers of the caller's tenant live at least `ttl` seconds from now, or as long as its plan allows. One that is to live
+ * longer is stored anew, with a quarter more than was asked for: a conversation that renews its pointers with each turn then does
+ * so seldom. A pointer that may be pulled so many times stays as it is, for its pulls are counted until it expires.
+ */
+export async function renewPointers(
+  { deps, list, allowance }: RenewalParts,
+  caller: Caller,
+  ids: unknown,
+  ttl: unknown,
+): Promise<Renewed> {
+  const wanted = checkIds(ids);
+  const { maxTtlMs } = await allowance.terms(caller);
+  const asked = checkTtl(ttl);
+  const lifetimes = {
+    leastMs: Math.min(asked, (maxTtlMs * 7) / 8),
+    renewedMs: Math.min((asked * 5) / 4, maxTtlMs),
+  };
+  const records = recordsOf<PointerRecord>(deps.engine.records);
+  const pointers: Renewed['pointers'][number][] = [];
+  for (const id of wanted) {
+    const record = await compareAndSet('a pointer', () =>
+      renewOnce({ deps, list, allowance }, records, caller, id, lifetimes),
+    );
+    if (record !== 'missing') pointers.push({ id, expires_at: new Date(record.expires).toISOString() });
+  }
+  return { pointers };
+}
+
+/** Null where another change of the record came first. */
+async function renewOnce(
+  { deps: { engine, env }, list, allowance }: RenewalParts,
+  records: RecordsOf<PointerRecord>,
+  caller: Caller,
+  id: string,
+  { leastMs, renewedMs }: Lifetimes,
+): Promise<PointerRecord | 'missing' | null> {
+  const stored = await records.get(recordKey(id));
+  if (stored?.value.tenant !== caller.tenant) return 'missing';
+  const { value: record, revision: expect } = stored;
+  if (record.max_pulls !== null || record.expires >= env.now() + leastMs) return record;
+  const giveBack = await allowance.reserve(caller);
+  const blob = blobKey(id, toHex(env.randomBytes(8)));
+  try {
+    const found = await engine.blobs.get(record.blob);
+    if (!found) {
+      await giveBack();
+      return 'missing';
+    }
+    const expires = env.now() + renewedMs;
+    const { kept = 0, ...rest } = record;
+    const expiresAt = Math.max(kept, expires);
+    const renewed = { ...rest, blob, expires, ...(kept > expires ? { kept } : {}) };
+    const staged = await engine.blobs.stage(blob, found.body, { size: record.size, expiresAt });
+    const putting = records.put(recordKey(id), renewed, { expect, expiresAt, with: [staged] });
+    const [revision] = await Promise.all([putting, list.add(id, renewed)]);
+    if (revision === null) return await undo();
+    await engine.blobs.delete(record.blob);
+    return renewed;
+  } catch (error) {
+    await undo();
+    throw error;
+  }
+  async function undo(): Promise<null> {
+    const [now] = await Promise.all([records.get(recordKey(id)), giveBack().catch(() => {})]);
+    if (now?.value.blob !== blob) await engine.blobs.delete(blob).catch(() => {});
+    return null;
+  }
+}
+
+/** A pointer, as far as it must be known to read its payload. */
+export interface Payload<F extends keyof PointerRecord = 'blob'> {
+  readonly id: string;
+  readonly record: Pick<PointerRecord, F>;
+}
+
+/** Opens a payload. A pointer that was renewed since its record was read has another blob: its record is then read again. */
+export async function openPayload(
+  { engine }: Deps,
+  { id, record: { blob } }: Payload,
+  range?: ByteRange,
+): Promise<BlobBody> {
+  const found = await engine.blobs.get(blob, range);
+  if (found) return found.body;
+  const now = await recordsOf<PointerRecord>(engine.records).get(recordKey(id));
+  const renewed = now && now.value.blob !== blob ? await engine.blobs.get(now.value.blob, range) : null;
+  if (!renewed) throw notFound();
+  return renewed.body;
+}
+
+/** Without doubles. What is no id of a pointer is passed over: a text that is looked through for pointers may hold some. */
+function checkIds(ids: unknown): string[] {
+  if (!Array.isArray(ids) || ids.some((id) => typeof id !== 'string')) throw wrong('ids', 'an array', ids);
+  if (ids.length > RENEWED_POINTERS)
+    throw badRequest(`"ids" has ${ids.length} ids; at most ${RENEWED_POINTERS} are renewed at once.`);
+  return [...new Set((ids as string[]).filter(isUuid).map((id) => id.toLowerCase()))];
+}
+
+function checkTtl(ttl: unknown): number {
+  if (ttl === undefined || ttl === null) return MAX_TTL_MS;
+  if (typeof ttl !== 'number' || !Number.isFinite(ttl)) throw wrong('ttl', 'a number of seconds', ttl);
+  if (ttl * 1000 >= MIN_TTL_MS && ttl * 1000 <= MAX_TTL_MS) return Math.round(ttl * 1000);
+  throw badRequest(`"ttl" is ${ttl} seconds; it goes from ${MIN_TTL_MS / 1000} to ${MAX_TTL_MS / 1000}.`);
+}
