@@ -22,6 +22,8 @@ const DISK_CLOCK_TOLERANCE_MS = 120_000;
 
 const MISSING_FIX = 'put the files back, from a backup; what needs them cannot be read until then';
 
+const NO_ROOM_FIX = 'delete something, or run relay prune; GET /ready says what is full';
+
 type Found = Omit<Check, 'name'>;
 
 /** How long another `relay` may take to print its version. */
@@ -199,6 +201,7 @@ async function checkServer({ server, version }: Host, { host, port }: Config): P
       const answer = health ? `says: ${health.status}` : 'does not answer';
       return wrong(`${name} ${answer}`, 'relay down --force && relay up');
     }
+    if (health.writable === false) return wrong(`${name} has no room for writes`, NO_ROOM_FIX);
     if (running.version === version) return ok(`${name} answers`);
     const found = `${name} is version ${running.version}, this program is ${version}`;
     return warning(found, 'relay down && relay up');
@@ -218,5 +221,6 @@ async function checkRemote(host: Host, url: string): Promise<Found> {
   const health = await host.server.health(url);
   if (health === null) return wrong(`${url} does not answer`, 'relay up, or unset CONTEXTRELAY_URL');
   if (health.status !== 'ok') return wrong(`${url} says: ${health.status}`, 'look into its log');
+  if (health.writable === false) return wrong(`${url} has no room for writes`, 'ask whoever runs it');
   return ok(`${url} answers${health.version ? `, version ${health.version}` : ''}`);
 }

@@ -1,3 +1,4 @@
+import type { PutOptions } from '../kernel/records.ts';
 import type { Deps } from './deps.ts';
 import type { RecordsOf } from './records.ts';
 
@@ -15,8 +16,8 @@ export class EndIndex<T> {
     this.#ends = deps.engine.records as unknown as RecordsOf<T>;
   }
 
-  async note(at: number, name: string, what: T): Promise<void> {
-    await this.#ends.put(this.#key(at, name), what);
+  async note(at: number, name: string, what: T, o: Pick<PutOptions, 'frees'> = {}): Promise<void> {
+    await this.#ends.put(this.#key(at, name), what, o);
   }
 
   /** For what was deleted before its end, or has another one now. */

@@ -204,16 +204,10 @@ export class RelayCore {
    * one store one does it at a time.
    */
   async tidy(tenants: Iterable<string> = []): Promise<Swept> {
-    const tidy = async () => {
-      await this.keys.use.flush();
-      await underTidyLease(this.deps, async () => {
-        await this.tidySome();
-        await this.#tidyTenants(tenants);
-      });
-    };
-    await tidy().catch((error) => {
-      // The sweep is what makes room again.
-      if (!isRelayError(error, 'store_full')) throw error;
+    await unlessFull(() => this.keys.use.flush());
+    await underTidyLease(this.deps, async () => {
+      await unlessFull(() => this.tidySome());
+      await unlessFull(() => this.#tidyTenants(tenants));
     });
     return this.deps.engine.sweep();
   }
@@ -294,4 +288,11 @@ export class RelayCore {
     if (!(await this.channels.groups.wanted(caller.tenant, channel, seq)))
       await releasePointer(this.deps, pointer);
   }
+}
+
+/** Work of housekeeping that a store without room does not take must not keep the rest, which makes room, from being done. */
+async function unlessFull(work: () => Promise<unknown>): Promise<void> {
+  await work().catch((error) => {
+    if (!isRelayError(error, 'store_full')) throw error;
+  });
 }

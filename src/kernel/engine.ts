@@ -22,6 +22,8 @@ export interface Usage {
   readonly entries: number;
   /** What it takes on disk, all in all; 0 where there is no disk. */
   readonly diskBytes: number;
+  /** What a storage limit on the store is counted against, and the limit; absent where there is none. */
+  readonly quota?: { readonly usedBytes: number; readonly limitBytes: number };
   /** Where large bodies lie in a bucket: what is there, also what is yet to be swept; null bytes where it did not answer. */
   readonly bucket?: { readonly name: string; readonly bytes: number | null };
 }

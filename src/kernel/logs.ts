@@ -17,6 +17,8 @@ export interface AppendOptions {
   readonly id?: string;
   /** What comes to last with it. */
   readonly with?: readonly Staged[];
+  /** It belongs to a deletion: a store without room for new data still takes it. */
+  readonly frees?: boolean;
 }
 
 export interface ReadOptions {

@@ -25,6 +25,8 @@ export interface PutOptions {
   readonly with?: readonly Staged[];
   /** An entry that tells of it: written in the same commit where the engine has one for both, else right behind it, never without it. */
   readonly append?: AnnouncingEntry;
+  /** It belongs to a deletion: a store without room for new data still takes it. */
+  readonly frees?: boolean;
 }
 
 /** Whoever finds the record without it, because a crash came between both, appends it again: its id keeps it from being there twice. */
@@ -43,6 +45,8 @@ export interface AddOptions {
   readonly max?: number;
   /** Counts where the counter is made. */
   readonly expiresAt?: number;
+  /** It belongs to a deletion: a store without room for new data still takes it. */
+  readonly frees?: boolean;
 }
 
 /** Small JSON documents with a revision. Every write is linearizable per key: of N racing writers one wins. */

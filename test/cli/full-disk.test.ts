@@ -61,12 +61,16 @@ test('a server that cannot start on a full disk ends with a code and frees its p
   next.close();
 });
 
-test('on a full disk keys are revoked, pointers removed and the store pruned', async (t) => {
+test('on a full disk keys are revoked, pointers, files and artifacts removed and the store pruned', async (t) => {
   const home = smallDisk(t);
   if (!home) return;
   const made = JSON.parse((await relay(['keys', 'create', 'laptop', '--json'], { home })).stdout);
   const kept = (await relay(['push', '--ttl', '1s'], { home, stdin: 'x'.repeat(100_000) })).stdout.trim();
   const gone = (await relay(['push'], { home, stdin: 'y'.repeat(100_000) })).stdout.trim();
+  await relay(['file', 'put', '-', 'space/a.txt'], { home, stdin: 'f'.repeat(100_000) });
+  const thread = (await relay(['thread', 'new', 'work'], { home })).stdout.trim();
+  const put = ['artifact', 'put', '-', '--thread', thread, '--name', 'a.txt'];
+  const ref = (await relay(put, { home, stdin: 'a'.repeat(100_000) })).stdout.trim();
   fillUp(home);
 
   const refused = await relay(['push'], { home, stdin: 'z'.repeat(100_000) });
@@ -75,6 +79,10 @@ test('on a full disk keys are revoked, pointers removed and the store pruned', a
   assert.equal(revoked.code, 0, revoked.stderr);
   const removed = await relay(['rm', gone], { home });
   assert.equal(removed.code, 0, removed.stderr);
+  const file = await relay(['file', 'rm', 'space/a.txt'], { home });
+  assert.equal(file.code, 0, file.stderr);
+  const artifact = await relay(['artifact', 'rm', ref, '--thread', thread], { home });
+  assert.equal(artifact.code, 0, artifact.stderr);
   await until(async () => (await relay(['peek', kept], { home })).code !== 0);
   const pruned = await relay(['prune', '--json'], { home });
   assert.equal(pruned.code, 0, pruned.stderr);

@@ -30,7 +30,7 @@ test('a server whose store was closed says so, though it has answered from it be
   }
 });
 
-test('a server whose disk is full says so, until there is room again', async (t) => {
+test('a server whose disk is full stays ready and says that it takes no writes, until there is room again', async (t) => {
   const home = smallDisk(t);
   if (!home) return;
   await using relay = await startRelay({ open: (env) => openSqlite({ home, env }) });
@@ -40,11 +40,16 @@ test('a server whose disk is full says so, until there is room again', async (t)
     // Small writes find room in the pages that the store has; these use them up.
     await fetch(`${relay.url}/push`, { method: 'POST', body: 'x'.repeat(3_000) }).catch(() => {});
     answer = await ask(`${relay.url}/ready`);
-    return answer.status !== 200;
+    return answer.body.writable === false;
   });
-  assert.equal(answer.status, 503);
-  assert.match(answer.body.error, /no room left/);
-  assert.match(answer.body.hint, /relay prune/);
+  assert.equal(answer.status, 200, 'a load balancer must not keep people from deleting');
+  assert.match(answer.body.warnings.join(), /no room left.*relay prune/);
+  assert.deepEqual((await ask(`${relay.url}/health`)).body, {
+    status: 'ok',
+    version: 'test',
+    writable: false,
+  });
+  assert.match(await (await fetch(`${relay.url}/metrics`)).text(), /^relay_store_writable 0$/m);
   rmSync(join(home, 'filler'));
-  await until(async () => (await ask(`${relay.url}/health`)).status === 200);
+  await until(async () => !('writable' in (await ask(`${relay.url}/ready`)).body));
 });

@@ -106,6 +106,8 @@ export interface ClusterOptions {
   readonly nodes?: number;
   /** Whether every write is synced to disk before it is acknowledged, as in production; true by default. */
   readonly fsync?: boolean;
+  /** The storage limit of the account that clients log in to; none by default. Every copy counts. */
+  readonly accountBytes?: number;
   /** Where each node runs, instead of on loopback. */
   readonly machines?: readonly Machine[];
 }
@@ -127,6 +129,7 @@ export async function startCluster(o: ClusterOptions = {}): Promise<Cluster> {
       route: routes[i]!,
       routes: count > 1 ? routes : [],
       fsync: o.fsync ?? true,
+      accountBytes: o.accountBytes ?? null,
     });
   const nodes = routes.map((_, i) => make(i));
   await Promise.all(nodes.map((node) => node.start()));
@@ -180,6 +183,7 @@ interface NodeOptions {
   readonly route: string;
   readonly routes: readonly string[];
   readonly fsync: boolean;
+  readonly accountBytes: number | null;
 }
 
 function makeNode([program, ...words]: string[], folder: string, o: NodeOptions): Node {
@@ -187,13 +191,16 @@ function makeNode([program, ...words]: string[], folder: string, o: NodeOptions)
   const config = `${store}.conf`;
   const log = `${store}.log`;
   const routes = o.routes.map((route) => `nats://${route}`).join(', ');
+  const account = `
+  RELAY { users: [ { user: relay, password: relay } ], jetstream { max_file: ${o.accountBytes} } } }
+no_auth_user: relay`;
   const cluster = `cluster { name: relay-test, listen: "${o.route}", routes: [${routes}] }`;
   writeFileSync(
     config,
     `server_name: ${o.name}
 listen: "${o.address}"
 jetstream { store_dir: "${store}"${o.fsync ? ', sync_interval: always' : ''}, max_mem: 64MB, max_file: 20GB }
-accounts { $SYS { users: [ { user: admin, password: admin } ] } }
+accounts { $SYS { users: [ { user: admin, password: admin } ] } ${o.accountBytes === null ? '}' : account}
 ${o.routes.length > 0 ? cluster : ''}
 `,
   );

@@ -97,6 +97,12 @@ test('the nodes of the compose file have a configuration that NATS takes', { ski
   const file = join(folder, 'compose.conf');
   writeFileSync(file, compose.configs.node!.content.replace('/data', join(folder, 'compose')));
   await run(binary, ['-t', '-c', file, '--server_name', 'nats-1']);
+  const gigabytes = (pattern: RegExp) => Number(pattern.exec(compose.configs.node!.content)?.[1]);
+  const [node, account] = [
+    gigabytes(/max_mem.*max_file: (\d+)GB/),
+    gigabytes(/jetstream \{ max_file: (\d+)GB/),
+  ];
+  assert.ok(account < 3 * node, 'the account is full before a node is, which would switch JetStream off');
   for (const [name, { configs = [], volumes = [] }] of Object.entries(compose.services)) {
     for (const { source } of configs) assert.ok(compose.configs[source], `${name} has the file ${source}`);
     for (const volume of volumes) assert.ok(volume.split(':')[0]! in compose.volumes, `${name}: ${volume}`);

@@ -19,7 +19,11 @@ export async function healthOf(): Promise<HealthReport> {
         { method: 'GET', path, repeatable: true, doing: 'health' },
         async ({ body }) => {
           const bytes = await collect(body ?? new Uint8Array(), { bytes: 64 * 1024, what: 'an answer' });
-          return JSON.parse(new TextDecoder().decode(bytes)) as { version?: string; restart?: string };
+          return JSON.parse(new TextDecoder().decode(bytes)) as {
+            version?: string;
+            restart?: string;
+            writable?: false;
+          };
         },
       );
     } catch (error) {
@@ -30,7 +34,7 @@ export async function healthOf(): Promise<HealthReport> {
   const [health, ready] = await Promise.all([ask('/health'), ask('/ready')]);
   return {
     healthy: health !== null,
-    ready: ready !== null,
+    ready: ready !== null && ready.writable !== false,
     version: health?.version ?? null,
     note: ready?.restart ?? null,
   };

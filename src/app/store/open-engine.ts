@@ -37,7 +37,7 @@ export async function openEngine(
   const { home, durability, engine: url } = config;
   if (url !== null) {
     const { openNats } = await import('../../engines/nats/engine.ts');
-    const engine = await openNats({ url, env, indexFile: join(home, 'index.db') });
+    const engine = await openNats({ url, env, role, indexFile: join(home, 'index.db') });
     await refuseArriving(engine, 'that cluster');
     const whole = await besideBucket(engine, { address: config.blobs, isShared: role === 'server' });
     return { engine: whole, checks: checksThroughPorts(whole), legible: null };

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { ORPHAN_AGE_MS, PAGE_ITEMS_MAX } from '../../base/limits.ts';
 import type { BlobItem, Blobs } from '../../kernel/blobs.ts';
 import type { Background } from '../background.ts';
@@ -71,6 +71,12 @@ export class FileStore {
 
   /** Removes what a file that has ended took up. Safe to be done by several at once, and again after a crash. */
   async removeEnded(at: FilePlace, { value: head, revision }: StoredHead): Promise<void> {
+    await this.#removeBodies(at, head);
+    const took = await this.heads.delete(headKey(at), { expect: revision });
+    if (took) await this.parts.storage.freed(at.tenant, storedBytesOf(head));
+  }
+
+  async #removeBodies(at: FilePlace, head: FileHead): Promise<void> {
     // Most files are written once.
     if (head.current.version > 1) {
       const earlier: FileVersion[] = [];
@@ -79,8 +85,6 @@ export class FileStore {
       await this.dropVersions(at, head.id, earlier);
     }
     await this.parts.deps.engine.blobs.delete(head.current.blob);
-    const took = await this.heads.delete(headKey(at), { expect: revision });
-    if (took) await this.parts.storage.freed(at.tenant, storedBytesOf(head));
   }
 
   async dropVersions(at: FilePlace, id: string, versions: readonly FileVersion[]): Promise<void> {
@@ -109,12 +113,20 @@ export class FileStore {
 
   /** Ends a file: the commit point of a delete. False where it changed meanwhile. */
   async end(at: FilePlace, { value, revision }: StoredHead): Promise<boolean> {
-    // Whoever is killed in between leaves this for housekeeping.
-    await this.ends.note(0, endName(at), at);
     const ended = { ...value, expires: 0 };
-    const done = await this.heads.put(headKey(at), ended, { expect: revision });
-    if (done === null) return false;
-    await this.removeEnded(at, { value: ended, revision: done });
+    try {
+      // Whoever is killed in between leaves this for housekeeping.
+      await this.ends.note(0, endName(at), at, { frees: true });
+      const done = await this.heads.put(headKey(at), ended, { expect: revision, frees: true });
+      if (done === null) return false;
+      await this.removeEnded(at, { value: ended, revision: done });
+    } catch (error) {
+      if (!isRelayError(error, 'store_full')) throw error;
+      // A store without any room takes deletions alone. What a crash leaves behind is an orphan.
+      if (!(await this.heads.delete(headKey(at), { expect: revision }))) return false;
+      await this.#removeBodies(at, value);
+      await this.parts.storage.freed(at.tenant, storedBytesOf(value));
+    }
     await this.ends.forget(0, endName(at));
     if (value.expires !== null) await this.ends.forget(value.expires, endName(at));
     return true;

@@ -18,7 +18,7 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
   const artifact = await artifactMeta(log, id, ref);
   const at = artifact.deleted_at === undefined ? env.now() : Date.parse(artifact.deleted_at);
   const gone = { ...withoutContent(artifact), deleted_at: isoTime(at) };
-  await artifactRecords(log).put(artifactKey(id, ref), gone);
+  await artifactRecords(log).put(artifactKey(id, ref), gone, { frees: true });
   await engine.index.remove(indexKey(caller.tenant, id, ref));
   await engine.blobs.delete(artifactBlob(id, ref, extensionOf(artifact)));
   const { name, size, hash } = gone;

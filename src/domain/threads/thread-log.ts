@@ -161,9 +161,11 @@ export class ThreadLog {
     if (!o.old && !ALWAYS.has(event.type)) await this.storage.admit(tenant, bytes);
     const stored = await this.#fitting(head.id, event);
     for (const follower of this.followers) follower.before?.(head);
-    const write = () => logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq, with: o.with });
+    const frees = event.type === 'artifact.deleted';
+    const options = { expectSeq: head.seq, with: o.with, frees };
+    const write = () => logs.append(logOf(head.id), asJson(stored), options);
     const [seq] = await Promise.all([
-      this.storage.counted(tenant, bytes, write, (found) => found !== null),
+      this.storage.counted(tenant, bytes, write, (found) => found !== null, frees),
       // What is taken over is told of when it becomes a thread.
       o.old ? null : this.totals.changed(tenant, head.id),
     ]);

@@ -68,16 +68,17 @@ export class Storage {
 
   /**
    * Counts what `write` stores, in the same turn, so that an engine with group commit commits both at once. Bytes below
-   * zero are freed. Where `took` says that nothing was written after all, nothing is counted.
+   * zero are freed. Where `took` says that nothing was written after all, nothing is counted. `frees`: it belongs to a deletion.
    */
   async counted<T>(
     tenant: string,
     bytes: number,
     write: () => Promise<T>,
     took: (result: T) => boolean,
+    frees = false,
   ): Promise<T> {
     const [written, freed] = [Math.max(0, bytes), Math.max(0, -bytes)];
-    const counting = written > 0 ? this.#count(tenant, written) : null;
+    const counting = written > 0 ? this.#count(tenant, written, frees) : null;
     try {
       const [, result] = await Promise.all([counting, write()]);
       await this.freed(tenant, took(result) ? freed : written);
@@ -92,9 +93,9 @@ export class Storage {
     }
   }
 
-  #count(tenant: string, bytes: number): Promise<unknown> | null {
+  #count(tenant: string, bytes: number, frees: boolean): Promise<unknown> | null {
     return this.#ahead.count(tenant, bytes, {
-      add: (all) => this.#sums.add(storageKey(tenant, 'written'), all),
+      add: (all) => this.#sums.add(storageKey(tenant, 'written'), all, { frees }),
       giveBack: (left) => this.freed(tenant, left),
     });
   }

@@ -1,7 +1,8 @@
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node';
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
+import { Turns } from './turns.ts';
 
 /** An election takes some seconds; what is not confirmed by then is refused. */
 const DEADLINE_MS = 20_000;
@@ -11,6 +12,8 @@ const ATTEMPT_MS = 4_000;
 const PUBLISHED_AT_ONCE = 256;
 /** A stream takes fifty batches at once, from all servers together. */
 const BATCHES_AT_ONCE = 12;
+/** About what a message takes up beside its data. */
+const OVERHEAD_BYTES = 128;
 const PAUSE_MS = 50;
 const PAUSE_MAX_MS = 500;
 
@@ -24,6 +27,10 @@ const CODES = {
    * the same id that is not decided yet.
    */
   transient: [10007, 10009, 10118, 10158, 10176],
+  /** No room, by the limit of the account. */
+  atLimit: [10002],
+  /** No room on a server. */
+  full: [10002, 10023, 10047],
 } as const;
 
 export interface Stored {
@@ -39,6 +46,16 @@ export interface PublishOptions {
   readonly ttl?: number;
   /** A message that must be stored right before this one, together with it or not at all. */
   readonly before?: { readonly subject: string; readonly data: Uint8Array; readonly expect?: number };
+  /** It belongs to a deletion, and may use what an account at its storage limit has kept free for these. */
+  readonly frees?: boolean;
+}
+
+/** The storage limit of the account. */
+export interface StorageLimit {
+  /** New data has to pass `admit`, which rejects with `store_full`. */
+  readonly isTight: boolean;
+  admit(): Promise<void>;
+  full(): RelayError;
 }
 
 /** One answer of several messages, and up to which sequence of the stream the server that gave it had got. */
@@ -70,6 +87,10 @@ export class Connection {
   #closed = false;
   /** Asked where nobody listens to what is published: why that is, if it is so on purpose. */
   whyRefused: () => Promise<RelayError | null> = async () => null;
+  /** Whether the account has room for new data; null while that is not known. */
+  storage: StorageLimit | null = null;
+  /** Bytes that this process has published. */
+  published = 0;
   /** Nothing may be removed, which JetStream itself would not be in the way of. */
   frozen = false;
 
@@ -81,6 +102,8 @@ export class Connection {
 
   /** The sequence of what was stored, or null where the expectation did not hold. */
   async publish(subject: string, data: Uint8Array, o: PublishOptions = {}): Promise<number | null> {
+    if (!o.frees && this.storage?.isTight) await this.storage.admit();
+    this.published += data.length + (o.before?.data.length ?? 0) + OVERHEAD_BYTES;
     if (o.before) return this.#batching.run(() => this.#publishBoth(subject, data, o));
     const headers = this.#publishHeaders(o.expect, o.ttl);
     headers.set('Nats-Msg-Id', crypto.randomUUID());
@@ -128,6 +151,15 @@ export class Connection {
     );
   }
 
+  /** Deletes the message with this sequence, which needs no room. Null where it is not there any more. */
+  async remove(stream: string, seq: number): Promise<true | null> {
+    const done = await this.api(`STREAM.MSG.DELETE.${stream}`, { seq, no_erase: true }).catch((error) => {
+      if (isRelayError(error)) throw error;
+      return null;
+    });
+    return done && true;
+  }
+
   /** How many messages there are under a filter, as the nearest server has them. */
   async count(stream: string, filter: string): Promise<number> {
     const found = await this.batch(stream, { seq: 1, next_by_subj: filter, batch: 1 });
@@ -173,6 +205,9 @@ export class Connection {
   #confirmed(answer: ApiAnswer): number | null {
     if (!answer.error) return answer.seq as number;
     if (isOne(CODES.lost, answer.error)) return null;
+    if (isOne(CODES.atLimit, answer.error) && this.storage) throw this.storage.full();
+    if (isOne(CODES.full, answer.error))
+      throw new RelayError('store_full', { what: `NATS says: ${answer.error.description}` });
     throw new Refused(answer.error);
   }
 
@@ -212,6 +247,7 @@ export class Connection {
         return await attempt(Math.max(1, Math.min(timeout, left)));
       } catch (error) {
         if (this.#closed) throw new RelayError('store_unavailable', { what: 'It was closed.' });
+        if (isRelayError(error, 'store_full')) throw error;
         if (error instanceof Refused && !error.transient) throw error.told(what);
         const refusal = isUnheard(error) ? await this.whyRefused().catch(() => null) : null;
         if (refusal) throw refusal;
@@ -219,29 +255,6 @@ export class Connection {
         if (left - (until - performance.now()) >= timeout) timeout *= 2;
         await pause(wait * (0.5 + Math.random() / 2));
       }
-    }
-  }
-}
-
-/** So many at once; the others wait, and their time begins when it is their turn. */
-class Turns {
-  readonly #width: number;
-  #taken = 0;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(width: number) {
-    this.#width = width;
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#taken < this.#width) this.#taken++;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#taken--;
     }
   }
 }
@@ -260,9 +273,6 @@ class Refused extends Error {
   }
 
   told(what: string): Error {
-    // No room: of the account, of the stream, or on the disk.
-    if (this.#error.err_code === 10047 || this.#error.code === 507)
-      return new RelayError('store_full', { what: this.message });
     return new Error(`JetStream refused ${what.split('.')[0]}: ${this.message} (${this.#error.err_code})`);
   }
 }

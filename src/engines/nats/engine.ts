@@ -3,6 +3,7 @@ import { CLUSTER_CLOCK_TOLERANCE_MS } from '../../base/limits.ts';
 import { DeferredWork } from '../../kernel/deferred-work.ts';
 import type { Engine, EngineLimits, EngineState, Swept } from '../../kernel/engine.ts';
 import { type Moving, movingWarnings } from '../../kernel/moving.ts';
+import { AccountStorage } from './account-storage.ts';
 import { NatsBlobs } from './blobs.ts';
 import type { Connection } from './connection.ts';
 import { Expiries } from './expiries.ts';
@@ -26,6 +27,8 @@ export interface NatsOptions {
   readonly env?: Env;
   /** Where this server keeps what it can always get from the cluster again; with the process by default. */
   readonly indexFile?: string;
+  /** A command sweeps once and knows nothing of what servers wrote, so it looks at everything. */
+  readonly role?: 'server' | 'cli';
   /** How long a write waits for the cluster. */
   readonly deadlineMs?: number;
 }
@@ -59,7 +62,9 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     firstSeq: 1,
   };
   const feed = new LiveFeed(store);
-  await feed.look();
+  const storage = new AccountStorage(connection, replicas);
+  connection.storage = storage;
+  await Promise.all([feed.look(), storage.look()]);
   const blobs = new NatsBlobs(store);
   const logs = new NatsLogs(store, feed);
   const records = new NatsRecords(store, logs);
@@ -67,12 +72,13 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
   const moving = new NatsMoving(store, { blobs, records, logs, index });
   connection.whyRefused = () => moving.whyRefused();
   const deferred = new DeferredWork();
-  const sweep = new Sweep(store, blobs);
+  const sweep = new Sweep(store, blobs, o.role === 'cli');
   let sweeping: Promise<Swept> = Promise.resolve({ blobs: 0, records: 0, bytes: 0 });
   let closing: Promise<void> | undefined;
   const close = async () => {
     await deferred.settle();
     feed.end();
+    storage.end();
     local.close();
     await connection.close();
   };
@@ -91,14 +97,21 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
       sweeping = sweeping.catch(() => {}).then(() => sweep.run());
       return sweeping;
     },
-    usage: () => usageOf(store, { blobs, records, logs }),
+    usage: async () => ({
+      ...(await usageOf(store, { blobs, records, logs })),
+      quota: storage.quota ?? undefined,
+    }),
     async state() {
       const { leader, behind, clockAheadMs } = await feed.look();
       const version = connection.nats.info?.version ?? '';
       return {
         engine: `NATS ${version} at ${shownAddress(address)}`,
         ...{ replicas, leader, backlog: behind, clockAheadMs },
-        warnings: [...warningsOf(replicas, clockAheadMs), ...movingWarnings(await moving.departure())],
+        warnings: [
+          ...warningsOf(replicas, clockAheadMs),
+          ...storage.warnings,
+          ...movingWarnings(await moving.departure()),
+        ],
         unseen: [SYNC],
       } satisfies EngineState;
     },

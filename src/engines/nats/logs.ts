@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
+import { isRelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
-import type { Stored as Message } from './connection.ts';
+import { publishWhenFreed } from './account-storage.ts';
+import type { Stored as Message, PublishOptions } from './connection.ts';
 import { encodeEntry, entryOf, seqOf } from './entries.ts';
 import type { LiveFeed } from './live-feed.ts';
 import { tokenOf } from './names.ts';
@@ -40,7 +42,7 @@ export class NatsLogs implements Logs {
     const payload = encodeEntry(stream, this.#store.env.now(), json, { id: o.id });
     const expect = await this.#expected(subject, o.expectSeq);
     if (o.id !== undefined) return this.#appendOnce(subject, payload, this.#mark(stream, o.id), expect);
-    return expect === null ? null : this.#append(subject, payload, expect);
+    return expect === null ? null : this.#append(subject, payload, { expect, frees: o.frees });
   }
 
   async read(stream: string, o: ReadOptions = {}): Promise<LogPage> {
@@ -93,8 +95,15 @@ export class NatsLogs implements Logs {
     const trimmed = await this.#lastBefore(subject, before);
     if (trimmed === null) return;
     // Told first, so that a reader never misses that something is missing.
-    await this.noteTrimmed(stream, seqOf(trimmed));
+    const isNoted = await this.noteTrimmed(stream, seqOf(trimmed)).then(
+      () => true,
+      (error) => {
+        if (!isRelayError(error, 'store_full')) throw error;
+        return false;
+      },
+    );
     await this.#purge(subject, before);
+    if (!isNoted) await this.noteTrimmed(stream, seqOf(trimmed), true);
     // A mark stands right before its entry.
     await this.#purge(`${this.#marks(stream)}.*`, before - 1);
   }
@@ -153,12 +162,12 @@ export class NatsLogs implements Logs {
     return low;
   }
 
-  async #append(subject: string, payload: Uint8Array, expect: number | undefined): Promise<number | null> {
+  async #append(subject: string, payload: Uint8Array, o: PublishOptions): Promise<number | null> {
     for (;;) {
-      const seq = await this.#store.connection.publish(subject, payload, { expect });
+      const seq = await this.#store.connection.publish(subject, payload, o);
       if (seq !== null) return seq;
       // Lost to one who in the end did not append either is not lost.
-      if ((await this.#last(subject)) !== expect) return null;
+      if ((await this.#last(subject)) !== o.expect) return null;
     }
   }
 
@@ -228,15 +237,19 @@ export class NatsLogs implements Logs {
     await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, ask);
   }
 
-  /** So that readers are told what is missing. */
-  async noteTrimmed(stream: string, seq: number): Promise<void> {
+  /** So that readers are told what is missing. `waits`: for the room that was just freed. */
+  async noteTrimmed(stream: string, seq: number, waits = false): Promise<void> {
     const { connection } = this.#store;
     const subject = this.#trimmedSubject(stream);
     for (;;) {
       const found = await connection.last(this.#store.streams.records, subject);
       if (found && trimmedOf(found) >= seq) return;
       const expect = found?.seq ?? 0;
-      if ((await connection.publish(subject, Buffer.from(String(seq)), { expect })) !== null) return;
+      const note = Buffer.from(String(seq));
+      const stored = waits
+        ? await publishWhenFreed(connection, subject, note, { expect })
+        : await connection.publish(subject, note, { expect, frees: true });
+      if (stored !== null) return;
     }
   }
 

@@ -1,3 +1,4 @@
+import { isRelayError } from '../../base/errors.ts';
 import { freeze } from '../../base/frozen.ts';
 import type { Json } from '../../base/json.ts';
 import {
@@ -39,6 +40,8 @@ interface Row extends Stored {
   readonly key: string | null;
   readonly expiresAt: number | undefined;
 }
+
+type WriteOptions = Pick<PutOptions, 'expiresAt' | 'frees'>;
 
 interface Addition {
   readonly delta: number;
@@ -108,10 +111,14 @@ export class NatsRecords implements Records {
       if (!this.#isLive(row) || (o.expect !== undefined && o.expect !== row.revision)) return false;
       const { connection, expiries } = this.#store;
       const subject = this.#subject(key);
-      const options = { expect: row.seq, ttl: TOMBSTONE_SECONDS };
-      const seq = await connection.publish(subject, TOMBSTONE, options);
+      const options = { expect: row.seq, ttl: TOMBSTONE_SECONDS, frees: true };
+      const deleted = await connection.publish(subject, TOMBSTONE, options).catch((error) => {
+        if (!isRelayError(error, 'store_full')) throw error;
+        // Without a tombstone a server that lags behind may list the record for a moment longer.
+        return connection.remove(this.#store.streams.records, row.seq);
+      });
       this.#known.delete(key);
-      if (seq === null) return null;
+      if (deleted === null) return null;
       expiries.forget(subject);
       return true;
     });
@@ -151,13 +158,13 @@ export class NatsRecords implements Records {
     return count;
   }
 
-  async #put(key: string, json: string, { expect, expiresAt }: PutOptions): Promise<number | null> {
-    if (expect === undefined) return this.#write(key, json, expiresAt);
-    if (expect === 'absent') return this.#create(key, json, expiresAt);
+  async #put(key: string, json: string, { expect, ...o }: PutOptions): Promise<number | null> {
+    if (expect === undefined) return this.#write(key, json, o);
+    if (expect === 'absent') return this.#create(key, json, o);
     const known = this.#known.get(key);
     const current = known?.revision === expect ? known : await this.#row(key);
     if (!this.#isLive(current) || current.revision !== expect) return null;
-    return this.#replace(key, json, expiresAt, current.seq);
+    return this.#replace(key, json, o, current.seq);
   }
 
   #subject(key: string): string {
@@ -180,9 +187,9 @@ export class NatsRecords implements Records {
   }
 
   /** Hopes first that nothing was ever there. */
-  async #create(key: string, json: string, expiresAt: number | undefined): Promise<number | null> {
+  async #create(key: string, json: string, o: WriteOptions): Promise<number | null> {
     for (let expect = 0; ; ) {
-      const revision = await this.#write(key, json, expiresAt, expect);
+      const revision = await this.#write(key, json, o, expect);
       if (revision !== null) return revision;
       const row = await this.#row(key);
       if (this.#isLive(row)) return null;
@@ -192,19 +199,19 @@ export class NatsRecords implements Records {
   }
 
   /** Lost to one who in the end did not write either is not lost. */
-  async #replace(key: string, json: string, expiresAt: number | undefined, expect: number) {
+  async #replace(key: string, json: string, o: WriteOptions, expect: number) {
     for (;;) {
-      const revision = await this.#write(key, json, expiresAt, expect);
+      const revision = await this.#write(key, json, o, expect);
       if (revision !== null) return revision;
       if ((await this.#row(key))?.seq !== expect) return null;
     }
   }
 
-  async #write(key: string, json: string, expiresAt: number | undefined, expect?: number) {
+  async #write(key: string, json: string, { expiresAt, frees }: WriteOptions, expect?: number) {
     const { connection, env, expiries, streams } = this.#store;
     const subject = this.#subject(key);
     const ttl = ttlOf(expiresAt, env.now());
-    const seq = await connection.publish(subject, encode(key, json, expiresAt), { expect, ttl });
+    const seq = await connection.publish(subject, encode(key, json, expiresAt), { expect, ttl, frees });
     if (seq === null) return null;
     if (expiresAt === undefined) expiries.forget(subject);
     else expiries.note({ subject, stream: streams.records, expiresAt });
@@ -261,7 +268,8 @@ export class NatsRecords implements Records {
       }
     });
     if (!changed) return results;
-    const seq = await this.#write(key, String(value), expiresAt, found?.seq ?? 0);
+    const frees = group.every(({ o }) => o.frees);
+    const seq = await this.#write(key, String(value), { expiresAt, frees }, found?.seq ?? 0);
     return seq === null ? null : results;
   }
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { tooLarge } from '../../base/errors.ts';
+import { isRelayError, tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { INDEX_TEXT_CHARS } from '../../base/limits.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
@@ -8,6 +8,7 @@ import type { KeptDocument } from '../../kernel/moving.ts';
 import { queryTerms, rankPassages } from '../../kernel/passages.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import { FullText, segmented } from '../full-text.ts';
+import { publishWhenFreed } from './account-storage.ts';
 import type { Stored as Message } from './connection.ts';
 import type { LocalIndex } from './local-index.ts';
 import type { Store } from './store.ts';
@@ -65,7 +66,15 @@ export class NatsSearchIndex implements SearchIndex {
   async remove(key: string): Promise<void> {
     checkKey('a key', key);
     const gone = Buffer.concat([Uint8Array.of(0), Buffer.from(key)]);
-    await this.#store.connection.publish(`${this.#subject(key)}.0`, gone, { ttl: REMOVED_SECONDS });
+    const { connection, streams } = this.#store;
+    const head = `${this.#subject(key)}.0`;
+    const options = { ttl: REMOVED_SECONDS, frees: true };
+    await connection.publish(head, gone, options).catch(async (error) => {
+      if (!isRelayError(error, 'store_full')) throw error;
+      await connection.api(`STREAM.PURGE.${streams.documents}`, { filter: `${this.#subject(key)}.*` });
+      // The indexes of other servers hear of it when there is room; until then a deleted thread is found in none of them.
+      publishWhenFreed(connection, head, gone, options, Number.POSITIVE_INFINITY).catch(() => {});
+    });
   }
 
   async search(scope: string, query: string, o: { limit?: number } = {}): Promise<Hit[]> {

@@ -1,3 +1,4 @@
+import { isRelayError } from '../../base/errors.ts';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import type { Swept } from '../../kernel/engine.ts';
 import type { NatsBlobs } from './blobs.ts';
@@ -25,9 +26,14 @@ export class Sweep {
   readonly #store: Store;
   readonly #blobs: NatsBlobs;
   readonly #intents: Listing<{ key: string }>;
+  /** When chunks were first seen without a body, where the store had no room to note it. */
+  readonly #unused = new Map<string, number>();
+  #scans: boolean;
   #chunksAt = Number.NEGATIVE_INFINITY;
 
-  constructor(store: Store, blobs: NatsBlobs) {
+  /** `scans`: looks through everything once, for what others wrote. */
+  constructor(store: Store, blobs: NatsBlobs, scans = false) {
+    this.#scans = scans;
     this.#store = store;
     this.#blobs = blobs;
     this.#intents = new Listing(store, store.streams.blobs, `${store.name}.c.`, () => null);
@@ -36,11 +42,11 @@ export class Sweep {
   async run(): Promise<Swept> {
     const { connection, env, expiries, streams } = this.#store;
     const swept = { blobs: 0, records: 0, bytes: 0 };
+    if (this.#scans) await this.#scan();
     await inPool(expiries.take(env.now()), async ({ subject, stream, bytes, expiresAt }) => {
       const message = await connection.last(stream, subject);
-      if (!message || expiryOf(message) !== expiresAt) return;
-      const ask = { seq: message.seq, no_erase: true };
-      if ((await connection.api(`STREAM.MSG.DELETE.${stream}`, ask).catch(() => null)) === null) return;
+      if (!message || headOf(message).expiresAt !== expiresAt) return;
+      if ((await connection.remove(stream, message.seq).catch(() => null)) === null) return;
       if (stream === streams.records) swept.records++;
       else swept.blobs++;
       swept.bytes += bytes ?? 0;
@@ -53,7 +59,7 @@ export class Sweep {
   }
 
   async #chunks(): Promise<void> {
-    const { connection, env } = this.#store;
+    const { env } = this.#store;
     const unused: { name: string; subject: string; intent: Intent }[] = [];
     for await (const { messages, last } of this.#intents.all('*.k')) {
       const intents = messages.map((message) => ({
@@ -66,18 +72,49 @@ export class Sweep {
       unused.push(...intents.filter(({ name, intent }) => manifests.get(intent.key)?.chunks !== name));
     }
     await inPool(unused, async ({ name, subject, intent }) => {
-      if (intent.gone === undefined)
-        await connection.publish(subject, Buffer.from(JSON.stringify({ ...intent, gone: env.now() })));
-      else if (env.now() - intent.gone >= ORPHAN_AGE_MS) await this.#blobs.removeChunks(name);
+      const { gone = this.#unused.get(name) } = intent;
+      if (gone === undefined) await this.#noteUnused(name, subject, intent);
+      else if (env.now() - gone >= ORPHAN_AGE_MS) {
+        await this.#blobs.removeChunks(name);
+        this.#unused.delete(name);
+      }
     });
+  }
+
+  async #noteUnused(name: string, subject: string, intent: Intent): Promise<void> {
+    const { connection, env } = this.#store;
+    const gone = env.now();
+    const note = Buffer.from(JSON.stringify({ ...intent, gone }));
+    await connection.publish(subject, note, { frees: true }).catch((error) => {
+      if (!isRelayError(error, 'store_full')) throw error;
+      this.#unused.set(name, gone);
+    });
+  }
+
+  /** Finds what has expired, whoever wrote it. */
+  async #scan(): Promise<void> {
+    const { env, expiries, name, streams } = this.#store;
+    for (const [stream, kind] of [
+      [streams.records, 'r'],
+      [streams.blobs, 'm'],
+    ] as const) {
+      const listing = new Listing(this.#store, stream, `${name}.${kind}.`, () => null);
+      for await (const { messages } of listing.all('>')) {
+        for (const message of messages) {
+          const { expiresAt, size: bytes } = headOf(message);
+          if (expiresAt !== undefined && expiresAt <= env.now())
+            expiries.note({ subject: message.subject, stream, expiresAt, bytes });
+        }
+      }
+    }
+    this.#scans = false;
   }
 }
 
 /** Records and manifests say it in their first line; a tombstone has none. */
-function expiryOf({ data }: Message): number | undefined {
+function headOf({ data }: Message): { expiresAt?: number; size?: number } {
   const end = data.indexOf(0x0a);
-  if (end < 0) return undefined;
-  return (JSON.parse(Buffer.from(data.subarray(0, end)).toString()) as { expiresAt?: number }).expiresAt;
+  return end < 0 ? {} : JSON.parse(Buffer.from(data.subarray(0, end)).toString());
 }
 
 async function inPool<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

@@ -58,8 +58,9 @@ export class CommitQueue {
     return this.#flushing === undefined;
   }
 
-  /** `bytes`: about how much it writes. */
-  run<T>(operation: Operation<T>, bytes = 0): Promise<T> {
+  /** `bytes`: about how much it writes. `frees`: as `free` does. */
+  run<T>(operation: Operation<T>, bytes = 0, frees = false): Promise<T> {
+    if (frees) return this.free(operation);
     if (this.#reserve?.held === false) {
       this.#reserve.keep();
       if (!this.#reserve.held) return Promise.reject(this.#reserve.missing());

@@ -36,7 +36,11 @@ export class SqliteLogs implements Logs {
 
   async append(stream: string, data: Json, o: AppendOptions = {}): Promise<number | null> {
     const json = this.#checked(stream, data, o.id);
-    return this.#store.queue.run((tx) => this.#add(tx, stream, json, o), json.length + stagedBytes(o.with));
+    return this.#store.queue.run(
+      (tx) => this.#add(tx, stream, json, o),
+      json.length + stagedBytes(o.with),
+      o.frees,
+    );
   }
 
   /** An entry that is appended in the transaction of another write. */

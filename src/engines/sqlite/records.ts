@@ -66,11 +66,15 @@ export class SqliteRecords implements Records {
     checkExpiry(o.expiresAt);
     const json = encodeJson('a record', value, this.#store.limits.recordBytes);
     const together = o.append ? [...(o.with ?? []), this.#logs.staged(o.append)] : o.with;
-    return this.#store.queue.run((tx) => {
-      if (o.expect !== undefined && o.expect !== (this.#live(key)?.revision ?? 'absent')) return null;
-      writeStaged(tx, together);
-      return this.#write(tx, key, json, o.expiresAt);
-    }, json.length + stagedBytes(together));
+    return this.#store.queue.run(
+      (tx) => {
+        if (o.expect !== undefined && o.expect !== (this.#live(key)?.revision ?? 'absent')) return null;
+        writeStaged(tx, together);
+        return this.#write(tx, key, json, o.expiresAt);
+      },
+      json.length + stagedBytes(together),
+      o.frees,
+    );
   }
 
   async stage(key: string, value: Json): Promise<Staged> {
@@ -83,17 +87,21 @@ export class SqliteRecords implements Records {
     checkKey('a key', key);
     checkDelta(delta);
     checkExpiry(o.expiresAt);
-    return this.#store.queue.run((tx) => {
-      const row = this.#live(key);
-      const sum = addTo(row ? JSON.parse(row.value) : 0, delta, o.max);
-      if (sum === null) return null;
-      if (!row) this.#write(tx, key, String(sum), o.expiresAt);
-      else
-        this.#store.db
-          .sql('UPDATE records SET value = ?, revision = ? WHERE key = ?')
-          .run(String(sum), tx.next(), key);
-      return sum;
-    });
+    return this.#store.queue.run(
+      (tx) => {
+        const row = this.#live(key);
+        const sum = addTo(row ? JSON.parse(row.value) : 0, delta, o.max);
+        if (sum === null) return null;
+        if (!row) this.#write(tx, key, String(sum), o.expiresAt);
+        else
+          this.#store.db
+            .sql('UPDATE records SET value = ?, revision = ? WHERE key = ?')
+            .run(String(sum), tx.next(), key);
+        return sum;
+      },
+      0,
+      o.frees,
+    );
   }
 
   async delete(key: string, o: { expect?: number } = {}): Promise<boolean> {

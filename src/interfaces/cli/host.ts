@@ -278,6 +278,8 @@ export interface Health {
   readonly version?: string;
   /** Why it should be started anew, in a sentence. */
   readonly restart?: string;
+  /** False where its store has no room: it serves what is there, deletes, and stores nothing new. */
+  readonly writable?: boolean;
 }
 
 export interface PortTaken {

@@ -60,7 +60,7 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   app.get('/version', () => jsonResponse({ version: deps.version }));
   app.get('/openapi.json', () => jsonResponse(openApiDocument(OPERATIONS, deps.version)));
   dashboardRoutes(app, deps.dashboard);
-  app.get('/metrics', (c) => metricsResponse(c, deps, metrics));
+  app.get('/metrics', (c) => metricsResponse(c, deps, metrics, probe));
 
   const api = new Hono({ strict: false });
   const serve = serverOn(api, deps);
@@ -84,17 +84,28 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
 
 /** Says that it is well only after the store has answered. */
 async function health(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
-  await probe.check();
-  return jsonResponse({ status: 'ok', version: deps.version, ...restartNote(deps) });
+  const full = await probe.check();
+  return jsonResponse({
+    ...{ status: 'ok', version: deps.version },
+    ...(full ? { writable: false } : {}),
+    ...restartNote(deps),
+  });
 }
 
-/** Whether to send traffic here: not while it is stopping, though it still answers. */
+/**
+ * Whether to send traffic here: not while it is stopping, though it still answers. A store without room is ready, so that a load
+ * balancer does not keep people from reading and deleting.
+ */
 async function ready(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   if (deps.stopping.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
-  await probe.check();
-  const { warnings } = await deps.core.deps.engine.state();
+  const full = await probe.check();
+  const state = await deps.core.deps.engine.state();
+  // An engine that knows its limit has said so itself.
+  const own = full && state.warnings.length === 0 ? [`${full.message} ${full.hint}`] : [];
+  const warnings = [...state.warnings, ...own];
   return jsonResponse({
     status: 'ready',
+    ...(full ? { writable: false } : {}),
     ...(warnings.length > 0 ? { warnings } : {}),
     ...restartNote(deps),
   });
@@ -107,7 +118,12 @@ function restartNote(deps: HttpDeps): { restart?: string } {
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** For an admin of the relay, and for whoever asks on the machine itself and not through a proxy on it. */
-async function metricsResponse(c: Context, deps: HttpDeps, metrics: Metrics): Promise<Response> {
+async function metricsResponse(
+  c: Context,
+  deps: HttpDeps,
+  metrics: Metrics,
+  probe: StoreProbe,
+): Promise<Response> {
   if (!deps.gauges) {
     throw new RelayError('no_route', {
       method: 'GET',
@@ -125,13 +141,30 @@ async function metricsResponse(c: Context, deps: HttpDeps, metrics: Metrics): Pr
       throw new RelayError('forbidden', { what: 'Metrics are for admins of the relay itself.' });
     }
   }
-  const { blobs, records, entries, diskBytes } = await deps.core.deps.engine.usage();
+  const { blobs, records, entries, diskBytes, quota } = await deps.core.deps.engine.usage();
+  const full = await probe.check();
+  const quotaGauge = (name: string, help: string, value: number) => ({
+    name: `relay_store_${name}`,
+    help,
+    value,
+  });
   const gauges: Gauge[] = [
     { name: 'relay_store_payloads', help: 'Payloads in the store.', value: blobs.count },
     { name: 'relay_store_payload_bytes', help: 'Bytes of all payloads.', value: blobs.bytes },
     { name: 'relay_store_records', help: 'Records in the store.', value: records },
     { name: 'relay_store_entries', help: 'Entries in all logs.', value: entries },
     { name: 'relay_store_disk_bytes', help: 'What the store takes on disk.', value: diskBytes },
+    {
+      name: 'relay_store_writable',
+      help: '1 where the store takes writes, 0 where it has no room.',
+      value: full ? 0 : 1,
+    },
+    ...(quota
+      ? [
+          quotaGauge('quota_bytes', 'The storage limit of the store, all copies.', quota.limitBytes),
+          quotaGauge('quota_used_bytes', 'What is counted against it.', quota.usedBytes),
+        ]
+      : []),
     ...deps.gauges(),
   ];
   return textResponse(metrics.render(gauges), { 'Content-Type': METRICS_TYPE });

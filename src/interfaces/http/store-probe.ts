@@ -16,14 +16,19 @@ export class StoreProbe {
     this.#deps = deps;
   }
 
-  /** Throws `store_unavailable`, with what the store said, where it is closed, full, damaged or not ours to write. */
-  async check(): Promise<void> {
+  /**
+   * Gives the error of a store without room: it is read, and things are deleted from it, so requests must still reach it. Null where
+   * it takes writes. Throws `store_unavailable`, with what the store said, where it is closed, damaged or not ours to write.
+   */
+  async check(): Promise<RelayError | null> {
     try {
       // A listing, since a single record may come from memory.
       const { records } = this.#deps.core.deps.engine;
       await records.list('sys/', { limit: 1 });
       if (performance.now() - this.#written >= WRITTEN_FOR_MS) await this.#write(records);
+      return null;
     } catch (error) {
+      if (isRelayError(error, 'store_full')) return error;
       if (!isRelayError(error) || error.code === 'store_unavailable') throw error;
       throw new RelayError('store_unavailable', { what: error.message, hint: error.hint }, error);
     }

@@ -22,7 +22,7 @@ async function remote(io: Io, host: Host, url: string): Promise<number> {
   if (health === null) throw new RelayError('unreachable', { what: url });
   io.result({ url, ...health }, () =>
     rows(unpainted, [
-      ['server', `${url} answers: ${health.status}`],
+      ['server', `${url} answers: ${health.writable === false ? NO_ROOM : health.status}`],
       ['version', health.version ?? 'unknown'],
       ...restartLine(health),
     ]),
@@ -43,7 +43,7 @@ async function local(io: Io, host: Host): Promise<number> {
     const lines: [string, string][] = [];
     if (running) {
       const since = span(Date.now() - Date.parse(running.started_at));
-      const state = healthy ? io.style.green('healthy') : io.style.red(health?.status ?? 'does not answer');
+      const state = healthy ? healthWord(io, health!) : io.style.red(health?.status ?? 'does not answer');
       lines.push(['server', `${running.url}, pid ${running.pid}, up for ${since}, ${state}`]);
       lines.push(...restartLine(health));
       if (running.log) lines.push(['log', running.log]);
@@ -58,6 +58,12 @@ async function local(io: Io, host: Host): Promise<number> {
     return rows(io.style.dim, lines);
   });
   return healthy ? 0 : 1;
+}
+
+const NO_ROOM = 'its store has no room; it reads and deletes';
+
+function healthWord({ style }: Io, { writable }: Health): string {
+  return writable === false ? style.red(NO_ROOM) : style.green('healthy');
 }
 
 function restartLine(health: Health | null): [string, string][] {

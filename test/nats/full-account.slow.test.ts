@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, type TestContext, test } from 'node:test';
+import { connect } from '@nats-io/transport-node';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
+import { openNats } from '../../src/engines/nats/engine.ts';
+import { pushRaw, type RelayUnderTest, startRelay, type Wire } from '../http/relay-under-test.ts';
+import { until } from '../until.ts';
+import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
+
+const found = await findNatsServer();
+const skip = 'missing' in found ? found.missing : false;
+
+const MB = 1024 * 1024;
+const ACCOUNT_BYTES = 48 * MB;
+const BODY = new Uint8Array(200_000).fill(120);
+
+let cluster: Cluster;
+
+before(async () => {
+  if (!skip) cluster = await startCluster({ fsync: false, accountBytes: ACCOUNT_BYTES });
+});
+after(() => cluster?.[Symbol.asyncDispose]());
+
+/** The address of a store. After the test the account is empty again. */
+function newStore(t: TestContext): string {
+  const name = `t${randomUUID().slice(0, 8)}`;
+  t.after(async () => {
+    await using api = await jetStream();
+    const streams = ['records', 'logs', 'blobs', 'documents'].map((kind) => `${name}-${kind}`);
+    for (const stream of ['other', ...streams]) await api.ask(`STREAM.DELETE.${stream}`);
+    await until(async () => (await api.ask('INFO')).storage < MB);
+  });
+  return `${cluster.url}/${name}`;
+}
+
+/** A client of the same account. */
+async function jetStream() {
+  const nats = await connect({ servers: cluster.nodes.map(({ address }) => address) });
+  const request = async (subject: string, body: string | Uint8Array) =>
+    (await nats.request(subject, body, { timeout: 10_000 })).json() as Wire;
+  return {
+    ask: (what: string, body: object = {}) => request(`$JS.API.${what}`, JSON.stringify(body)),
+    publish: (subject: string, bytes: number) => request(subject, new Uint8Array(bytes)),
+    [Symbol.asyncDispose]: () => nats.close(),
+  };
+}
+
+const startOn = (url: string): Promise<RelayUnderTest> =>
+  startRelay({ open: (env) => openNats({ url, env }), server: { auth: 'open' } });
+
+const ask = async (url: string, method = 'GET') => {
+  const response = await fetch(url, { method });
+  const text = await response.text();
+  return { status: response.status, text, body: (text.startsWith('{') ? JSON.parse(text) : null) as Wire };
+};
+
+/** Pushes until one is refused. Gives the ids of those that were stored, and the refusal. */
+async function fill(relay: RelayUnderTest): Promise<{ ids: string[]; refused: Response; answer: Wire }> {
+  const ids: string[] = [];
+  for (;;) {
+    const { response, answer } = await pushRaw(relay, BODY);
+    if (response.status !== 200) return { ids, refused: response, answer };
+    ids.push(answer.id);
+  }
+}
+
+/** What can be deleted: a file, an artifact, a thread, a key. */
+async function furnish(relay: RelayUnderTest) {
+  const own = relay.core.relay(LOCAL_CALLER, relay.url);
+  const body = new TextEncoder().encode('something to delete');
+  await own.files.put('space', 'a.txt', { body });
+  await own.files.put('space', 'a.txt', { body: new TextEncoder().encode('a second version') });
+  const thread = await own.threads.create({ name: 'kept' });
+  const artifact = await own.threads.putArtifact(thread.thread_id, { body, name: 'a.txt' });
+  const doomed = await own.threads.create({ name: 'doomed' });
+  await own.threads.putArtifact(doomed.thread_id, { body, name: 'b.txt' });
+  const key = await own.keys.create({ name: 'laptop' });
+  await relay.settle();
+  return { own, thread, artifact, doomed, key };
+}
+
+type Furnished = Awaited<ReturnType<typeof furnish>>;
+
+/** What needs no room at all. */
+async function deleteMost({ own, thread, doomed, key }: Furnished): Promise<void> {
+  await own.files.delete('space', 'a.txt');
+  await own.threads.delete(doomed.thread_id);
+  await own.keys.revoke(key.id);
+  assert.deepEqual((await own.files.list('space')).files, []);
+  const { threads } = await own.threads.list();
+  assert.deepEqual(
+    threads.map(({ thread_id }) => thread_id),
+    [thread.thread_id],
+  );
+}
+
+/** The content goes; a record of it and an event stay, which need a little room. */
+async function deleteArtifact({ own, thread, artifact }: Furnished): Promise<void> {
+  await own.threads.deleteArtifact(thread.thread_id, artifact.ref);
+  assert.deepEqual((await own.threads.search(thread.thread_id, 'something')).hits, []);
+}
+
+test('an account without room refuses pushes with 507, and everything can still be deleted', {
+  skip,
+}, async (t) => {
+  const url = newStore(t);
+  await using relay = await startOn(url);
+  const furnished = await furnish(relay);
+  const { ids, refused, answer } = await fill(relay);
+  assert.equal(refused.status, 507, JSON.stringify(answer));
+  assert.equal(answer.code, 'store_full');
+  assert.match(answer.error, /storage limit/);
+  assert.match(answer.hint, /relay prune/);
+  assert.ok(ids.length * BODY.length * 3 > ACCOUNT_BYTES / 2, `${ids.length} found room`);
+
+  const ready = await ask(`${relay.url}/ready`);
+  assert.equal(ready.status, 200, 'people must be able to reach it to delete');
+  assert.equal(ready.body.writable, false);
+  assert.match(ready.body.warnings.join(), /storage limit/);
+  assert.equal((await ask(`${relay.url}/health`)).body.status, 'ok');
+  const { text } = await ask(`${relay.url}/metrics`);
+  assert.equal(gauge(text, 'relay_store_quota_bytes'), ACCOUNT_BYTES);
+  assert.ok(gauge(text, 'relay_store_quota_used_bytes') > 0.8 * ACCOUNT_BYTES);
+  assert.equal(gauge(text, 'relay_store_writable'), 0);
+
+  assert.equal((await ask(`${relay.url}/pull/${ids[0]}`)).status, 200);
+  await deleteMost(furnished);
+  await deleteArtifact(furnished);
+  await relay.core.tidy([LOCAL_CALLER.tenant]);
+  for (const id of ids) assert.equal((await ask(`${relay.url}/pull/${id}`, 'DELETE')).status, 204);
+  await until(async () => (await pushRaw(relay, BODY)).response.status === 200);
+  const after = (await ask(`${relay.url}/ready`)).body;
+  assert.equal(after.writable, undefined);
+  assert.equal(after.warnings, undefined);
+});
+
+test('what another program left no room for can be deleted by a server that starts then', {
+  skip,
+}, async (t) => {
+  const url = newStore(t);
+  const ids: string[] = [];
+  let furnished: Furnished;
+  {
+    await using relay = await startOn(url);
+    furnished = await furnish(relay);
+    for (let i = 0; i < 20; i++) ids.push((await pushRaw(relay, BODY)).answer.id);
+  }
+  await fillAccount();
+  await using relay = await startOn(url);
+  furnished = { ...furnished, own: relay.core.relay(LOCAL_CALLER, relay.url) };
+  const { response, answer } = await pushRaw(relay, BODY);
+  assert.equal(response.status, 507, JSON.stringify(answer));
+  assert.equal((await ask(`${relay.url}/ready`)).body.writable, false);
+  await until(() => relay.log.some(({ message }) => /storage limit/.test(String(message))));
+  await deleteMost(furnished);
+  await relay.core.tidy([LOCAL_CALLER.tenant]);
+  for (const id of ids) assert.equal((await ask(`${relay.url}/pull/${id}`, 'DELETE')).status, 204);
+  await until(() =>
+    deleteArtifact(furnished).then(
+      () => true,
+      (error) => {
+        assert.equal(error.code, 'store_full');
+        return false;
+      },
+    ),
+  );
+});
+
+test('what has expired is reclaimed by prune while there is no room', { skip }, async (t) => {
+  const url = newStore(t);
+  {
+    await using engine = await openNats({ url });
+    for (let i = 0; i < 10; i++) await engine.blobs.put(`x/${i}`, BODY, { expiresAt: engine.now() + 1 });
+    await engine.records.put('x/r', 1, { expiresAt: engine.now() + 1 });
+    for (let i = 0; i < 20; i++) await engine.logs.append('x', 'y'.repeat(50_000));
+  }
+  await fillAccount();
+  await using pruning = await openNats({ url, role: 'cli' });
+  const { blobs, records } = await pruning.sweep();
+  assert.deepEqual({ blobs, records }, { blobs: 10, records: 1 });
+  const { last } = await pruning.logs.info('x');
+  await pruning.logs.trim('x', { before: last });
+  const { entries, gap } = await pruning.logs.read('x');
+  assert.deepEqual([entries.length, gap], [1, true]);
+  const { state } = (await pruning.connection.api(`STREAM.INFO.${url.split('/').at(-1)}-blobs`))!;
+  assert.equal((state as { messages: number }).messages, 0);
+});
+
+/** Takes all room that the account has, to the last byte, as another program in the same account would. */
+async function fillAccount(): Promise<void> {
+  await using api = await jetStream();
+  const config = { name: 'other', subjects: ['other.>'], storage: 'file', num_replicas: 3 };
+  await until(async () => (await api.ask('STREAM.CREATE.other', config)).error === undefined);
+  // The nodes tell each other what they hold every 1.5 s; whoever goes on without a pause gets far beyond the limit.
+  const roomLeft = async () => ACCOUNT_BYTES - (await api.ask('INFO')).storage;
+  for (let room = await roomLeft(); room > 100_000; room = await roomLeft()) {
+    for (let left = (0.8 * room) / 3; left > 0; left -= 500_000)
+      await api.publish('other.x', Math.ceil(Math.min(left, 500_000)));
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+  }
+  for (let refusals = 0; refusals < 20; ) {
+    const { error } = await api.publish('other.x', 100);
+    if (error === undefined) continue;
+    assert.equal(error.err_code, 10002);
+    refusals++;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+function gauge(text: string, name: string): number {
+  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+}
