@@ -149,7 +149,10 @@ test('doctor says that relay is not on the PATH where hooks and servers call it 
     'claude: hook SessionStart, UserPromptSubmit, PreCompact, Stop, MCP',
     'gemini: hook SessionStart, BeforeAgent, PreCompress, AfterAgent, MCP',
   ]);
-  for (const { found } of checks) assert.equal(found, 'relay is not on the PATH, so nothing of relay runs');
+  for (const { found, fix } of checks) {
+    assert.equal(found, 'relay is not on the PATH, so nothing of relay runs');
+    assert.match(fix!, /^put relay on the PATH/);
+  }
 });
 
 test('doctor ends though a server, a hook and an MCP server hang, and leaves nothing running', async () => {

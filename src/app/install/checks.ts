@@ -61,6 +61,8 @@ interface Trial {
   readonly file: string;
   readonly state: Check['state'];
   readonly found: string;
+  /** To install again, where nothing else is said. */
+  readonly fix?: string;
 }
 
 async function clientChecks(
@@ -103,7 +105,7 @@ async function clientChecks(
         : [{ name: 'files', state: 'ok', found: `${report.changes.length} files as they should be` }];
   return [
     ...files,
-    ...tried.map((check) => (check.state === 'ok' ? check : { ...check, fix: again })),
+    ...tried.map((check) => (check.state === 'ok' ? check : { ...check, fix: check.fix ?? again })),
     ...othersIn(client, installed),
     ...(await trustChecks(client, scope, installed, places)),
   ];
@@ -113,12 +115,12 @@ async function clientChecks(
 function sameCauses(trials: readonly Trial[]): Check[] {
   const causes = Map.groupBy(trials, ({ state, found }) => `${state} ${found}`);
   return [...causes.values()].map((same) => {
-    const { state, found } = same[0]!;
+    const { state, found, fix } = same[0]!;
     const name = same
       .map(({ what }) => what)
       .join(', ')
       .replaceAll(', hook ', ', ');
-    return { name, state, found };
+    return { name, state, found, fix };
   });
 }
 
@@ -158,13 +160,15 @@ async function tryServer(
 ): Promise<Trial[]> {
   const entry = entries.find(({ kind }) => kind === 'mcp');
   if (entry?.kind !== 'mcp') return [];
-  const trial = (state: Check['state'], found: string) => [{ what: 'MCP', file, state, found }];
+  const trial = (state: Check['state'], found: string, fix?: string) => [
+    { what: 'MCP', file, state, found, fix },
+  ];
   const server = serversAt(entry.path, value).relay;
   if (!isOurServer(server))
     return trial('warning', `no entry in ${file}, so the agent has no tools of relay`);
   const [command = '', ...args] = serverWords(server);
   const fault = programFault(shellLine({ command, args: args.slice(0, -1) }, []), own, env);
-  if (fault !== null) return trial(fault.state, fault.found);
+  if (fault !== null) return trial(fault.state, fault.found, fault.fix);
   try {
     const tools = await listTools(project, env, deadline);
     const lost = lostVariables(serverEnvironment(client, server as JsonObject, env), env);
@@ -175,7 +179,7 @@ async function tryServer(
   }
 }
 
-type Fault = Pick<Check, 'state' | 'found'>;
+type Fault = Pick<Trial, 'state' | 'found' | 'fix'>;
 
 function wrong(found: string | null | undefined): Fault | null {
   return found ? { state: 'wrong', found } : null;
@@ -205,7 +209,10 @@ function programFault(program: string, own: string, env: Environment): Fault | n
   const place = isAbsolute(name) ? (existsSync(name) ? name : null) : findProgram(name, env);
   const portable = PORTABLE.test(program);
   if (portable) {
-    if (place === null) return wrong(`${name} is not on the PATH, so nothing of relay runs`);
+    // Installing again would write where the program is on this machine into a file that others share.
+    const fix = `put ${name} on the PATH that the client is started with; docs/install.md says how`;
+    if (place === null)
+      return { state: 'wrong', found: `${name} is not on the PATH, so nothing of relay runs`, fix };
     if (name !== 'relay' || isOurProgram(place)) return null;
   } else if (isAbsolute(name) && place === null) return wrong(`${name} is not there`);
   const shown = portable ? place! : program;

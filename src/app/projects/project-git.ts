@@ -13,8 +13,6 @@ import {
 } from '../../client/projects/files.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 
-/** How long git may take by default: enough for a large repository. */
-const GIT_MS = 5_000;
 /** To tell whether the files of a submodule have changed, git would start itself there, with the settings of that repository. */
 const NO_SUBMODULES = '--ignore-submodules=dirty';
 const NO_BLOB = '0'.repeat(40);
@@ -23,7 +21,7 @@ const BLOBS_AT_ONCE = 15;
 const OWN = new Set<string>([PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD]);
 
 /** git in a folder. Where git or a repository is missing, or it takes too long, the answers are empty. */
-export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectGit {
+export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
   const inRepository = async (args: readonly string[], o: GitOptions) => {
     if (!repositoryAround(folder)) throw new Error('not a git repository');
     return String(await runGit(folder, args, { timeoutMs, ...o }));

@@ -45,6 +45,9 @@ const WITHOUT_FILES = [
 /** Enough for the largest project files, several at once. */
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 
+/** How long git may take by default: enough for a large repository. */
+const GIT_MS = 5_000;
+
 export interface GitOptions {
   readonly timeoutMs?: number;
   readonly input?: string;
@@ -93,7 +96,7 @@ async function start(
   folder: string,
   settings: readonly string[],
   args: readonly string[],
-  { timeoutMs, input, asUser }: GitOptions,
+  { timeoutMs = GIT_MS, input, asUser }: GitOptions,
 ): Promise<Buffer> {
   // Loaded only where git is asked: not every hook and command does.
   const { execFile } = await import('node:child_process');
