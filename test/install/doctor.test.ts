@@ -71,7 +71,7 @@ test('doctor says what is wrong with a hook or a file once, and what to type', a
   folder.write(
     '.claude/settings.json',
     settings
-      .replace(/(?<=; )[^"]*relay hook claude stop/, '/nowhere/relay hook claude stop')
+      .replace(/(?<=; )[^"]*relay(?:\.js)? hook claude stop/, '/nowhere/relay hook claude stop')
       .replace('hook claude pre-compact', 'hook claude before-compact')
       .replace('"UserPromptSubmit"', '"UserPrompt"'),
   );

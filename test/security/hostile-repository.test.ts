@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { projectGit } from '../../src/app/projects/project-git.ts';
@@ -79,6 +80,18 @@ test('no command runs a program that a repository names', async () => {
     await run(folder, command);
     assert.deepEqual(folder.wasRun, [], command.join(' '));
   }
+});
+
+test('one file of the program starts git', () => {
+  const src = join(import.meta.dirname, '../../src');
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /(?<!\.test)\.ts$/.test(name),
+  );
+  const starts = /(?:spawn|exec|execFile)(?:Sync)?\)?\(\s*['"`]git\b/;
+  assert.deepEqual(
+    files.filter((name) => starts.test(readFileSync(join(src, name), 'utf8'))),
+    [join('app', 'projects', 'run-git.ts')],
+  );
 });
 
 test('a folder with the layout of a bare repository, as a clone may bring one, is no repository', async () => {
