@@ -47,9 +47,9 @@ export const VARIABLES: readonly Variable[] = [
   },
   {
     name: 'CLAUDE_CONFIG_DIR',
-    help: 'Where `relay install claude --user` finds the settings of Claude Code.',
+    help: 'Where Claude Code keeps its settings and the states of its sessions, for `relay install claude --user` and `relay bridge start --tmux`.',
   },
-  { name: 'CODEX_HOME', help: 'The same for Codex.' },
+  { name: 'CODEX_HOME', help: 'Where `relay install codex --user` finds the settings of Codex.' },
   { name: 'OPENCLAW_STATE_DIR', help: 'The same for OpenClaw.' },
   { name: 'XDG_CONFIG_HOME', help: 'The same for OpenCode and VS Code on Linux.' },
   { name: 'APPDATA', help: 'The same for VS Code on Windows.' },

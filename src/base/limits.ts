@@ -312,6 +312,8 @@ export const AGENT_INSTANCE_CHARS = 64;
 export const BRIDGE_TASKS = 100;
 /** How long an agent gets for a task, and a sender waits for its result by default: as existing clients do. */
 export const TASK_TIMEOUT_MS = 600 * SECOND;
+/** Why a task does not go on: a sentence, with the question that an agent asks. */
+export const TASK_STUCK_CHARS = 600;
 /** A task longer than this goes into a terminal as one line with its pointer. */
 export const TASK_INLINE_BYTES = 2 * KiB;
 /** What is kept of an agent's output; the end counts, because the outcome is there. */

@@ -8,7 +8,10 @@ export interface Agent {
   readonly kind: 'bridge' | 'follower';
   /** A bridge that was heard of lately. Of a follower nobody can tell: it reads when it reads. */
   readonly alive: boolean | null;
-  /** Of a bridge: at work, free, heard of no more while it had work, or just heard of no more. Null for a follower. */
+  /**
+   * Of a bridge. `working`, `idle`. `stuck`: a task does not go on, because it waits for a person or the bridge was not heard of
+   * since it took the task. `silent`: not heard of, without a task. Null for a follower.
+   */
   readonly state: 'working' | 'idle' | 'stuck' | 'silent' | null;
   /** A bridge's last heartbeat, a follower's last reading. */
   readonly last_seen: string | null;
@@ -30,6 +33,8 @@ export interface Bridge {
   readonly concurrency: number;
   /** The ids of the tasks it is at. */
   readonly running: readonly string[];
+  /** Task id → why the task does not go on, such as a question that a person has to answer. */
+  readonly stuck?: { readonly [task: string]: string };
   readonly done: number;
   readonly failed: number;
   readonly started_at: string;

@@ -41,7 +41,7 @@ export interface TaskInfo {
   readonly summary: string | null;
   /** The bridge that is at it, or that was when its result came. */
   readonly agent: string | null;
-  /** Why nothing happens to it, in a sentence; null where that is not so. */
+  /** Why the task does not go on, such as what its agent asks a person; null where it does. */
   readonly stuck: string | null;
   readonly lease: TaskLease | null;
   readonly result: TaskResult | null;

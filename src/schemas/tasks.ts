@@ -28,7 +28,7 @@ const taskInfo = z.object({
   attempt: count,
   summary: nullableText,
   agent: nullableText,
-  stuck: nullableText.describe('why nothing happens to it'),
+  stuck: nullableText.describe('why the task does not go on, such as what its agent asks a person'),
   lease: z.object({ group: text, member: text, attempt: count, lease_until: time }).nullable(),
   result: result.nullable(),
 });
@@ -47,6 +47,10 @@ const bridge = z.object({
   done_channel: text,
   concurrency: count,
   running: z.array(text),
+  stuck: z
+    .record(text, text)
+    .optional()
+    .describe('why running tasks do not go on, by their ids, such as what an agent asks a person'),
   done: count,
   failed: count,
   started_at: text,

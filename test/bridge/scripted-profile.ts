@@ -3,9 +3,9 @@ export const SCRIPTED = {
   claude: {
     screen: 'scripted agent',
     busy: 'esc to interrupt',
+    ready: '\\? for shortcuts',
     pasted: '\\[Pasted text #\\d+',
     multiline: true,
     settle_ms: 400,
-    quiet_ms: 3_000,
   },
 };

@@ -14,6 +14,10 @@ import { SCRIPTED } from './scripted-profile.ts';
 import { taskTexts } from './task-texts.ts';
 import { openTerminal } from './terminal.ts';
 
+/** A program of which nothing is known but its prompt, and which takes a line. */
+const lines = (work: string) => `printf '> '; while read -r line; do ${work}; printf '> '; done`;
+const UNKNOWN = { other: { ready: '(?:^|\\n)>$', settle_ms: 300 } };
+
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const command = `${NODE} ${ENTRY}`;
 for (const [how, tasks] of [
@@ -37,7 +41,7 @@ for (const [how, tasks] of [
 test('an agent without an outcome gives back what it showed', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ env: { CONTEXTRELAY_URL: server.url, TUI_MUTE: '1' } });
-  const runner = new TmuxRunner({ ...terminal, profiles: { claude: { ...SCRIPTED.claude, quiet_ms: 800 } } });
+  const runner = new TmuxRunner({ ...terminal, profiles: SCRIPTED });
   await using _ = await startWorker(server, runner, { command });
   const answer = await new AgentBridge(client(server)).sendAndWait('a short one', { timeout: 60_000 });
   assert.match(answer.text.replace(/\s+/g, ''), new RegExp(`hash${sha256('a short one')}`));
@@ -48,7 +52,7 @@ test('an agent without an outcome gives back what it showed', async () => {
 test('an agent that shows its frame and nothing else has said nothing', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ env: { CONTEXTRELAY_URL: server.url, TUI_SILENT: '1' } });
-  const runner = new TmuxRunner({ ...terminal, profiles: { claude: { ...SCRIPTED.claude, quiet_ms: 800 } } });
+  const runner = new TmuxRunner({ ...terminal, profiles: SCRIPTED });
   await using _ = await startWorker(server, runner, { command });
   const answer = await new AgentBridge(client(server)).sendAndWait('a short one', { timeout: 60_000 });
   assert.deepEqual([answer.status, /said nothing/.test(answer.text)], ['failed', true], answer.text);
@@ -72,19 +76,13 @@ test('an agent that dies in the middle, and a session that is not there, are fai
 
 test('a program that takes no pastes gets one line', async () => {
   await using server = await startTestServer();
-  await using terminal = await openTerminal({
-    command: `while read -r line; do echo "got: \${line%%(relay*}"; done`,
-  });
-  const runner = new TmuxRunner({ ...terminal, profiles: { other: { settle_ms: 300, quiet_ms: 600 } } });
+  await using terminal = await openTerminal({ command: lines(`echo "got: \${line%%(relay*}"`) });
+  const runner = new TmuxRunner({ ...terminal, profiles: UNKNOWN });
   await using _ = await startWorker(server, runner, { command: 'relay' });
   const answer = await new AgentBridge(client(server)).sendAndWait('two\nlines', { timeout: 60_000 });
   assert.equal(answer.text.match(/got:/g)?.length, 1);
   assert.match(answer.text.replace(/\s+/g, ''), new RegExp(`relaypull"${server.url}/pull/${answer.id}"`));
 });
-
-/** A program of which nothing is known, and which takes a line. */
-const lines = (work: string) => `while read -r line; do ${work}; done`;
-const UNKNOWN = { other: { settle_ms: 300, quiet_ms: 600 } };
 
 test('an agent that repeats what it was told does not lose its answer, and one that says nothing has failed', async () => {
   await using server = await startTestServer();
@@ -112,7 +110,7 @@ test('a program that is not known, or is busy with something else, is neither in
   const known = { mine: { command: 'sh|cat', busy: 'esc to interrupt', interrupt: 'C-c' } };
   const { tasks } = client(server);
   for (const [runner, name] of [
-    [new TmuxRunner({ ...terminal, profiles: { other: { quiet_ms: 600_000 } } }), 'unknown'],
+    [new TmuxRunner(terminal), 'unknown'],
     [new TmuxRunner({ ...other, profiles: known, profile: 'mine' }), 'busy'],
   ] as const) {
     await using under = await startWorker(server, runner, { name });
@@ -152,7 +150,7 @@ test('the command that is pasted works where it is pasted', async () => {
     command: `unset RELAY_HOME CONTEXTRELAY_URL; export PATH=/usr/bin:/bin; ${lines(pull)}`,
     socketFolder: home,
   });
-  await writeFile(join(home, 'agents.json'), JSON.stringify({ other: { settle_ms: 300, quiet_ms: 5_000 } }));
+  await writeFile(join(home, 'agents.json'), JSON.stringify(UNKNOWN));
   await using bridge = startProgram(['bridge', 'start', '--tmux', terminal.session], {
     home,
     env: { TMUX_TMPDIR: home, RELAY_COMMAND: '' },

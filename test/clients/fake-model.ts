@@ -39,18 +39,21 @@ const OPENAI_USAGE = {
 
 /**
  * A model on loopback for coding agents, in the formats of Anthropic Messages, OpenAI Responses and Gemini. It remembers
- * what it was asked and says one sentence; with a script, it calls tools. Whoever asks without
- * offering our tools (for a title, say) gets the sentence and nothing more.
+ * what it was asked and says one sentence; with a script, it calls tools. A request that does not offer the marker tool
+ * (a request for a title, say) gets the sentence.
  */
 export class FakeModel implements AsyncDisposable {
   readonly asked: Asked[] = [];
   readonly #script: Script;
+  readonly #marker: string;
   readonly #server = createServer((request, response) => {
     this.#answer(request, response).catch((error) => response.writeHead(500).end(String(error)));
   });
 
-  constructor(script: Script = () => WORDS) {
+  /** The script answers requests that offer the tool `marker`: by default, one of the relay's own. */
+  constructor(script: Script = () => WORDS, marker = 'push_context') {
     this.#script = script;
+    this.#marker = marker;
   }
 
   async start(): Promise<string> {
@@ -83,7 +86,7 @@ export class FakeModel implements AsyncDisposable {
   /** The next move, with the tool under the name by which the client offers it. */
   async #move(asked: Json, answers: readonly string[]): Promise<{ move: Move; call: Offered; id: string }> {
     const offered = toolNames((asked.tools ?? []) as Json[]);
-    const ours = offered.some(({ name }) => name.endsWith('push_context'));
+    const ours = offered.some(({ name }) => name.endsWith(this.#marker));
     const move = ours ? await this.#script(answers) : WORDS;
     const call = 'tool' in move ? offered.find(({ name }) => name.endsWith(move.tool)) : { name: '' };
     if (!call) throw new Error(`${(move as { tool: string }).tool} is not offered`);

@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { pushJson, startRelay } from '../http/relay-under-test.ts';
 
-const bridge = (running: string[]) => ({
+const bridge = (running: string[], stuck?: { [task: string]: string }) => ({
   ...{ instance: 'one', runner: 'exec', target: 'true', task_channel: 'agent-tasks' },
   ...{ done_channel: 'agent-done', concurrency: 1, running, done: 0, failed: 0 },
   started_at: '2026-01-01T00:00:00Z',
+  ...(stuck && { stuck }),
 });
 
 test('a task that nobody takes is flagged, and so is a bridge that fell silent at work', async () => {
@@ -27,4 +28,14 @@ test('a task that nobody takes is flagged, and so is a bridge that fell silent a
   await api.agents.beat('ann', bridge([]));
   relay.advance(60_000);
   assert.equal(await state(), 'silent');
+});
+
+test('a bridge that says why a task does not go on is stuck, and says it only of tasks that it runs', async () => {
+  await using relay = await startRelay();
+  const api = httpRelay({ baseUrl: relay.url });
+  const ann = async () => (await api.agents.list()).agents[0]!;
+  await api.agents.beat('ann', bridge(['one', 'two'], { two: 'x'.repeat(2_000), three: 'not its own' }));
+  assert.deepEqual([(await ann()).state, (await ann()).bridge!.stuck], ['stuck', { two: 'x'.repeat(600) }]);
+  await api.agents.beat('ann', bridge(['one', 'two']));
+  assert.deepEqual([(await ann()).state, (await ann()).bridge!.stuck], ['working', undefined]);
 });

@@ -36,6 +36,8 @@ export interface AgentBridgeOptions {
 export type BridgeEvent =
   | { readonly type: 'ready'; readonly name: string; readonly channels: readonly string[] }
   | { readonly type: 'task'; readonly id: string; readonly from: string; readonly attempt: number }
+  /** Why the task does not go on, such as a question that a person has to answer; null once it goes on. */
+  | { readonly type: 'stuck'; readonly id: string; readonly why: string | null }
   /** The summary is empty where the result was encrypted. */
   | { readonly type: 'result'; readonly id: string; readonly status: TaskStatus; readonly summary: string }
   /** Not run, or not told: somebody else has it, or it has its result already. */

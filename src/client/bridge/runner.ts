@@ -42,6 +42,15 @@ export interface Job {
   readonly signal: AbortSignal;
   /** Fires when the task has got its result from elsewhere: the agent has called `relay task done`. */
   readonly settled: AbortSignal;
+  /** Reports why the task does not go on; null once it does. May be called as often as wanted. */
+  stuck?(reason: StuckReason | null): void;
+}
+
+export interface StuckReason {
+  /** A sentence without its full stop; everybody may read it. */
+  readonly why: string;
+  /** What the agent asks a person. Not passed on for an encrypted task, because it may quote the task. */
+  readonly asked?: string;
 }
 
 export interface JobMessage {

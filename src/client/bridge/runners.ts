@@ -11,6 +11,10 @@ export interface TmuxOptions {
   readonly profiles?: { readonly [name: string]: unknown };
   /** Arguments of tmux itself, such as `-L` and a socket's name. */
   readonly tmuxArgs?: readonly string[];
+  /** How long the screen may be still before the task is reported as stuck, in ms; 60 000 by default. */
+  readonly stuckAfter?: number;
+  /** The agent's environment. CLAUDE_CONFIG_DIR says where Claude Code writes its state. This process's by default. */
+  readonly env?: { readonly [name: string]: string | undefined };
 }
 
 export interface ExecOptions {

@@ -12,7 +12,7 @@ import { ifLost, type ReceivedMessage } from '../../sdk/subscription.ts';
 import { ANSWER_TYPE, answerWords, readAnswer } from './answer.ts';
 import type { AgentBridgeOptions } from './options.ts';
 import { firstLine, OUTCOME_INSTRUCTION, OUTCOME_REQUEST, readOutcome } from './outcome.ts';
-import type { JobMessage, Ran, Runner } from './runner.ts';
+import type { JobMessage, Ran, Runner, StuckReason } from './runner.ts';
 
 /** What a bridge works with, its defaults filled in. */
 export interface WorkerOptions extends AgentBridgeOptions {
@@ -21,6 +21,8 @@ export interface WorkerOptions extends AgentBridgeOptions {
   readonly name: string;
   readonly runner: Runner;
   readonly waiters: ResultWaiters;
+  /** Called with why a task does not go on, and with null once it does; `asked` only of tasks that are not encrypted. */
+  onStuck(id: string, reason: StuckReason | null): void;
 }
 
 /** What a bridge makes of a task. */
@@ -118,7 +120,11 @@ async function perform(
   const whole = o.plain ? text : wholePrompt(id, text);
   const prompt = pointer ? pointerPrompt(id, url, command, encrypted) : whole;
   try {
-    const job = { id, url, from, text, message, prompt, pointer, signal, settled: signals.settled };
+    // A question may quote the task, so that none about an encrypted task leaves this machine.
+    const secret = encrypted || parsePointer(url).key !== null;
+    const stuck = (reason: StuckReason | null) =>
+      o.onStuck(id, reason && secret ? { why: reason.why } : reason);
+    const job = { id, url, from, text, message, prompt, pointer, signal, settled: signals.settled, stuck };
     const ran = await runner.run(job);
     if (!late.aborted || signals.settled.aborted) return ran;
     return { ...ran, failed: tookTooLong(timeout) };

@@ -10,6 +10,7 @@ import { directChannel, TASK_GROUP } from '../../contract/task-names.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { keepExtending, type ReceivedMessage, type Subscription } from '../../sdk/subscription.ts';
 import type { AgentBridgeOptions } from './options.ts';
+import type { StuckReason } from './runner.ts';
 import { LEAVE_MS, runTask, type WorkerOptions, words } from './task-run.ts';
 
 /**
@@ -27,6 +28,8 @@ export class BridgeWorker implements AsyncDisposable {
   readonly #stopping = new AbortController();
   /** What runs, with the task's id. */
   readonly #running = new Map<Promise<void>, string>();
+  /** Task id → why it does not go on. */
+  readonly #stuck = new Map<string, string>();
   /** How many may run at once. */
   readonly #slots: number;
   readonly #subscriptions: Subscription[] = [];
@@ -35,10 +38,13 @@ export class BridgeWorker implements AsyncDisposable {
   #beating: ReturnType<typeof setInterval> | undefined;
   readonly #end = deferred<void>();
 
-  constructor(client: ContextRelay, options: Omit<WorkerOptions, 'name'> & Pick<AgentBridgeOptions, 'name'>) {
+  constructor(
+    client: ContextRelay,
+    options: Omit<WorkerOptions, 'name' | 'onStuck'> & Pick<AgentBridgeOptions, 'name'>,
+  ) {
     this.#client = client;
     this.name = options.name ?? `${options.runner.kind}-${this.#instance.slice(0, 6)}`;
-    this.#options = { ...options, name: this.name };
+    this.#options = { ...options, name: this.name, onStuck: (id, reason) => this.#noteStuck(id, reason) };
     this.#slots = checkConcurrency(options);
     this.ended = this.#end.promise;
     this.ended.catch(() => {});
@@ -97,14 +103,25 @@ export class BridgeWorker implements AsyncDisposable {
         await message.nack().catch(() => {});
         return;
       }
+      const id = message.url ? parsePointer(message.url).id : '';
       const work: Promise<void> = this.#take(message, lost.signal).finally(() => {
         lease.stop();
         this.#running.delete(work);
+        this.#stuck.delete(id);
         void this.#beat();
       });
-      this.#running.set(work, message.url ? parsePointer(message.url).id : '');
+      this.#running.set(work, id);
       void this.#beat();
     }
+  }
+
+  #noteStuck(id: string, reason: StuckReason | null): void {
+    const why = reason && `${reason.why}${reason.asked ? `: ${reason.asked}` : '.'}`;
+    if (why === (this.#stuck.get(id) ?? null)) return;
+    if (why === null) this.#stuck.delete(id);
+    else this.#stuck.set(id, why);
+    this.#options.onEvent?.({ type: 'stuck', id, why });
+    void this.#beat();
   }
 
   async #take(message: ReceivedMessage, lost: AbortSignal): Promise<void> {
@@ -131,6 +148,7 @@ export class BridgeWorker implements AsyncDisposable {
       done_channel: doneChannel,
       concurrency: this.#slots,
       running: [...this.#running.values()].filter((id) => id !== ''),
+      ...(this.#stuck.size > 0 ? { stuck: Object.fromEntries(this.#stuck) } : {}),
       ...this.#counts,
       started_at: this.#started,
     };

@@ -1,5 +1,11 @@
 import { badRequest } from '../../base/errors.ts';
-import { AGENT_ALIVE_MS, AGENT_INSTANCE_CHARS, AGENT_KEPT_MS, BRIDGE_TASKS } from '../../base/limits.ts';
+import {
+  AGENT_ALIVE_MS,
+  AGENT_INSTANCE_CHARS,
+  AGENT_KEPT_MS,
+  BRIDGE_TASKS,
+  TASK_STUCK_CHARS,
+} from '../../base/limits.ts';
 import { type Agent, agents, type Bridge } from '../../contract/agents.ts';
 import { authorize, mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
@@ -29,7 +35,9 @@ export interface BridgesWork {
   readonly channels: ReadonlyMap<string, string | null>;
   /** Task → the bridge that says it is at it. */
   readonly running: ReadonlyMap<string, string>;
-  /** The same of bridges that are heard of no more. */
+  /** Task → why it does not go on, as the bridge that is at it says. */
+  readonly stuck: ReadonlyMap<string, string>;
+  /** Task → the bridge that was at it and is heard of no more. */
   readonly lost: ReadonlyMap<string, string>;
   /** The channels that a bridge serves now. */
   readonly served: ReadonlySet<string>;
@@ -101,6 +109,7 @@ export class Agents {
     const prefix = taskChannelsPrefix(caller.tenant);
     const channels = new Map<string, string | null>([[TASK_CHANNEL, null]]);
     const running = new Map<string, string>();
+    const stuck = new Map<string, string>();
     const lost = new Map<string, string>();
     const served = new Set<string>();
     for await (const { key, value } of allRecords(this.#taskChannels, prefix)) {
@@ -110,10 +119,11 @@ export class Agents {
       channels.set(directChannel(bridge.task_channel, name), bridge.done_channel);
       for (const id of bridge.running) (alive ? running : lost).set(id, name);
       if (!alive) continue;
+      for (const [id, why] of Object.entries(bridge.stuck ?? {})) stuck.set(id, why);
       served.add(bridge.task_channel);
       served.add(directChannel(bridge.task_channel, name));
     }
-    return { channels, running, lost, served };
+    return { channels, running, stuck, lost, served };
   }
 
   async #followers(caller: Caller): Promise<Agent[]> {
@@ -147,14 +157,16 @@ export class Agents {
   }
 }
 
-function stateOf({ running }: Bridge, alive: boolean): NonNullable<Agent['state']> {
-  if (running.length > 0) return alive ? 'working' : 'stuck';
+function stateOf({ running, stuck }: Bridge, alive: boolean): NonNullable<Agent['state']> {
+  if (running.length > 0) return alive && stuck === undefined ? 'working' : 'stuck';
   return alive ? 'idle' : 'silent';
 }
 
 /** Only what belongs in it: the record is shown to everybody of the tenant. */
 function checkBridge(bridge: Bridge): Bridge {
-  const { runner, target, concurrency, running, done, failed, started_at } = bridge;
+  const { runner, target, concurrency, done, failed, started_at } = bridge;
+  const running = bridge.running.slice(0, BRIDGE_TASKS).map((id) => String(id).slice(0, 64));
+  const stuck = Object.entries(bridge.stuck ?? {}).filter(([id]) => running.includes(id));
   return {
     instance: checkInstance(bridge.instance),
     runner: String(runner).slice(0, 64),
@@ -162,7 +174,10 @@ function checkBridge(bridge: Bridge): Bridge {
     task_channel: checkChannelName(bridge.task_channel),
     done_channel: checkChannelName(bridge.done_channel),
     concurrency: Number(concurrency),
-    running: running.slice(0, BRIDGE_TASKS).map((id) => String(id).slice(0, 64)),
+    running,
+    ...(stuck.length > 0
+      ? { stuck: Object.fromEntries(stuck.map(([id, why]) => [id, String(why).slice(0, TASK_STUCK_CHARS)])) }
+      : {}),
     done: Number(done),
     failed: Number(failed),
     started_at: String(started_at).slice(0, 40),

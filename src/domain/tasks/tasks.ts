@@ -221,6 +221,7 @@ export class Tasks {
 
   #stuck(id: string, { channel, created }: Sent, { state }: Standing, work: BridgesWork): string | null {
     const lost = work.lost.get(id);
+    if (state === 'running' && work.stuck.has(id)) return work.stuck.get(id)!;
     if (state === 'running' && lost !== undefined && !work.running.has(id))
       return `${lost} was at it and is heard of no more.`;
     const waits = state === 'queued' && created < this.#parts.deps.env.now() - QUEUED_LONG_MS;

@@ -1,41 +1,47 @@
 /**
- * What is known of agents in a terminal: how to see that one is at work, that it waits, and what it makes of a paste. Plain
- * data, so that it can be extended without code: `agents.json` in the relay's home has the same shape, by name.
- * Patterns are regular expressions, looked for in what the screen shows.
+ * How to recognize a coding agent in a terminal, and whether it works, waits for input or asks a person. Plain data:
+ * `agents.json` in the relay's home has the same shape, by name. Patterns are regular expressions. They are looked for in
+ * the terminal's title, and in its screen without trailing blank lines, so that `$` is the end of the screen.
  */
 export interface AgentProfile {
-  /** Known by the name of the running program, or by what stands on the screen. */
+  /** Matches the name of the running program. */
   readonly command?: string;
+  /** Matches the screen of a program whose name says nothing, such as `node`. */
   readonly screen?: string;
-  /** It is at work while this shows. */
+  /** Shows while the agent works. */
   readonly busy?: string;
-  /** It takes no input before this shows. */
+  /** Shows while the agent waits for input. Tasks are pasted, and end, only while it shows. */
   readonly ready?: string;
-  /** What it shows in place of a long paste. */
+  /** Shows while the agent waits for a person's decision. The first group is what it asks. */
+  readonly asks?: string;
+  /** The program also writes its state to a file, which says more than the screen. Claude Code does. */
+  readonly status?: 'claude-code';
+  /** Shows in place of a long paste. */
   readonly pasted?: string;
-  /** A paste of several lines stays one input until Enter. Where not, one line with the pointer goes in. */
+  /** A paste of several lines stays one input until Enter. Otherwise the agent gets one line with the pointer. */
   readonly multiline?: boolean;
-  /** The key that stops its work and not the program. Without one, nothing is sent. */
+  /** The key that stops the work and not the program. Without one, nothing is sent. */
   readonly interrupt?: string;
-  /** Still for this long and not busy: it is done, if it has said its outcome. */
+  /** How long the screen must be still before what it shows counts. */
   readonly settle_ms?: number;
-  /** Still for this long: it is done, though it has said none. */
+  /** A task is reported as stuck after the screen was still for so long. `--stuck-after` overrides it. */
   readonly quiet_ms?: number;
 }
 
+/** A line that is a rule or the top of a box. Patterns start at a line, so that a search stays linear. */
+const RULE = '(?:^|\\n)[╭ ]*─{8}[^\\n]*\\n';
+const ANSWER_KEYS = '(?:Esc to cancel|Enter to (?:confirm|select))[^\\n]*$';
+
 export const PROFILES: { readonly [name: string]: AgentProfile } = {
-  claude: {
-    command: '^claude',
-    screen: 'Claude Code|\\? for shortcuts',
-    busy: 'esc to interrupt',
-    pasted: '\\[Pasted text #\\d+',
-    multiline: true,
-    interrupt: 'Escape',
-  },
   codex: {
     command: '^codex',
     screen: 'OpenAI Codex|⏎ send',
-    busy: 'esc to interrupt',
+    busy: 'esc to interrupt|^[⠀-⣿] ',
+    // The last prompt sign on the screen is that of the input box.
+    ready: '(?:^|\\n)[›▌][^›▌]*$',
+    asks:
+      '^[^]*\\n *((?:Would you like|Do you want|Allow |Trust )[^]*?)\\n *› *\\d+\\. [^›]*(?:enter|esc)[^\\n]*$' +
+      '|› *\\d+\\. [^›]*(?:enter|esc)[^\\n]*$|^\\[ . \\] Action Required',
     pasted: '\\[Pasted Content \\d+ chars\\]',
     multiline: true,
     interrupt: 'Escape',
@@ -43,8 +49,10 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
   gemini: {
     command: '^gemini',
     screen: 'Gemini CLI|Type your message or @path',
-    busy: 'esc to cancel',
-    ready: 'Type your message',
+    busy: 'esc to cancel|^✦ +Working',
+    // The input box at the bottom, with at most the lines of the footer below it.
+    ready: '▄{8}▄*\\n *[>!*] [^▄▀]*\\n▀{8}▀*(?:\\n[^\\n▀]*){0,4}$|Type your message',
+    asks: '╭[^╭]*(?:╭[^╭╯]*╯[^╭]*)?● \\d+\\. [^●]*╯$|^✋ +Action Required',
     pasted: '\\[Pasted Text: \\d+',
     multiline: true,
     interrupt: 'Escape',
@@ -53,6 +61,8 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
     command: '^opencode',
     screen: 'opencode',
     busy: 'esc (?:again to )?interrupt',
+    ready: 'ctrl\\+p commands',
+    asks: '△ Permission required([^△]*?)Allow once',
     pasted: '\\[Pasted ~?\\d+ lines',
     multiline: true,
     interrupt: 'Escape',
@@ -61,16 +71,55 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
     command: '^aider',
     screen: 'Aider v\\d',
     busy: 'Waiting for |[░█]{2,}',
-    ready: '(?:^|\\n)(?:\\w+ )?(?:multi)?> *$',
+    ready: '(?:^|\\n)(?:\\w+ )?(?:multi)?>$',
+    asks: '(?:^|\\n)([^\\n]*) \\(Y\\)es/\\(N\\)o[^\\n]*$',
     multiline: true,
     interrupt: 'C-c',
   },
-  /** Anything else: nothing is known but that a screen which does not move is idle. */
+  claude: {
+    command: '^claude',
+    // Codex and Gemini CLI show the shortcuts too, so that this profile comes behind theirs.
+    screen: 'Claude Code|\\? for shortcuts',
+    busy: 'esc to interrupt',
+    // The input box: the prompt sign between the last two rules.
+    ready: `${RULE}[│ ]*[❯>!](?![ \\u00a0]*\\d+\\. )[^─]*\\n[^\\n]*─{8}[^─]*$`,
+    // A dialog: from a rule down to the chosen answer. The last line says which keys answer it.
+    asks:
+      `^(?=[^]*${ANSWER_KEYS})[^]*${RULE}((?:(?![^\\n]*─{8})[^\\n]*\\n)*?)[│ ]*❯ [^\\n]*\\n` +
+      `|${ANSWER_KEYS}`,
+    status: 'claude-code',
+    pasted: '\\[Pasted text #\\d+',
+    multiline: true,
+    interrupt: 'Escape',
+  },
+  /** Any other program. Only an outcome block or `relay task done` ends a task there. */
   other: { multiline: false },
 };
 
 const SETTLE_MS = 1_500;
-const QUIET_MS = 20_000;
+const QUIET_MS = 60_000;
+/** The most lines of an input box with what stands below it. */
+const INPUT_LINES = 12;
+/** What a question is cut to. */
+const ASKED_CHARS = 400;
+
+/** What can be observed of an agent at one moment. */
+export interface Sight {
+  readonly title: string;
+  readonly screen: string;
+  /** From the file that the program writes; null where there is none. */
+  readonly status?: AgentStatus | null;
+}
+
+export interface AgentStatus {
+  readonly state: 'ready' | 'busy' | 'asks';
+  readonly asked?: string;
+}
+
+/** `unclear`: nothing that is known of the agent shows. */
+export type AgentState =
+  | { readonly name: 'ready' | 'busy' | 'unclear' }
+  | { readonly name: 'asks'; readonly asked: string };
 
 /** A profile with its patterns ready to use. */
 export interface KnownAgent {
@@ -79,28 +128,67 @@ export interface KnownAgent {
   readonly interrupt: string | null;
   readonly settleMs: number;
   readonly quietMs: number;
-  isBusy(screen: string): boolean;
-  isReady(screen: string): boolean;
-  /** It may be at work: it shows that it is, or nobody knows how it would. */
-  mayBeBusy(screen: string): boolean;
-  /** How many collapsed pastes there have been, as far as the screen tells; changes with each. */
+  readonly status: AgentProfile['status'] | null;
+  /** It is known how the agent shows that it waits for input. */
+  readonly showsReady: boolean;
+  /** It is known how the agent shows that it works. */
+  readonly showsBusy: boolean;
+  state(sight: Sight): AgentState;
+  /** The screen's text above the input box. */
+  aboveInput(screen: string): string;
+  /** The collapsed pastes on the screen; changes with each paste. */
   pastes(screen: string): string;
 }
 
 export function knownAgent(name: string, profile: AgentProfile): KnownAgent {
   const pattern = (source: string | undefined) => (source === undefined ? null : new RegExp(source, 'g'));
-  const [busy, ready, pasted] = [profile.busy, profile.ready, profile.pasted].map(pattern);
+  const busy = pattern(profile.busy);
+  const ready = pattern(profile.ready);
+  const asks = pattern(profile.asks);
+  const pasted = pattern(profile.pasted);
+  const shows = (mark: RegExp | null, { title, screen }: Sight) =>
+    mark !== null && (title.search(mark) >= 0 || screen.trimEnd().search(mark) >= 0);
   return {
     name,
     multiline: profile.multiline ?? false,
     interrupt: profile.interrupt ?? null,
     settleMs: profile.settle_ms ?? SETTLE_MS,
     quietMs: profile.quiet_ms ?? QUIET_MS,
-    isBusy: (screen) => busy != null && screen.search(busy) >= 0,
-    mayBeBusy: (screen) => busy == null || screen.search(busy) >= 0,
-    isReady: (screen) => ready == null || screen.search(ready) >= 0,
-    pastes: (screen) => (pasted == null ? '' : [...screen.matchAll(pasted)].join('|')),
+    status: profile.status ?? null,
+    showsReady: ready !== null,
+    showsBusy: busy !== null,
+    state(sight) {
+      const { status } = sight;
+      if (status?.state === 'asks' || shows(asks, sight)) {
+        const [match] = asks === null ? [] : sight.screen.trimEnd().matchAll(asks);
+        const places = [match?.[1] ?? match?.[0], status?.asked, sight.screen];
+        return { name: 'asks', asked: places.map((text) => questionIn(text ?? '')).find(Boolean) ?? '' };
+      }
+      if (status?.state === 'busy' || shows(busy, sight)) return { name: 'busy' };
+      if (status?.state === 'ready' || shows(ready, sight)) return { name: 'ready' };
+      return { name: 'unclear' };
+    },
+    aboveInput(screen) {
+      const last = ready === null ? undefined : [...screen.trimEnd().matchAll(ready)].at(-1);
+      if (!last) return screen;
+      const above = screen.slice(0, screen.lastIndexOf('\n', last.index) + 1);
+      // A mark further up is that of an earlier moment.
+      const lines = screen.slice(above.length).trimEnd().split('\n').length;
+      return lines <= INPUT_LINES ? above.trimEnd() : screen;
+    },
+    pastes: (screen) => (pasted === null ? '' : [...screen.matchAll(pasted)].join('|')),
   };
+}
+
+/** A dialog on one line, without frames and choices; its end where it is long, because the question is there. */
+function questionIn(dialog: string): string {
+  const line = dialog
+    .replace(/[│┃╭╮╰╯─━╌┄▔▁▄▀╹╻]+/gu, ' ')
+    .replace(/[●❯›] *\d+\. [\s\S]*$/u, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const characters = [...line];
+  return characters.length > ASKED_CHARS ? `…${characters.slice(1 - ASKED_CHARS).join('')}` : line;
 }
 
 /** Which of them runs there: by its name first, then by what it shows. */

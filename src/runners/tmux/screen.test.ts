@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findAgent, PROFILES } from './profiles.ts';
 import { count, markOf, outputBehind } from './screen.ts';
 
 /** Nothing has scrolled out of view. */
@@ -41,25 +40,4 @@ test('the output is what stands behind the sight of the text', () => {
 
 test('where the text is out of view, the output is what was not there before', () => {
   assert.equal(shownBehind('a\nb\nc\nd', 'not in view', 'a\nb\n'), 'c\nd');
-});
-
-test('an agent is known by its program, else by what it shows', () => {
-  assert.equal(findAgent(PROFILES, { command: 'claude', screen: '' }).name, 'claude');
-  assert.equal(
-    findAgent(PROFILES, { command: 'node', screen: 'Type your message or @path/to/file' }).name,
-    'gemini',
-  );
-  assert.equal(findAgent(PROFILES, { command: 'vim', screen: 'nothing known' }).name, 'other');
-});
-
-test('every profile compiles and can be told from work to rest', () => {
-  const busy = findAgent(PROFILES, { command: 'claude', screen: '' });
-  assert.equal(busy.isBusy('✻ Thinking… (12s · esc to interrupt)'), true);
-  assert.equal(busy.isBusy('> '), false);
-  for (const name of Object.keys(PROFILES)) {
-    const agent = findAgent({ [name]: { ...PROFILES[name], command: 'x' } }, { command: 'x', screen: '' });
-    assert.equal(typeof agent.isBusy(''), 'boolean');
-    assert.equal(typeof agent.isReady(''), 'boolean');
-    assert.equal(typeof agent.pastes(''), 'string');
-  }
 });

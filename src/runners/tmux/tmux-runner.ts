@@ -4,24 +4,41 @@ import { encodeUtf8 } from '../../base/utf8.ts';
 import { readOutcome } from '../../client/bridge/outcome.ts';
 import type { Job, Ran, Runner } from '../../client/bridge/runner.ts';
 import type { TmuxOptions } from '../../client/bridge/runners.ts';
-import { type AgentProfile, findAgent, type KnownAgent, knownAgent, PROFILES } from './profiles.ts';
+import { claudeStatus, claudeStatusFile } from './claude-status.ts';
+import {
+  type AgentProfile,
+  type AgentState,
+  findAgent,
+  type KnownAgent,
+  knownAgent,
+  PROFILES,
+} from './profiles.ts';
 import { count, markOf, outputBehind, squeezed } from './screen.ts';
-import { gone, type Pane, Tmux } from './tmux.ts';
+import { gone, type Pane, type PaneView, Tmux } from './tmux.ts';
 
 const LOOK_EVERY_MS = 150;
 /** A screen that has not moved for this long takes input. */
 const STILL_MS = 500;
 /** A program that shows nothing may be one that is still starting. */
-const BLANK_MS = 2_000;
+const BLANK_MS = 10_000;
 /** For a paste to show. */
 const LAND_MS = 8_000;
 /** For Enter to show. Programs take what comes too fast behind a paste for a part of it. */
 const BEFORE_ENTER_MS = 150;
 const ENTER_MS = 2_000;
 const ENTERS = 4;
+/** An agent that was never seen at work is done only after its ready mark showed for so long below something new. */
+const UNSEEN_WORK_MS = 10_000;
 
 /** Everything but line breaks and tabs: inside of a paste it could end the paste, and the rest would be keys. */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
+
+/** One look at the agent: what shows, what that means, and for how long the screen has not changed. */
+interface Look {
+  readonly view: PaneView;
+  readonly state: AgentState;
+  readonly still: number;
+}
 
 const SHELL = /^-?(?:ba|z|da|k|fi)?sh$/;
 
@@ -32,16 +49,18 @@ export class TmuxRunner implements Runner {
   readonly slots = 1;
   readonly #tmux: Tmux;
   readonly #profiles: { readonly [name: string]: AgentProfile };
-  readonly #profile: string | undefined;
+  readonly #options: TmuxOptions;
   #agent: KnownAgent = knownAgent('other', {});
   /** The program that it was known as. */
   #command = '';
+  /** Where the program writes its state. */
+  #statusFile: string | null = null;
 
   constructor(o: TmuxOptions) {
     this.target = o.window === undefined ? o.session : `${o.session}:${o.window}`;
     this.#tmux = new Tmux(o.tmuxArgs);
-    this.#profiles = { ...PROFILES, ...(o.profiles as { [name: string]: AgentProfile } | undefined) };
-    this.#profile = o.profile;
+    this.#profiles = withOwnProfiles(o.profiles ?? {});
+    this.#options = o;
     if (o.profile !== undefined && !this.#profiles[o.profile]) {
       const names = Object.keys(this.#profiles).join(', ');
       throw gone(`there is no profile ${JSON.stringify(o.profile)}; there are ${names}.`);
@@ -49,7 +68,7 @@ export class TmuxRunner implements Runner {
   }
 
   async open(): Promise<void> {
-    await this.#look();
+    await this.#findAgent();
   }
 
   inline(text: string): boolean {
@@ -57,14 +76,14 @@ export class TmuxRunner implements Runner {
   }
 
   async run(job: Job): Promise<Ran> {
-    const pane = await this.#look();
+    const pane = await this.#findAgent();
     const over = AbortSignal.any([job.signal, job.settled]);
     if (pane.inMode) await this.#tmux.leaveMode(pane.id);
-    await this.#untilReady(pane.id, over);
+    await this.#untilReady(pane.id, job, over);
     // Who it is may have shown only now.
     const { name } = this.#agent;
-    await this.#look();
-    if (this.#agent.name !== name) await this.#untilReady(pane.id, over);
+    await this.#findAgent();
+    if (this.#agent.name !== name) await this.#untilReady(pane.id, job, over);
     const shown = async () => ({
       view: await this.#tmux.capture(pane.id),
       all: await this.#tmux.capture(pane.id, { all: true }),
@@ -73,70 +92,92 @@ export class TmuxRunner implements Runner {
     const said = async () => outputBehind(await shown(), job.prompt, before);
     await this.#putIn(pane.id, job, over);
     // What a program shows below its input, such as a frame, is no answer.
-    const idle = await said();
+    const idle = squeezed(await said());
     if (over.aborted) return { output: '' };
-    await this.#enter(pane.id, over);
-    const output = await this.#untilDone(pane.id, said, over);
+    await this.#enter(pane.id, job, over);
+    const output = await this.#untilDone(pane.id, job, { said, idle, over });
     if (job.signal.aborted) await this.#interrupt(pane).catch(() => {});
-    if (over.aborted || squeezed(output) !== squeezed(idle)) return { output };
-    const seconds = this.#agent.quietMs / 1000;
-    return {
-      output: '',
-      failed: `The agent in ${this.target} said nothing: its screen rested for ${seconds} s.`,
-    };
+    if (over.aborted || readOutcome(output).found) return { output };
+    const words = this.#agent.aboveInput(output);
+    if (squeezed(output) !== idle && squeezed(words) !== '') return { output: words };
+    return { output: '', failed: `The agent in ${this.target} waits for input again and has said nothing.` };
   }
 
   async close(): Promise<void> {}
 
-  /** Which pane, and who is in it: agents come and go while the bridge stays. */
-  async #look(): Promise<Pane> {
+  /** The pane, and who is in it: agents come and go while the bridge stays. */
+  async #findAgent(): Promise<Pane> {
     const pane = await this.#tmux.pane(exactly(this.target));
     if (pane.dead) throw gone(`the program in ${this.target} has ended.`);
     const screen = await this.#tmux.capture(pane.id);
-    if (this.#profile !== undefined) {
-      this.#agent = knownAgent(this.#profile, this.#profiles[this.#profile]!);
-      return pane;
+    const { profile, env = process.env } = this.#options;
+    if (profile !== undefined) this.#agent = knownAgent(profile, this.#profiles[profile]!);
+    else {
+      const found = findAgent(this.#profiles, { command: pane.command, screen });
+      // What it was known by may have scrolled out of view since.
+      if (found.name !== 'other' || pane.command !== this.#command) this.#agent = found;
+      this.#command = pane.command;
     }
-    const found = findAgent(this.#profiles, { command: pane.command, screen });
-    // What it was known by may have scrolled out of view since.
-    if (found.name !== 'other' || pane.command !== this.#command) this.#agent = found;
-    this.#command = pane.command;
+    this.#statusFile = this.#agent.status === null ? null : await claudeStatusFile(pane.tty, env);
     return pane;
   }
 
-  /** Slow starts and whatever else it is at: until the screen rests, and for as long as the job has time. */
-  async #untilReady(pane: string, over: AbortSignal): Promise<void> {
-    const { isBusy, isReady } = this.#agent;
-    await this.#watch(pane, over, (screen, still) => {
-      const enough = screen.trim() === '' ? BLANK_MS : STILL_MS;
-      return still >= enough && !isBusy(screen) && isReady(screen);
+  /** Slow starts, dialogs and whatever else the agent is at: until it takes input, for as long as the job has time. */
+  async #untilReady(pane: string, job: Job, over: AbortSignal): Promise<void> {
+    await this.#watch(pane, over, (look) => {
+      const { view, state, still } = look;
+      this.#report(job, look);
+      const enough = view.screen.trim() === '' ? BLANK_MS : STILL_MS;
+      return (
+        still >= enough && (state.name === 'ready' || (state.name === 'unclear' && !this.#agent.showsReady))
+      );
     });
+    job.stuck?.(null);
   }
 
   /** Only when it shows was it taken. A paste that leaves no trace is tried once more, never twice over. */
-  async #putIn(pane: string, { id, prompt }: Job, over: AbortSignal): Promise<void> {
-    const mark = markOf(prompt);
-    for (let attempt = 1; !over.aborted; attempt++) {
+  async #putIn(pane: string, job: Job, over: AbortSignal): Promise<void> {
+    for (let attempt = 1; !over.aborted; ) {
       const before = await this.#tmux.capture(pane);
-      const [marks, pastes] = [count(before, mark), this.#agent.pastes(before)];
-      await this.#tmux.paste(pane, prompt, `relay-${id}`);
-      let last = before;
-      const landed = (screen: string) => {
-        last = screen;
-        return count(screen, mark) > marks || this.#agent.pastes(screen) !== pastes;
+      await this.#tmux.paste(pane, job.prompt, `relay-${job.id}`);
+      let last: Look | null = null;
+      const landed = (look: Look) => {
+        last = look;
+        return this.#shows(job, look.view.screen, before);
       };
       if (await this.#watch(pane, over, landed, LAND_MS)) return;
-      if (attempt === 2 || last !== before) {
+      const { view, state } = last! as Look;
+      if (state.name === 'asks') {
+        // A dialog that has just opened takes no pastes.
+        await this.#untilReady(pane, job, over);
+        if (this.#shows(job, await this.#tmux.capture(pane), before)) return;
+      } else if (attempt++ === 2 || view.screen !== before) {
         throw gone(`the task was pasted into ${this.target} and did not show there.`);
       }
     }
   }
 
-  async #enter(pane: string, over: AbortSignal): Promise<void> {
+  /** Whether the prompt, or what stands for a long one, is on this screen and was not before. */
+  #shows({ prompt }: Job, screen: string, before: string): boolean {
+    const mark = markOf(prompt);
+    return (
+      count(screen, mark) > count(before, mark) || this.#agent.pastes(screen) !== this.#agent.pastes(before)
+    );
+  }
+
+  /** Never presses Enter while a dialog is open: Enter would answer it. */
+  async #enter(pane: string, job: Job, over: AbortSignal): Promise<void> {
     await pause(BEFORE_ENTER_MS, over);
     const shown = async () => `${(await this.#tmux.pane(pane)).cursor} ${await this.#tmux.capture(pane)}`;
     const before = await shown();
     for (let attempt = 0; attempt < ENTERS && !over.aborted; attempt++) {
+      await this.#watch(pane, over, (look) => {
+        // A prompt such as "1. Do this" in the input box looks like a dialog.
+        if (look.state.name !== 'asks' || this.#shows(job, look.view.screen, '')) return true;
+        this.#report(job, look);
+        return false;
+      });
+      if (over.aborted) return;
       await this.#tmux.key(pane, 'Enter');
       await pause(LOOK_EVERY_MS, over);
       if (await this.#watch(pane, over, async () => (await shown()) !== before, ENTER_MS)) return;
@@ -144,55 +185,95 @@ export class TmuxRunner implements Runner {
     if (!over.aborted) throw gone(`${this.target} did not react to Enter.`);
   }
 
-  /** Until it rests with an outcome, or has rested for long without one, or the result came by another way. */
-  async #untilDone(pane: string, said: () => Promise<string>, over: AbortSignal): Promise<string> {
-    const { settleMs, quietMs, isBusy } = this.#agent;
-    await this.#watch(pane, over, async (screen, still) => {
-      const { dead } = await this.#tmux.pane(pane);
-      if (dead) throw gone(`the program in ${this.target} ended in the middle of the task.`);
-      if (still < settleMs || isBusy(screen)) return false;
-      return still >= quietMs || readOutcome(await said()).found;
+  /**
+   * Until the agent waits for input again, has shown an outcome, or the result came by another way. A screen that is only
+   * still ends nothing: the agent may be waiting for a person. Gives what the agent has said.
+   */
+  async #untilDone(
+    pane: string,
+    job: Job,
+    o: { said: () => Promise<string>; idle: string; over: AbortSignal },
+  ): Promise<string> {
+    const { settleMs, showsBusy } = this.#agent;
+    let worked = false;
+    await this.#watch(pane, o.over, async (look) => {
+      const { view, state, still } = look;
+      if (view.dead) throw gone(`the program in ${this.target} ended in the middle of the task.`);
+      this.#report(job, look);
+      worked ||= state.name === 'busy' || state.name === 'asks';
+      if (still < settleMs || state.name === 'busy' || state.name === 'asks') return false;
+      const output = await o.said();
+      if (readOutcome(output).found) return true;
+      if (state.name !== 'ready') return false;
+      return worked || !showsBusy || (still >= UNSEEN_WORK_MS && squeezed(output) !== o.idle);
     });
-    return said();
+    return o.said();
+  }
+
+  /** Tells the bridge why the task does not go on, as far as the screen says. */
+  #report(job: Job, { state, still }: Look): void {
+    const { stuckAfter = this.#agent.quietMs } = this.#options;
+    const where = `tmux ${this.target}`;
+    if (state.name === 'asks')
+      job.stuck?.({ why: `The agent in ${where} waits for an answer`, asked: state.asked });
+    else if (still < stuckAfter) job.stuck?.(null);
+    else if (state.name === 'ready')
+      job.stuck?.({ why: `The agent in ${where} has not reacted to the task` });
+    else job.stuck?.({ why: `The screen of ${where} has not changed for ${stuckAfter / 1000} s` });
   }
 
   /**
-   * Stops the work of our task and nothing else: an agent that is known, while it shows that it is at work, or what a shell runs that
+   * Stops the work of our task and nothing else: an agent that is known, while it works or asks, or what a shell runs that
    * ran nothing when the task was put in. A program that is not known could end with the key, and its session with it.
    */
   async #interrupt(pane: Pane): Promise<void> {
     const now = await this.#tmux.pane(pane.id);
-    const { interrupt, mayBeBusy } = this.#agent;
+    const { interrupt, showsBusy } = this.#agent;
     if (now.dead) return;
     if (now.command !== pane.command) {
       if (SHELL.test(pane.command)) await this.#tmux.key(pane.id, 'C-c');
-    } else if (interrupt !== null && mayBeBusy(await this.#tmux.capture(pane.id))) {
-      await this.#tmux.key(pane.id, interrupt);
+    } else if (interrupt !== null) {
+      const { name } = (await this.#lookAt(pane.id)).state;
+      if (!showsBusy || name === 'busy' || name === 'asks') await this.#tmux.key(pane.id, interrupt);
     }
   }
 
-  /**
-   * Looks at the screen again and again, with how long it has not changed, until `seen` says so. False where that never
-   * was, in time or before the job was over.
-   */
+  async #lookAt(pane: string): Promise<Omit<Look, 'still'>> {
+    const view = await this.#tmux.view(pane);
+    const status = this.#statusFile === null ? null : await claudeStatus(this.#statusFile);
+    return { view, state: this.#agent.state({ ...view, status }) };
+  }
+
+  /** Looks at the agent again and again until `seen` says so. False where it never did, in time or before the job was over. */
   async #watch(
     pane: string,
     over: AbortSignal,
-    seen: (screen: string, still: number) => boolean | Promise<boolean>,
+    seen: (look: Look) => boolean | Promise<boolean>,
     withinMs = Number.POSITIVE_INFINITY,
   ): Promise<boolean> {
     const began = Date.now();
     let last: string | null = null;
     let since = began;
     while (!over.aborted && Date.now() - began < withinMs) {
-      const screen = await this.#tmux.capture(pane);
-      if (screen !== last) since = Date.now();
-      last = screen;
-      if (await seen(screen, Date.now() - since)) return true;
+      const look = await this.#lookAt(pane);
+      if (look.view.screen !== last) since = Date.now();
+      last = look.view.screen;
+      if (await seen({ ...look, still: Date.now() - since })) return true;
       await pause(LOOK_EVERY_MS, over);
     }
     return false;
   }
+}
+
+/** The profiles of agents.json extend those of the same name, so that one with old fields still has the newer ones. */
+function withOwnProfiles(own: NonNullable<TmuxOptions['profiles']>): {
+  readonly [name: string]: AgentProfile;
+} {
+  const merged = Object.entries(own).map(([name, profile]) => [
+    name,
+    { ...PROFILES[name], ...(profile as AgentProfile) },
+  ]);
+  return { ...PROFILES, ...Object.fromEntries(merged) };
 }
 
 /** A session by its whole name: tmux would take `work` for `workshop` where there is no `work`. */

@@ -11,6 +11,15 @@ export interface Pane {
   readonly cursor: string;
   /** Somebody scrolls in it; keys would go there. */
   readonly inMode: boolean;
+  /** The terminal's device: `/dev/pts/3`. */
+  readonly tty: string;
+}
+
+/** What a pane shows at one moment. */
+export interface PaneView {
+  readonly dead: boolean;
+  readonly title: string;
+  readonly screen: string;
 }
 
 /** The commands of tmux that a bridge needs. Text goes through a buffer, never through an argument. */
@@ -22,9 +31,11 @@ export class Tmux {
   }
 
   async pane(target: string): Promise<Pane> {
-    const format = '#{pane_id} #{pane_dead} #{pane_in_mode} #{cursor_x},#{cursor_y} #{pane_current_command}';
-    const told = await this.#run(['display-message', '-p', '-t', target, format]);
-    const [id, dead, inMode, cursor, ...command] = told.trimEnd().split(' ') as [
+    const format =
+      '#{pane_id} #{pane_dead} #{pane_in_mode} #{cursor_x},#{cursor_y} #{pane_tty} #{pane_current_command}';
+    const answer = await this.#run(['display-message', '-p', '-t', target, format]);
+    const [id, dead, inMode, cursor, tty, ...command] = answer.trimEnd().split(' ') as [
+      string,
       string,
       string,
       string,
@@ -32,7 +43,16 @@ export class Tmux {
     ];
     // tmux answers with nothing in its fields where there is no such pane.
     if (!id?.startsWith('%')) throw gone(`tmux has no pane ${JSON.stringify(target)}.`);
-    return { id, dead: dead === '1', inMode: inMode !== '0', cursor, command: command.join(' ') };
+    return { id, dead: dead === '1', inMode: inMode !== '0', cursor, tty, command: command.join(' ') };
+  }
+
+  /** The title and the screen of the same moment. */
+  async view(pane: string): Promise<PaneView> {
+    const title = ['display-message', '-p', '-t', pane, '#{pane_dead} #{pane_title}'];
+    const answer = await this.#run([...title, ';', ...captureArgs(pane)]);
+    const end = answer.indexOf('\n');
+    const dead = answer.startsWith('1 ');
+    return { dead, title: answer.slice(2, end).trim(), screen: answer.slice(end + 1) };
   }
 
   leaveMode(pane: string): Promise<unknown> {
@@ -41,7 +61,7 @@ export class Tmux {
 
   /** What is in view, or with `all` everything that is kept; lines that the terminal has broken are whole again. */
   capture(pane: string, o: { all?: boolean } = {}): Promise<string> {
-    return this.#run(['capture-pane', '-p', '-J', '-t', pane, ...(o.all ? ['-S', '-'] : [])]);
+    return this.#run([...captureArgs(pane), ...(o.all ? ['-S', '-'] : [])]);
   }
 
   /** As a paste, where the program has asked to be told of pastes; several lines are then one input. */
@@ -67,6 +87,11 @@ export class Tmux {
       child.stdin!.end(input ?? '');
     });
   }
+}
+
+/** -J joins the lines that the terminal has wrapped. */
+function captureArgs(pane: string): string[] {
+  return ['capture-pane', '-p', '-J', '-t', pane];
 }
 
 export function gone(what: string): RelayError {

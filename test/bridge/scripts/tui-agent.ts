@@ -1,6 +1,7 @@
 /**
  * Behaves like a coding agent in a terminal: starts slowly and drops what is typed before it is ready, repaints the whole
- * screen, collapses long pastes, spins while it works. Its answer to a task is the SHA-256 of what it read.
+ * screen, collapses long pastes, spins while it works. Its answer to a task is the SHA-256 of what it read. With TUI_ASKS it
+ * asks a person before it starts (`start`), or before it answers (`task`); with TUI_FREEZES it stops in the middle.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,6 +12,8 @@ const byCommand = process.env.TUI_DONE === 'command';
 const dies = process.env.TUI_DIES === '1';
 const mute = process.env.TUI_MUTE === '1';
 const silent = process.env.TUI_SILENT === '1';
+const asks = process.env.TUI_ASKS;
+const freezes = process.env.TUI_FREEZES === '1';
 const SPINNER = [...'⠋⠙⠹⠸⠼⠴⠦⠧'];
 const out = process.stdout;
 
@@ -18,6 +21,9 @@ const transcript: string[] = [];
 const pastes = new Map<string, string>();
 let input = '';
 let busy: string | null = null;
+/** The dialog that is open, and what happens with its answer. */
+let dialog: { question: string; answered: () => void } | null = null;
+let frozen = false;
 let pasteCount = 0;
 
 function paint(): void {
@@ -29,13 +35,23 @@ function paint(): void {
     for (let at = 0; at === 0 || at < line.length; at += inner) box.push(line.slice(at, at + inner));
   }
   const shown = box.slice(-8);
-  const bottom = [
+  const question = [
+    '─'.repeat(width - 2),
+    ` ${dialog?.question}`,
+    ' Do you want to proceed?',
+    ' ❯ 1. Yes',
+    '   2. No',
+    '',
+    ' Esc to cancel',
+  ];
+  const inputBox = [
     busy === null ? '' : `${busy} Working… (3s · esc to interrupt)`,
     `╭${'─'.repeat(width - 2)}╮`,
     ...shown.map((line, i) => `│ ${i === 0 ? '>' : ' '} ${line.padEnd(inner)} │`),
     `╰${'─'.repeat(width - 2)}╯`,
     '  ? for shortcuts',
   ];
+  const bottom = dialog !== null ? question : frozen ? [] : inputBox;
   const wrapped = transcript.flatMap((line) => {
     const parts: string[] = [];
     for (let at = 0; at === 0 || at < line.length; at += width - 4)
@@ -59,6 +75,20 @@ function run(command: string, args: readonly string[]): Promise<string> {
   });
 }
 
+/** Shows a dialog until somebody presses Enter. */
+function ask(question: string): Promise<void> {
+  return new Promise((resolve) => {
+    dialog = {
+      question,
+      answered: () => {
+        dialog = null;
+        resolve();
+      },
+    };
+    paint();
+  });
+}
+
 async function work(prompt: string): Promise<void> {
   const pointer = /Read it with: (.+) pull "([^"]+)"/.exec(prompt);
   const task = pointer ? await run(pointer[1]!, ['pull', pointer[2]!]) : prompt.split('\n\n---\n')[0]!;
@@ -67,6 +97,12 @@ async function work(prompt: string): Promise<void> {
   await sleep(100);
   const id = / task done ([0-9a-f-]{36})/.exec(prompt)?.[1];
   if (silent) return;
+  if (asks === 'task') await ask('Bash command: rm -r build');
+  if (freezes) {
+    say('half of the answer');
+    frozen = true;
+    return;
+  }
   if (mute) return say(`hash ${hash}`);
   if (byCommand && pointer && id) {
     await run(pointer[1]!, ['task', 'done', id, `sha256 ${hash}`]);
@@ -87,6 +123,7 @@ async function submit(): Promise<void> {
   input = '';
   let frame = 0;
   const spinning = setInterval(() => {
+    if (dialog !== null) return;
     busy = SPINNER[frame++ % SPINNER.length]!;
     paint();
   }, 80);
@@ -120,6 +157,7 @@ function key(data: string): void {
 }
 
 function pasted(text: string): void {
+  if (dialog !== null) return;
   const lines = text.split('\n').length - 1;
   if (lines <= 2 && text.length <= 800) {
     input += text;
@@ -132,7 +170,9 @@ function pasted(text: string): void {
 
 function typed(keys: string): void {
   for (const character of keys) {
-    if (character === '\r') void submit();
+    if (dialog !== null) {
+      if (character === '\r') dialog.answered();
+    } else if (character === '\r') void submit();
     else if (character === '\x03') process.exit(0);
     else if (character >= ' ') input += character;
   }
@@ -153,3 +193,4 @@ out.write('\x1b[?2004h');
 ready = true;
 transcript.push('Welcome to the scripted agent. Claude Code it is not.');
 paint();
+if (asks === 'start') void ask('Do you trust this folder?').then(paint);

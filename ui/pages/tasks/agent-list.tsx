@@ -54,6 +54,11 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
                   ))}
                 </p>
               )}
+              {Object.entries(agent.bridge?.stuck ?? {}).map(([task, why]) => (
+                <p key={task} class="small warn-text">
+                  <Said text={why} max={300} />
+                </p>
+              ))}
             </div>
             <div class="agent-figures soft small">
               {agent.bridge && (

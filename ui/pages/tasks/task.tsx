@@ -66,7 +66,7 @@ function Details({ task }: { task: Task }) {
     <>
       {stuck && (
         <p class="warning" role="status">
-          <strong>Stuck.</strong> {stuck}
+          <strong>Stuck.</strong> <Said text={stuck} max={1_000} />
         </p>
       )}
       <div class="columns even">

@@ -112,7 +112,7 @@ function TaskList() {
                     <a href={to('tasks', stuck[0]!.id)}>
                       <Said text={stuck[0]!.summary ?? stuck[0]!.id} max={80} />
                     </a>
-                    . {stuck[0]!.stuck}
+                    . <Said text={stuck[0]!.stuck!} max={300} />
                   </p>
                 )}
                 <Answer of={tasks}>

@@ -20,7 +20,11 @@ export function agentLine(io: Io, agent: Agent): string {
     kind === 'follower' || !bridge
       ? channels.map(printable).join(', ')
       : `${bridge.runner} ${printable(bridge.target)} · ${printable(bridge.task_channel)} · ${atWork(bridge)}`;
-  return `${printable(name).padEnd(20)} ${life} ${what}  ${io.style.dim(`seen ${seen}`)}`;
+  const line = `${printable(name).padEnd(20)} ${life} ${what}  ${io.style.dim(`seen ${seen}`)}`;
+  const stuck = Object.entries(bridge?.stuck ?? {}).map(
+    ([task, why]) => `  ${io.style.yellow('stuck')} ${task}  ${printable(why)}`,
+  );
+  return [line, ...stuck].join('\n');
 }
 
 function atWork({ running, concurrency, done, failed }: NonNullable<Agent['bridge']>): string {

@@ -22,7 +22,9 @@ enough it prints A2A's own JSON and nothing else, such as
 --acp drives an agent that speaks the Agent Client Protocol; --a2a calls an agent at an A2A address.
 --pipelines goes on with runs of pipelines and does steps again, by the files in this folder alone, for tasks from pipeline-tasks
 such as the dashboard sends.
-What agents in terminals look like is in agents.json in the relay's home, where you can add your own.`,
+A task in a terminal ends when the agent waits for input again or has shown an outcome block. While the agent asks a person, such
+as for a permission, the task stays open: relay task show and relay agents say what is asked, and it goes on with the answer.
+agents.json in the relay's home describes agents in terminals that the relay does not know.`,
   flags: {
     tmux: { value: 'SESSION[:WINDOW]', help: 'an agent in a terminal' },
     exec: { value: 'CMD', help: 'a command for each task' },
@@ -39,6 +41,10 @@ What agents in terminals look like is in agents.json in the relay's home, where 
     pointer: { help: 'always give the agent one line with the pointer' },
     plain: { help: 'give the task as it is, and take all of the output' },
     profile: { value: 'NAME', help: 'for --tmux: claude, codex, gemini… (found out)' },
+    'stuck-after': {
+      value: 'TIME',
+      help: 'for --tmux: report a task whose screen is still for so long (60s)',
+    },
     allow: { value: 'all|reads|none', help: 'for --acp: what it may do unasked (reads)' },
   },
   examples: [
@@ -95,7 +101,7 @@ What agents in terminals look like is in agents.json in the relay's home, where 
 
 const KINDS = ['tmux', 'exec', 'acp', 'a2a', 'pipelines'] as const;
 type Kind = (typeof KINDS)[number];
-type Flags = { readonly [K in Kind | 'profile' | 'allow']?: string };
+type Flags = { readonly [K in Kind | 'profile' | 'allow' | 'stuck-after']?: string };
 
 function chosen(flags: Flags): Kind {
   const [kind, ...others] = KINDS.filter((one) => flags[one] !== undefined);
@@ -108,7 +114,8 @@ function chosen(flags: Flags): Kind {
 
 function readSpec(flags: Flags): RunnerSpec {
   const { tmux, exec, acp, a2a, profile } = flags;
-  if (tmux !== undefined) return { kind: 'tmux', session: tmux, profile };
+  const stuckAfter = parseMilliseconds(flags['stuck-after'], '--stuck-after');
+  if (tmux !== undefined) return { kind: 'tmux', session: tmux, profile, stuckAfter };
   if (exec !== undefined) return { kind: 'exec', command: exec };
   if (a2a !== undefined) return { kind: 'a2a', url: a2a };
   const allow = oneOf('--allow', flags.allow, ['all', 'reads', 'none']);
@@ -130,6 +137,9 @@ function tell(io: Io, runner: Runner, event: BridgeEvent): void {
       io.print(
         `${event.id}  from ${printable(event.from)}${event.attempt > 1 ? `, attempt ${event.attempt}` : ''}`,
       );
+      return;
+    case 'stuck':
+      io.print(`${event.id}  ${event.why === null ? 'goes on' : printable(event.why)}`);
       return;
     case 'result':
       io.print(

@@ -9,8 +9,10 @@ import { pointerArgument } from '../pointers/pointer-argument.ts';
 
 /** A task in one line, for lists. */
 export function taskLine(io: Io, task: TaskInfo): string {
-  const paint = { done: io.style.green, failed: io.style.red, running: io.style.cyan }[task.state as 'done'];
-  const state = task.state.padEnd(7);
+  const { green, red, cyan, yellow } = io.style;
+  const word = task.stuck === null ? task.state : 'stuck';
+  const paint = { done: green, failed: red, running: cyan, stuck: yellow }[word as 'done'];
+  const state = word.padEnd(7);
   const about = task.result?.summary ?? task.summary ?? '';
   const who = task.agent ? ` (${printable(task.agent)})` : '';
   const age = span(Date.now() - Date.parse(task.created_at));
@@ -25,6 +27,7 @@ export function taskFacts(io: Io, task: TaskInfo): string {
     ['task', task.url],
   ];
   if (task.summary) facts.splice(1, 0, ['about', printable(task.summary)]);
+  if (task.stuck) facts.splice(1, 0, ['stuck', printable(task.stuck)]);
   if (task.agent) facts.push(['agent', printable(task.agent)]);
   if (task.lease) {
     const { member, lease_until } = task.lease;
