@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { encodeUtf8 } from '../../src/base/utf8.ts';
+import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
+import { agent } from '../bridge/bridge.ts';
 import { noBrowser } from '../browser/chromium.ts';
+import { until } from '../until.ts';
 import { type Dashboard, openDashboard } from './dashboard.ts';
 import { asAgent, type Demo, openDemo } from './demo/content.ts';
 
@@ -81,5 +85,37 @@ test('a task that nobody takes is flagged', { skip }, async () => {
   own.relay.advance(3_600_000);
   const page = await own.open('/ui/tasks');
   await page.getByText(/One task is stuck: Nobody wants this/).waitFor();
+  assert.deepEqual(own.problems, []);
+});
+
+test('what an agent asks a person shows on its task, in the list of tasks and beside the agent', {
+  skip,
+}, async () => {
+  await using own = await openDashboard();
+  const relay = new ContextRelay({ baseUrl: own.relay.url });
+  const runner = agent(async ({ stuck, signal }) => {
+    stuck?.({
+      why: 'The agent in tmux work waits for an answer',
+      asked: 'rm -r build · Do you want to proceed?',
+    });
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    return { output: '' };
+  });
+  const bridge = new AgentBridge(relay, { runner, name: 'claude-laptop' });
+  await using _ = await bridge.start();
+  const { id } = await bridge.send('Clean up', { summary: 'Clean up' });
+  await until(async () => (await relay.tasks.get(id)).stuck !== null);
+  const asked = /waits for an answer: rm -r build · Do you want to proceed\?/;
+  const page = await own.open('/ui/tasks');
+  await page
+    .getByText(/One task is stuck: Clean up/)
+    .getByText(asked)
+    .waitFor();
+  await page.getByRole('tab', { name: /Bridges/ }).click();
+  const agents = page.getByRole('list', { name: 'Agents' });
+  await agents.getByText(asked).waitFor();
+  await agents.getByText('stuck', { exact: true }).waitFor();
+  await page.goto(`${own.url}/ui/tasks/${id}`);
+  await page.getByRole('status').getByText(asked).waitFor();
   assert.deepEqual(own.problems, []);
 });

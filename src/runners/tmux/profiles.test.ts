@@ -35,17 +35,26 @@ test('Claude Code works, waits for input, or asks', () => {
   ];
   assert.equal(
     askedOf('claude', screen(...bash)),
-    'Bash command Make a file touch made Do you want to proceed?',
+    'Bash command Make a file · touch made · Do you want to proceed?',
   );
   const question = [
     ...['❯ Paint it', RULE, ' ☐ Colour', '', 'Which colour?', '', '❯ 1. Red', '  2. Blue', RULE],
     ...['  3. Chat about this', '', 'Enter to select · ↑/↓ to navigate · Esc to cancel'],
   ];
-  assert.equal(askedOf('claude', screen(...question)), '☐ Colour Which colour?');
-  const trust = [RULE, ' Accessing workspace:', ' /p', '', ' ❯ No, exit', '   Yes, I trust this folder', ''];
+  assert.equal(askedOf('claude', screen(...question)), '☐ Colour · Which colour?');
+  const trust = [
+    RULE,
+    ' Accessing workspace:',
+    '',
+    ' /p',
+    '',
+    ' ❯ No, exit',
+    '   Yes, I trust this folder',
+    '',
+  ];
   assert.match(
     askedOf('claude', screen(...trust, ' Enter to confirm · Esc to cancel')),
-    /^Accessing workspace: \/p$/,
+    /^Accessing workspace: · \/p$/,
   );
   const quoted = ['● It said:', ...bash.slice(3), '', ...box, manual];
   assert.equal(stateOf('claude', screen(...quoted)), 'ready', 'a dialog that is only quoted');
@@ -73,7 +82,7 @@ test('Codex works, waits for input, or asks', () => {
     ...['  Reason: it is asked for', '', '  $ touch made', '', '› 1. Yes, proceed (y)', '  2. No (esc)', ''],
     '  Press enter to confirm or esc to cancel',
   ];
-  const asked = 'Would you like to run the following command? Reason: it is asked for $ touch made';
+  const asked = 'Would you like to run the following command? · Reason: it is asked for · $ touch made';
   assert.equal(askedOf('codex', screen(...dialog)), asked);
   const trust = [
     '  Trust this folder? It can run code.',
@@ -99,7 +108,7 @@ test('Gemini CLI works, waits for input, or asks', () => {
     ...[`╭${RULE}╮`, '│ ? Shell  touch made │', `│ ╭${RULE}╮ │`, '│ │ touch made │ │', `│ ╰${RULE}╯ │`],
     ...['│ Allow execution of [Shell]? │', '│ ● 1. Allow once │', '│   2. No (esc) │', `╰${RULE}╯`],
   ];
-  const asked = '? Shell touch made touch made Allow execution of [Shell]?';
+  const asked = '? Shell touch made · touch made · Allow execution of [Shell]?';
   assert.equal(askedOf('gemini', screen(...sent, ...dialog)), asked);
   const done = [`╭${RULE}╮`, '│ ✓  Shell touch made │', `╰${RULE}╯`];
   assert.equal(
@@ -119,7 +128,7 @@ test('OpenCode and Aider work, wait for input, or ask', () => {
   assert.equal(stateOf('opencode', screen(...box, '  ⬝■■  esc interrupt     ctrl+p commands')), 'busy');
   const dialog = ['  ┃  △ Permission required', '  ┃    # Shell command', '  ┃', '  ┃  $ touch made', '  ┃'];
   const choices = '  ┃   Allow once   Allow always   Reject    ⇆ select  enter confirm';
-  assert.equal(askedOf('opencode', screen(...dialog, choices)), '# Shell command $ touch made');
+  assert.equal(askedOf('opencode', screen(...dialog, choices)), '# Shell command · $ touch made');
   assert.equal(stateOf('aider', screen('Aider v0.86', 'Made it.', RULE, '> ')), 'ready');
   assert.equal(askedOf('aider', screen('Run shell command? (Y)es/(N)o [Yes]: ')), 'Run shell command?');
 });

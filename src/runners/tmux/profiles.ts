@@ -185,8 +185,10 @@ function questionIn(dialog: string): string {
   const line = dialog
     .replace(/[│┃╭╮╰╯─━╌┄▔▁▄▀╹╻]+/gu, ' ')
     .replace(/[●❯›] *\d+\. [\s\S]*$/u, '')
-    .replace(/\s+/g, ' ')
-    .trim();
+    .trim()
+    // Rules and blank lines separate the parts of a dialog.
+    .replace(/\s*\n\s*\n\s*/g, ' · ')
+    .replace(/\s+/g, ' ');
   const characters = [...line];
   return characters.length > ASKED_CHARS ? `…${characters.slice(1 - ASKED_CHARS).join('')}` : line;
 }

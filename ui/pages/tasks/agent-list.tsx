@@ -48,15 +48,13 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
                 <p class="small">
                   at{' '}
                   {agent.bridge.running.map((task) => (
-                    <a key={task} class="mono" href={to('tasks', task)} title={task}>
-                      {task.slice(0, 8)}{' '}
-                    </a>
+                    <TaskLink key={task} task={task} />
                   ))}
                 </p>
               )}
               {Object.entries(agent.bridge?.stuck ?? {}).map(([task, why]) => (
                 <p key={task} class="small warn-text">
-                  <Said text={why} max={300} />
+                  <TaskLink task={task} /> <Said text={why} max={300} />
                 </p>
               ))}
             </div>
@@ -77,5 +75,13 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
         </p>
       )}
     </>
+  );
+}
+
+function TaskLink({ task }: { task: string }) {
+  return (
+    <a class="mono" href={to('tasks', task)} title={task}>
+      {task.slice(0, 8)}{' '}
+    </a>
   );
 }
