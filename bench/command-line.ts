@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { compileExecutable, findBun } from '../scripts/build/executable.ts';
 import type { Bench } from './bench.ts';
-import { benchFolder, plainEnv, RELAY } from './servers.ts';
-import { type Round, summarise } from './statistics.ts';
+import { benchFolder, plainEnv, RELAY, ROOT } from './servers.ts';
+import { median, type Round, summarise } from './statistics.ts';
 
 interface Command {
   readonly args: readonly string[];
@@ -13,57 +14,70 @@ interface Command {
   readonly before?: readonly string[];
 }
 
-/** Runs a command of the relay, as it is published, and gives what it printed. */
+/** Runs a command of the relay and returns what it printed. */
 export type Relay = (args: readonly string[], o?: Pick<Command, 'cwd' | 'input'>) => string;
 
-/** How long somebody waits for a command on the local store, against a Node that does nothing. */
+let compiled: string | undefined;
+
+/** The executable, compiled once for a run of the bench; null where there is no Bun. */
+export function benchExecutable(): string | null {
+  if (findBun() === null) return null;
+  if (compiled === undefined) {
+    const output = join(ROOT, 'node_modules', '.cache', 'executable', 'relay-bench');
+    compileExecutable(output);
+    compiled = output;
+  }
+  return compiled;
+}
+
+/**
+ * How long a command on the local store takes with the executable, against a bare `node -e 0`. Below the table: the same command with the npm
+ * package on Node.
+ */
 export function commandBench(
   name: string,
   detail: string,
   prepare: (relay: Relay, home: string) => Command,
+  limit = 1,
 ): Bench {
   return {
     name,
-    claim: 'at most 2×',
-    limit: 2,
+    claim: `at most ${limit}×`,
+    limit,
     async run({ rounds }) {
+      const executable = benchExecutable();
+      if (executable === null) return { skipped: 'npm has no Bun for this platform' };
       const home = benchFolder();
-      const node: Relay = (args, o = {}) => {
+      const run = (program: string, args: readonly string[], o: Pick<Command, 'cwd' | 'input'> = {}) => {
         const env = { ...plainEnv(), RELAY_HOME: home };
-        const { status, stdout, stderr } = spawnSync(process.execPath, args, { ...o, env, encoding: 'utf8' });
-        if (status !== 0) throw new Error(`node ${args.join(' ')} ended with exit code ${status}: ${stderr}`);
+        const { status, stdout, stderr } = spawnSync(program, args, { ...o, env, encoding: 'utf8' });
+        if (status !== 0)
+          throw new Error(`${program} ${args.join(' ')} ended with exit code ${status}: ${stderr}`);
         return stdout;
       };
-      const relay: Relay = (args, o) => node([RELAY, ...args], o);
+      const relay: Relay = (args, o) => run(executable, args, o);
       try {
         const { args, before, cwd, input = '' } = prepare(relay, home);
-        const result: Round[] = [];
+        const result: (Round & { readonly onNode: number })[] = [];
         for (let i = 0; i < rounds * 2; i++) {
           if (before) relay(before, { cwd });
           const ours = time(() => relay(args, { cwd, input }));
-          result.push({ ours, baseline: time(() => node(['-e', '0'], { cwd, input })) });
+          const baseline = time(() => run(process.execPath, ['-e', '0'], { cwd, input }));
+          if (before) relay(before, { cwd });
+          const onNode = time(() => run(process.execPath, [RELAY, ...args], { cwd, input }));
+          result.push({ ours, baseline, onNode });
         }
-        // The first few fill the caches of the disk.
-        return summarise(
-          result.slice(3),
-          'ms',
-          `${detail} on the local store, as built; bare Node: node -e 0`,
-        );
+        // The first rounds fill the caches of the disk.
+        const counted = result.slice(3);
+        return {
+          ...summarise(counted, 'ms', `${detail}, executable; baseline: node -e 0`),
+          more: `The npm package on Node ${process.versions.node}: ${median(counted.map(({ onNode }) => onNode)).toFixed(1)} ms`,
+        };
       } finally {
         rmSync(home, { recursive: true, force: true });
       }
     },
   };
-}
-
-/** A note of 77 bytes in a file, and the id of a thread to put it into. */
-export function noteAndThread(relay: Relay, home: string): { note: string; thread: string } {
-  const note = join(home, 'note.md');
-  writeFileSync(
-    note,
-    'Found it: the index on the orders table was dropped by the last migration.\n'.padEnd(77),
-  );
-  return { note, thread: relay(['thread', 'new']).trim() };
 }
 
 function time(work: () => void): number {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Installation, install } from './installation.ts';
@@ -97,7 +97,7 @@ describe('the package, installed into an empty folder', () => {
     }
   });
 
-  test('what the compiler made is kept for the next time, and made anew where it is damaged', async () => {
+  test('compiled code is cached in a folder of the user, and a command runs where nothing can be cached', async () => {
     const cache = join(installation.folder, 'cache');
     const url = (await relay('push', installation.write('kept.txt', 'kept'))).stdout.trim();
     const pull = async (more: Record<string, string>) => {
@@ -107,39 +107,9 @@ describe('the package, installed into an empty folder', () => {
       });
       assert.deepEqual([code, stdout, stderr], [0, 'kept', '']);
     };
-    const kept = () => globSync(join(cache, 'contextrelay', 'pull-*'));
     await pull({ XDG_CACHE_HOME: cache });
-    const [file, ...more] = kept();
-    assert.ok(file !== undefined && more.length === 0, String([file, ...more]));
-    const { ino } = statSync(file);
-    const whole = readFileSync(file);
+    assert.ok(globSync(join(cache, 'contextrelay', '**')).length > 1, 'something is cached');
     await pull({ XDG_CACHE_HOME: cache });
-    assert.equal(statSync(file).ino, ino, 'not written again');
-    // As it is a few minutes later: the first run may have been an odd one, and the next is added to it.
-    const isNew = () => Date.now() - statSync(file).mtimeMs < 3_600_000;
-    assert.ok(!isNew(), 'to be written again soon');
-    utimesSync(file, 0, 0);
-    await pull({ XDG_CACHE_HOME: cache });
-    assert.ok(isNew(), 'and then for a day');
-    const damages = [
-      ...[whole.length - 1, 4096, 1, 0].map((length) => whole.subarray(0, length)),
-      Buffer.alloc(whole.length),
-      Buffer.from(whole).fill(0xff, whole.length / 4, whole.length / 4 + 512),
-    ];
-    for (const damaged of damages) {
-      writeFileSync(file, damaged);
-      await pull({ XDG_CACHE_HOME: cache });
-      assert.deepEqual(kept(), [file]);
-      assert.ok(!readFileSync(file).equals(damaged), 'made anew');
-    }
-    // What was made of a command that failed is not kept: it has little of what the command needs.
-    const failed = await run(installation.relay, ['rm'], {
-      cwd: installation.folder,
-      env: env({ XDG_CACHE_HOME: cache }),
-    });
-    assert.equal(failed.code, 2);
-    assert.deepEqual(globSync(join(cache, 'contextrelay', 'rm-*')), []);
-    // Where nothing can be kept, nothing is.
     await pull({ XDG_CACHE_HOME: installation.write('a-file', '') });
     await pull({ XDG_CACHE_HOME: '', HOME: '', LOCALAPPDATA: '' });
   });

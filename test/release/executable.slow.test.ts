@@ -103,7 +103,7 @@ two' | relay push) && relay pull "$url" && relay pull "$url" --lines 2-2 && rela
       mkdirSync(join(folder, path, '..'), { recursive: true });
       writeFileSync(join(folder, path), text);
     }
-    const out = await ok('cd hostile && relay version && relay config --json && echo x | relay push');
+    const out = await ok('cd hostile && relay version && relay config show --json && echo x | relay push');
     assert.doesNotMatch(out, /6\.6\.6|elsewhere/);
     assert.ok(!existsSync(join(root, 'srv', 'ran')));
     assert.ok(!existsSync(join(root, 'srv', 'elsewhere')));

@@ -1,3 +1,0 @@
-import { hookBench } from '../hooks.ts';
-
-export default hookBench('prompt-submit');
