@@ -1,3 +1,4 @@
+import { bareRoot } from '../../src/domain/threads/keys.ts';
 import type { Bench } from '../bench.ts';
 import { median } from '../statistics.ts';
 import { grownTo, openThreadStore, threadOfFacts } from '../thread-store.ts';
@@ -19,7 +20,7 @@ export default {
     const times: number[] = [];
     for (let round = 0; round < rounds; round++) {
       for (const at of [1, VERSIONS / 2 + round]) {
-        core.log.heads.forget(id);
+        core.log.heads.forget(bareRoot(id));
         const started = performance.now();
         await threads.state(id, { at });
         times.push(performance.now() - started);

@@ -2,7 +2,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { Records } from '../kernel/records.ts';
 import { headsPrefix, spacesPrefix } from './files/names.ts';
 import { channelStream, channelsPrefix, fromSegment } from './names.ts';
-import { listPrefix, logOf } from './threads/keys.ts';
+import { listPrefix, logOf, rootsFor } from './threads/keys.ts';
 
 /** A channel, a space of files or a thread: what a tenant stores is the sum of these. */
 export interface StoragePart {
@@ -41,8 +41,8 @@ export async function listParts(
   return found;
 }
 
-/** Under which name a part is kept; all of it under the same first segment. */
+/** Under which name a part is kept, as a rule; all of it under the same first segment. */
 export function placeOfPart({ tenant, kind, name }: StoragePart): string {
-  if (kind === 'thread') return logOf(name);
+  if (kind === 'thread') return logOf(rootsFor(tenant, name)[0]);
   return kind === 'channel' ? channelStream(tenant, name) : headsPrefix({ tenant, space: name });
 }

@@ -46,7 +46,10 @@ export async function heldBy(
   channels: string[],
 ): Promise<number> {
   let sum = 0;
-  for (const stream of [...threads.map((id) => `thr.${id}`), ...channels.map((name) => `chn.acme.${name}`)]) {
+  for (const stream of [
+    ...threads.map((id) => `thr.acme.${id}`),
+    ...channels.map((name) => `chn.acme.${name}`),
+  ]) {
     const { entries } = await logs.read(stream, { limit: 1000 });
     for (const { data } of entries) {
       // What stands in an unused channel in place of its last message is none.
@@ -54,7 +57,7 @@ export async function heldBy(
     }
   }
   for (const id of threads) {
-    const { items } = await records.list(`thr.${id}/artifacts/`);
+    const { items } = await records.list(`thr.acme.${id}/artifacts/`);
     for (const { value } of items) {
       const { size, deleted_at } = value as { size: number; deleted_at?: string };
       if (deleted_at === undefined) sum += size + Math.min(size, 2048);

@@ -4,7 +4,11 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
+import { loadConfig } from '../../src/app/config.ts';
 import { copyStore, type OpenStore, openPlace } from '../../src/app/store/engine-copy.ts';
+import { openCore } from '../../src/app/store/open-core.ts';
+import { readBytes } from '../../src/base/byte-streams.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import { openNats } from '../../src/engines/nats/engine.ts';
 import { findNatsServer, startCluster } from '../nats/cluster.ts';
 import { answerTo, type Fixture } from '../pins/store-answers.ts';
@@ -28,6 +32,7 @@ test('a home goes to a cluster and back, and gives the same answers on each', as
   const url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
   const openCluster = async () => opened(await openNats({ url }), 'the cluster');
   t.mock.timers.enable({ apis: ['Date'], now: FIXTURE.now });
+  const shared = await shareThread(first);
   const before = await copied(openPlace(first, 'source'), openCluster());
   assert.deepEqual(await copied(openCluster(), openPlace(last, 'target')), before);
   await t.test('on the cluster', async () => {
@@ -35,8 +40,38 @@ test('a home goes to a cluster and back, and gives the same answers on each', as
     await engine.moving.thaw();
     await answersAll(await serveEngine(first, engine));
   });
-  await t.test('and in the home that it came back to', async () => answersAll(await serveHome(last)));
+  await t.test('and in the home that it came back to', async () => {
+    assert.deepEqual(await sharedThread(last), shared);
+    await answersAll(await serveHome(last));
+  });
 });
+
+const GLOBEX = { ...LOCAL_CALLER, tenant: 'globex' };
+
+/** Gives a copy of a thread of the old home to another tenant, so that the home has threads under keys of both forms. */
+async function shareThread(home: string) {
+  {
+    await using store = await openCore(loadConfig({ RELAY_HOME: home }), 'cli');
+    const { body } = await store.core.relay(LOCAL_CALLER, '').threads.export(FIXTURE.names.thread!);
+    await store.core.relay(GLOBEX, '').threads.import(body);
+  }
+  const shared = await sharedThread(home);
+  assert.ok(shared.contents.length > 0);
+  return shared;
+}
+
+async function sharedThread(home: string) {
+  await using store = await openCore(loadConfig({ RELAY_HOME: home }), 'cli');
+  const { threads } = store.core.relay(GLOBEX, '');
+  const id = FIXTURE.names.thread!;
+  const { artifacts } = await threads.artifacts(id, { counted: false });
+  const contents = [];
+  for (const { ref } of artifacts) {
+    const { body } = await threads.content(id, ref, { counted: false });
+    contents.push(await readBytes(body));
+  }
+  return { artifacts, contents, state: await threads.state(id, { counted: false }) };
+}
 
 /** Gives what there is in the target, which is what there is in the source. */
 async function copied(opening: Promise<OpenStore>, target: Promise<OpenStore>) {

@@ -176,6 +176,38 @@ describe('the legible files of a thread', () => {
     }
   });
 
+  it('are those of the tenant alone where two tenants have a thread with the same id', async (t) => {
+    const { home, thread } = await prepared(t);
+    const acme = { ...LOCAL_CALLER, tenant: 'acme' };
+    const folder = join(home, 'threads', `acme.${thread}`);
+    {
+      await using store = await openLocal(home);
+      const made = await store.threads.putArtifact(thread, { body: text('of both'), name: 'a.txt' });
+      const { threads } = store.core.relay(acme, 'http://relay.invalid');
+      await threads.import((await store.threads.export(thread)).body);
+      assert.equal(
+        (await threads.artifact(thread, made.ref)).path,
+        `threads/acme.${thread}/artifacts/${made.ref}.txt`,
+      );
+      await threads.patch(thread, { ops: [fact('f2')] });
+      await store.threads.delete(thread);
+      await (await store.core.threads()).settle();
+      assert.equal(await contentOf(threads, thread, made.ref), 'of both');
+      assert.equal(readFileSync(join(folder, 'artifacts', `${made.ref}.txt`), 'utf8'), 'of both');
+    }
+    assert.equal(existsSync(join(home, 'threads', thread)), false);
+    // As if a process had died between the commit and the files.
+    rmSync(join(folder, 'state.json'));
+    writeFileSync(join(home, 'threads', '.stale', `acme.${thread}.999999999.x`), '');
+    assert.equal(hasStale(home), true);
+    await using store = await openLocal(home);
+    await store.core.background.settle();
+    await (await store.core.threads()).settle();
+    assert.equal(hasStale(home), false);
+    const { state } = mirrored(home, `acme.${thread}`);
+    assert.deepEqual([state.thread_id, state.facts.length], [thread, 2]);
+  });
+
   it('go with the thread', async (t) => {
     const { home, thread } = await prepared(t);
     await using store = await openLocal(home);

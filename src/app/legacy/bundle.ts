@@ -5,6 +5,7 @@ import { advanceChecked } from '../../domain/threads/bundle.ts';
 import { writeBundle } from '../../domain/threads/bundle-export.ts';
 import { type CountedArtifact, LEGACY_EVENT_ID, type StoredEvent } from '../../domain/threads/event.ts';
 import { emptyHead } from '../../domain/threads/fold.ts';
+import { bareRoot } from '../../domain/threads/keys.ts';
 import { bytesOf, isoTime } from '../../domain/threads/state.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { isMoment, type LegacyLogEvent, UNKNOWN_EVENT } from './source.ts';
@@ -33,7 +34,7 @@ export interface LegacyParts {
 
 /** A thread of a Go relay in the form in which threads travel, with its events and versions as they were there. */
 export function legacyBundle(parts: LegacyParts, events: readonly StoredEvent[]): ReadableStream<Uint8Array> {
-  const head = emptyHead(parts.thread_id);
+  const head = emptyHead(bareRoot(parts.thread_id));
   for (const event of events) advanceChecked(head, event);
   const contents = new Map(parts.contents.map((content) => [content.artifact.ref, content]));
   return writeBundle({

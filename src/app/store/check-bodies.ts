@@ -1,4 +1,5 @@
 import type { RelayCore } from '../../domain/relay-core.ts';
+import { idOf, parseRoot } from '../../domain/threads/keys.ts';
 import type { BodyCheck } from '../../interfaces/cli/host-store.ts';
 import type { StoreChecks } from './open-engine.ts';
 
@@ -22,10 +23,13 @@ async function referrerOf(core: RelayCore, key: string): Promise<string | null> 
   }
   if (key.startsWith('fil.')) return (await core.files()).store.nameOfBody(key);
   if (kind !== 'thr') return `what is kept as ${key}`;
-  if (!(await (await core.threads()).log.exists(id!))) return null;
+  const root = parseRoot(id!);
+  const { log } = await core.threads();
+  if (root === undefined || (await log.ownerOf(root)) === undefined) return null;
+  const thread = `thread ${idOf(root)}`;
   const [folder, name = ''] = rest!.split('/');
-  if (folder === 'artifacts') return `artifact ${name.split('.')[0]} of thread ${id}`;
-  if (folder === 'snapshots') return `a snapshot of thread ${id}, which is made again from its log`;
-  if (folder === 'ops') return `a large patch of thread ${id}`;
-  return `thread ${id}`;
+  if (folder === 'artifacts') return `artifact ${name.split('.')[0]} of ${thread}`;
+  if (folder === 'snapshots') return `a snapshot of ${thread}, which is made again from its log`;
+  if (folder === 'ops') return `a large patch of ${thread}`;
+  return thread;
 }

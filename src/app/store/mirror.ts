@@ -18,6 +18,7 @@ import { pause } from '../../base/pause.ts';
 import { contentKey } from '../../domain/threads/artifacts.ts';
 import { toWire } from '../../domain/threads/event.ts';
 import type { Head } from '../../domain/threads/fold.ts';
+import type { ThreadRoot } from '../../domain/threads/keys.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import { withFileLock } from '../projects/project-lock.ts';
 import { writeAtomically } from './atomic-file.ts';
@@ -28,7 +29,7 @@ import { setMark, staleMarks, threadsFolder } from './stale-marks.ts';
 const FILES_AT_ONCE = 64;
 
 /**
- * The legible files of threads: `threads/<id>/state.json`, `events.log`, and of `artifacts/` those that the engine does not
+ * The legible files of threads: `threads/<root>/state.json`, `events.log`, and of `artifacts/` those that the engine does not
  * make at once. They follow the log, which is the truth: written after each commit, forward only, by one process at a time. What a crash left behind is found again by a mark
  * that was set before the commit, and made up for when the store is next opened. A `state.json` that somebody edited is
  * kept beside it and told.
@@ -40,14 +41,14 @@ export class Mirror {
   readonly #warn: (what: string) => void;
   readonly #restMs: number;
   /** Threads whose files are being written; true when something came meanwhile. */
-  readonly #writing = new Map<string, boolean>();
-  readonly #marks = new Map<string, string>();
+  readonly #writing = new Map<ThreadRoot, boolean>();
+  readonly #marks = new Map<ThreadRoot, string>();
   /** Where each events.log ends, as this process left it. */
-  readonly #ends = new Map<string, { size: number; count: number; seq: number }>();
+  readonly #ends = new Map<ThreadRoot, { size: number; count: number; seq: number }>();
   /** Each state.json as this process left it. */
-  readonly #states = new Map<string, string>();
+  readonly #states = new Map<ThreadRoot, string>();
   /** What is in the state.json of a thread that this process has not written yet, if nobody edited it. */
-  readonly #expected = new Map<string, Head>();
+  readonly #expected = new Map<ThreadRoot, Head>();
 
   /** What comes within `restMs` of a commit is written together with it. */
   constructor(
@@ -63,36 +64,36 @@ export class Mirror {
     this.#restMs = restMs;
     threads.log.followers.push({
       before: (head) => this.#mark(head),
-      appended: (head) => this.#follow(head.id),
-      removed: (id) => this.#remove(id),
+      appended: (head) => this.#follow(head.root),
+      removed: (root) => this.#remove(root),
     });
   }
 
   /** Brings the files of threads up to date that another process left stale. */
   async heal(): Promise<void> {
-    for (const { id, path } of staleMarks(this.#folder)) {
-      await this.write(id);
-      if (!(await this.#threads.log.exists(id))) this.#remove(id);
+    for (const { root, path } of staleMarks(this.#folder)) {
+      await this.write(root);
+      if ((await this.#threads.log.ownerOf(root)) === undefined) this.#remove(root);
       rmSync(path, { force: true });
     }
   }
 
   /** Writes the files of a thread anew, whatever is in them; where that fails they stay as they were. */
-  async rewrite(id: string): Promise<void> {
+  async rewrite(root: ThreadRoot): Promise<void> {
     // Everything that has to be read for it.
-    for await (const _ of this.#threads.log.heads.events(id, 0));
-    this.#ends.delete(id);
-    rmSync(join(this.#folder, id, 'events.log'), { force: true });
-    await this.write(id);
+    for await (const _ of this.#threads.log.heads.events(root, 0));
+    this.#ends.delete(root);
+    rmSync(join(this.#folder, root, 'events.log'), { force: true });
+    await this.write(root);
   }
 
   /** Brings the files of a thread up to its head. */
-  async write(id: string): Promise<void> {
-    const folder = join(this.#folder, id);
+  async write(root: ThreadRoot): Promise<void> {
+    const folder = join(this.#folder, root);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     await withFileLock(join(folder, '.lock'), { folder }, async () => {
       // Loaded under the lock: nobody can have written anything newer.
-      const head = await this.#threads.log.heads.load(id);
+      const head = await this.#threads.log.heads.load(root);
       if (head) {
         await this.#appendEvents(folder, head);
         await this.#keepEdited(folder, head);
@@ -100,69 +101,69 @@ export class Mirror {
         const path = join(folder, 'state.json');
         // Not forced to the disk: what a power cut takes is written anew.
         await writeAtomically(path, state, { mode: 0o600, flush: false });
-        this.#states.set(id, stampOf(path)!);
-        this.#expected.delete(id);
+        this.#states.set(root, stampOf(path)!);
+        this.#expected.delete(root);
       }
     });
-    if (await this.#isGone(id)) this.#remove(id);
+    if (await this.#isGone(root)) this.#remove(root);
   }
 
   /** A thread that is being imported has a log, and artifacts in its folder, before it has a record. */
-  async #isGone(id: string): Promise<boolean> {
+  async #isGone(root: ThreadRoot): Promise<boolean> {
     const { log } = this.#threads;
-    if (await log.exists(id)) return false;
-    const first = await log.heads.events(id, 0).next();
+    if ((await log.ownerOf(root)) !== undefined) return false;
+    const first = await log.heads.events(root, 0).next();
     return first.done === true;
   }
 
   #mark(head: Head): void {
-    const { id } = head;
-    if (!this.#states.has(id) && !this.#expected.has(id)) this.#expected.set(id, head);
-    if (!this.#marks.has(id)) this.#marks.set(id, setMark(this.#folder, id));
+    const { root } = head;
+    if (!this.#states.has(root) && !this.#expected.has(root)) this.#expected.set(root, head);
+    if (!this.#marks.has(root)) this.#marks.set(root, setMark(this.#folder, root));
   }
 
-  #unmark(id: string): void {
-    const mark = this.#marks.get(id);
-    this.#marks.delete(id);
+  #unmark(root: ThreadRoot): void {
+    const mark = this.#marks.get(root);
+    this.#marks.delete(root);
     if (mark !== undefined) rmSync(mark, { force: true });
   }
 
-  #follow(id: string): void {
-    if (this.#writing.has(id)) {
-      this.#writing.set(id, true);
+  #follow(root: ThreadRoot): void {
+    if (this.#writing.has(root)) {
+      this.#writing.set(root, true);
       return;
     }
-    this.#writing.set(id, false);
+    this.#writing.set(root, false);
     this.#threads.log.background.run(async () => {
       try {
         do {
           if (this.#restMs > 0) await pause(this.#restMs);
-          this.#writing.set(id, false);
-          await this.write(id);
-        } while (this.#writing.get(id));
-        this.#unmark(id);
+          this.#writing.set(root, false);
+          await this.write(root);
+        } while (this.#writing.get(root));
+        this.#unmark(root);
       } finally {
-        this.#writing.delete(id);
+        this.#writing.delete(root);
       }
     });
   }
 
   /** Contents have been taken away by the engine; the folder and its files are ours. */
-  #remove(id: string): void {
-    this.#ends.delete(id);
-    this.#states.delete(id);
-    this.#expected.delete(id);
-    rmSync(join(this.#folder, id), { recursive: true, force: true });
-    this.#unmark(id);
+  #remove(root: ThreadRoot): void {
+    this.#ends.delete(root);
+    this.#states.delete(root);
+    this.#expected.delete(root);
+    rmSync(join(this.#folder, root), { recursive: true, force: true });
+    this.#unmark(root);
   }
 
   /** Puts a copy of a state.json that is no state of this thread's log beside it. Empty is what a power cut leaves. */
   async #keepEdited(folder: string, head: Head): Promise<void> {
     const path = join(folder, 'state.json');
     const stamp = stampOf(path);
-    if (stamp === undefined || stamp === this.#states.get(head.id)) return;
+    if (stamp === undefined || stamp === this.#states.get(head.root)) return;
     const text = readFileSync(path, 'utf8');
-    const expected = this.#expected.get(head.id);
+    const expected = this.#expected.get(head.root);
     if (expected && text === textOf(expected)) return;
     if (/^[\0\s]*$/.test(text) || (await this.#isStateOf(head, text))) return;
     const aside = `state.edited-${new Date().toISOString().replaceAll(':', '-')}.json`;
@@ -183,7 +184,7 @@ export class Mirror {
     if (!Number.isSafeInteger(version) || version! < 1 || version! > head.version) return false;
     if (version === head.version) return isDeepStrictEqual(found, JSON.parse(JSON.stringify(head.state)));
     // Whose thread it is matters only for whose turn it is.
-    const [state] = await this.#threads.log.fold({ tenant: '' }, head.id, 'states', [version!]);
+    const [state] = await this.#threads.log.fold({ tenant: '' }, head.root, 'states', [version!]);
     return isDeepStrictEqual(found, JSON.parse(JSON.stringify(state)));
   }
 
@@ -191,7 +192,7 @@ export class Mirror {
     const file = openSync(join(folder, 'events.log'), 'a+', 0o600);
     try {
       const { size } = fstatSync(file);
-      const known = this.#ends.get(head.id);
+      const known = this.#ends.get(head.root);
       let { count, seq } = known?.size === size ? known : await this.#findEnd(head, file, size);
       let text = '';
       let contents: string[] = [];
@@ -203,17 +204,17 @@ export class Mirror {
         text = '';
         contents = [];
       };
-      for await (const { seq: at, event } of this.#threads.log.heads.events(head.id, seq)) {
+      for await (const { seq: at, event } of this.#threads.log.heads.events(head.root, seq)) {
         if (count >= head.count) break;
         count++;
         seq = at;
         text += `${JSON.stringify(toWire(head.id, count, event))}\n`;
-        const content = contentKey(head.id, event);
+        const content = contentKey(head.root, event);
         if (content !== null) contents.push(content);
         if (text.length > 1024 * 1024 || contents.length === FILES_AT_ONCE) await flush();
       }
       if (text !== '') await flush();
-      this.#ends.set(head.id, { size: written, count, seq });
+      this.#ends.set(head.root, { size: written, count, seq });
     } finally {
       closeSync(file);
     }
@@ -227,8 +228,8 @@ export class Mirror {
       return { count: 0, seq: 0 };
     }
     if (end < size) ftruncateSync(file, end);
-    let { count: at, seq } = await this.#threads.log.heads.placeOf(head.id, count);
-    for await (const { seq: next } of this.#threads.log.heads.events(head.id, seq)) {
+    let { count: at, seq } = await this.#threads.log.heads.placeOf(head.root, count);
+    for await (const { seq: next } of this.#threads.log.heads.events(head.root, seq)) {
       if (at >= count) break;
       at++;
       seq = next;

@@ -6,6 +6,7 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { indexArtifact } from '../../domain/threads/artifact-search.ts';
 import { listArtifacts, openArtifact } from '../../domain/threads/artifacts.ts';
+import type { ThreadRoot } from '../../domain/threads/keys.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import { listThreads } from '../../domain/threads/threads.ts';
 import type { Host } from '../../interfaces/cli/host.ts';
@@ -34,7 +35,8 @@ export async function repairThreads(
   const mirror = legible && new Mirror(legible, services, warn);
   const done = { threads: 0, artifacts: 0, missing: [] as string[] };
   for await (const { thread_id } of everyItem('threads', (o) => listThreads(log, LOCAL_CALLER, o))) {
-    const written = (await mirror?.rewrite(thread_id).then(() => true, unlessDamaged)) ?? true;
+    const { root } = await log.meta(LOCAL_CALLER, thread_id);
+    const written = (await mirror?.rewrite(root).then(() => true, unlessDamaged)) ?? true;
     if (!written) {
       done.missing.push(thread_id);
       continue;
@@ -43,7 +45,7 @@ export async function repairThreads(
     const artifacts = everyItem('artifacts', (o) => listArtifacts(log, LOCAL_CALLER, thread_id, o));
     for await (const artifact of artifacts) {
       done.artifacts++;
-      if (!(await indexAgain(services, artifact))) done.missing.push(`${thread_id}/${artifact.ref}`);
+      if (!(await indexAgain(services, root, artifact))) done.missing.push(`${thread_id}/${artifact.ref}`);
     }
   }
   return done;
@@ -56,8 +58,8 @@ function unlessDamaged(error: unknown): false {
 }
 
 /** False where the content is missing or damaged. */
-async function indexAgain(services: ThreadServices, artifact: Artifact): Promise<boolean> {
-  const text = await textOf(services, artifact);
+async function indexAgain(services: ThreadServices, root: ThreadRoot, artifact: Artifact): Promise<boolean> {
+  const text = await textOf(services, root, artifact);
   if (text !== null && artifact.provenance.capability !== 'retrieval.search') {
     await indexArtifact(services.log, LOCAL_CALLER.tenant, artifact, text);
   }
@@ -65,10 +67,10 @@ async function indexAgain(services: ThreadServices, artifact: Artifact): Promise
 }
 
 /** As much of it as a search looks through; nothing where it is not text, null where it is missing or damaged. */
-async function textOf(threads: ThreadServices, artifact: Artifact): Promise<string | null> {
+async function textOf(threads: ThreadServices, root: ThreadRoot, artifact: Artifact): Promise<string | null> {
   let body: BlobBody;
   try {
-    body = await openArtifact(threads.log, artifact);
+    body = await openArtifact(threads.log, root, artifact);
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isUuid } from '../../base/ids.ts';
+import { parseRoot, type ThreadRoot } from '../../domain/threads/keys.ts';
 import { processExists } from '../serve/pid-file.ts';
 import { unique } from './atomic-file.ts';
 
@@ -21,8 +21,8 @@ export function hasStale(home: string): boolean {
 }
 
 /** Gives the mark's file. */
-export function setMark(folder: string, id: string): string {
-  const path = join(folder, STALE, `${id}.${process.pid}.${unique()}`);
+export function setMark(folder: string, root: ThreadRoot): string {
+  const path = join(folder, STALE, `${root}.${process.pid}.${unique()}`);
   try {
     writeFileSync(path, '', { mode: 0o600 });
   } catch {
@@ -33,7 +33,7 @@ export function setMark(folder: string, id: string): string {
 }
 
 /** The marks of processes that are no more. */
-export function staleMarks(folder: string): { id: string; path: string }[] {
+export function staleMarks(folder: string): { root: ThreadRoot; path: string }[] {
   let names: string[];
   try {
     names = readdirSync(join(folder, STALE));
@@ -41,8 +41,9 @@ export function staleMarks(folder: string): { id: string; path: string }[] {
     return [];
   }
   return names.flatMap((name) => {
-    const [id = '', pid = ''] = name.split('.');
-    const gone = isUuid(id) && Number(pid) !== process.pid && !processExists(Number(pid));
-    return gone ? [{ id, path: join(folder, STALE, name) }] : [];
+    const [, text = '', pid] = /^(.+)\.(\d+)\.[^.]*$/.exec(name) ?? [];
+    const root = parseRoot(text);
+    const gone = root && Number(pid) !== process.pid && !processExists(Number(pid));
+    return gone ? [{ root, path: join(folder, STALE, name) }] : [];
   });
 }

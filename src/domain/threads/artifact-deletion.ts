@@ -3,7 +3,7 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { extensionOf } from './artifact-kind.ts';
 import { artifactMeta, artifactRecords } from './artifacts.ts';
 import { repeatable } from './fold.ts';
-import { artifactBlob, artifactKey, indexKey } from './keys.ts';
+import { artifactBlob, artifactKey, indexKey, type ThreadRoot } from './keys.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -14,18 +14,18 @@ import type { ThreadLog, ThreadVerb } from './thread-log.ts';
  */
 export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, id, ref) => {
   const { engine, env } = log.deps;
-  await log.meta(caller, id);
-  const artifact = await artifactMeta(log, id, ref);
+  const { root } = await log.meta(caller, id);
+  const artifact = await artifactMeta(log, root, ref);
   const at = artifact.deleted_at === undefined ? env.now() : Date.parse(artifact.deleted_at);
   const gone = { ...withoutContent(artifact), deleted_at: isoTime(at) };
-  await artifactRecords(log).put(artifactKey(id, ref), gone, { frees: true });
+  await artifactRecords(log).put(artifactKey(root, ref), gone, { frees: true });
   await engine.index.remove(indexKey(caller.tenant, id, ref));
-  await engine.blobs.delete(artifactBlob(id, ref, extensionOf(artifact)));
+  await engine.blobs.delete(artifactBlob(root, ref, extensionOf(artifact)));
   const { name, size, hash } = gone;
   const once = await repeatable('artifact.deleted', ref, () => sha256Hex(ref));
   const payload = { by: caller.name, ref, name, size, hash };
   return log.commit<Artifact>(caller, id, async (head) => {
-    if (once!.seen(head) || (artifact.deleted_at !== undefined && (await isNoted(log, id, ref)))) {
+    if (once!.seen(head) || (artifact.deleted_at !== undefined && (await isNoted(log, root, ref)))) {
       return { done: gone };
     }
     const event = { type: 'artifact.deleted', at, payload, ...once!.mark };
@@ -34,8 +34,8 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
 };
 
 /** Whether the log has the deletion, however many keys were used since: its bytes are given back once. */
-async function isNoted(log: ThreadLog, id: string, ref: string): Promise<boolean> {
-  for await (const { event } of log.heads.events(id, 0)) {
+async function isNoted(log: ThreadLog, root: ThreadRoot, ref: string): Promise<boolean> {
+  for await (const { event } of log.heads.events(root, 0)) {
     if (event.type === 'artifact.deleted' && event.payload.ref === ref) return true;
   }
   return false;

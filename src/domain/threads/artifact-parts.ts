@@ -14,10 +14,10 @@ export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
     throw badRequest(`"max_tokens" is a whole number from 1 to ${PART_CHARS}.`);
   const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== false);
   const part = checkPartRequest(Object.fromEntries(given) as PartRequest);
-  await log.meta(caller, id);
-  const artifact = await artifactMeta(log, id, ref);
+  const { root } = await log.meta(caller, id);
+  const artifact = await artifactMeta(log, root, ref);
   const texts = workFor(caller, log.deps.texts);
-  const taken = await texts.part(await openArtifact(log, artifact), part, { size: artifact.size });
+  const taken = await texts.part(await openArtifact(log, root, artifact), part, { size: artifact.size });
   const answer = await withinBudget(taken, max_tokens, texts);
   const [[name, value]] = given as [[string, unknown]];
   const what = name === 'outline' ? name : `${name}=${value}`.slice(0, 200);

@@ -17,7 +17,7 @@ export interface Passage {
   readonly line: number;
 }
 
-/** Ranked full-text search over one thread, or over all of the tenant's. */
+/** Ranked full-text search over all threads of the tenant, or over one that the caller has made sure to be the tenant's. */
 export async function searchArtifacts(
   log: ThreadLog,
   caller: Caller,
@@ -25,7 +25,6 @@ export async function searchArtifacts(
   query: string,
   o: { limit?: number } = {},
 ): Promise<SearchHit[]> {
-  if (id !== null) await log.meta(caller, id);
   const passages = await marked(log, caller, id, query, o.limit ?? 20);
   return passages.map(({ ref, thread_id, name, type, score, text, line }) => ({
     ref,
@@ -65,7 +64,9 @@ async function marked(
     limit,
   });
   // A thread that has expired is still in the index until it is tidied up.
-  const there = await Promise.all(hits.map(({ fields }) => log.exists(String(fields.thread_id))));
+  const there = await Promise.all(
+    hits.map(({ fields }) => log.find(caller.tenant, String(fields.thread_id))),
+  );
   return hits
     .filter((_, i) => there[i])
     .map(({ score, snippet, line, fields }) => ({

@@ -22,7 +22,15 @@ import { indexArtifact } from './artifact-search.ts';
 import { ContentScan, countTokens, type Seen } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
 import { repeatable } from './fold.ts';
-import { ARTIFACT_FILES, artifactBlob, artifactKey, incomingBlob, indexKey } from './keys.ts';
+import {
+  ARTIFACT_FILES,
+  artifactBlob,
+  artifactKey,
+  idOf,
+  incomingBlob,
+  indexKey,
+  type ThreadRoot,
+} from './keys.ts';
 import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -38,14 +46,14 @@ export async function putArtifact(
   o: { capability?: string; report?: boolean; indexed?: boolean } = {},
 ): Promise<ArtifactCreated> {
   const { engine, env } = log.deps;
-  await log.meta(caller, id);
+  const { root } = await log.meta(caller, id);
   const early = input.late ? null : checkInput(input);
   // A form tells the name of its file before the content: where that holds in the end, nothing is copied.
   const likely = early ?? (input.name === undefined ? null : checkInput(input));
   // A retry of one that is stored is answered whatever room there is.
   if (input.idempotency_key === undefined) await log.storage.admit(caller.tenant, input.size ?? 0);
   const ref = timeOrderedId(env);
-  let blob = likely ? artifactBlob(id, ref, extensionOf(likely)) : incomingBlob(id, ref);
+  let blob = likely ? artifactBlob(root, ref, extensionOf(likely)) : incomingBlob(root, ref);
   const body = await wholeIfShort(input);
   const scan = new ContentScan(body, input.size);
   const texts = workFor(caller, log.deps.texts);
@@ -61,14 +69,14 @@ export async function putArtifact(
     const { size, sha256: hash } = staged;
     const fields = early ?? checkInput(input.late!());
     const { name, type, mime, source_refs } = fields;
-    blob = await rename(log, blob, artifactBlob(id, ref, extensionOf(fields)));
+    blob = await rename(log, blob, artifactBlob(root, ref, extensionOf(fields)));
     const { seen, preview, tokens } = await (described ?? describe(fields, scan.seen()));
     const at = env.now();
     const [by, created_at] = [caller.name, isoTime(at)];
     const provenance = { created_by: by, created_at, source_refs, capability: o.capability ?? null };
     const content = { type, mime, name, size, hash };
     const artifact: Artifact = { ref, thread_id: id, ...content, preview, provenance, tokens, created_at };
-    const record = await artifactRecords(log).stage(artifactKey(id, ref), artifact);
+    const record = await artifactRecords(log).stage(artifactKey(root, ref), artifact);
     const retry = await repeatable('artifact', input.idempotency_key, () =>
       sha256Hex(JSON.stringify([hash, type, mime, name, source_refs])),
     );
@@ -96,42 +104,41 @@ export async function putArtifact(
     await indexed;
     const state_ref = versionRef(kept.version);
     if (kept.ref !== ref) {
-      await discard(log, caller.tenant, id, ref, blob);
-      return { ...withPath(await artifactMeta(log, id, kept.ref)), state_ref };
+      await discard(log, caller.tenant, root, ref, blob);
+      return { ...withPath(root, await artifactMeta(log, root, kept.ref)), state_ref };
     }
-    return { ...withPath(artifact), state_ref };
+    return { ...withPath(root, artifact), state_ref };
   } catch (error) {
     // Only what was never committed: a lost content behind a live reference would be worse than an orphan.
-    const head = await log.heads.load(id).catch(() => undefined);
+    const head = await log.heads.load(root).catch(() => undefined);
     if (head !== undefined && !head?.refs.includes(ref))
-      await discard(log, caller.tenant, id, ref, blob).catch(() => {});
+      await discard(log, caller.tenant, root, ref, blob).catch(() => {});
     throw error;
   }
 }
 
 /** An artifact without its content. Its preview is in it, so it is written into the ledger. */
 export const getArtifact: ThreadVerb<'artifact'> = async (log, caller, id, ref, o = {}) => {
-  await log.meta(caller, id);
-  const artifact = await artifactMeta(log, id, ref);
-  const answer = withPath(artifact);
-  if (o.counted ?? true) log.ledger.answerRead(id, 'previews', answer);
+  const { root } = await log.meta(caller, id);
+  const answer = withPath(root, await artifactMeta(log, root, ref));
+  if (o.counted ?? true) log.ledger.answerRead(root, 'previews', answer);
   return answer;
 };
 
 /** The content, or a range of it. A pull is an event: it costs tokens, and it shows that someone has read it. */
 export const readContent: ThreadVerb<'content'> = async (log, caller, id, ref, o = {}) => {
-  await log.meta(caller, id);
-  const artifact = await artifactMeta(log, id, ref);
+  const { root } = await log.meta(caller, id);
+  const artifact = await artifactMeta(log, root, ref);
   const { size, tokens } = artifact;
   const range = o.range && cutRange(o.range, size);
-  const body = await openArtifact(log, artifact, range);
+  const body = await openArtifact(log, root, artifact, range);
   const share = range && size > 0 ? (range.end - range.start) / size : 1;
   const uncounted: JsonObject = (o.counted ?? true) ? {} : { counted: false };
   const payload = { ref, by: caller.name, tokens: Math.round(tokens.content * share), ...uncounted };
   log.background.run(() =>
     log.note(caller, id, { type: 'artifact.pulled', at: log.deps.env.now(), payload }),
   );
-  return { artifact: withPath(artifact), body, ...(range ? { range } : {}) };
+  return { artifact: withPath(root, artifact), body, ...(range ? { range } : {}) };
 };
 
 /** Newest first, without those that were deleted. */
@@ -141,45 +148,48 @@ export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o 
   const start = o.after === undefined ? 0 : refs.indexOf(o.after) + 1;
   if (o.after !== undefined && start === 0) throw noArtifact(o.after);
   const page = refs.slice(start, start + (o.limit ?? PAGE_ITEMS));
-  const artifacts = await Promise.all(page.map((ref) => artifactMeta(log, id, ref)));
+  const artifacts = await Promise.all(page.map((ref) => artifactMeta(log, head.root, ref)));
   const more = start + page.length < refs.length && page.length > 0;
   const there = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
-  const answer = { artifacts: there.map(withPath), ...(more ? { next: page.at(-1)! } : {}) };
-  if (o.counted ?? true) log.ledger.answerRead(id, 'listings', answer);
+  const answer = {
+    artifacts: there.map((artifact) => withPath(head.root, artifact)),
+    ...(more ? { next: page.at(-1)! } : {}),
+  };
+  if (o.counted ?? true) log.ledger.answerRead(head.root, 'listings', answer);
   return answer;
 };
 
 /** For whoever has made sure that the thread is the caller's. */
-export async function artifactMeta(log: ThreadLog, id: string, ref: string): Promise<Artifact> {
-  const stored = isRef(ref) ? await artifactRecords(log).get(artifactKey(id, ref)) : null;
+export async function artifactMeta(log: ThreadLog, root: ThreadRoot, ref: string): Promise<Artifact> {
+  const stored = isRef(ref) ? await artifactRecords(log).get(artifactKey(root, ref)) : null;
   if (!stored) throw noArtifact(ref);
   return stored.value;
 }
 
 /** The same of one whose content is still there. */
-export async function artifactThere(log: ThreadLog, id: string, ref: string): Promise<Artifact> {
-  const artifact = await artifactMeta(log, id, ref);
+export async function artifactThere(log: ThreadLog, root: ThreadRoot, ref: string): Promise<Artifact> {
+  const artifact = await artifactMeta(log, root, ref);
   const { deleted_at } = artifact;
   if (deleted_at !== undefined) throw new RelayError('artifact_deleted', { ref, at: deleted_at });
   return artifact;
 }
 
 /** An artifact as it is told to others: with the place of its file, which is not part of what is stored. */
-function withPath(artifact: Artifact): Artifact {
+function withPath(root: ThreadRoot, artifact: Artifact): Artifact {
   if (artifact.deleted_at !== undefined) return artifact;
-  const { thread_id, ref } = artifact;
-  return { ...artifact, path: ARTIFACT_FILES.path(artifactBlob(thread_id, ref, extensionOf(artifact))) };
+  return { ...artifact, path: ARTIFACT_FILES.path(artifactBlob(root, artifact.ref, extensionOf(artifact))) };
 }
 
 /** The content, without anyone being charged for it. */
 export async function openArtifact(
   log: ThreadLog,
+  root: ThreadRoot,
   artifact: Artifact,
   range?: { start: number; end: number },
 ): Promise<BlobBody> {
-  const { thread_id, ref, deleted_at } = artifact;
+  const { ref, deleted_at } = artifact;
   if (deleted_at !== undefined) throw new RelayError('artifact_deleted', { ref, at: deleted_at });
-  const found = await log.deps.engine.blobs.get(artifactBlob(thread_id, ref, extensionOf(artifact)), range);
+  const found = await log.deps.engine.blobs.get(artifactBlob(root, ref, extensionOf(artifact)), range);
   if (!found) throw noArtifact(ref);
   return found.body;
 }
@@ -195,10 +205,10 @@ async function storeContent(
 }
 
 /** Where the content of an artifact is of which an event tells that it was made; null for any other. */
-export function contentKey(id: string, { type, payload }: StoredEvent): string | null {
+export function contentKey(root: ThreadRoot, { type, payload }: StoredEvent): string | null {
   if (type !== 'artifact.created') return null;
   const about = payload as Pick<Artifact, 'ref' | 'type' | 'name' | 'mime'>;
-  return artifactBlob(id, about.ref, extensionOf(about));
+  return artifactBlob(root, about.ref, extensionOf(about));
 }
 
 /** A content up to this size is taken whole before it is stored. */
@@ -232,9 +242,15 @@ async function rename(log: ThreadLog, from: string, to: string): Promise<string>
   return to;
 }
 
-async function discard(log: ThreadLog, tenant: string, id: string, ref: string, blob: string): Promise<void> {
-  await log.deps.engine.index.remove(indexKey(tenant, id, ref));
-  await artifactRecords(log).delete(artifactKey(id, ref));
+async function discard(
+  log: ThreadLog,
+  tenant: string,
+  root: ThreadRoot,
+  ref: string,
+  blob: string,
+): Promise<void> {
+  await log.deps.engine.index.remove(indexKey(tenant, idOf(root), ref));
+  await artifactRecords(log).delete(artifactKey(root, ref));
   await log.deps.engine.blobs.delete(blob);
 }
 

@@ -24,7 +24,7 @@ import {
 } from './bundle.ts';
 import type { StoredEvent } from './event.ts';
 import type { Head } from './fold.ts';
-import type { Counters } from './keys.ts';
+import type { Counters, ThreadRoot } from './keys.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -51,16 +51,16 @@ export const exportThread: ThreadVerb<'export'> = async (log, caller, id) => {
   await log.ledger.flush();
   const head = await log.head(caller, id);
   const refs = head.refs.slice(0, head.totals.artifacts);
-  const artifacts = await Promise.all(refs.map((ref) => artifactMeta(log, head.id, ref)));
-  const damaged = await damagedOf(log, artifacts);
+  const artifacts = await Promise.all(refs.map((ref) => artifactMeta(log, head.root, ref)));
+  const damaged = await damagedOf(log, head.root, artifacts);
   const body = writeBundle({
     head,
     about: { name, created_at: isoTime(created), created_by: by },
-    ledger: await log.ledger.counters(head.id),
-    events: log.heads.events(head.id, 0),
+    ledger: await log.ledger.counters(head.root),
+    events: log.heads.events(head.root, 0),
     artifacts,
     damaged,
-    open: (artifact) => openArtifact(log, artifact),
+    open: (artifact) => openArtifact(log, head.root, artifact),
   });
   const named = damaged.slice(0, DAMAGED_NAMED).map(({ ref }) => ref);
   return { body, name: `thread-${head.id}.zip`, damaged: named };
@@ -70,11 +70,15 @@ export const exportThread: ThreadVerb<'export'> = async (log, caller, id) => {
  * Every content is read and held against its hash before the first byte goes out, so that whoever asked can be
  * told in the head of the answer.
  */
-async function damagedOf(log: ThreadLog, artifacts: readonly Artifact[]): Promise<DamagedFile[]> {
+async function damagedOf(
+  log: ThreadLog,
+  root: ThreadRoot,
+  artifacts: readonly Artifact[],
+): Promise<DamagedFile[]> {
   const damaged: DamagedFile[] = [];
   for (const some of inTurns(artifacts.filter(({ deleted_at }) => deleted_at === undefined))) {
     const faults = await Promise.all(
-      some.map((artifact) => faultOf(artifact.hash, () => openArtifact(log, artifact))),
+      some.map((artifact) => faultOf(artifact.hash, () => openArtifact(log, root, artifact))),
     );
     for (const [i, { ref, ...artifact }] of some.entries()) {
       const what = faults[i] ?? null;

@@ -11,14 +11,23 @@ import { withoutContent } from './artifact-deletion.ts';
 import { extensionOf, kindOf } from './artifact-kind.ts';
 import { indexArtifact } from './artifact-search.ts';
 import { artifactRecords } from './artifacts.ts';
-import { type Bundle, badBundle, contentFile, readBundle } from './bundle.ts';
+import { type Bundle, badBundle, contentFile, readBundle, readManifest } from './bundle.ts';
 import { inTurns } from './bundle-export.ts';
 import { ContentScan } from './content-scan.ts';
 import { emptyHead, type Head } from './fold.ts';
-import { artifactBlob, artifactKey, COUNTERS, counterKey, metaKey } from './keys.ts';
+import {
+  artifactBlob,
+  artifactKey,
+  COUNTERS,
+  counterKey,
+  metaKey,
+  rootsFor,
+  type ThreadRoot,
+} from './keys.ts';
 import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
-import { clearThread, introduceThread } from './threads.ts';
+import { clearThread, inTurn, type Turn } from './thread-removal.ts';
+import { introduceThread } from './threads.ts';
 
 /** Of each artifact, the text that a search will find. It is held until the whole bundle has been stored. */
 const INDEXED_CHARS = 100_000;
@@ -55,49 +64,55 @@ export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
 
 async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Promise<ImportAnswer> {
   const zip = await openZip(source);
-  const bundle = await readBundle(zip, (start, events) =>
-    log.deps.texts.fold({ kind: 'check', start, versions: [] }, each(events), { tenant: caller.tenant }),
-  );
-  const id = bundle.manifest.thread_id;
-  const { engine, env } = log.deps;
-  const { records } = engine;
-  const turn = `ten.${caller.tenant}/importing/${id}`;
-  if ((await records.put(turn, 1, { expect: 'absent', expiresAt: env.now() + ORPHAN_AGE_MS })) === null) {
-    throw new RelayError('busy', { what: `thread ${id} is being imported already` });
-  }
-  try {
-    return await store(log, caller, zip, bundle);
-  } finally {
-    await records.delete(turn);
-  }
+  const manifest = await readManifest(zip);
+  const { tenant } = caller;
+  const id = manifest.thread_id;
+  const [first, second] = rootsFor(tenant, id);
+  const owner = await log.ownerOf(first);
+  const root = owner === undefined || owner === tenant ? first : second;
+  const answer = await inTurn(log, root, async (turn) => {
+    // To fold the events of a bundle takes long, so a thread that is here already is looked for first.
+    if (await log.find(tenant, id)) {
+      throw new RelayError('conflict', {
+        what: `Thread ${id} is here already.`,
+        hint: `Delete it first with relay thread rm ${id}, or import into another home.`,
+      });
+    }
+    const bundle = await readBundle(zip, manifest, (start, events) =>
+      log.deps.texts.fold({ kind: 'check', start, versions: [] }, each(events), { tenant }),
+    );
+    return store(log, { tenant, root, turn }, zip, bundle);
+  });
+  if (!answer) throw new RelayError('busy', { what: `thread ${id} is being imported already` });
+  return answer;
 }
 
 /** The record that makes it a thread comes last: until then there is nothing to see, and a failure leaves nothing. */
-async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bundle): Promise<ImportAnswer> {
+async function store(
+  log: ThreadLog,
+  { tenant, root, turn }: { tenant: string; root: ThreadRoot; turn: Turn },
+  zip: ZipArchive,
+  bundle: Bundle,
+): Promise<ImportAnswer> {
   const { manifest, events, artifacts, ledger, damaged } = bundle;
   const { thread_id: id, name, created_by: by } = manifest;
-  const { tenant } = caller;
   const { records } = log.deps.engine;
-  if (await log.exists(id)) {
-    throw new RelayError('conflict', {
-      what: `Thread ${id} is here already.`,
-      hint: `Delete it first with relay thread rm ${id}, or import into another home.`,
-    });
-  }
   await log.storage.admit(tenant, bundle.bytes);
-  await clearThread(log, tenant, id);
-  let head: Head = emptyHead(id);
+  await clearThread(log, tenant, root);
+  let head: Head = emptyHead(root);
   try {
-    const kept = await storeContents(log, tenant, zip, bundle);
+    const kept = await storeContents(log, { tenant, root }, zip, bundle);
     for (const event of events) {
       const next = await log.append(tenant, head, event, { old: true });
       if (!next) throw new RelayError('busy', { what: `someone else is importing thread ${id}` });
       head = next;
     }
     for (const what of COUNTERS) {
-      if (ledger[what] > 0) await records.add(counterKey(id, what), ledger[what]);
+      if (ledger[what] > 0) await records.add(counterKey(root, what), ledger[what]);
     }
-    await introduceThread(log, id, { tenant, name, created: Date.parse(manifest.created_at), by });
+    if (!(await turn.isMine()))
+      throw new RelayError('busy', { what: `the import of thread ${id} took too long` });
+    await introduceThread(log, root, { tenant, name, created: Date.parse(manifest.created_at), by });
     const found = kept.filter(({ artifact }) => artifact.provenance.capability !== 'retrieval.search');
     await sideBySide(found, ({ artifact, text }) =>
       indexArtifact(log, tenant, artifact, text).catch(() => {}),
@@ -108,9 +123,12 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
     const taken = { thread_id: id, name, state_ref, artifacts: artifacts.length, events: events.length };
     return damaged.size > 0 ? { ...taken, damaged: [...damaged].slice(0, DAMAGED_NAMED) } : taken;
   } catch (error) {
-    await records.delete(metaKey(id));
     await log.storage.freed(tenant, head.totals.stored);
-    await clearThread(log, tenant, id);
+    // What is there once the turn has ended may be another's.
+    if (await turn.isMine()) {
+      await records.delete(metaKey(root));
+      await clearThread(log, tenant, root);
+    }
     throw error;
   }
 }
@@ -121,16 +139,16 @@ async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
 
 async function storeContents(
   log: ThreadLog,
-  tenant: string,
+  { tenant, root }: { tenant: string; root: ThreadRoot },
   zip: ZipArchive,
   { artifacts, damaged }: Bundle,
 ) {
   const { blobs } = log.deps.engine;
   const kept: { artifact: Artifact; text: string }[] = [];
   const take = async (described: Artifact) => {
-    const { ref, thread_id, size, hash, deleted_at } = described;
+    const { ref, size, hash, deleted_at } = described;
     const records = artifactRecords(log);
-    const key = artifactKey(thread_id, ref);
+    const key = artifactKey(root, ref);
     if (deleted_at !== undefined) {
       const gone = { ...withoutContent(described), deleted_at: isoTime(Date.parse(deleted_at)) };
       await records.put(key, gone);
@@ -142,7 +160,7 @@ async function storeContents(
     }
     const ext = extensionOf(described);
     const scan = new ContentScan(streamFrom(zip.stream(zip.items.get(contentFile(ref, ext))!)), size);
-    const stored = await blobs.put(artifactBlob(thread_id, ref, ext), scan.body, { size });
+    const stored = await blobs.put(artifactBlob(root, ref, ext), scan.body, { size });
     if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} has another hash`);
     const seen = scan.seen();
     const preview = await log.deps.texts.preview(kindOf(described), seen, { tenant });

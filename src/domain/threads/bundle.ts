@@ -12,7 +12,7 @@ import { asJson, fromJson } from '../records.ts';
 import { extensionOf, MEDIA_TYPE } from './artifact-kind.ts';
 import { artifactBytes, LEGACY_EVENT_ID, type LegacyEvent, makesVersion, type StoredEvent } from './event.ts';
 import { advance, emptyHead, type MutableHead, stateAfter } from './fold.ts';
-import { COUNTERS, type Counters } from './keys.ts';
+import { bareRoot, COUNTERS, type Counters } from './keys.ts';
 import { bytesOf } from './state.ts';
 
 /** What a bundle holds, and how it is laid out. */
@@ -84,9 +84,12 @@ export type CheckEvents = (start: MutableHead, events: readonly StoredEvent[]) =
 
 export type Bundle = Awaited<ReturnType<typeof readBundle>>;
 
+export async function readManifest(zip: ZipArchive): Promise<Manifest> {
+  return checkManifest(parse(await text(zip, MANIFEST, FILE_BYTES), MANIFEST));
+}
+
 /** Reads and checks everything but the contents, and makes sure that nothing is there that does not belong. */
-export async function readBundle(zip: ZipArchive, check: CheckEvents) {
-  const manifest = checkManifest(parse(await text(zip, MANIFEST, FILE_BYTES), MANIFEST));
+export async function readBundle(zip: ZipArchive, manifest: Manifest, check: CheckEvents) {
   const files = new Map(manifest.files.map((file) => [file.path, file]));
   for (const name of zip.items.keys()) {
     if (name !== MANIFEST && !files.has(name)) throw badBundle(`${name} is not in its manifest`);
@@ -125,7 +128,7 @@ export async function readBundle(zip: ZipArchive, check: CheckEvents) {
   for (const artifact of there) checkContent(artifact, files);
   if (there.length + part + 2 !== manifest.files.length)
     throw badBundle('files are there that nothing refers to');
-  const found = await check(emptyHead(manifest.thread_id), events);
+  const found = await check(emptyHead(bareRoot(manifest.thread_id)), events);
   const begins = events[0]?.type === 'thread.created' && makesVersion(events[0]);
   if (!begins || found.version !== manifest.state_version || found.count !== manifest.events) {
     throw badBundle('its events are not those of its manifest');

@@ -6,7 +6,6 @@ import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { asJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';
 import type { Head } from './fold.ts';
-import { metaKey } from './keys.ts';
 import { versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -31,7 +30,7 @@ export function compactIfLong(log: ThreadLog, head: Head, event: StoredEvent): v
   const isLong = last_actions.length > AUTO_COMPACT_ACTIONS || artifacts.length > AUTO_COMPACT_REFS;
   if (event.type === 'checkpoint.created' || !isLong || head.count % LOOK_EVERY !== 0) return;
   log.background.run(async () => {
-    const tenant = (await log.metas.get(metaKey(head.id)))?.value.tenant;
+    const tenant = await log.ownerOf(head.root);
     const relay = { keyId: 'relay', name: 'relay', scopes: [] };
     if (tenant !== undefined) await compactThread(log, { ...relay, tenant }, head.id);
   });

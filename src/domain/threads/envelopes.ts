@@ -21,7 +21,7 @@ const DEFAULT_TTL_S = 3_600;
 export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) => {
   checkEnvelope(input);
   const { env, engine } = log.deps;
-  await log.meta(caller, id);
+  const { root } = await log.meta(caller, id);
   const key = checkIdempotencyKey(input.idempotency_key) ?? uuid(env);
   const said = JSON.stringify([input.to_capability, input.type, input.schema, input.payload, input.note]);
   const retry = (await repeatable('envelope', key, () => sha256Hex(said)))!;
@@ -50,16 +50,16 @@ export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) =
     const event = { type: 'message.sent', at, payload, ...retry.mark };
     return { event, answer: () => ({ sent: envelope(at), isNew: true }) };
   });
-  if (isNew) await engine.records.add(counterKey(id, 'hops'), 1);
+  if (isNew) await engine.records.add(counterKey(root, 'hops'), 1);
   return sent;
 };
 
 /** Those that are still worth reading, oldest first. */
 export const listEnvelopes: ThreadVerb<'envelopes'> = async (log, caller, id, o = {}) => {
-  await log.meta(caller, id);
+  const { root } = await log.meta(caller, id);
   const now = log.deps.env.now();
   const found: Envelope[] = [];
-  for await (const { event } of log.heads.events(id, 0)) {
+  for await (const { event } of log.heads.events(root, 0)) {
     if (event.type !== 'message.sent') continue;
     const envelope = fromJson<Envelope>(event.payload.envelope);
     if (o.after !== undefined && envelope.msg_id === o.after) found.length = 0;

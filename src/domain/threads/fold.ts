@@ -8,11 +8,13 @@ import type { Metrics } from '../../contract/threads/state.ts';
 import type { PromptFigures } from '../../contract/threads/tokens.ts';
 import { asJson, fromJson } from '../records.ts';
 import { type CountedArtifact, makesVersion, type StoredEvent, storedBytes } from './event.ts';
+import { idOf, type ThreadRoot } from './keys.ts';
 import { bytesOf, firstState, isoTime, patchState, replayPatch, type Sized } from './state.ts';
 
 /** What a thread's log amounts to, up to an entry. The state is never changed in place, the rest is. */
 export interface Head extends Sized {
   readonly id: string;
+  readonly root: ThreadRoot;
   /** Of the last entry; 0 for an empty log. */
   readonly seq: number;
   /** Events so far; the id of the last one. */
@@ -40,9 +42,10 @@ export type MutableHead = Mutable<Omit<Head, 'refs' | 'keys'>> & {
   keys: Map<string, KeyUse>;
 };
 
-export function emptyHead(id: string): MutableHead {
+export function emptyHead(root: ThreadRoot): MutableHead {
+  const id = idOf(root);
   return {
-    id,
+    ...{ id, root },
     seq: 0,
     count: 0,
     version: 0,

@@ -10,7 +10,7 @@ import { fromJson, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';
 import { makesVersion, type StoredEvent } from './event.ts';
 import { metricsOf } from './fold.ts';
-import { headerKey, logOf } from './keys.ts';
+import { headerKey, logOf, type ThreadRoot } from './keys.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 interface CountedHeader {
@@ -33,11 +33,11 @@ const LOOK_BYTES = 64 * 1024;
  * is written into the ledger.
  */
 export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counted = true } = {}) => {
-  await log.meta(caller, id);
+  const { root } = await log.meta(caller, id);
   const records = recordsOf<KeptHeader>(log.deps.engine.records);
-  const kept = (await records.get(headerKey(id)))?.value;
-  if (kept && (await stillHolds(log, id, kept))) {
-    if (counted) log.ledger.read(id, 'headers', kept.tokens.tokens);
+  const kept = (await records.get(headerKey(root)))?.value;
+  if (kept && (await stillHolds(log, root, kept))) {
+    if (counted) log.ledger.read(root, 'headers', kept.tokens.tokens);
     return kept.header;
   }
   const { state, version, seq, totals } = await log.head(caller, id);
@@ -45,16 +45,16 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counte
   const { tokens_estimate, tokens_avoided } = metricsOf(totals);
   const metrics = { ...state.metrics, tokens_estimate, tokens_avoided };
   const made = await makeHeader({ ...state, metrics }, workFor(caller, log.deps.texts));
-  log.background.run(() => records.put(headerKey(id), { ...made, version, seq }));
-  if (counted) log.ledger.read(id, 'headers', made.tokens.tokens);
+  log.background.run(() => records.put(headerKey(root), { ...made, version, seq }));
+  if (counted) log.ledger.read(root, 'headers', made.tokens.tokens);
   return made.header;
 };
 
 /** Whether no event since has made a version. Answers without the state, however large that is. */
-async function stillHolds(log: ThreadLog, id: string, { seq }: KeptHeader): Promise<boolean> {
+async function stillHolds(log: ThreadLog, root: ThreadRoot, { seq }: KeptHeader): Promise<boolean> {
   for (let after = seq, left = LOOK; left > 0; ) {
     const asked = { after, limit: left, maxBytes: LOOK_BYTES };
-    const { entries } = await log.deps.engine.logs.read(logOf(id), asked);
+    const { entries } = await log.deps.engine.logs.read(logOf(root), asked);
     if (entries.length === 0) return true;
     if (entries.some(({ data }) => makesVersion(fromJson<StoredEvent>(data)))) return false;
     after = entries.at(-1)!.seq;

@@ -9,7 +9,7 @@ import type { Background } from '../background.ts';
 import { asJson, fromJson, type RecordsOf, recordsOf } from '../records.ts';
 import { makesVersion, type StoredEvent } from './event.ts';
 import { advance, emptyHead, type Head, type KeyUse, type MutableHead } from './fold.ts';
-import { logOf, snapshotBlob, snapshotsKey } from './keys.ts';
+import { idOf, logOf, snapshotBlob, snapshotsKey, type ThreadRoot } from './keys.ts';
 import { bytesOf, type Sized } from './state.ts';
 
 /** Entries read at once, and about how many bytes of them: some are large, and parsing them holds the event loop. */
@@ -29,7 +29,7 @@ export class Heads {
   readonly #background: Background;
   readonly #snapshots: Snapshots;
   /** The least recently used first. */
-  readonly #cache = new Map<string, { head: MutableHead; bytes: number }>();
+  readonly #cache = new Map<ThreadRoot, { head: MutableHead; bytes: number }>();
   #bytes = 0;
 
   constructor(engine: Engine, background: Background) {
@@ -39,16 +39,16 @@ export class Heads {
   }
 
   /** The thread as it is now, including what other processes have appended. Null for an empty log. */
-  async load(id: string): Promise<Head | null> {
-    let head = this.#cache.get(id)?.head ?? (await this.#coldStart(id));
+  async load(root: ThreadRoot): Promise<Head | null> {
+    let head = this.#cache.get(root)?.head ?? (await this.#coldStart(root));
     let meter = new WorkMeter();
-    for await (const { seq, event } of this.events(id, head.seq, PAGE)) {
+    for await (const { seq, event } of this.events(root, head.seq, PAGE)) {
       // While this one was waiting, another may have taken the same entries into the same head.
       if (seq <= head.seq) continue;
       // A log that begins anew belongs to a new thread under the same id; nothing of the old one counts.
       if (head.count > 0 && event.type === 'thread.created') {
-        this.forget(id);
-        head = emptyHead(id);
+        this.forget(root);
+        head = emptyHead(root);
       }
       advance(head, seq, event, { meter });
       if (meter.spent < SLICE_WORK) continue;
@@ -56,20 +56,20 @@ export class Heads {
       await pause(0);
     }
     if (head.count === 0) return null;
-    this.#keep(id, head);
+    this.#keep(root, head);
     return { ...head };
   }
 
   /** What was just appended behind `before`, with the state it led to. Takes a snapshot where one is due. */
   appended(before: Head, seq: number, event: StoredEvent, ready: Sized): Head {
-    const cached = this.#cache.get(before.id)?.head;
+    const cached = this.#cache.get(before.root)?.head;
     if (cached && cached.seq >= seq) return { ...cached };
     const head: MutableHead =
       cached?.seq === before.seq
         ? cached
         : { ...before, refs: before.refs.slice(0, before.totals.artifacts), keys: new Map(before.keys) };
     advance(head, seq, event, { ready });
-    this.#keep(before.id, head);
+    this.#keep(before.root, head);
     const after = { ...head };
     if (this.#snapshots.isDue(after)) {
       head.logBytes = 0;
@@ -78,23 +78,23 @@ export class Heads {
     return after;
   }
 
-  forget(id: string): void {
-    const cached = this.#cache.get(id);
+  forget(root: ThreadRoot): void {
+    const cached = this.#cache.get(root);
     if (!cached) return;
     this.#bytes -= cached.bytes;
-    this.#cache.delete(id);
+    this.#cache.delete(root);
   }
 
   /** Where a fold to a version begins: at the nearest snapshot before it, or with nothing. */
-  async near(id: string, version: number): Promise<MutableHead> {
-    const marks = await this.#snapshots.marks(id);
+  async near(root: ThreadRoot, version: number): Promise<MutableHead> {
+    const marks = await this.#snapshots.marks(root);
     const mark = marks.findLast((one) => one.version <= version);
-    return (mark && (await this.#snapshots.load(id, mark))) || emptyHead(id);
+    return (mark && (await this.#snapshots.load(root, mark))) || emptyHead(root);
   }
 
   /** The events behind a sequence, up to the one that made a version. */
-  async *upTo(id: string, after: number, version: number): AsyncGenerator<StoredEvent> {
-    for await (const { event } of this.events(id, after)) {
+  async *upTo(root: ThreadRoot, after: number, version: number): AsyncGenerator<StoredEvent> {
+    for await (const { event } of this.events(root, after)) {
       yield event;
       if (makesVersion(event) && (event.payload.version as number) >= version) return;
     }
@@ -104,12 +104,12 @@ export class Heads {
    * Everything behind a sequence, in pages that begin small: an early version is found without reading on. However fast the engine
    * answers, others have a turn now and then.
    */
-  async *events(id: string, after: number, first = 32): AsyncGenerator<SeenEvent> {
+  async *events(root: ThreadRoot, after: number, first = 32): AsyncGenerator<SeenEvent> {
     let from = after;
     let bytes = 0;
     for (let limit = first; ; limit = Math.min(limit * 2, PAGE)) {
       const asked = { after: from, limit, maxBytes: PAGE_BYTES };
-      const { entries } = await this.#engine.logs.read(logOf(id), asked);
+      const { entries } = await this.#engine.logs.read(logOf(root), asked);
       if (entries.length === 0) return;
       for (const { seq, data } of entries) {
         const event = await this.whole(fromJson(data));
@@ -124,10 +124,10 @@ export class Heads {
   }
 
   /** The nearest known place at or before an event's number. */
-  async placeOf(id: string, count: number): Promise<{ seq: number; count: number }> {
-    const cached = this.#cache.get(id)?.head;
+  async placeOf(root: ThreadRoot, count: number): Promise<{ seq: number; count: number }> {
+    const cached = this.#cache.get(root)?.head;
     if (cached && cached.count <= count) return { seq: cached.seq, count: cached.count };
-    const marks = await this.#snapshots.marks(id);
+    const marks = await this.#snapshots.marks(root);
     return marks.findLast((mark) => mark.count <= count) ?? { seq: 0, count: 0 };
   }
 
@@ -140,21 +140,21 @@ export class Heads {
     return { ...rest, payload: { ...event.payload, ops: JSON.parse(await readText(found.body)) } };
   }
 
-  async #coldStart(id: string): Promise<MutableHead> {
-    const marks = await this.#snapshots.marks(id);
+  async #coldStart(root: ThreadRoot): Promise<MutableHead> {
+    const marks = await this.#snapshots.marks(root);
     for (const mark of marks.toReversed()) {
-      const head = await this.#snapshots.load(id, mark);
+      const head = await this.#snapshots.load(root, mark);
       if (head) return head;
     }
-    return emptyHead(id);
+    return emptyHead(root);
   }
 
-  #keep(id: string, head: MutableHead): void {
-    this.forget(id);
-    this.#cache.set(id, { head, bytes: head.bytes });
+  #keep(root: ThreadRoot, head: MutableHead): void {
+    this.forget(root);
+    this.#cache.set(root, { head, bytes: head.bytes });
     this.#bytes += head.bytes;
     for (const [oldest] of this.#cache) {
-      if (this.#bytes <= STATE_CACHE_BYTES || oldest === id) break;
+      if (this.#bytes <= STATE_CACHE_BYTES || oldest === root) break;
       this.forget(oldest);
     }
   }
@@ -191,19 +191,19 @@ class Snapshots {
     );
   }
 
-  async marks(id: string): Promise<readonly SnapshotMark[]> {
-    return (await this.#marks.get(snapshotsKey(id)))?.value ?? [];
+  async marks(root: ThreadRoot): Promise<readonly SnapshotMark[]> {
+    return (await this.#marks.get(snapshotsKey(root)))?.value ?? [];
   }
 
-  async load(id: string, mark: SnapshotMark): Promise<MutableHead | null> {
-    const body = await this.#read(snapshotBlob(id, mark.version));
+  async load(root: ThreadRoot, mark: SnapshotMark): Promise<MutableHead | null> {
+    const body = await this.#read(snapshotBlob(root, mark.version));
     if (!body) return null;
-    if (body.seq !== mark.seq || body.state.thread_id !== id) return null;
+    if (body.seq !== mark.seq || body.state.thread_id !== idOf(root)) return null;
     // One of before prompts were counted: they are folded from the log.
     if (body.totals.prompts === undefined) return null;
     const { version, seq, count, state, totals, refs } = body;
     const bytes = bytesOf(state);
-    return { ...emptyHead(id), version, seq, count, state, bytes, totals, refs, keys: new Map(body.keys) };
+    return { ...emptyHead(root), version, seq, count, state, bytes, totals, refs, keys: new Map(body.keys) };
   }
 
   /** Null for one that is gone or damaged. */
@@ -219,13 +219,13 @@ class Snapshots {
 
   /** The blob comes first: a mark without one is passed over, a blob without a mark is overwritten some day. */
   async save(head: Head): Promise<void> {
-    const { id, version, seq, count, state, totals } = head;
+    const { root, version, seq, count, state, totals } = head;
     // A cached head goes on growing its lists while this one is written.
     const refs = head.refs.slice(0, totals.artifacts);
     const body: SnapshotBody = { version, seq, count, state, totals, refs, keys: [...head.keys] };
-    await this.#engine.blobs.put(snapshotBlob(id, version), new TextEncoder().encode(JSON.stringify(body)));
+    await this.#engine.blobs.put(snapshotBlob(root, version), new TextEncoder().encode(JSON.stringify(body)));
     const dropped = await compareAndSet('the list of snapshots', async () => {
-      const stored = await this.#marks.get(snapshotsKey(id));
+      const stored = await this.#marks.get(snapshotsKey(root));
       const before = stored?.value ?? [];
       if (before.some((mark) => mark.version === version && mark.seq >= seq)) return [];
       // Events that make no version have come since: the blob of this version is newer than its mark.
@@ -233,10 +233,10 @@ class Snapshots {
       const marks = [...others, { version, seq, count }].sort((a, b) => a.version - b.version);
       const kept = marks.length > SNAPSHOTS ? thinned(marks) : marks;
       const expect = stored ? stored.revision : 'absent';
-      if ((await this.#marks.put(snapshotsKey(id), kept, { expect })) === null) return null;
+      if ((await this.#marks.put(snapshotsKey(root), kept, { expect })) === null) return null;
       return marks.filter((mark) => !kept.includes(mark));
     });
-    for (const mark of dropped) await this.#engine.blobs.delete(snapshotBlob(id, mark.version));
+    for (const mark of dropped) await this.#engine.blobs.delete(snapshotBlob(root, mark.version));
   }
 }
 

@@ -1,5 +1,4 @@
 import { RelayError } from '../../base/errors.ts';
-import { isUuid } from '../../base/ids.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import type {
   PipelineRun,
@@ -11,7 +10,7 @@ import type {
 import { checkCount } from '../names.ts';
 import { allRecords, fromJson, recordsOf } from '../records.ts';
 import type { StoredEvent } from './event.ts';
-import { holdKey, metaKey } from './keys.ts';
+import { holdKey, idOf, metaKey, type ThreadRoot } from './keys.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 
@@ -34,12 +33,16 @@ const listKey = ({ tenant, created }: ThreadMeta, id: string) =>
   `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
 
 /** Keeps the list of runs up to date with the events of a thread. Nobody waits for it. */
-export async function noteRun(log: ThreadLog, id: string, { type, payload, at }: StoredEvent): Promise<void> {
+export async function noteRun(
+  log: ThreadLog,
+  root: ThreadRoot,
+  { type, payload, at }: StoredEvent,
+): Promise<void> {
   if (!type.startsWith('pipeline.')) return;
-  const meta = (await log.metas.get(metaKey(id)))?.value;
+  const meta = (await log.metas.get(metaKey(root)))?.value;
   if (!meta) return;
   const records = recordsOf<ListedRun>(log.deps.engine.records);
-  const key = listKey(meta, id);
+  const key = listKey(meta, idOf(root));
   const known = (await records.get(key))?.value;
   const pipeline = known?.pipeline ?? String(payload.pipeline ?? '').slice(0, 200);
   const started = known?.started ?? at;
@@ -60,7 +63,7 @@ export const listRuns: ThreadVerb<'runs'> = async (log, caller, o = {}) => {
     const next = key.slice(prefix.length);
     const id = next.slice(next.indexOf('.') + 1);
     if (o.pipeline === undefined || value.pipeline === o.pipeline) {
-      if (isUuid(id) && (await log.exists(id))) runs.push({ run: id, ...itemOf(value) });
+      if (await log.find(caller.tenant, id)) runs.push({ run: id, ...itemOf(value) });
       else log.background.run(() => records.delete(key));
     }
     if (runs.length === limit || ++looked === LOOKED_AT) return { runs, next };
@@ -73,7 +76,7 @@ export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
   const head = await log.head(caller, id);
   const run = new RunFold();
   let count = 0;
-  for await (const { event } of log.heads.events(head.id, 0)) run.take(event, ++count);
+  for await (const { event } of log.heads.events(head.root, 0)) run.take(event, ++count);
   const told = run.told(head.id);
   if (!told) {
     throw new RelayError('not_found', {
@@ -81,7 +84,7 @@ export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
       hint: 'See relay pipeline list for those there are.',
     });
   }
-  const lease = (await log.deps.engine.records.get(holdKey(head.id)))?.value as JsonObject | undefined;
+  const lease = (await log.deps.engine.records.get(holdKey(head.root)))?.value as JsonObject | undefined;
   const held = lease && Number(lease.until) > log.deps.env.now();
   return { ...told, held_by: held ? String(lease.holder) : null };
 };

@@ -10,6 +10,8 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { cutNear } from '../../text/preview/cut.ts';
 import { findPassages, type Passage } from './artifact-search.ts';
 import { artifactThere, listArtifacts } from './artifacts.ts';
+import type { Head } from './fold.ts';
+import type { ThreadRoot } from './keys.ts';
 import type { ThreadLog } from './thread-log.ts';
 
 /** What a prompt shows of an artifact. */
@@ -44,14 +46,14 @@ export interface Previews {
 export async function choosePreviews(
   log: ThreadLog,
   caller: Caller,
-  id: string,
+  { id, root }: Head,
   { words, refs, most }: Wanted,
 ): Promise<Previews> {
-  const pins = await Promise.all(refs.map((ref) => artifactThere(log, id, ref)));
+  const pins = await Promise.all(refs.map((ref) => artifactThere(log, root, ref)));
   const pinned = beginnings(pins);
   const passages =
     words === '' || most === 0 ? [] : await findPassages(log, caller, id, words, PROMPT_SCANNED);
-  const found = bySource(await withArtifacts(log, id, passages), ({ artifact }) => artifact);
+  const found = bySource(await withArtifacts(log, root, passages), ({ artifact }) => artifact);
   const shown = new Set(refs);
   const best: Found[] = [];
   for (const passage of found) {
@@ -85,9 +87,13 @@ interface Found extends Passage {
 }
 
 /** What has been deleted since it was indexed is left out. */
-async function withArtifacts(log: ThreadLog, id: string, passages: readonly Passage[]): Promise<Found[]> {
+async function withArtifacts(
+  log: ThreadLog,
+  root: ThreadRoot,
+  passages: readonly Passage[],
+): Promise<Found[]> {
   const refs = [...new Set(passages.map(({ ref }) => ref))];
-  const artifacts = await Promise.all(refs.map((ref) => artifactThere(log, id, ref).catch(() => null)));
+  const artifacts = await Promise.all(refs.map((ref) => artifactThere(log, root, ref).catch(() => null)));
   return passages.flatMap((passage) => {
     const artifact = artifacts[refs.indexOf(passage.ref)];
     return artifact ? [{ ...passage, artifact }] : [];

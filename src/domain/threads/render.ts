@@ -25,10 +25,11 @@ const WORK = [
 export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}) => {
   const words = checkedText('a prompt', o.words);
   const own = checkedText('a system text', o.system);
-  const { state, version } = await log.head(caller, id);
+  const head = await log.head(caller, id);
+  const { state, version } = head;
   const texts = workFor(caller, log.deps.texts);
   const { text, truncated } = await headerText(state, texts);
-  const { pinned, chosen } = await choosePreviews(log, caller, id, {
+  const { pinned, chosen } = await choosePreviews(log, caller, head, {
     words,
     refs: checkedRefs(o.refs),
     most: Math.min(o.previews ?? PROMPT_PREVIEWS, PROMPT_PREVIEWS),
@@ -47,7 +48,7 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const artifacts = shown.map(([one]) => one!.artifact);
   const whole = await texts.count(`${system}\n${JSON.stringify(state)}\n${words}`);
   const pasted = withContents(whole, artifacts);
-  if (!o.dry) log.ledger.prompted(id, { shown: tokens, pasted });
+  if (!o.dry) log.ledger.prompted(head.root, { shown: tokens, pasted });
   const { format = 'openai' } = o;
   const message: RenderedMessage = { role: 'user', content: user };
   const messages =

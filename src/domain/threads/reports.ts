@@ -5,7 +5,6 @@ import type { State } from '../../contract/threads/state.ts';
 import type { Stats } from '../../contract/threads/tokens.ts';
 import { oneLine } from '../../text/frame.ts';
 import { listArtifacts, putArtifact } from './artifacts.ts';
-import { metaKey } from './keys.ts';
 import { versionRef } from './state.ts';
 import type { Figures } from './tenant-totals.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
@@ -21,8 +20,8 @@ export const threadStats: ThreadVerb<'stats'> = async (log, caller, id) => {
 };
 
 export const tellShown: ThreadVerb<'shown'> = async (log, caller, id, { what, tokens }) => {
-  await log.meta(caller, id);
-  log.ledger.read(id, what, tokens);
+  const { root } = await log.meta(caller, id);
+  log.ledger.read(root, what, tokens);
 };
 
 /** Over all threads of the caller. */
@@ -39,8 +38,8 @@ export function tenantFigures(log: ThreadLog, tenant: string): Promise<Figures[]
       for await (const { thread_id } of listed) yield thread_id;
     },
     async figures(id) {
-      const meta = (await log.metas.get(metaKey(id)))?.value;
-      const head = meta?.tenant === tenant ? await log.heads.load(id) : null;
+      const found = await log.find(tenant, id);
+      const head = found && (await log.heads.load(found.root));
       if (!head) return null;
       const { recent_prompts: _, ...stats } = await log.ledger.statsOf(head);
       return { stats, stored: head.totals.stored };

@@ -23,10 +23,10 @@ const WORD = /^[^\p{C}]{1,200}$/u;
  */
 export const holdThread: ThreadVerb<'hold'> = async (log, caller, id, o) => {
   check(o);
-  await log.meta(caller, id);
+  const { root } = await log.meta(caller, id);
   const leases = recordsOf<Lease>(log.deps.engine.records);
   return compareAndSet('the lease of a thread', async () => {
-    const stored = await leases.get(holdKey(id));
+    const stored = await leases.get(holdKey(root));
     const kept = stored?.value ?? null;
     const now = log.deps.env.now();
     const mine = kept?.token === o.token;
@@ -34,7 +34,7 @@ export const holdThread: ThreadVerb<'hold'> = async (log, caller, id, o) => {
     if (!mine && (o.renew || !free)) return { granted: false, hold: kept && described(kept) };
     const until = now + o.ttl * 1000;
     const next: Lease = { token: o.token, holder: o.holder, since: mine ? kept.since : now, until };
-    const revision = await leases.put(holdKey(id), next, {
+    const revision = await leases.put(holdKey(root), next, {
       expect: stored?.revision ?? 'absent',
       expiresAt: until + FORGOTTEN_MS,
     });
@@ -44,11 +44,11 @@ export const holdThread: ThreadVerb<'hold'> = async (log, caller, id, o) => {
 
 /** Ends the lease. Does nothing for whoever does not have it. */
 export const releaseThread: ThreadVerb<'release'> = async (log, caller, id, o) => {
-  await log.meta(caller, id);
+  const { root } = await log.meta(caller, id);
   const leases = recordsOf<Lease>(log.deps.engine.records);
-  const stored = await leases.get(holdKey(id));
+  const stored = await leases.get(holdKey(root));
   if (stored?.value.token !== o.token) return;
-  await leases.delete(holdKey(id), { expect: stored.revision });
+  await leases.delete(holdKey(root), { expect: stored.revision });
 };
 
 function described({ holder, since, until }: Lease): NonNullable<HoldAnswer['hold']> {

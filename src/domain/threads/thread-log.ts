@@ -14,7 +14,7 @@ import { noteEvent } from './event-activity.ts';
 import { emptyHead, type Head, stateAfter } from './fold.ts';
 import type { FoldAnswers, FoldKind } from './fold-job.ts';
 import { Heads } from './heads.ts';
-import { logOf, metaKey, opsBlob } from './keys.ts';
+import { idOf, logOf, metaKey, opsBlob, rootsFor, type ThreadRoot } from './keys.ts';
 import { bytesOf } from './state.ts';
 import { TenantTotals } from './tenant-totals.ts';
 import { TokenLedger } from './token-ledger.ts';
@@ -27,6 +27,11 @@ export interface ThreadMeta {
   readonly by: string;
   /** When it ends; its record expires then, and with it the thread. */
   readonly expires?: number;
+}
+
+/** A thread that is there: its record, and where it is kept. */
+export interface FoundThread extends ThreadMeta {
+  readonly root: ThreadRoot;
 }
 
 /** What a commit is to do with the head it found: append an event, or nothing because it is done already. */
@@ -46,7 +51,7 @@ export interface Follower {
   /** After every append. */
   appended?(head: Head, event: StoredEvent): void;
   /** After everything of a thread is gone. */
-  removed?(id: string): void;
+  removed?(root: ThreadRoot): void;
 }
 
 /** What stands behind a verb of threads: a function of the log, the caller and the arguments of the verb. */
@@ -80,64 +85,71 @@ export class ThreadLog {
     this.heads = new Heads(deps.engine, this.background);
     this.totals = new TenantTotals(deps);
     this.metas = recordsOf(deps.engine.records);
-    const ownerOf = async (id: string) => (await this.metas.get(metaKey(id)))?.value.tenant;
     this.ledger = new TokenLedger(deps, this.background, {
-      changes: async (id) => {
-        const tenant = await ownerOf(id);
-        return tenant === undefined ? null : () => this.totals.changed(tenant, id);
+      changes: async (root) => {
+        const tenant = await this.ownerOf(root);
+        return tenant === undefined ? null : () => this.totals.changed(tenant, idOf(root));
       },
-      note: async (id, event) => {
-        const tenant = await ownerOf(id);
-        if (tenant !== undefined) await this.note({ ...LOCAL_CALLER, tenant }, id, event);
+      note: async (root, event) => {
+        const tenant = await this.ownerOf(root);
+        if (tenant !== undefined) await this.note({ ...LOCAL_CALLER, tenant }, idOf(root), event);
       },
     });
   }
 
   /** The thread's own record. A missing thread and one of another tenant give the same error. */
-  async meta(caller: Caller, id: string): Promise<ThreadMeta> {
-    const stored = isUuid(id) ? await this.metas.get(metaKey(id)) : null;
-    const meta = stored?.value;
+  async meta(caller: Caller, id: string): Promise<FoundThread> {
     const shown = caller.thread === undefined || caller.thread === id;
-    if (meta?.tenant !== caller.tenant || !shown) throw noThread(id);
-    return meta;
+    const found = shown ? await this.find(caller.tenant, id) : null;
+    if (!found) throw noThread(id);
+    return found;
   }
 
-  /** Whether there is such a thread, of whichever tenant. */
-  async exists(id: string): Promise<boolean> {
-    return (await this.metas.get(metaKey(id))) !== null;
+  /** The thread that a tenant has under an id; null where it has none. */
+  async find(tenant: string, id: string): Promise<FoundThread | null> {
+    if (!isUuid(id)) return null;
+    for (const root of rootsFor(tenant, id)) {
+      const meta = (await this.metas.get(metaKey(root)))?.value;
+      if (meta?.tenant === tenant) return { ...meta, root };
+    }
+    return null;
+  }
+
+  /** The tenant whose thread is kept there; undefined where there is none. */
+  async ownerOf(root: ThreadRoot): Promise<string | undefined> {
+    return (await this.metas.get(metaKey(root)))?.value.tenant;
   }
 
   async head(caller: Caller, id: string): Promise<Head> {
-    await this.meta(caller, id);
-    return this.#load(id);
+    return this.#load((await this.meta(caller, id)).root);
   }
 
-  async #load(id: string): Promise<Head> {
-    const head = await this.heads.load(id);
-    if (!head) throw noThread(id);
+  async #load(root: ThreadRoot): Promise<Head> {
+    const head = await this.heads.load(root);
+    if (!head) throw noThread(idOf(root));
     return head;
   }
 
   /** Folds the log up to the versions, which exist, where that does not hold up others; `whole` begins without a snapshot. */
   async fold<K extends FoldKind>(
     { tenant }: Pick<Caller, 'tenant'>,
-    id: string,
+    root: ThreadRoot,
     kind: K,
     versions: readonly number[],
     o: { whole?: true } = {},
   ): Promise<FoldAnswers[K]> {
-    const start = o.whole ? emptyHead(id) : await this.heads.near(id, Math.min(...versions));
-    const events = this.heads.upTo(id, start.seq, Math.max(...versions));
+    const start = o.whole ? emptyHead(root) : await this.heads.near(root, Math.min(...versions));
+    const events = this.heads.upTo(root, start.seq, Math.max(...versions));
     return this.deps.texts.fold({ kind, start, versions }, events, { tenant });
   }
 
   /** Runs `plan` against the head until its append is the next one. */
   async commit<T>(caller: Caller, id: string, plan: (head: Head) => Plan<T> | Promise<Plan<T>>): Promise<T> {
-    return this.#inTurn(id, async () => {
-      await this.meta(caller, id);
+    return this.#inTurn(`${caller.tenant}/${id}`, async () => {
+      const { root } = await this.meta(caller, id);
       return patiently(() =>
         compareAndSet(`thread ${id}`, async () => {
-          const head = await this.#load(id);
+          const head = await this.#load(root);
           const planned = await plan(head);
           if ('done' in planned) return { answer: planned.done };
           const after = await this.append(caller.tenant, head, planned.event, { with: planned.with });
@@ -159,11 +171,11 @@ export class ThreadLog {
     const bytes = storedBytes(event);
     // What is taken over was admitted as a whole.
     if (!o.old && !ALWAYS.has(event.type)) await this.storage.admit(tenant, bytes);
-    const stored = await this.#fitting(head.id, event);
+    const stored = await this.#fitting(head.root, event);
     for (const follower of this.followers) follower.before?.(head);
     const frees = event.type === 'artifact.deleted';
     const options = { expectSeq: head.seq, with: o.with, frees };
-    const write = () => logs.append(logOf(head.id), asJson(stored), options);
+    const write = () => logs.append(logOf(head.root), asJson(stored), options);
     const [seq] = await Promise.all([
       this.storage.counted(tenant, bytes, write, (found) => found !== null, frees),
       // What is taken over is told of when it becomes a thread.
@@ -192,24 +204,24 @@ export class ThreadLog {
   }
 
   /** Operations that the engine's entries cannot hold go into a blob first; one without an entry is swept up. */
-  async #fitting(id: string, event: StoredEvent): Promise<StoredEvent> {
+  async #fitting(root: ThreadRoot, event: StoredEvent): Promise<StoredEvent> {
     const { engine, env } = this.deps;
     if (event.payload.ops === undefined || bytesOf(asJson(event)) <= engine.limits.entryBytes) return event;
     const { ops, ...payload } = event.payload;
-    const key = opsBlob(id, toHex(env.randomBytes(8)));
+    const key = opsBlob(root, toHex(env.randomBytes(8)));
     await engine.blobs.put(key, new TextEncoder().encode(JSON.stringify(ops)));
     return { ...event, payload, ops_blob: key };
   }
 
-  async #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(id);
+  async #inTurn<T>(thread: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(thread);
     const mine = before ? before.then(work, work) : work();
     const settled = mine.catch(() => {});
-    this.#turns.set(id, settled);
+    this.#turns.set(thread, settled);
     try {
       return await mine;
     } finally {
-      if (this.#turns.get(id) === settled) this.#turns.delete(id);
+      if (this.#turns.get(thread) === settled) this.#turns.delete(thread);
     }
   }
 }

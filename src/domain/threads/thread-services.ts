@@ -8,6 +8,7 @@ import { getArtifact, listArtifacts, putArtifact, readContent } from './artifact
 import { compactIfLong, compactThread } from './compaction.ts';
 import { listEvents, recordEvent, watchEvents } from './events.ts';
 import { ThreadLog, type ThreadVerb } from './thread-log.ts';
+import { countedFor, deleteThread, removeExpiredThreads } from './thread-removal.ts';
 import * as threads from './threads.ts';
 
 /** What stands behind `relay.threads`, put together once for a store. */
@@ -21,7 +22,7 @@ export class ThreadServices {
       appended: (head, event) => {
         compactIfLong(log, head, event);
         if (event.type.startsWith('pipeline.')) {
-          log.background.run(async () => (await runs()).noteRun(log, head.id, event));
+          log.background.run(async () => (await runs()).noteRun(log, head.root, event));
         }
       },
     });
@@ -43,12 +44,12 @@ export class ThreadServices {
 
   /** The same of one, which the list says to end then. */
   bytesIn(tenant: string, id: string, expires?: number): Promise<number> {
-    return threads.countedFor(this.log, { tenant, id, expires });
+    return countedFor(this.log, { tenant, id, expires });
   }
 
   /** Deletes what is left of threads that have expired. */
   removeExpired(most?: number): Promise<void> {
-    return threads.removeExpiredThreads(this.log, most);
+    return removeExpiredThreads(this.log, most);
   }
 
   /** Resolves once everything that nobody waited for is done. Call it before the store is closed. */
@@ -86,7 +87,7 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   create: threads.createThread,
   list: threads.listThreads,
   get: threads.getThread,
-  delete: threads.deleteThread,
+  delete: deleteThread,
   state: threads.readState,
   header: late(headers, 'readHeader'),
   patch: threads.patchThread,
@@ -116,8 +117,9 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   part: late(parts, 'readPart'),
   deleteArtifact: late(deletion, 'deleteArtifact'),
   search: async (log, caller, id, q, o = {}) => {
+    const { root } = await log.meta(caller, id);
     const answer = { hits: await searchArtifacts(log, caller, id, q, o) };
-    if (o.counted ?? true) log.ledger.answerRead(id, 'searches', answer);
+    if (o.counted ?? true) log.ledger.answerRead(root, 'searches', answer);
     return answer;
   },
   report: late(reports, 'makeReport'),

@@ -1,6 +1,6 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { isRef, isUuid, uuid } from '../../base/ids.ts';
+import { isUuid, uuid } from '../../base/ids.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import { PAGE_ITEMS, PATCH_OPS, THREAD_NAME_CHARS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
@@ -13,13 +13,11 @@ import type { RecordItem } from '../../kernel/records.ts';
 import { allRecords, asJson, lookedUp } from '../records.ts';
 import { storedBytes } from './event.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
-import { indexKey, listKey, listPrefix, logOf, metaKey, threadPrefix } from './keys.ts';
+import { idOf, listKey, listPrefix, logOf, metaKey, rootsFor, type ThreadRoot } from './keys.ts';
 import { comparable, isoTime, parseVersion, versionRef } from './state.ts';
 import { checkThreadTtl, threadEnds } from './thread-expiry.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
-
-/** What is deleted in one turn: an engine then commits much of it together. */
-const CLEARED_AT_ONCE = 250;
+import { finishDeletion } from './thread-removal.ts';
 
 /** The log's first entry is the commit point; records without one are passed over. */
 export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) => {
@@ -35,17 +33,19 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
   const payload = { version: 1, name, by: caller.name };
   const event = { type: 'thread.created', at: created, payload };
   await log.storage.admit(caller.tenant, storedBytes(event));
-  await introduceThread(log, id, { tenant: caller.tenant, name, created, by: caller.name, ...ends });
-  await log.append(caller.tenant, emptyHead(id), event);
+  const [root] = rootsFor(caller.tenant, id);
+  await introduceThread(log, root, { tenant: caller.tenant, name, created, by: caller.name, ...ends });
+  await log.append(caller.tenant, emptyHead(root), event);
   return { thread_id: id, name, state_ref: versionRef(1), created_at: isoTime(created), ...expiry(ends) };
 };
 
 /** Makes the records by which a thread is known, ahead of its log. */
-export async function introduceThread(log: ThreadLog, id: string, meta: ThreadMeta): Promise<void> {
+export async function introduceThread(log: ThreadLog, root: ThreadRoot, meta: ThreadMeta): Promise<void> {
+  const id = idOf(root);
   const { name, created, tenant, expires } = meta;
   if (expires !== undefined) await threadEnds(log.deps).note(expires, id, { tenant, id, created });
   await Promise.all([
-    log.metas.put(metaKey(id), meta, { expiresAt: expires }),
+    log.metas.put(metaKey(root), meta, { expiresAt: expires }),
     log.totals.changed(tenant, id),
   ]);
   const listed: JsonObject = { name, created };
@@ -61,18 +61,23 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   const look = async ({ key, value }: RecordItem) => {
     const id = key.slice(key.lastIndexOf('.') + 1);
     if (!isUuid(id) || !id.startsWith(o.prefix?.toLowerCase() ?? '')) return null;
-    const [meta, { count }, hop_count] = await Promise.all([
-      log.metas.get(metaKey(id)),
-      logs.info(logOf(id)),
-      log.ledger.counter(id, 'hops'),
-    ]);
+    for (const root of rootsFor(caller.tenant, id)) {
+      const [stored, { count }, hop_count] = await Promise.all([
+        log.metas.get(metaKey(root)),
+        logs.info(logOf(root)),
+        log.ledger.counter(root, 'hops'),
+      ]);
+      const meta = stored?.value;
+      if (meta?.tenant !== caller.tenant) continue;
+      if (count === 0) return null;
+      const { name, created } = meta;
+      const thread = { thread_id: id, name, created_at: isoTime(created), ...expiry(meta), hop_count };
+      return { thread, next: key.slice(prefix.length) };
+    }
     // One that has expired is left to housekeeping, which frees what it takes up.
-    if (!meta && (value as JsonObject).expires === undefined)
+    if ((value as JsonObject).expires === undefined)
       log.background.run(() => finishDeletion(log, caller.tenant, id));
-    if (!meta || count === 0) return null;
-    const { name, created } = meta.value;
-    const thread = { thread_id: id, name, created_at: isoTime(created), ...expiry(meta.value), hop_count };
-    return { thread, next: key.slice(prefix.length) };
+    return null;
   };
   const threads = [];
   const limit = o.limit ?? PAGE_ITEMS;
@@ -92,105 +97,17 @@ export const getThread: ThreadVerb<'get'> = async (log, caller, id) => {
     name: meta.name,
     created_at: isoTime(meta.created),
     ...expiry(meta),
-    hop_count: await log.ledger.counter(id, 'hops'),
+    hop_count: await log.ledger.counter(head.root, 'hops'),
     state_version: head.version,
     artifact_count: head.totals.artifacts,
     event_count: head.count,
   };
 };
 
-/**
- * The record that makes it a thread goes first: from then on it does not exist. The entry in the list goes last, so
- * that whatever a crash leaves behind is found again.
- */
-export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
-  const { records } = log.deps.engine;
-  await log.ledger.flush();
-  const meta = await log.meta(caller, id);
-  const bytes = await storedIn(log, id);
-  const [deleted] = await Promise.all([records.delete(metaKey(id)), log.totals.changed(caller.tenant, id)]);
-  // One of those who delete it at the same time. A crash before this is for the recount.
-  if (deleted) await log.storage.freed(caller.tenant, bytes);
-  await clearThread(log, caller.tenant, id);
-  if (meta.expires !== undefined) await threadEnds(log.deps).forget(meta.expires, id);
-  await records.delete(listKey(caller.tenant, id, meta.created));
-  if (deleted) noteDeletion(log, caller.tenant, caller.name, id, meta.name);
-};
-
-/** Deletes what is left of threads that have expired. */
-export async function removeExpiredThreads(log: ThreadLog, most?: number): Promise<void> {
-  await threadEnds(log.deps).forDue(async ({ tenant, id, created }) => {
-    // Deleted before its end, and taken in again from a bundle.
-    if (await log.exists(id)) return;
-    const bytes = await storedIn(log, id);
-    const [deleted] = await Promise.all([
-      log.deps.engine.records.delete(listKey(tenant, id, created)),
-      log.totals.changed(tenant, id),
-    ]);
-    if (deleted) await log.storage.freed(tenant, bytes);
-    await clearThread(log, tenant, id);
-    if (deleted) noteDeletion(log, tenant, 'relay', id, '');
-  }, most);
-}
-
-function noteDeletion(log: ThreadLog, tenant: string, by: string, thread: string, name: string): void {
-  log.deps.activity.note(tenant, { kind: 'thread.deleted', by, thread, ...(name ? { name } : {}) });
-}
-
-/** What a thread takes up, as far as its log can be read. */
-async function storedIn(log: ThreadLog, id: string): Promise<number> {
-  return (await log.heads.load(id).catch(() => null))?.totals.stored ?? 0;
-}
-
-/**
- * What a thread that is in the list counts for. One that has expired counts until it is taken from the list, and one that is deleted
- * from the moment its record is gone.
- */
-export async function countedFor(
-  log: ThreadLog,
-  { tenant, id, expires }: { tenant: string; id: string; expires?: number },
-): Promise<number> {
-  const meta = (await log.metas.get(metaKey(id)))?.value;
-  const counts = meta ? meta.tenant === tenant : expires !== undefined && expires <= log.deps.env.now();
-  return counts ? ((await log.heads.load(id))?.totals.stored ?? 0) : 0;
-}
-
-/** Finishes the deletion of a thread that a crash left half done. */
-async function finishDeletion(log: ThreadLog, tenant: string, id: string): Promise<void> {
-  const { records } = log.deps.engine;
-  if (await log.exists(id)) return;
-  await clearThread(log, tenant, id);
-  for await (const { key } of allRecords(records, listPrefix(tenant))) {
-    if (key.endsWith(`.${id}`)) await records.delete(key);
-  }
-}
-
-/** Deletes everything that is kept under the thread's name. */
-export async function clearThread(log: ThreadLog, tenant: string, id: string): Promise<void> {
-  const { blobs, index, logs, records } = log.deps.engine;
-  log.heads.forget(id);
-  const prefix = threadPrefix(id);
-  for (let more = true; more; ) {
-    const { items, next } = await records.list(prefix, { limit: CLEARED_AT_ONCE });
-    // A record is what its place in the index is found by.
-    const refs = items.map(({ key }) => key.slice(key.lastIndexOf('/') + 1)).filter(isRef);
-    await Promise.all(refs.map((ref) => index.remove(indexKey(tenant, id, ref))));
-    await Promise.all(items.map(({ key }) => records.delete(key)));
-    more = next !== undefined;
-  }
-  for (;;) {
-    const { items } = await blobs.list(prefix, { limit: CLEARED_AT_ONCE });
-    await Promise.all(items.map(({ key }) => blobs.delete(key)));
-    if (items.length === 0) break;
-  }
-  await logs.drop(logOf(id));
-  for (const follower of log.followers) follower.removed?.(id);
-}
-
 export const readState: ThreadVerb<'state'> = async (log, caller, id, o = {}) => {
   const head = await log.head(caller, id);
   const state = o.at === undefined ? head.state : await stateAt(log, caller, head, parseVersion(o.at));
-  if (o.counted ?? true) log.ledger.answerRead(id, 'states', state);
+  if (o.counted ?? true) log.ledger.answerRead(head.root, 'states', state);
   return state;
 };
 
@@ -245,7 +162,7 @@ export const diffVersions: ThreadVerb<'diff'> = async (log, caller, id, o) => {
   const from = parseVersion(o.from);
   const to = o.to === undefined ? head.version : parseVersion(o.to);
   checkVersions(head, [from, to]);
-  const ops = from === to ? [] : await log.fold(caller, head.id, 'diff', [from, to]);
+  const ops = from === to ? [] : await log.fold(caller, head.root, 'diff', [from, to]);
   return { from: versionRef(from), to: versionRef(to), ops };
 };
 
@@ -254,14 +171,14 @@ export const blameState: ThreadVerb<'blame'> = async (log, caller, id, o = {}) =
   const newest = await log.head(caller, id);
   const version = o.at === undefined ? newest.version : parseVersion(o.at);
   checkVersions(newest, [version]);
-  const lines = await log.fold(caller, newest.id, 'blame', [version], { whole: true });
+  const lines = await log.fold(caller, newest.root, 'blame', [version], { whole: true });
   return { thread_id: newest.id, version, lines };
 };
 
 /** Folds the whole log again, without snapshots or memory, and says whether that gives the state there is. */
 export const replayThread: ThreadVerb<'replay'> = async (log, caller, id) => {
   const head = await log.head(caller, id);
-  const sha256 = await log.fold(caller, head.id, 'digest', [head.version], { whole: true });
+  const sha256 = await log.fold(caller, head.root, 'digest', [head.version], { whole: true });
   const matches = sha256 === (await sha256Hex(JSON.stringify(head.state)));
   return { version: head.version, events: head.count, sha256, matches };
 };
@@ -269,7 +186,7 @@ export const replayThread: ThreadVerb<'replay'> = async (log, caller, id) => {
 async function stateAt(log: ThreadLog, caller: Caller, head: Head, version: number): Promise<State> {
   checkVersions(head, [version]);
   if (version === head.version) return head.state;
-  return (await log.fold(caller, head.id, 'states', [version]))[0]!;
+  return (await log.fold(caller, head.root, 'states', [version]))[0]!;
 }
 
 export function checkVersions(head: Head, versions: readonly number[]): void {

@@ -5,7 +5,7 @@ import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import type { StoredEvent } from './event.ts';
 import { type Head, metricsOf, type Totals } from './fold.ts';
-import { COUNTERS, type Counters, counterKey } from './keys.ts';
+import { COUNTERS, type Counters, counterKey, type ThreadRoot } from './keys.ts';
 
 /** Reads come often and close together, so their counters are written together, this much later. */
 const WRITE_EVERY_MS = 250;
@@ -15,8 +15,8 @@ const KNOWN = 1_000;
 /** What the ledger needs of the logs. */
 interface Threads {
   /** What tells that a thread changes, in the same turn as its counters are written; null where it is gone. */
-  changes(id: string): Promise<(() => Promise<void>) | null>;
-  note(id: string, event: StoredEvent): Promise<void>;
+  changes(root: ThreadRoot): Promise<(() => Promise<void>) | null>;
+  note(root: ThreadRoot, event: StoredEvent): Promise<void>;
 }
 
 /**
@@ -28,7 +28,7 @@ export class TokenLedger {
   readonly #background: Background;
   readonly #threads: Threads;
   /** Thread → counter → what is still to be added to it. */
-  readonly #pending = new Map<string, Map<string, number>>();
+  readonly #pending = new Map<ThreadRoot, Map<string, number>>();
   readonly #counting = new Set<Promise<void>>();
   /** Digest of an answer → its tokens. */
   readonly #known = new Map<string, number>();
@@ -41,7 +41,7 @@ export class TokenLedger {
   }
 
   /** A prompt was made of the thread: what it puts in front of a model, and what it would cost with everything pasted. */
-  prompted(id: string, { shown, pasted }: { shown: TokenCount; pasted: TokenCount }): void {
+  prompted(root: ThreadRoot, { shown, pasted }: { shown: TokenCount; pasted: TokenCount }): void {
     const payload = {
       prompt_tokens: shown.tokens,
       pasted_tokens: pasted.tokens,
@@ -49,13 +49,13 @@ export class TokenLedger {
       estimated: shown.estimated || pasted.estimated,
     };
     const event = { type: 'prompt.rendered', at: this.#deps.env.now(), payload };
-    this.#background.run(() => this.#threads.note(id, event));
+    this.#background.run(() => this.#threads.note(root, event));
   }
 
   /** An answer was read, which costs what its JSON does. Nobody waits for the count. */
-  answerRead(id: string, kind: ReadKind, answer: unknown): void {
+  answerRead(root: ThreadRoot, kind: ReadKind, answer: unknown): void {
     const counting: Promise<void> = this.#count(JSON.stringify(answer))
-      .then((tokens) => this.read(id, kind, tokens))
+      .then((tokens) => this.read(root, kind, tokens))
       .catch(() => {})
       .finally(() => this.#counting.delete(counting));
     this.#counting.add(counting);
@@ -63,12 +63,12 @@ export class TokenLedger {
   }
 
   /** Something was read beside the prompts. */
-  read(id: string, kind: ReadKind, tokens: number): void {
-    this.#add(id, { [`${kind}_tokens`]: tokens, [`${kind}_times`]: 1 });
+  read(root: ThreadRoot, kind: ReadKind, tokens: number): void {
+    this.#add(root, { [`${kind}_tokens`]: tokens, [`${kind}_times`]: 1 });
   }
 
-  async statsOf({ id, totals }: Head): Promise<Stats> {
-    const read = await this.counters(id);
+  async statsOf({ id, root, totals }: Head): Promise<Stats> {
+    const read = await this.counters(root);
     const breakdown = {
       headers: read.headers_tokens,
       header_reads: read.headers_times,
@@ -107,13 +107,13 @@ export class TokenLedger {
   }
 
   /** What has been written. */
-  async counters(id: string): Promise<Counters> {
-    const values = COUNTERS.map(async (what) => [what, await this.counter(id, what)] as const);
+  async counters(root: ThreadRoot): Promise<Counters> {
+    const values = COUNTERS.map(async (what) => [what, await this.counter(root, what)] as const);
     return Object.fromEntries(await Promise.all(values)) as Record<keyof Counters, number>;
   }
 
-  async counter(id: string, what: keyof Counters): Promise<number> {
-    const value = (await this.#deps.engine.records.get(counterKey(id, what)))?.value;
+  async counter(root: ThreadRoot, what: keyof Counters): Promise<number> {
+    const value = (await this.#deps.engine.records.get(counterKey(root, what)))?.value;
     return typeof value === 'number' ? value : 0;
   }
 
@@ -123,9 +123,9 @@ export class TokenLedger {
     this.#isDue = false;
     const counted = [...this.#pending];
     this.#pending.clear();
-    for (const [id, counters] of counted) {
+    for (const [root, counters] of counted) {
       this.#background.run(async () => {
-        const tell = await this.#threads.changes(id);
+        const tell = await this.#threads.changes(root);
         if (!tell) return;
         const added = [...counters].map(([key, delta]) => this.#deps.engine.records.add(key, delta));
         await Promise.allSettled([...added, tell()]);
@@ -145,12 +145,12 @@ export class TokenLedger {
     return tokens;
   }
 
-  #add(id: string, counts: Partial<Counters>): void {
+  #add(root: ThreadRoot, counts: Partial<Counters>): void {
     for (const [what, delta] of Object.entries(counts)) {
       if (delta <= 0) continue;
-      const counters = this.#pending.get(id) ?? new Map<string, number>();
-      this.#pending.set(id, counters);
-      const key = counterKey(id, what as keyof Counters);
+      const counters = this.#pending.get(root) ?? new Map<string, number>();
+      this.#pending.set(root, counters);
+      const key = counterKey(root, what as keyof Counters);
       counters.set(key, (counters.get(key) ?? 0) + delta);
     }
     if (this.#pending.size === 0 || this.#isDue) return;

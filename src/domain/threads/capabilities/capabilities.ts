@@ -11,6 +11,7 @@ import { type RecordsOf, recordsOf } from '../../records.ts';
 import { searchArtifacts } from '../artifact-search.ts';
 import { artifactMeta, openArtifact, putArtifact } from '../artifacts.ts';
 import { repeatable } from '../fold.ts';
+import type { ThreadRoot } from '../keys.ts';
 import { bytesOf } from '../state.ts';
 import type { ThreadLog } from '../thread-log.ts';
 import type { Capability, CapabilityContext, CapabilityResult } from './capability.ts';
@@ -64,7 +65,7 @@ export class Capabilities {
     const { env } = log.deps;
     const started = env.now();
     const id = input.thread_id.toLowerCase();
-    await log.meta(caller, id);
+    const { root } = await log.meta(caller, id);
     const found = this.#find(input.capability);
     const { name, capability, cacheable } = found;
     const args = checkArguments(found, input.args ?? {});
@@ -76,14 +77,14 @@ export class Capabilities {
     const cache_key = await sha256Hex(JSON.stringify([caller.tenant, name, said, salt]));
     const answer = async (artifact: Artifact, cache_hit: boolean): Promise<InvokeAnswer> => ({
       capability: name,
-      preview: { ...artifact.preview, ...(await this.#found(capability, artifact)) },
+      preview: { ...artifact.preview, ...(await this.#found(capability, root, artifact)) },
       artifact_ref: artifact.ref,
       cache_hit,
       cache_key,
       duration_ms: env.now() - started,
     });
     const before = retry?.seen(await log.head(caller, id));
-    if (before?.ref !== undefined) return await answer(await artifactMeta(log, id, before.ref), true);
+    if (before?.ref !== undefined) return await answer(await artifactMeta(log, root, before.ref), true);
     const invocation = { ...found, caller, id, args, context, cacheKey: cache_key };
     const cached = cacheable ? await this.#fromCache(invocation) : null;
     const artifact = cached ?? (await this.#once(invocation));
@@ -98,14 +99,14 @@ export class Capabilities {
       duration_ms: done.duration_ms,
     };
     await log.note(caller, id, { type: 'capability.invoked', at: env.now(), payload, ...retry?.mark });
-    log.ledger.answerRead(id, 'previews', done.preview);
+    log.ledger.answerRead(root, 'previews', done.preview);
     return done;
   }
 
   /** What a result says of itself; nothing where its content is gone. */
-  async #found({ found }: Capability, artifact: Artifact): Promise<Found | undefined> {
+  async #found({ found }: Capability, root: ThreadRoot, artifact: Artifact): Promise<Found | undefined> {
     if (!found || artifact.deleted_at !== undefined) return undefined;
-    return found(JSON.parse(await readText(await openArtifact(this.#log, artifact))) as Json);
+    return found(JSON.parse(await readText(await openArtifact(this.#log, root, artifact))) as Json);
   }
 
   #find(name: string): Registered {
@@ -146,13 +147,13 @@ export class Capabilities {
     if (!cached) return null;
     const { caller, id, name: capability } = invocation;
     try {
-      await this.#log.meta(caller, cached.thread_id);
-      const found = await artifactMeta(this.#log, cached.thread_id, cached.ref);
+      const { root } = await this.#log.meta(caller, cached.thread_id);
+      const found = await artifactMeta(this.#log, root, cached.ref);
       if (found.deleted_at !== undefined) return null;
       if (cached.thread_id === id) return found;
       const { type, mime, name, size } = found;
       const source_refs = [`thread:${cached.thread_id}/${cached.ref}`];
-      const body = await openArtifact(this.#log, found);
+      const body = await openArtifact(this.#log, root, found);
       const input = { body, size, type, mime, name, source_refs };
       return await putArtifact(this.#log, caller, id, input, { capability });
     } catch (error) {

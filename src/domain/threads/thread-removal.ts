@@ -1,0 +1,165 @@
+import { isRef } from '../../base/ids.ts';
+import { ORPHAN_AGE_MS } from '../../base/limits.ts';
+import { allRecords } from '../records.ts';
+import {
+  idOf,
+  indexKey,
+  listKey,
+  listPrefix,
+  logOf,
+  metaKey,
+  rootsFor,
+  type ThreadRoot,
+  threadPrefix,
+  turnKey,
+} from './keys.ts';
+import { threadEnds } from './thread-expiry.ts';
+import type { ThreadLog, ThreadVerb } from './thread-log.ts';
+
+/** What is deleted in one turn: an engine then commits much of it together. */
+const CLEARED_AT_ONCE = 250;
+
+/**
+ * The record that makes it a thread goes first: from then on it does not exist. The entry in the list goes last, so
+ * that whatever a crash leaves behind is found again.
+ */
+export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
+  const { records } = log.deps.engine;
+  const { tenant } = caller;
+  await log.ledger.flush();
+  const { root, created, expires, name } = await log.meta(caller, id);
+  const bytes = await storedIn(log, root);
+  const [deleted] = await Promise.all([records.delete(metaKey(root)), log.totals.changed(tenant, id)]);
+  // One of those who delete it at the same time. A crash before this is for the recount.
+  if (deleted) await log.storage.freed(tenant, bytes);
+  if (await removeRemains(log, tenant, root)) {
+    if (expires !== undefined) await threadEnds(log.deps).forget(expires, id);
+    await records.delete(listKey(tenant, id, created));
+  }
+  if (deleted) noteDeletion(log, tenant, caller.name, id, name);
+};
+
+/** Deletes what is left of threads that have expired. */
+export async function removeExpiredThreads(log: ThreadLog, most?: number): Promise<void> {
+  const ends = threadEnds(log.deps);
+  await ends.forDue(async (end) => {
+    const { tenant, id, created } = end;
+    // Deleted before its end, and imported again.
+    if (await log.find(tenant, id)) return;
+    const bytes = await remainingBytes(log, tenant, id);
+    const [deleted] = await Promise.all([
+      log.deps.engine.records.delete(listKey(tenant, id, created)),
+      log.totals.changed(tenant, id),
+    ]);
+    if (deleted) await log.storage.freed(tenant, bytes);
+    for (const root of rootsFor(tenant, id)) {
+      if (!(await removeRemains(log, tenant, root)))
+        await ends.note(log.deps.env.now() + ORPHAN_AGE_MS, id, end, { frees: true });
+    }
+    if (deleted) noteDeletion(log, tenant, 'relay', id, '');
+  }, most);
+}
+
+function noteDeletion(log: ThreadLog, tenant: string, by: string, thread: string, name: string): void {
+  log.deps.activity.note(tenant, { kind: 'thread.deleted', by, thread, ...(name ? { name } : {}) });
+}
+
+/**
+ * What a thread that is in the list counts for. One that has expired counts until it is taken from the list, and one that is deleted
+ * from the moment its record is gone.
+ */
+export async function countedFor(
+  log: ThreadLog,
+  { tenant, id, expires }: { tenant: string; id: string; expires?: number },
+): Promise<number> {
+  const found = await log.find(tenant, id);
+  if (found) return (await log.heads.load(found.root))?.totals.stored ?? 0;
+  return expires === undefined || expires > log.deps.env.now() ? 0 : remainingBytes(log, tenant, id);
+}
+
+/** What is left of a thread whose record is gone. */
+async function remainingBytes(log: ThreadLog, tenant: string, id: string): Promise<number> {
+  for (const root of rootsFor(tenant, id)) {
+    const bytes = (await log.ownerOf(root)) === undefined ? await storedIn(log, root) : 0;
+    if (bytes > 0) return bytes;
+  }
+  return 0;
+}
+
+/** What a thread takes up, as far as its log can be read. */
+async function storedIn(log: ThreadLog, root: ThreadRoot): Promise<number> {
+  return (await log.heads.load(root).catch(() => null))?.totals.stored ?? 0;
+}
+
+/** Finishes the deletion of a thread that a crash left half done. */
+export async function finishDeletion(log: ThreadLog, tenant: string, id: string): Promise<void> {
+  const { records } = log.deps.engine;
+  if (await log.find(tenant, id)) return;
+  for (const root of rootsFor(tenant, id)) if (!(await removeRemains(log, tenant, root))) return;
+  for await (const { key } of allRecords(records, listPrefix(tenant))) {
+    if (key.endsWith(`.${id}`)) await records.delete(key);
+  }
+}
+
+/** Clears a root that has no record. False where somebody is at work there; the remains are then for a later call. */
+async function removeRemains(log: ThreadLog, tenant: string, root: ThreadRoot): Promise<boolean> {
+  const work = async () => {
+    if ((await log.ownerOf(root)) === undefined) await clearThread(log, tenant, root);
+    return true;
+  };
+  return (await inTurn(log, root, work, { frees: true })) ?? false;
+}
+
+/** A turn at a root. */
+export interface Turn {
+  /** False once it has lasted so long that somebody else may have taken it. */
+  isMine(): Promise<boolean>;
+}
+
+/**
+ * Runs `work` while nobody else imports a thread to the root or clears it; otherwise one would take away what the other writes. Where
+ * somebody does, it gives undefined and runs nothing. A turn that a crash left ends by itself. `frees`: it is for a deletion, which a
+ * full store still takes.
+ */
+export async function inTurn<T>(
+  log: ThreadLog,
+  root: ThreadRoot,
+  work: (turn: Turn) => Promise<T>,
+  o: { readonly frees?: boolean } = {},
+): Promise<T | undefined> {
+  const { engine, env } = log.deps;
+  const { records } = engine;
+  const key = turnKey(root);
+  const expiresAt = env.now() + ORPHAN_AGE_MS;
+  const revision = await records.put(key, 1, { ...o, expect: 'absent', expiresAt });
+  if (revision === null) return undefined;
+  try {
+    return await work({ isMine: async () => (await records.get(key))?.revision === revision });
+  } finally {
+    await records.delete(key, { expect: revision });
+  }
+}
+
+/** Deletes everything that is kept under a root, but for the turn of whoever does so. */
+export async function clearThread(log: ThreadLog, tenant: string, root: ThreadRoot): Promise<void> {
+  const { blobs, index, logs, records } = log.deps.engine;
+  const id = idOf(root);
+  log.heads.forget(root);
+  const prefix = threadPrefix(root);
+  for (let more = true; more; ) {
+    const { items, next } = await records.list(prefix, { limit: CLEARED_AT_ONCE });
+    const keys = items.map(({ key }) => key).filter((key) => key !== turnKey(root));
+    // A record is what its place in the index is found by.
+    const refs = keys.map((key) => key.slice(key.lastIndexOf('/') + 1)).filter(isRef);
+    await Promise.all(refs.map((ref) => index.remove(indexKey(tenant, id, ref))));
+    await Promise.all(keys.map((key) => records.delete(key)));
+    more = next !== undefined;
+  }
+  for (;;) {
+    const { items } = await blobs.list(prefix, { limit: CLEARED_AT_ONCE });
+    await Promise.all(items.map(({ key }) => blobs.delete(key)));
+    if (items.length === 0) break;
+  }
+  await logs.drop(logOf(root));
+  for (const follower of log.followers) follower.removed?.(root);
+}
