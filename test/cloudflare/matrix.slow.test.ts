@@ -11,6 +11,7 @@ await runMatrix(
     'test/http/go-clients.test.ts',
     'test/http/pull.test.ts',
     'test/threads/http.test.ts',
+    'test/threads/same-id.test.ts',
     'test/a2a/revoked-keys.test.ts',
     'test/mcp/hand-over.test.ts',
   ],

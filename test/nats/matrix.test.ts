@@ -8,6 +8,7 @@ await runMatrix(
     'test/http/idempotency.test.ts',
     'test/channels/sdk.test.ts',
     'test/threads/http.test.ts',
+    'test/threads/same-id.test.ts',
     'test/threads/sdk.test.ts',
     'test/files/sdk.test.ts',
     'test/keys/rotation.test.ts',
