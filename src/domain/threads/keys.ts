@@ -4,7 +4,7 @@ import { READ_KINDS, type ReadKind } from '../../contract/threads/tokens.ts';
 
 /**
  * Where a thread is kept: everything of it is under `thr.<root>`. A root is `<tenant>.<id>`, so that two tenants can hold the same id, or
- * the id alone (ADR 44). The record at a root says whose thread is there; what has no record is nobody's. Only the functions below make a root.
+ * the id alone (ADR 45). The record at a root says whose thread is there; what has no record is nobody's. Only the functions below make a root.
  */
 export type ThreadRoot = string & { readonly [ROOT]: true };
 declare const ROOT: unique symbol;
