@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { jsonValue, parseJsonText } from '../formats/json-syntax.ts';
 import { isLegacyHome, legacyHint } from './legacy/home.ts';
-import { url } from './option-readers.ts';
+import { natsAddress, url } from './option-readers.ts';
 import { OPTIONS, type Option } from './options.ts';
 import { findHome, makeHome } from './store/home.ts';
 
@@ -31,6 +31,7 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
   return {
     ...options,
     home,
+    engine: engineAddress(home, env, options),
     /** What pointers begin with, without a slash at its end. */
     publicUrl: options.public_url ?? `http://127.0.0.1:${options.port || OPTIONS.port.default}`,
     channels: {
@@ -75,6 +76,30 @@ function readOptions(home: string, env: Environment): Options {
     }
   });
   return Object.fromEntries(values);
+}
+
+/** `engine`, or what `engine_file` holds. A variable wins over config.json, as with every option. */
+function engineAddress(home: string, env: Environment, options: Options): string | null {
+  const { engine, engine_file: file } = options;
+  if (file === null) return engine;
+  const fromEnv = (name: 'engine' | 'engine_file') => Boolean(env[OPTIONS[name].env]);
+  if (engine === null || (fromEnv('engine_file') && !fromEnv('engine')))
+    return readEngineFile(resolve(home, file));
+  if (fromEnv('engine') && !fromEnv('engine_file')) return engine;
+  const what = 'engine and engine_file are both set.';
+  throw new RelayError('bad_config', { where: 'engine_file', what, hint: 'Set one of them.' });
+}
+
+export function readEngineFile(path: string): string {
+  try {
+    return natsAddress(readFileSync(path, 'utf8').trim());
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new RelayError('bad_config', {
+      where: path,
+      what: code ? `it cannot be read (${code}).` : message,
+    });
+  }
 }
 
 export function configFile(home: string): string {

@@ -202,7 +202,8 @@ async function checkServer({ server, version }: Host, { host, port }: Config): P
       return wrong(`${name} ${answer}`, 'relay down --force && relay up');
     }
     if (health.writable === false) return wrong(`${name} has no room for writes`, NO_ROOM_FIX);
-    if (running.version === version) return ok(`${name} answers`);
+    const kept = running.engine ? `; keeps everything in ${running.engine}` : '';
+    if (running.version === version) return ok(`${name} answers${kept}`);
     const found = `${name} is version ${running.version}, this program is ${version}`;
     return warning(found, 'relay down && relay up');
   }

@@ -5,6 +5,7 @@ import { bucketAddress, readFlag } from './option-readers.ts';
 import { packageVersion, RUNTIME } from './own-package.ts';
 import { serverControl } from './serve/server-control.ts';
 import { findHome, makeHome } from './store/home.ts';
+import { homeEngine } from './store/home-engine.ts';
 import type { Warn } from './store/open-core.ts';
 
 /**
@@ -34,7 +35,7 @@ export function makeHost(
       return config().remote;
     },
     get engine() {
-      return config().engine;
+      return homeEngine(config());
     },
     get server() {
       return serverControl(config(), env, warn);
@@ -55,7 +56,7 @@ export function makeHost(
     openBrowser: async (url) => (await import('./browser.ts')).openBrowser(url, env),
     countTokens: async (text) => (await import('./store/own-text-work.ts')).ownTextWork.count(text),
     backup: async (target, engine) => {
-      const cluster = engine ?? config().engine;
+      const cluster = engine ?? homeEngine(config());
       const { home } = config();
       const { backupByCopy, hasBucket } = await import('./store/cluster-backup.ts');
       if (cluster !== null) return backupByCopy(cluster, target);
@@ -63,8 +64,8 @@ export function makeHost(
       return (await import('../engines/sqlite/backup.ts')).backupSqlite(home, target, warn);
     },
     restore: async (source, { engine, blobs: named, ...o }) => {
-      const { home, engine: configured, blobs: known } = config();
-      const cluster = engine ?? configured;
+      const { home, blobs: known } = config();
+      const cluster = engine ?? homeEngine(config());
       if (cluster !== null || named !== undefined) {
         const blobs = named === undefined ? known : readFlag('--blobs', bucketAddress, named);
         const { restoreByCopy } = await import('./store/cluster-backup.ts');

@@ -56,6 +56,12 @@ export const OPTIONS = {
     read: natsAddress,
     shown: withoutPassword,
   },
+  engine_file: {
+    help: 'A file that holds the address of `engine`, where that has a password; from the home folder on.',
+    env: 'RELAY_ENGINE_FILE',
+    default: null,
+    read: text,
+  },
   blobs: {
     help: 'A bucket for bodies above 1 MiB, beside whichever store: s3://bucket/prefix?endpoint=https://…&region=…; credentials from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
     env: 'RELAY_BLOBS',

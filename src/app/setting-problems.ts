@@ -49,7 +49,14 @@ export async function settingProblems(home: string, env: Environment): Promise<S
   }
   if (problems.some(({ state }) => state === 'wrong')) return problems;
   // What each says is fine by itself; what they say together is looked at as a server would.
-  const config = loadConfig(env, { home });
+  let config: Config;
+  try {
+    config = loadConfig(env, { home });
+  } catch (error) {
+    if (!isRelayError(error, 'bad_config')) throw error;
+    note('wrong', inFile('engine_file'), String(error.details.what));
+    return problems;
+  }
   for (const [name, what] of together(config)) note('wrong', inFile(name), what);
   const names = config.allowed_hosts.filter((name) => !isLoopback(name));
   if (names.length > 0 && authOf(config, { host: config.host }) === 'open')

@@ -35,7 +35,7 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
     // Not among the words: it may hold a password, and others can read those.
     env: {
       ...detachedEnvironment(env, log),
-      ...(config.engine ? { RELAY_ENGINE: config.engine } : {}),
+      ...(config.engine ? { RELAY_ENGINE: config.engine, RELAY_ENGINE_FILE: '' } : {}),
       ...(config.blobs ? { RELAY_BLOBS: config.blobs } : {}),
     },
     cwd: config.home,

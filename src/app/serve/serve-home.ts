@@ -6,6 +6,7 @@ import type { ServeOptions, Serving } from '../../interfaces/cli/host.ts';
 import type { RequestSeen } from '../../interfaces/http/deps.ts';
 import type { Gauge } from '../../interfaces/http/metrics.ts';
 import type { Config } from '../config.ts';
+import { withoutPassword } from '../option-readers.ts';
 import { packageVersion, watchPackage } from '../own-package.ts';
 import { openCore } from '../store/open-core.ts';
 import type { StoreChecks } from '../store/open-engine.ts';
@@ -81,11 +82,13 @@ function scrubGauges(checks: StoreChecks): Gauge[] {
 }
 
 function claimHome(
-  { home, logFile }: Config,
+  { home, logFile, engine: address }: Config,
   { url, version, auth }: Pick<ServerRecord, 'url' | 'version' | 'auth'>,
 ): void {
   const started_at = new Date().toISOString();
-  const other = claimServer(home, { pid: process.pid, url, version, started_at, log: logFile, auth });
+  const engine = address && withoutPassword(address);
+  const record = { pid: process.pid, url, version, started_at, log: logFile, auth, engine };
+  const other = claimServer(home, record);
   if (other === null) return;
   throw new RelayError('failed', {
     what: `A relay already serves this home: ${other.url} (pid ${other.pid}).`,

@@ -1,9 +1,10 @@
+import { resolve } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
-import type { PortTaken, ServeOptions, ServerControl } from '../../interfaces/cli/host.ts';
-import type { Config, Environment } from '../config.ts';
-import { bucketAddress, natsAddress, readFlag } from '../option-readers.ts';
+import type { Cluster, PortTaken, ServeOptions, ServerControl } from '../../interfaces/cli/host.ts';
+import { type Config, type Environment, loadConfig, readEngineFile } from '../config.ts';
+import { bucketAddress, natsAddress, readFlag, withoutPassword } from '../option-readers.ts';
 import type { Warn } from '../store/open-core.ts';
 import { authOf, exposedAs } from './exposure.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
@@ -21,6 +22,7 @@ export function serverControl(config: Config, env: Environment, warn?: Warn): Se
     leftBehind: () => (runningServer(home) === null ? readServerRecord(home) : null),
     asksForKeys: (o) => authOf(config, o) === 'keys',
     exposedAs: (o) => exposedAs(config, o),
+    cluster: (o) => clusterOf(withStore(config, o), env),
     firstKey: (o) => firstKey(withStore(config, o), warn),
     serve: async (o) =>
       (await import('./serve-home.ts')).serveHome(withStore(config, o), o, authOf(config, o)),
@@ -33,12 +35,24 @@ export function serverControl(config: Config, env: Environment, warn?: Warn): Se
 }
 
 /** The engine and the bucket that were named for this server alone win over the configuration. */
-function withStore(config: Config, { engine, blobs }: ServeOptions): Config {
+function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions): Config {
+  const named =
+    engineFile === undefined
+      ? engine && readFlag('--engine', natsAddress, engine)
+      : readEngineFile(resolve(engineFile));
   return {
     ...config,
-    engine: engine === undefined ? config.engine : readFlag('--engine', natsAddress, engine),
+    engine: named ?? config.engine,
     blobs: blobs === undefined ? config.blobs : readFlag('--blobs', bucketAddress, blobs),
   };
+}
+
+/** A login that only a flag or a variable has is not known to commands at another terminal. */
+function clusterOf({ engine, home }: Config, env: Environment): Cluster | null {
+  if (engine === null) return null;
+  const written = loadConfig({ ...env, RELAY_ENGINE: '', RELAY_ENGINE_FILE: '' }, { home }).engine;
+  const shown = withoutPassword(engine);
+  return { shown, isKnown: shown === engine || written === engine };
 }
 
 async function firstKey(config: Config, warn: Warn | undefined): Promise<CreatedKey | null> {

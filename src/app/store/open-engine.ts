@@ -10,6 +10,7 @@ import type { BodyFault } from '../../kernel/block-hashes.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import { ARRIVING } from '../../kernel/moving.ts';
 import type { Config } from '../config.ts';
+import { homeEngine } from './home-engine.ts';
 
 /** What can be looked at below the ports. */
 export type StoreChecks = Pick<SqliteEngine, 'missingBodies' | 'checkBodies' | 'checkDatabase' | 'scrubbed'>;
@@ -34,7 +35,8 @@ export async function openEngine(
   env: Env,
   warn: (what: string) => void,
 ): Promise<OpenedEngine> {
-  const { home, durability, engine: url } = config;
+  const { home, durability } = config;
+  const url = role === 'cli' ? homeEngine(config) : config.engine;
   if (url !== null) {
     const { openNats } = await import('../../engines/nats/engine.ts');
     const engine = await openNats({ url, env, role, indexFile: join(home, 'index.db') });

@@ -6,6 +6,7 @@ import type { Inbox } from '../../contract/inbox.ts';
 import type { Config } from '../config.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
+import { homeEngine } from './home-engine.ts';
 import type { Warn } from './open-core.ts';
 
 /**
@@ -70,7 +71,7 @@ async function readNewest(
     if (!answer.ok) throw new Error(`the relay at ${remote} answered ${answer.status}`);
     return (await answer.json()) as Inbox;
   }
-  if (config.engine === null && !existsSync(join(config.home, 'relay.db'))) return null;
+  if (homeEngine(config) === null && !existsSync(join(config.home, 'relay.db'))) return null;
   const { openCore } = await import('./open-core.ts');
   await using open = await openCore(config, 'cli', { warn });
   return await open.core

@@ -216,6 +216,8 @@ export interface ServerControl {
   asksForKeys(o: ServeOptions): boolean;
   /** The address at which others would reach it if started like this; null where only this machine does. */
   exposedAs(o: ServeOptions): string | null;
+  /** The cluster that it would use if started like this; null where the home is the store. */
+  cluster(o: ServeOptions): Cluster | null;
   /** Makes the first key of a store that has none for its admins; null where there is one. */
   firstKey(o: ServeOptions): Promise<CreatedKey | null>;
   /** Serves in this process. Rejects with `port_taken`, and with `failed` when another server has this home. */
@@ -232,11 +234,20 @@ export interface ServerControl {
   portTaken(o: ServeOptions): Promise<PortTaken | null>;
 }
 
+export interface Cluster {
+  /** Its address, without a password. */
+  readonly shown: string;
+  /** Commands at another terminal know its address, with the login that it may need. */
+  readonly isKnown: boolean;
+}
+
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
   /** The cluster that keeps everything instead of the home. */
   readonly engine?: string;
+  /** A file that holds the address of the cluster. */
+  readonly engineFile?: string;
   /** A bucket for large bodies. */
   readonly blobs?: string;
   /** Serve beyond this machine though nobody needs a key. */
@@ -271,6 +282,8 @@ export interface RunningServer {
   readonly started_at: string;
   /** Where its output goes; null when it runs at a terminal. */
   readonly log: string | null;
+  /** The cluster that it uses, without a password; null for the home folder. */
+  readonly engine?: string | null;
 }
 
 export interface Health {

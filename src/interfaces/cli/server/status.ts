@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { RelayError } from '../../../base/errors.ts';
+import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { defineCommand } from '../command.ts';
 import type { Health, Host } from '../host.ts';
 import type { LocalStore } from '../host-store.ts';
@@ -35,8 +35,7 @@ async function local(io: Io, host: Host): Promise<number> {
   const running = server.running();
   const left = running ? null : server.leftBehind();
   const health = running ? await server.health(running.url) : null;
-  const found = host.engine !== null || existsSync(host.home) ? await lookAtStore(host) : null;
-  const { usage = null, store = null } = found ?? {};
+  const { usage, store, refused } = await lookAtStore(host);
   const healthy = running === null || health?.status === 'ok';
   const json = { running: running !== null, healthy, server: running, health, home: host.home, usage, store };
   io.result(json, () => {
@@ -54,7 +53,8 @@ async function local(io: Io, host: Host): Promise<number> {
     const held = usage
       ? `${plural(usage.blobs.count, 'payload')}, ${bytes(usage.blobs.bytes)}; ${bytes(usage.diskBytes)} on disk`
       : 'nothing yet';
-    lines.push(['home', host.home], ...(store ? storeLines(store) : []), ['holds', held]);
+    lines.push(['home', host.home], ...(store ? storeLines(store) : []));
+    lines.push(...(refused ? refusalLines(refused) : ([['holds', held]] as [string, string][])));
     return rows(io.style.dim, lines);
   });
   return healthy ? 0 : 1;
@@ -83,6 +83,21 @@ function storeLines(state: StoreState): [string, string][] {
 type StoreState = Awaited<ReturnType<LocalStore['state']>>;
 
 async function lookAtStore(host: Host) {
-  await using store = await host.openStore();
-  return { usage: await store.usage(), store: await store.state() };
+  const nothing = { usage: null, store: null, refused: null };
+  try {
+    if (host.engine === null && !existsSync(host.home)) return nothing;
+    await using store = await host.openStore();
+    return { ...nothing, usage: await store.usage(), store: await store.state() };
+  } catch (error) {
+    // The server's store is not that of the configuration; how the server is can be told all the same.
+    if (!isRelayError(error, 'bad_config')) throw error;
+    return { ...nothing, refused: error };
+  }
+}
+
+function refusalLines(error: RelayError): [string, string][] {
+  return [
+    ['store', error.message],
+    ['', error.hint],
+  ];
 }

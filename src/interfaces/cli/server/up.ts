@@ -1,7 +1,7 @@
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import type { CreatedKey } from '../../../contract/keys.ts';
 import { badUsage, defineCommand } from '../command.ts';
-import type { RunningServer, ServeOptions, ServerControl } from '../host.ts';
+import type { Cluster, RunningServer, ServeOptions, ServerControl } from '../host.ts';
 import { parseCount, rows } from '../human.ts';
 import { type Io, interruption } from '../io.ts';
 
@@ -13,6 +13,7 @@ a trusted proxy it asks for API keys.`,
   flags: {
     port: { value: 'N', help: 'listen on this port (7474); 0 takes a free one' },
     engine: { value: 'URL', help: 'keep everything in a NATS cluster: nats://a:4222,b:4222,c:4222' },
+    'engine-file': { value: 'FILE', help: 'a file with that address, which keeps its password out of ps' },
     blobs: { value: 'URL', help: 'keep bodies above 1 MiB in a bucket: s3://bucket?endpoint=https://…' },
     host: { value: 'ADDRESS', help: 'listen on this address (127.0.0.1)' },
     auth: { help: 'ask for API keys on loopback too; the first start makes one' },
@@ -45,9 +46,17 @@ a trusted proxy it asks for API keys.`,
     if (flags.auth && flags.open) {
       throw badUsage('--auth and --open exclude each other.', 'Give one.');
     }
+    if (flags.engine && flags['engine-file']) {
+      throw badUsage('--engine and --engine-file exclude each other.', 'Give one.');
+    }
+    if (flags.engine?.includes('@')) {
+      io.warn('Every user of this machine sees the password in --engine, for example with ps.');
+      io.note('  → Use --engine-file FILE, or the variable RELAY_ENGINE.');
+    }
     const where: ServeOptions = {
       open: flags.open,
       engine: flags.engine,
+      engineFile: flags['engine-file'],
       blobs: flags.blobs,
       auth: flags.auth,
       publicUrl: flags['public-url'] && baseUrl(flags['public-url']),
@@ -79,6 +88,7 @@ a trusted proxy it asks for API keys.`,
     if (!keys && exposed !== null) {
       io.warn(`Everyone who can reach ${exposed} can read and write: there are no keys.`);
     }
+    const cluster = server.cluster(where);
     const first = keys ? await server.firstKey(where) : null;
     if (first && exposed !== null) {
       io.note(`This relay asks for API keys, because others can reach it at ${exposed}.`);
@@ -104,7 +114,7 @@ a trusted proxy it asks for API keys.`,
         if (taken) throw new RelayError('port_taken', { ...o, by: '' });
         return server.detach(o);
       });
-      greet(io, host.home, background.url, background, first, await reach(background.url));
+      greet(io, host.home, background.url, background, first, await reach(background.url), cluster);
       return;
     }
     const serving = await orElsewhere(io, server, where, '', (o) => server.serve(o));
@@ -114,7 +124,7 @@ a trusted proxy it asks for API keys.`,
       serving.stop();
     });
     try {
-      greet(io, host.home, serving.url, null, first, await reach(serving.url));
+      greet(io, host.home, serving.url, null, first, await reach(serving.url), cluster);
     } catch (error) {
       // Standard output may be a file on a full disk. A start that fails, ends.
       serving.stop();
@@ -158,6 +168,9 @@ async function orElsewhere<T>(
   }
 }
 
+const LOGIN =
+  'Commands need the address of the cluster with its login too: RELAY_ENGINE, or engine_file in the configuration.';
+
 /** Three commands to try, which work as they stand in another terminal. */
 function greet(
   io: Io,
@@ -166,16 +179,18 @@ function greet(
   background: RunningServer | null,
   first: CreatedKey | null,
   addresses: readonly string[],
+  cluster: Cluster | null,
 ): void {
   const { style } = io;
   const pid = background?.pid ?? process.pid;
   const relay = io.program?.('here') ?? 'relay';
   const authorization = first ? `-H "Authorization: Bearer ${first.key}" ` : '';
   const reached = addresses.filter((address) => address !== url);
-  const json = { url, home, pid, addresses, ...(background ? { log: background.log } : {}) };
+  const engine = cluster && { engine: cluster.shown };
+  const json = { url, home, ...engine, pid, addresses, ...(background ? { log: background.log } : {}) };
   io.result({ ...json, ...(first ? { admin_key: first.key } : {}) }, () => {
     const facts: [string, string][] = reached.map((address, i) => [i === 0 ? 'reached at' : '', address]);
-    facts.push(['dashboard', `${url}/ui`], ['data in', home]);
+    facts.push(['dashboard', `${url}/ui`], ['data in', cluster?.shown ?? home]);
     if (background) facts.push(['pid', String(pid)], ['log', background.log ?? '-']);
     if (first)
       facts.push(['admin key', `${style.bold(first.key)}  (shown this once; more: ${relay} keys create)`]);
@@ -187,6 +202,7 @@ function greet(
       `  ${style.cyan(`echo "hello, agent" | ${relay} push`)}`,
       `  ${style.cyan(`curl ${authorization}-d "hello from curl" ${url}/push`)}`,
       `  ${style.cyan(`${relay} demo`)}`,
+      ...(cluster?.isKnown === false ? [style.dim(LOGIN)] : []),
       '',
       style.dim(background ? `Stop it with: ${relay} down` : 'Stop it with Ctrl-C.'),
     ].join('\n');

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { cleanEnv, ENTRY, NODE, relay, temporaryHome } from '../cli/program.ts';
+import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
+
+const found = await findNatsServer();
+const skip = 'missing' in found ? found.missing : false;
+
+let cluster: Cluster;
+const children: ChildProcess[] = [];
+
+before(async () => {
+  // An account with a user, whose password is an ordinary one that the texts below must not contain.
+  if (!skip) cluster = await startCluster({ fsync: false, accountBytes: 2 ** 30 });
+});
+after(async () => {
+  for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+const newStore = (login = '') =>
+  `${cluster.url.replace('nats://', `nats://${login}`)}/t${randomUUID().slice(0, 8)}`;
+
+/** Starts `relay up` and gives what it says first, and where it listens. */
+async function up(home: string, words: string[], env: { [name: string]: string } = {}) {
+  const child = spawn(NODE, [ENTRY, 'up', '--port', '0', ...words], {
+    env: cleanEnv({ home, env }),
+    cwd: home,
+  });
+  children.push(child);
+  let said = '';
+  const listens = new Promise<void>((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        said += chunk;
+        if (said.includes('Ctrl-C')) resolve();
+      });
+    }
+  });
+  await Promise.race([listens, once(child, 'close')]);
+  const url = /listening on (\S+)/.exec(said)?.[1];
+  assert.ok(url, said);
+  return { child, said, url };
+}
+
+test('commands on a home use the cluster of the server that runs there', { skip }, async () => {
+  using place = temporaryHome();
+  const { home } = place;
+  const engine = newStore();
+  const { said, url } = await up(home, ['--auth', '--engine', engine]);
+  assert.match(said, new RegExp(`data in\\s+${engine}`));
+  const admin = /cr_live_\w+/.exec(said)![0];
+  const asked = (path: string, key: string) =>
+    fetch(`${url}${path}`, { headers: { Authorization: `Bearer ${key}` } });
+
+  const made = await relay(['keys', 'create', 'laptop', '--json'], { home });
+  assert.equal(made.code, 0, made.stderr);
+  assert.equal((await asked('/keys/self', JSON.parse(made.stdout).key)).status, 200);
+  const pushed = await relay(['push'], { home, stdin: 'from a command' });
+  const id = pushed.stdout.trim().split('/').at(-1);
+  assert.equal(await (await asked(`/pull/${id}?raw=1`, admin)).text(), 'from a command');
+  const status = await relay(['status', '--json'], { home });
+  assert.match(JSON.parse(status.stdout).store.engine, /^NATS/);
+  const doctor = await relay(['doctor'], { home });
+  assert.match(doctor.stdout, new RegExp(`keeps everything in ${engine}`));
+  assert.ok(!existsSync(join(home, 'relay.db')), 'no second store was made');
+
+  const other = await relay(['push'], { home, stdin: 'x', env: { RELAY_ENGINE: newStore() } });
+  assert.equal(other.code, 2, other.stderr);
+  assert.match(other.stderr, new RegExp(`keeps everything in ${engine}`));
+});
+
+test('a password comes from a file or the environment, is shown nowhere, and commands that lack it say what to set', {
+  skip,
+}, async () => {
+  using place = temporaryHome();
+  const { home } = place;
+  const engine = newStore('relay:relay@');
+  const shown = engine.replace('relay:relay@', '***@');
+  const file = join(home, 'cluster.txt');
+  writeFileSync(file, `${engine}\n`, { mode: 0o600 });
+  const { child, said } = await up(home, ['--engine-file', file]);
+  assert.ok(said.includes(shown), said);
+  assert.match(said, /RELAY_ENGINE/, 'the commands that it names need the address');
+  const told = [said, readFileSync(join(home, 'server.json'), 'utf8')].join();
+  assert.ok(!told.includes('relay:relay@'), told);
+  if (process.platform === 'linux')
+    assert.ok(!readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').includes('relay:relay@'));
+
+  for (const words of [['push'], ['keys', 'create', 'x'], ['prune']]) {
+    const refused = await relay(words, { home, stdin: 'x' });
+    assert.equal(refused.code, 2, refused.stderr);
+    assert.ok(refused.stderr.includes(shown), refused.stderr);
+    assert.match(refused.stderr, /RELAY_ENGINE|engine_file/);
+  }
+  const status = await relay(['status'], { home });
+  assert.match(status.stdout, /healthy/);
+  assert.ok(status.stdout.includes(shown), status.stdout);
+  const doctor = await relay(['doctor'], { home });
+  assert.equal(doctor.code, 1);
+  assert.match(doctor.stdout, /engine_file/);
+  assert.ok(!existsSync(join(home, 'relay.db')), 'no second store was made');
+
+  assert.equal((await relay(['config', 'set', 'engine_file', file], { home })).code, 0);
+  const pushed = await relay(['push'], { home, stdin: 'from a command' });
+  assert.equal(pushed.code, 0, pushed.stderr);
+  const pulled = await relay(['pull', pushed.stdout.trim()], { home, env: { RELAY_ENGINE: engine } });
+  assert.equal(pulled.stdout, 'from a command', 'a variable wins over the file');
+});
+
+test('a password in --engine is warned of', { skip }, async () => {
+  using place = temporaryHome();
+  const { said } = await up(place.home, ['--engine', newStore('relay:relay@')]);
+  assert.match(said, /--engine.*ps/s);
+  assert.ok(!said.includes('relay:relay@'), said);
+});
