@@ -3,6 +3,7 @@ import { isRelayError } from '../base/errors.ts';
 import { toHex } from '../base/ids.ts';
 import type { FileInfo } from '../contract/files.ts';
 import type { FileSpace, FileWriteOptions } from '../sdk/files.ts';
+import type { KeptPointers } from './kept-pointers.ts';
 
 /** The time of the last name, so that those of this process grow also where the clock does not. */
 let last = 0;
@@ -15,15 +16,17 @@ export class EntryLog<E> {
   readonly #files: FileSpace;
   readonly #prefix: string;
   readonly #options: FileWriteOptions;
+  readonly #pointers: KeptPointers;
 
-  /** `prefix` ends with a slash. `metadata` is that of each file, `ttl` the seconds that entries stay. */
+  /** `prefix` ends with a slash. `metadata` is that of each file, `ttl` the seconds that entries stay, `pointers` keeps as long what they name. */
   constructor(
     files: FileSpace,
     prefix: string,
-    { ttl, metadata }: Pick<FileWriteOptions, 'ttl' | 'metadata'> = {},
+    { ttl, metadata, pointers }: Pick<FileWriteOptions, 'ttl' | 'metadata'> & { pointers: KeptPointers },
   ) {
     this.#files = files;
     this.#prefix = prefix;
+    this.#pointers = pointers;
     this.#options = { contentType: 'application/jsonl', keep: 0, ttl, metadata };
   }
 
@@ -31,7 +34,9 @@ export class EntryLog<E> {
     if (entries.length === 0) return;
     last = Math.max(last + 1, systemEnv.now() * 1000);
     const name = `${String(last).padStart(17, '0')}-${toHex(systemEnv.randomBytes(4))}.jsonl`;
-    await this.#files.put(this.#prefix + name, lines(entries), this.#options);
+    const text = lines(entries);
+    await this.#files.put(this.#prefix + name, text, this.#options);
+    await this.#pointers.keep(text);
   }
 
   /** All of them, or the last ones; null where none was ever appended. */
@@ -55,7 +60,11 @@ export class EntryLog<E> {
         const entries = parsed<E>(await this.#files.text(end.path));
         const taken = entries.pop();
         if (entries.length === 0) await this.#files.delete(end.path, { ifMatch: end.etag });
-        else await this.#files.put(end.path, lines(entries), { ...this.#options, ifMatch: end.etag });
+        else {
+          const text = lines(entries);
+          await this.#files.put(end.path, text, { ...this.#options, ifMatch: end.etag });
+          await this.#pointers.keep(text);
+        }
         if (taken !== undefined) return taken;
       } catch (error) {
         if (!isRelayError(error, 'file_changed') && !isRelayError(error, 'not_found')) throw error;

@@ -16,7 +16,7 @@ export function largeResultMiddleware(
   return {
     specificationVersion: 'v4',
     async transformParams({ params }) {
-      const shown = (text: string, tool: string) => results.shown(text, tool, params.abortSignal);
+      const shown = (text: string, tool: string) => results.shown(text, tool, { signal: params.abortSignal });
       return { ...params, prompt: await swapResults(params.prompt, shown) };
     },
   };

@@ -14,7 +14,9 @@ export function largeResultHooks(
   const swap: HookCallback = async (input, _id, { signal }) => {
     if (input.hook_event_name !== 'PostToolUse') return {};
     const before = input.tool_response;
-    const updatedToolOutput = await swapped(before, (text) => results.shown(text, input.tool_name, signal));
+    const updatedToolOutput = await swapped(before, (text) =>
+      results.shown(text, input.tool_name, { signal }),
+    );
     if (updatedToolOutput === before) return {};
     return { hookSpecificOutput: { hookEventName: 'PostToolUse', updatedToolOutput } };
   };

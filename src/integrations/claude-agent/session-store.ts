@@ -4,6 +4,7 @@ import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FileSpace } from '../../sdk/files.ts';
 import { EntryLog } from '../entry-log.ts';
 import { segment } from '../file-names.ts';
+import { KeptPointers } from '../kept-pointers.ts';
 
 export interface ContextRelaySessionStoreOptions {
   /** The space of files that transcripts are in; `claude-sessions` by default. */
@@ -19,10 +20,12 @@ export interface ContextRelaySessionStoreOptions {
 export class ContextRelaySessionStore implements SessionStore {
   readonly #files: FileSpace;
   readonly #ttl: number | undefined;
+  readonly #pointers: KeptPointers;
 
   constructor(relay: ContextRelay, { space = 'claude-sessions', ttl }: ContextRelaySessionStoreOptions = {}) {
     this.#files = relay.files.space(space);
     this.#ttl = ttl;
+    this.#pointers = new KeptPointers(relay, ttl);
   }
 
   async append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
@@ -64,7 +67,8 @@ export class ContextRelaySessionStore implements SessionStore {
     const { sessionId: session, subpath } = key;
     const part = subpath ? `sub/${await segment(subpath)}/` : 'main/';
     const metadata: JsonObject = subpath ? { session, subpath } : { session };
-    return new EntryLog(this.#files, (await sessionFolder(key)) + part, { ttl: this.#ttl, metadata });
+    const options = { ttl: this.#ttl, metadata, pointers: this.#pointers };
+    return new EntryLog(this.#files, (await sessionFolder(key)) + part, options);
   }
 }
 

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import { RunnableLambda } from '@langchain/core/runnables';
 import { tool } from '@langchain/core/tools';
+import { MemorySaver } from '@langchain/langgraph';
 import { createAgent, fakeModel } from 'langchain';
 import {
   assertReadInPart,
@@ -12,6 +13,7 @@ import {
   type Scene,
   startScene,
 } from '../../../test/integrations/scene.ts';
+import { ContextRelaySaver } from '../langgraph/index.ts';
 import {
   ContextRelayByteStore,
   ContextRelayCallbackHandler,
@@ -195,4 +197,29 @@ test('the byte store gives back what was set, by any key, and lists keys by pref
   assert.deepEqual((await Array.fromAsync(store.yieldKeys('doc/'))).sort(), ['doc/1', 'doc/2']);
   await store.mdelete(['doc/1', 'absent']);
   assert.deepEqual(await store.mget(['doc/1']), [undefined]);
+});
+
+test('a result lives as long as the checkpoints that hold its pointer', async () => {
+  const days = async (options: { ttl?: number }, checkpointer?: MemorySaver | ContextRelaySaver) => {
+    const log = `${LARGE_LOG}\nread ${reads++}`;
+    const agent = createAgent({
+      model: fakeModel()
+        .respond(calling('read_log', () => ({})))
+        .respond(() => new AIMessage('done')),
+      tools: [tool(async () => log, readLog)],
+      middleware: [largeResultMiddleware(scene.relay, options)],
+      checkpointer,
+    });
+    const { messages } = await agent.invoke(
+      { messages: [new HumanMessage('what is in the log?')] },
+      { configurable: { thread_id: `kept-${reads}` } },
+    );
+    const { expires_at } = await scene.relay.inspect(pointerIn(messages[2]!.text));
+    return Math.round((Date.parse(expires_at!) - Date.now()) / 86_400_000);
+  };
+  let reads = 0;
+  assert.equal(await days({}), 1, 'without a checkpointer, a day');
+  assert.ok((await days({}, new MemorySaver())) > 3600, 'whoever knows for how long it stores the messages');
+  assert.equal(await days({ ttl: 7 * 24 * 3600 }, new MemorySaver()), 7, 'as long as is asked for');
+  assert.ok((await days({}, new ContextRelaySaver(scene.relay, { space: 'kept' }))) > 3600);
 });

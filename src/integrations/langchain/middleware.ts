@@ -21,13 +21,18 @@ export function largeResultMiddleware(
     async wrapToolCall(request, handler) {
       const result = await handler(request);
       if (!isToolMessage(result)) return result;
-      const { signal } = request.runtime;
-      const content = await shown(result.content, (text) =>
-        results.shown(text, request.toolCall.name, signal),
-      );
+      const { signal, configurable } = request.runtime;
+      const o = { signal, forever: isStoredElsewhere(configurable) };
+      const content = await shown(result.content, (text) => results.shown(text, request.toolCall.name, o));
       return content === result.content ? result : withContent(result, content);
     },
   });
+}
+
+/** Whether messages go to a checkpointer other than ours, which does not see to it that the pointers in them live as long. */
+function isStoredElsewhere(configurable: { readonly [name: string]: unknown } | undefined): boolean {
+  const checkpointer = configurable?.__pregel_checkpointer as { keepsPointers?: boolean } | null | undefined;
+  return typeof checkpointer === 'object' && checkpointer !== null && !checkpointer.keepsPointers;
 }
 
 type Content = ToolMessage['content'];

@@ -13,6 +13,7 @@ import { RelayError } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
 import { backwards, segment } from '../file-names.ts';
+import type { KeptPointers } from '../kept-pointers.ts';
 import { writeFiles } from '../write-files.ts';
 
 /** A value as a serialiser made it. Text stays legible in the file. */
@@ -55,10 +56,13 @@ const PAGE = 100;
 export class CheckpointFiles {
   readonly #space: FileSpace;
   readonly #serde: SerializerProtocol;
+  readonly #pointers: KeptPointers;
 
-  constructor(space: FileSpace, serde: SerializerProtocol) {
+  /** `pointers`: keeps what values name as long as the values. */
+  constructor(space: FileSpace, serde: SerializerProtocol, pointers: KeptPointers) {
     this.#space = space;
     this.#serde = serde;
+    this.#pointers = pointers;
   }
 
   /** Without an id, the newest. */
@@ -105,7 +109,7 @@ export class CheckpointFiles {
     const files = values.map(async ({ channel, version, value }) =>
       json(folder + (await valueName(channel, version)), await this.#dump(value)),
     );
-    await writeFiles(this.#space, await Promise.all(files));
+    await this.#write(await Promise.all(files));
     const snapshots = values.flatMap(({ channel, value }) => (isDeltaSnapshot(value) ? [channel] : []));
     const counted = Object.keys(metadata.counters_since_delta_snapshot ?? {});
     // What did not change since the parent is stored with an ancestor.
@@ -162,7 +166,7 @@ export class CheckpointFiles {
       // Of an ordinary write the first one counts; errors, interrupts and resumptions are overwritten.
       return { ...json(folder + indexName(index), file), ifAbsent: index >= 0 };
     });
-    await writeFiles(this.#space, await Promise.all(files));
+    await this.#write(await Promise.all(files));
   }
 
   async writes({ thread, namespace, id }: Place): Promise<CheckpointPendingWrite[]> {
@@ -208,6 +212,11 @@ export class CheckpointFiles {
 
   async deleteValues(paths: readonly string[]): Promise<void> {
     await this.#space.remove({ paths });
+  }
+
+  async #write(files: readonly FileToWrite[]): Promise<void> {
+    await writeFiles(this.#space, files);
+    await this.#pointers.keep(...files.map(({ content }) => String(content)));
   }
 
   async #threads(): Promise<string[]> {

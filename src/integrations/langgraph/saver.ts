@@ -15,6 +15,7 @@ import {
 import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
+import { KeptPointers } from '../kept-pointers.ts';
 import { CheckpointFiles, type Place, type Stored } from './checkpoint-files.ts';
 import { keepLatest } from './prune.ts';
 
@@ -26,11 +27,13 @@ export interface ContextRelaySaverOptions {
 
 /** Checkpoints of LangGraph as files of a relay: graphs resume on any machine that reaches it. */
 export class ContextRelaySaver extends BaseCheckpointSaver {
+  /** What checkpoints name lives as long as they do: the saver renews it. */
+  readonly keepsPointers = true;
   readonly #files: CheckpointFiles;
 
   constructor(relay: ContextRelay, { space = 'langgraph', serde }: ContextRelaySaverOptions = {}) {
     super(serde);
-    this.#files = new CheckpointFiles(relay.files.space(space), this.serde);
+    this.#files = new CheckpointFiles(relay.files.space(space), this.serde, new KeptPointers(relay));
   }
 
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {

@@ -18,7 +18,9 @@ export function largeResultProcessor(
   return {
     id: 'contextrelay-large-results',
     async processLLMRequest({ prompt, abortSignal }) {
-      return { prompt: await swapResults(prompt, (text, tool) => results.shown(text, tool, abortSignal)) };
+      return {
+        prompt: await swapResults(prompt, (text, tool) => results.shown(text, tool, { signal: abortSignal })),
+      };
     },
   };
 }

@@ -117,3 +117,21 @@ test('a conversation goes on in another process with the same session', async ()
   assert.deepEqual(await session.getItems(), []);
   assert.equal(await session.popItem(), undefined);
 });
+
+test('results that a session keeps as pointers live as long as the session', async () => {
+  const session = new ContextRelaySession(scene.relay, {
+    sessionId: 'kept',
+    ttl: 30 * 24 * 3600,
+    largeResults: {},
+  });
+  const result = {
+    type: 'function_call_result',
+    callId: '1',
+    name: 'read_log',
+    status: 'completed',
+  } as const;
+  await session.addItems([{ ...result, output: LARGE_LOG }]);
+  const { expires_at } = await scene.relay.inspect(pointerIn(JSON.stringify(await session.getItems())));
+  for await (const file of scene.relay.files.space('openai-agents').all({ prefix: 'kept/' }))
+    assert.ok(expires_at! >= file.expires_at!, `${expires_at} is before ${file.expires_at}`);
+});

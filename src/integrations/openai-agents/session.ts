@@ -4,6 +4,7 @@ import { uuid } from '../../base/ids.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { EntryLog } from '../entry-log.ts';
 import { segment } from '../file-names.ts';
+import { KeptPointers } from '../kept-pointers.ts';
 import { type LargeResultOptions, LargeResults } from '../large-results.ts';
 import { swapItems } from './input-filter.ts';
 
@@ -14,7 +15,7 @@ export interface ContextRelaySessionOptions {
   readonly space?: string;
   /** Seconds that what is said stays; until it is deleted by default. */
   readonly ttl?: number;
-  /** Keeps results of tools that are too large as pointers; whole by default. */
+  /** Keeps results of tools that are too large as pointers, which live as long as the session; whole by default. */
   readonly largeResults?: LargeResultOptions;
 }
 
@@ -28,8 +29,9 @@ export class ContextRelaySession implements Session {
     const { sessionId = uuid(systemEnv), space = 'openai-agents', ttl, largeResults } = options;
     this.#id = sessionId;
     this.#results = largeResults ? new LargeResults(relay, largeResults) : null;
+    const pointers = new KeptPointers(relay, ttl);
     this.#log = segment(sessionId).then(
-      (name) => new EntryLog(relay.files.space(space), `${name}/`, { ttl }),
+      (name) => new EntryLog(relay.files.space(space), `${name}/`, { ttl, pointers }),
     );
   }
 

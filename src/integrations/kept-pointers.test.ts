@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { after, before, mock, test } from 'node:test';
+import { LARGE_LOG, pointerIn, type Scene, startScene } from '../../test/integrations/scene.ts';
+import { EntryLog } from './entry-log.ts';
+import { KeptPointers } from './kept-pointers.ts';
+import { LargeResults } from './large-results.ts';
+
+const DAY = 24 * 3600;
+
+let scene: Scene;
+before(async () => {
+  scene = await startScene();
+});
+after(() => scene[Symbol.asyncDispose]());
+
+/** Seconds until a pointer expires. */
+const left = async (url: string) =>
+  (Date.parse((await scene.relay.inspect(url)).expires_at!) - Date.now()) / 1000;
+
+test('pointers that entries name live at least as long as the entries', async () => {
+  const files = scene.relay.files.space('kept');
+  const ttl = 30 * DAY;
+  const log = new EntryLog<string>(files, 'talk/', { ttl, pointers: new KeptPointers(scene.relay, ttl) });
+  const urls = [await scene.relay.push('one'), await scene.relay.push('two', { encrypted: true })];
+  await log.append([`see ${urls[0]}`, `and "${urls[1]}"`, 'https://elsewhere.example/pull/not-an-id']);
+  const [entry] = (await files.list({ prefix: 'talk/' })).files;
+  for (const url of urls) {
+    const { expires_at } = await scene.relay.inspect(url);
+    assert.ok(expires_at! >= entry!.expires_at!, `${expires_at} is before ${entry!.expires_at}`);
+  }
+});
+
+test('what is kept until it is deleted keeps its pointers for years', async () => {
+  const url = await scene.relay.push('one');
+  await new KeptPointers(scene.relay).keep(`see ${url}`);
+  assert.ok((await left(url)) > 3600 * DAY);
+});
+
+test('a pointer is renewed once in a while, and not each time it is named', async () => {
+  const asked = mock.method(scene.relay, 'renew');
+  const kept = new KeptPointers(scene.relay, 10 * DAY);
+  const url = await scene.relay.push('one');
+  for (let i = 0; i < 3; i++) await kept.keep(`see ${url}`);
+  assert.equal(asked.mock.callCount(), 1);
+  const foreign = 'http://127.0.0.1:1/pull/00000000-0000-4000-8000-000000000000';
+  for (let i = 0; i < 3; i++) await kept.keep(foreign);
+  assert.equal(asked.mock.callCount(), 2, 'one that the relay does not know is asked for once');
+  mock.timers.enable({ apis: ['Date'], now: Date.now() + 5 * DAY * 1000 });
+  await kept.keep(`see ${url}`);
+  assert.equal(asked.mock.callCount(), 3);
+  assert.ok((await left(url)) >= 10 * DAY);
+  mock.timers.reset();
+  asked.mock.restore();
+});
+
+test('a pointer that is used again for an equal result gets a new expiry, and stays the same', async () => {
+  const first = await new LargeResults(scene.relay).shown(LARGE_LOG, 'read_log');
+  mock.timers.enable({ apis: ['Date'], now: Date.now() + 20 * 3600 * 1000 });
+  const again = await new LargeResults(scene.relay).shown(LARGE_LOG, 'read_log');
+  assert.equal(again, first);
+  assert.ok((await left(pointerIn(again))) >= DAY);
+  mock.timers.reset();
+});
+
+test('within one process, too, a result that is shown again hours later is renewed', async () => {
+  const results = new LargeResults(scene.relay);
+  const first = await results.shown(`${LARGE_LOG}\n`, 'read_log');
+  mock.timers.enable({ apis: ['Date'], now: Date.now() + 23 * 3600 * 1000 });
+  assert.equal(await results.shown(`${LARGE_LOG}\n`, 'read_log'), first);
+  assert.ok((await left(pointerIn(first))) >= DAY);
+  mock.timers.reset();
+});
+
+test('a text is stored although its pointers cannot be renewed', async () => {
+  const warned = mock.method(console, 'warn', () => {});
+  const renewing = mock.method(scene.relay, 'renew', () => Promise.reject(new Error('no route')));
+  const kept = new KeptPointers(scene.relay, DAY);
+  const log = new EntryLog<string>(scene.relay.files.space('kept'), 'old/', { ttl: DAY, pointers: kept });
+  const url = await scene.relay.push('one');
+  for (const n of [1, 2]) await log.append([`${n} ${url}`]);
+  assert.deepEqual(await log.read(), [`1 ${url}`, `2 ${url}`]);
+  assert.equal(warned.mock.callCount(), 1, 'it says so once');
+  warned.mock.restore();
+  renewing.mock.restore();
+});
