@@ -42,13 +42,13 @@ export function missing(...tools: readonly string[]): string | false {
   return none !== undefined && `${none} is not installed`;
 }
 
-/** A Debian with the library that Node wants and without Node. It is fetched once, and kept in the cache of node_modules. */
+/** A Debian without Node, as debootstrap makes it. It is fetched once, and kept in the cache of node_modules. */
 export async function layDebianRoot(root: string): Promise<void> {
   const kept = join(ROOT, 'node_modules', '.cache', 'fixtures', 'debian-stable');
   if (!existsSync(kept)) {
     const partial = `${kept}.${process.pid}`;
     mkdirSync(dirname(partial), { recursive: true });
-    const args = ['--variant=minbase', '--include=libatomic1', 'stable', partial];
+    const args = ['--variant=minbase', 'stable', partial];
     await must('debootstrap', args, { env: outsideEnv() });
     if (!existsSync(kept)) renameSync(partial, kept);
   }
