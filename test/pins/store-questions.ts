@@ -21,6 +21,8 @@ export function questionsAbout(names: Names): Planned[] {
   for (const who of ['ann', 'ci', 'brief', 'next', 'gone', 'turned', 'acme'])
     add('keys', '/usage', { as: who });
   add('keys', '/keys', { as: 'ann' });
+  // Before anything that becomes activity itself, which is written a moment later.
+  if (names.share !== undefined) add('activity', '/activity');
   add('keys', '/channels/news', { as: 'ci' });
   add('agents', '/agents');
 
@@ -139,5 +141,4 @@ function addSpaces(names: Names, add: (about: string, path: string, o?: Partial<
   add('threads', at);
   add('pointers', '/pointers');
   add('pipelines', '/runs');
-  add('activity', '/activity');
 }
