@@ -27,6 +27,23 @@ export function mayUseChannel({ channelPrefix }: Caller, channel: string): boole
   return channelPrefix === undefined || channel.startsWith(channelPrefix);
 }
 
+/** Where a thing comes from: the channel it is on, and the id of the key that made it. */
+export interface Origin {
+  readonly channel?: string | null;
+  readonly by?: string | null;
+}
+
+/**
+ * The rule for keys that are bound to channels: such a key reaches what is on its channels and what it made itself. Every
+ * other key reaches everything of its tenant. The domain asks wherever it finds a thing by its id, its name or in a list.
+ */
+export function reaches(caller: Caller, { channel, by }: Origin): boolean {
+  const { channelPrefix, keyId, formerKeys = [], asRelay } = caller;
+  if (channelPrefix === undefined || asRelay) return true;
+  if (typeof channel === 'string' && mayUseChannel(caller, channel)) return true;
+  return by === keyId || (typeof by === 'string' && formerKeys.includes(by));
+}
+
 type ChannelsInput<V extends Verb> = Partial<Parameters<NonNullable<V['channels']>>[0]>;
 
 function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null {
@@ -37,8 +54,6 @@ function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null 
     if (isAnonymous(caller)) return verb.byLink ? null : new RelayError('unauthorized');
     return missingScope(caller, scope);
   }
-  const further = input && verb.alsoNeeds?.(input);
-  if (further && !caller.scopes.includes(further)) return missingScope(caller, further);
   if (input === undefined || caller.channelPrefix === undefined || !verb.channels) return null;
   for (const channel of verb.channels(input)) {
     if (typeof channel === 'string' && !mayUseChannel(caller, channel))

@@ -10,6 +10,8 @@ export interface Caller {
   readonly scopes: readonly Scope[];
   /** Only channels whose names begin with this; all of the tenant's where absent. */
   readonly channelPrefix?: string;
+  /** The keys that this one took the place of: what they made is its own. */
+  readonly formerKeys?: readonly string[];
   /** The holder of a share link: of this thread it may read everything, and of all else nothing. */
   readonly thread?: string;
   /** The relay itself acts for this caller, and may use idempotency keys of its own. */
@@ -39,9 +41,9 @@ export function isAnonymous(caller: Caller): boolean {
   return caller.tenant === ANONYMOUS.tenant;
 }
 
-/** An admin of the relay as a whole, and not only of one tenant. */
-export function runsTheRelay(caller: Caller): boolean {
-  return caller.tenant === RELAY_TENANT && caller.scopes.includes('admin');
+/** An admin of the relay as a whole, and not only of one tenant or of some channels. */
+export function runsTheRelay({ tenant, scopes, channelPrefix }: Caller): boolean {
+  return tenant === RELAY_TENANT && scopes.includes('admin') && channelPrefix === undefined;
 }
 
 /** Whose data a caller asks about: its own tenant's; an admin of the relay may name another. */

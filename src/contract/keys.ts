@@ -29,6 +29,11 @@ export interface KeyInfo {
   readonly revoked_at: string | null;
 }
 
+export interface RevokedKey extends KeyInfo {
+  /** How many share links ended with it. */
+  readonly shares_ended: number;
+}
+
 /** Who is asking, as the relay sees it. */
 export interface Self {
   /** `open`: nobody is asked for a key. */
@@ -76,9 +81,9 @@ export const keys = {
     args: [],
     answer: 'keys',
   }),
-  /** It stops working at once, everywhere. */
-  revoke: verb<(id: string, o?: { tenant?: string }) => Promise<KeyInfo>>('keys.revoke')({
-    summary: 'Revoke a key at once',
+  /** It stops working at once, everywhere, and so do the share links it made. */
+  revoke: verb<(id: string, o?: { tenant?: string }) => Promise<RevokedKey>>('keys.revoke')({
+    summary: 'Revoke a key at once, and the share links it made',
     route: 'DELETE /keys/:id',
     repeatable: true,
   }),

@@ -2,7 +2,6 @@ import type { Json, JsonObject } from '../base/json.ts';
 import type { TokenCount } from '../base/tokens.ts';
 import type { BlobBody, ByteRange } from '../kernel/blobs.ts';
 import type { Part, PartRequest } from '../text/parts/part-request.ts';
-import { settledTask } from './tasks.ts';
 import { type Api, verbs } from './verb.ts';
 
 export type { Part, PartRequest };
@@ -132,7 +131,6 @@ export const pointers = {
     args: [],
     // A task says where its result goes, and the relay itself may have to say something there.
     channels: ({ channel, metadata }) => [channel, channel ? text(metadata?.done_channel) : null],
-    alsoNeeds: ({ metadata }) => (settledTask(metadata) ? 'tasks' : null),
     headers: { idempotency_key: 'Idempotency-Key' },
     query: ['count'],
     raw: ['channel', 'ttl', 'max_pulls', 'visibility'],

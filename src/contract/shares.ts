@@ -16,6 +16,8 @@ export interface ShareInfo {
   readonly thread_id: string;
   readonly name: string;
   readonly created_by: string;
+  /** The id of the key that made it, or of that key's successor: the link ends with it. Null for a link made before 0.3, which ends at its own time only. */
+  readonly key_id: string | null;
   readonly created_at: string;
   readonly expires_at: string;
   readonly last_used_at: string | null;

@@ -60,8 +60,6 @@ interface Fields<
   channels?(
     input: Omit<InputOf<F, A>, keyof FromRecord> & FromRecord,
   ): readonly (string | null | undefined)[];
-  /** A further scope that the caller's key needs for this input. */
-  alsoNeeds?(input: Partial<InputOf<F, A>>): Scope | null;
   /** The status of success; 200 by default. With 204 nothing else is answered. */
   readonly status?: 200 | 201 | 202 | 204;
   /** The whole JSON body is this one field of the input: a JSON Patch is an array. */

@@ -59,7 +59,12 @@ export const keySchemas = schemasFor(keys)({
     }),
     output: z.object({ keys: z.array(keyInfo) }),
   },
-  revoke: { input: z.object({ id, tenant }), output: keyInfo },
+  revoke: {
+    input: z.object({ id, tenant }),
+    output: keyInfo.extend({
+      shares_ended: z.number().int().min(0).describe('share links that ended with it'),
+    }),
+  },
   rotate: {
     input: z.object({
       id,

@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { SHARE_NAME_CHARS, SHARE_TTL_MAX_S } from '../base/limits.ts';
 import { shares } from '../contract/shares.ts';
 import { schemasFor } from './schema.ts';
-import { text, threadId, time } from './shapes.ts';
+import { nullableText, text, threadId, time } from './shapes.ts';
 
 const shareInfo = z.object({
   id: text,
   thread_id: threadId,
   name: text,
   created_by: text,
+  key_id: nullableText.describe('the key that it ends with; null for one made before 0.3'),
   created_at: time,
   expires_at: time,
   last_used_at: time.nullable(),

@@ -110,7 +110,9 @@ test('HTTP: a key for other channels is refused by every row that touches one', 
   assert.deepEqual(touching.map(({ verb }) => verb.name).sort(), Object.keys(TOUCHES).sort());
   for (const { verb } of touching) {
     const [path, body] = TOUCHES[verb.name]!();
-    assert.equal(await statusOf(routeOf(verb).method, path, key, body), 403, verb.name);
+    // A pointer that the key does not reach is as unknown as any other.
+    const status = verb.name === 'receipts.get' ? 404 : 403;
+    assert.equal(await statusOf(routeOf(verb).method, path, key, body), status, verb.name);
   }
   const pushed = await relay.ask('GET', `/pull/${foreign.id}`);
   assert.equal(pushed.status, 200, 'what is readable by its link stays so');

@@ -151,7 +151,7 @@ test('an admin that is bound to a channel prefix gets no key that reaches beyond
   );
   assert.deepEqual([await made('builds.'), await made('builds.linux.')], [201, 201]);
   const rotated = await relay.ask('POST', `/keys/${wide.id}/rotate`, { key: bound, body: {} });
-  assert.deepEqual([rotated.status, rotated.json.code], [403, 'forbidden']);
+  assert.deepEqual([rotated.status, rotated.json.code], [404, 'not_found']);
   assert.equal((await relay.ask('POST', '/push', { key: wide, body: 'x' })).status, 200);
 });
 

@@ -97,3 +97,70 @@ function asked(
 ): [path: string, key: CreatedKey, body?: unknown] {
   return [path, key, body];
 }
+
+test('a share link ends with the key that made it, and lives on with the successor of that key', async () => {
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
+  const admin = await relay.key({ scopes: [...SCOPES] });
+  const maker = await relay.key({});
+  const thread = (await relay.ask('POST', '/threads', { key: maker, body: {} })).json.thread_id;
+  const share = async (key: CreatedKey) =>
+    (await relay.ask('POST', '/shares', { key, body: { thread_id: thread } })).json;
+  const look = async ({ token }: { token: string }) =>
+    (await relay.ask('GET', `/threads/${thread}`, { key: token })).status;
+  const [first, second, others] = [await share(maker), await share(maker), await share(admin)];
+  assert.equal(first.key_id, maker.id);
+  const { json: next } = await relay.ask('POST', `/keys/${maker.id}/rotate`, { key: admin, body: {} });
+  assert.deepEqual([await look(first), await look(second)], [200, 200], 'after a rotation');
+  const { json } = await relay.ask('GET', '/shares', { key: admin });
+  assert.equal(json.shares.find(({ id }: { id: string }) => id === first.id).key_id, next.id);
+  const stream = await fetch(`${relay.url}/threads/${thread}/events`, {
+    headers: { Authorization: `Bearer ${first.token}`, Accept: 'text/event-stream' },
+  });
+  const revoked = await relay.ask('DELETE', `/keys/${next.id}`, { key: admin });
+  assert.equal(revoked.json.shares_ended, 2);
+  assert.deepEqual([await look(first), await look(second), await look(others)], [401, 401, 200]);
+  // Whoever is looking is cut off: the stream ends.
+  await stream.text();
+  const left = await relay.ask('GET', '/shares', { key: admin });
+  assert.deepEqual(
+    left.json.shares.map(({ id }: { id: string }) => id),
+    [others.id],
+  );
+  assert.equal((await relay.ask('DELETE', `/keys/${next.id}`, { key: admin })).json.shares_ended, 0);
+});
+
+test('a share link ends when its key expires, and when the key was revoked by a process that ended no links', async () => {
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
+  const [short, other] = [await relay.key({ expires_in: 60 }), await relay.key({})];
+  const thread = (await relay.ask('POST', '/threads', { key: other, body: {} })).json.thread_id;
+  const share = async (key: CreatedKey) =>
+    (await relay.ask('POST', '/shares', { key, body: { thread_id: thread } })).json;
+  const look = async ({ token }: { token: string }) =>
+    (await relay.ask('GET', `/threads/${thread}`, { key: token })).status;
+  const [dying, orphan] = [await share(short), await share(other)];
+  assert.equal(dying.expires_at, short.expires_at);
+  relay.advance(61_000);
+  assert.deepEqual([await look(dying), await look(orphan)], [401, 200]);
+  // What an earlier version does: it removes the key and knows of no links.
+  const { records } = relay.engine;
+  for (const { key } of (await records.list('ten.acme/keys/', { limit: 10 })).items)
+    if (key.endsWith(other.id)) await records.delete(key);
+  assert.equal(await look(orphan), 401);
+});
+
+test('a share link from before links knew their key keeps its own expiry, and the list marks it', async () => {
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
+  const key = await relay.key({});
+  const thread = (await relay.ask('POST', '/threads', { key, body: {} })).json.thread_id;
+  const made = (await relay.ask('POST', '/shares', { key, body: { thread_id: thread } })).json;
+  const { records } = relay.engine;
+  const listed = (await records.get(`ten.acme/shares/${made.id}`))!.value as { hash: string; key?: string };
+  const { key: _, ...old } = listed;
+  const expiresAt = Date.parse(made.expires_at);
+  await records.put(`ten.acme/shares/${made.id}`, old, { expiresAt });
+  await records.put(`shr.${listed.hash}/share`, old, { expiresAt });
+  const admin = await relay.key({ scopes: [...SCOPES] });
+  assert.equal((await relay.ask('GET', '/shares', { key: admin })).json.shares[0].key_id, null);
+  assert.equal((await relay.ask('DELETE', `/keys/${key.id}`, { key: admin })).json.shares_ended, 0);
+  assert.equal((await relay.ask('GET', `/threads/${thread}`, { key: made.token })).status, 200);
+});

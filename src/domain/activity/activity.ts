@@ -1,6 +1,6 @@
 import { badRequest } from '../../base/errors.ts';
 import type { Activity, ActivityPage, activity, FiguresReport } from '../../contract/activity.ts';
-import { mayUseChannel } from '../../contract/authorize.ts';
+import { reaches } from '../../contract/authorize.ts';
 import type { Caller, Scope } from '../../contract/caller.ts';
 import type { Entry, Logs } from '../../kernel/logs.ts';
 import type { Deps } from '../deps.ts';
@@ -136,11 +136,13 @@ const NEEDS: { readonly [subject: string]: Scope } = {
   share: 'admin',
 };
 
-/** A pointer may be a capability: who is kept from a channel, or may pull nothing, is not told of one. */
+/**
+ * A pointer may be a capability: who is kept from a channel, or may pull nothing, is not told of one. A key that is bound to
+ * channels is told of what happens on them alone: an entry does not say which key it comes from.
+ */
 function isVisible(caller: Caller, { kind, channel }: Activity): boolean {
   const subject = kind.split('.')[0]!;
   const scope = NEEDS[subject] ?? (subject === 'pointer' && channel === undefined ? 'pull' : 'subscribe');
   if (!caller.scopes.includes(scope)) return false;
-  if (channel !== undefined) return mayUseChannel(caller, channel);
-  return subject !== 'pointer' || caller.channelPrefix === undefined;
+  return reaches(caller, { channel }) || subject === 'left_out' || subject === 'gap';
 }

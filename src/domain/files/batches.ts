@@ -85,7 +85,7 @@ export async function removeFiles(
   space: string,
   o: { paths?: readonly string[]; prefix?: string },
 ): Promise<{ deleted: number; more?: true }> {
-  const at = { tenant: caller.tenant, space: checkSpace(space) };
+  const at = { tenant: caller.tenant, space: checkSpace(space), caller };
   if ((o.paths === undefined) === (o.prefix === undefined))
     throw badRequest('Say either "paths" or "prefix"; the prefix "" deletes all files of the space.');
   if (o.paths) checkMany(o.paths);
@@ -105,7 +105,7 @@ export async function removeFiles(
   return { deleted, ...(found.next === undefined ? {} : { more: true }) };
 }
 
-async function below(files: Files, at: { tenant: string; space: string }, prefix: string) {
+async function below(files: Files, at: Omit<FilePlace, 'path'>, prefix: string) {
   const page = await listFiles(files.store, at, { prefix, limit: FILES_AT_ONCE });
   return { paths: page.files.map(({ path }) => path), next: page.next };
 }

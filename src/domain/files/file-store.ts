@@ -20,7 +20,14 @@ import {
   versionKey,
   versionsPrefix,
 } from './names.ts';
-import { type FileHead, type FileVersion, hasEnded, type StoredHead, storedBytesOf } from './record.ts';
+import {
+  type FileHead,
+  type FileVersion,
+  hasEnded,
+  isReached,
+  type StoredHead,
+  storedBytesOf,
+} from './record.ts';
 
 export interface FileParts {
   readonly deps: Deps;
@@ -52,7 +59,14 @@ export class FileStore {
   /** The record of a file that is there; what is left of one that has ended is no file. */
   async find(at: FilePlace): Promise<StoredHead | null> {
     const stored = await this.heads.get(headKey(at));
-    return stored && !hasEnded(stored.value, this.parts.deps.env.now()) ? stored : null;
+    if (!stored || hasEnded(stored.value, this.parts.deps.env.now())) return null;
+    return isReached(at, stored.value) ? stored : null;
+  }
+
+  /** Puts a file on the list of those that end then. Who asks for it is not stored. */
+  async noteEnd(at: FilePlace, expires: number, o: { frees?: boolean } = {}): Promise<void> {
+    const { tenant, space, path } = at;
+    await this.ends.note(expires, endName(at), { tenant, space, path }, o);
   }
 
   async get(at: FilePlace): Promise<StoredHead> {
@@ -64,7 +78,13 @@ export class FileStore {
   /** The same for whoever is about to write: a path where one has ended is free once that is removed. */
   async findToReplace(at: FilePlace): Promise<StoredHead | null> {
     const stored = await this.heads.get(headKey(at));
-    if (!stored || !hasEnded(stored.value, this.parts.deps.env.now())) return stored;
+    if (!stored) return null;
+    if (!hasEnded(stored.value, this.parts.deps.env.now())) {
+      if (isReached(at, stored.value)) return stored;
+      throw new RelayError('forbidden', {
+        what: 'This file was written by a key that yours does not reach.',
+      });
+    }
     await this.removeEnded(at, stored);
     return null;
   }
@@ -116,7 +136,7 @@ export class FileStore {
     const ended = { ...value, expires: 0 };
     try {
       // Whoever is killed in between leaves this for housekeeping.
-      await this.ends.note(0, endName(at), at, { frees: true });
+      await this.noteEnd(at, 0, { frees: true });
       const done = await this.heads.put(headKey(at), ended, { expect: revision, frees: true });
       if (done === null) return false;
       await this.removeEnded(at, { value: ended, revision: done });

@@ -51,11 +51,11 @@ export class Files implements Serves<typeof files> {
   }
 
   spaces(caller: Caller, o: { after?: string; limit?: number } = {}) {
-    return listSpaces(this.store, caller.tenant, o);
+    return listSpaces(this.store, caller, o);
   }
 
   async list(caller: Caller, space: string, o: Parameters<typeof listFiles>[2] = {}) {
-    return listFiles(this.store, { tenant: caller.tenant, space: checkSpace(space) }, o);
+    return listFiles(this.store, { tenant: caller.tenant, space: checkSpace(space), caller }, o);
   }
 
   /**
@@ -248,7 +248,7 @@ export class Files implements Serves<typeof files> {
       earlierBytes: before ? Math.max(0, storedBytesOf(before) - freed) : 0,
       current,
     };
-    if (head.expires !== null) await ends.note(head.expires, endName(at), at);
+    if (head.expires !== null) await this.store.noteEnd(at, head.expires);
     const earlier =
       before && keep > 0
         ? [await versions.stage(versionKey(at, before.id, before.current.version), before.current)]

@@ -2,12 +2,13 @@ import { badRequest } from '../../base/errors.ts';
 import { FILE_PAGE_BYTES } from '../../base/file-limits.ts';
 import { PAGE_ITEMS, PAGE_ITEMS_MAX } from '../../base/limits.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { FileInfo, FilePage, ListOptions } from '../../contract/files.ts';
 import { compareKeys } from '../../kernel/admission.ts';
 import { checkCount } from '../names.ts';
 import type { FileStore } from './file-store.ts';
 import { checkPrefix, type FilePlace, headsPrefix, spacesPrefix } from './names.ts';
-import { describe, hasEnded } from './record.ts';
+import { describe, hasEnded, isReached } from './record.ts';
 
 /** Behind everything that begins so: no path holds a character that sorts later. */
 const LAST = '\u{10ffff}';
@@ -18,7 +19,7 @@ const LAST = '\u{10ffff}';
  */
 export async function listFiles(
   store: FileStore,
-  at: Pick<FilePlace, 'tenant' | 'space'>,
+  at: Omit<FilePlace, 'path'>,
   o: ListOptions,
 ): Promise<FilePage> {
   const prefix = checkPrefix('prefix', o.prefix);
@@ -38,7 +39,7 @@ export async function listFiles(
     let folder: string | undefined;
     for (const { key, value } of page.items) {
       const path = key.slice(root.length);
-      if (hasEnded(value, now)) continue;
+      if (hasEnded(value, now) || !isReached(at, value)) continue;
       const deeper = o.delimiter ? path.indexOf('/', prefix.length) : -1;
       if (files.length + prefixes.length === limit || bytes > FILE_PAGE_BYTES)
         return answer(files, o.delimiter && prefixes, last(files, prefixes));
@@ -60,10 +61,11 @@ export async function listFiles(
 /** Spaces that hold a file. */
 export async function listSpaces(
   store: FileStore,
-  tenant: string,
+  caller: Caller,
   o: { after?: string; limit?: number },
 ): Promise<{ spaces: { space: string }[]; next?: string }> {
   const limit = checkCount('limit', o.limit ?? PAGE_ITEMS, PAGE_ITEMS_MAX);
+  const { tenant } = caller;
   const root = spacesPrefix(tenant);
   const after = checkPrefix('after', o.after);
   const { items, next } = await store.parts.deps.engine.records.list(root, {
@@ -73,7 +75,7 @@ export async function listSpaces(
   const spaces = [];
   for (const { key } of items) {
     const space = key.slice(root.length);
-    const { files } = await listFiles(store, { tenant, space }, { limit: 1 });
+    const { files } = await listFiles(store, { tenant, space, caller }, { limit: 1 });
     if (files.length > 0) spaces.push({ space });
   }
   return { spaces, ...(next === undefined ? {} : { next: next.slice(root.length) }) };

@@ -51,10 +51,12 @@ export interface FilePlace {
   readonly tenant: string;
   readonly space: string;
   readonly path: string;
+  /** Who asks for the file, and finds it only where its key reaches it; not stored. */
+  readonly caller?: Caller;
 }
 
-export function placeOf({ tenant }: Caller, space: unknown, path: unknown): FilePlace {
-  return { tenant, space: checkSpace(space), path: checkPath(path) };
+export function placeOf(caller: Caller, space: unknown, path: unknown): FilePlace {
+  return { tenant: caller.tenant, space: checkSpace(space), path: checkPath(path), caller };
 }
 
 type Space = Pick<FilePlace, 'tenant' | 'space'>;

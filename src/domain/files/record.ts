@@ -2,6 +2,7 @@ import { badRequest, RelayError } from '../../base/errors.ts';
 import { FILE_METADATA_BYTES, FILE_TTL_MAX_S, FILE_VERSIONS_MAX } from '../../base/file-limits.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
+import { reaches } from '../../contract/authorize.ts';
 import type { FileInfo, FileOptions } from '../../contract/files.ts';
 import { checkMetadata, shortText } from '../bodies.ts';
 import type { FilePlace } from './names.ts';
@@ -55,6 +56,11 @@ export function storedBytesOf({ current, earlierBytes }: FileHead): number {
 
 export function hasEnded({ expires }: FileHead, now: number): boolean {
   return expires !== null && expires <= now;
+}
+
+/** Whether whoever asks reaches the file: where its key is bound to channels, it wrote the current version. */
+export function isReached({ caller }: Pick<FilePlace, 'caller'>, { current }: FileHead): boolean {
+  return caller === undefined || reaches(caller, { by: current.by });
 }
 
 export function describe({ space, path }: FilePlace, head: FileHead, version = head.current): FileInfo {

@@ -3,15 +3,17 @@ import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
 import { KEY_GRACE_MAX_MS, KEY_REMEMBERED_MS } from '../../base/limits.ts';
+import { reaches } from '../../contract/authorize.ts';
 import {
   type Caller,
   isAnonymous,
+  LOCAL_CALLER,
   RELAY_TENANT,
   runsTheRelay,
   SCOPES,
   tenantOf,
 } from '../../contract/caller.ts';
-import type { CreatedKey, KeyInfo, NewKey, Self } from '../../contract/keys.ts';
+import type { CreatedKey, KeyInfo, NewKey, RevokedKey, Self } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import type { Shared } from '../shared.ts';
@@ -25,6 +27,8 @@ import { Shares } from './shares.ts';
 
 /** Compared with where no record is found, so that a miss takes the same path as a hit. */
 const NO_HASH = '-'.repeat(64);
+/** Predecessors that a key knows of. */
+const FORMER_KEYS = 32;
 
 /** API keys. The store holds their hashes and nothing from which a key could be made. */
 export class Keys {
@@ -46,7 +50,7 @@ export class Keys {
     { auth = 'open', exposed = false }: Partial<Pick<Self, 'auth' | 'exposed'>> = {},
   ) {
     this.#access = { auth, exposed };
-    this.shares = new Shares(deps, this.watch, deps.shared.shareUse);
+    this.shares = new Shares(deps, this.watch, deps.shared.shareUse, (tenant, id) => this.#endOf(tenant, id));
     this.#deps = deps;
     this.#byHash = recordsOf(deps.engine.records);
     this.#byTenant = recordsOf(deps.engine.records);
@@ -113,32 +117,37 @@ export class Keys {
   async list(caller: Caller, o: { all?: boolean; tenant?: string } = {}): Promise<KeyInfo[]> {
     const tenant = tenantOf(caller, o.tenant);
     const used = await this.use.of(tenant);
-    const keys = (await this.#listed(tenant)).filter((key) => o.all || this.#works(key));
+    const keys = (await this.#listed(tenant)).filter(
+      (key) => (o.all || this.#works(key)) && isReached(caller, key),
+    );
     return keys
       .sort((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1))
       .map((key) => describeKey(key, used.get(key.id) ?? null));
   }
 
-  async revoke(caller: Caller, id: string, o: { tenant?: string } = {}): Promise<KeyInfo> {
-    const { value: key } = await this.#find(tenantOf(caller, o.tenant), id);
+  async revoke(caller: Caller, id: string, o: { tenant?: string } = {}): Promise<RevokedKey> {
+    const { value: key } = await this.#find(caller, tenantOf(caller, o.tenant), id);
     if (key.revoked === null) {
       await this.#end(key, this.#deps.env.now());
       this.#tell('key.revoked', caller, key);
     }
+    const shares_ended = await this.shares.endOf(caller, key.tenant, key.id);
     const used = await this.use.of(key.tenant);
-    return describeKey({ ...key, revoked: key.revoked ?? this.#deps.env.now() }, used.get(key.id) ?? null);
+    const revoked = { ...key, revoked: key.revoked ?? this.#deps.env.now() };
+    return { ...describeKey(revoked, used.get(key.id) ?? null), shares_ended };
   }
 
   async rotate(caller: Caller, id: string, o: { grace?: number; tenant?: string } = {}): Promise<CreatedKey> {
-    const { value: old, revision } = await this.#find(tenantOf(caller, o.tenant), id);
+    const { value: old, revision } = await this.#find(caller, tenantOf(caller, o.tenant), id);
     if (!this.#works(old)) throw missing();
     checkWithinPrefix(caller, old.prefix);
     const grace = checkGrace(o.grace);
     await this.#checkRotation(old);
     const plan = await this.#plans.of(old.tenant);
     const { name, scopes, prefix, expires } = old;
+    const former = [...(old.former ?? []), old.id].slice(-FORMER_KEYS);
     // It takes the place of the old one, so that it fits into the plan whenever the old one did.
-    const made = await this.#make(old.tenant, { name, scopes, prefix, expires }, plan.name, null);
+    const made = await this.#make(old.tenant, { name, scopes, prefix, expires, former }, plan.name, null);
     const replaced = { ...old, replaced: made.id };
     const claimed = await this.#byTenant.put(listKey(old.tenant, id), replaced, {
       expect: revision,
@@ -150,6 +159,7 @@ export class Keys {
       await this.#byTenant.delete(listKey(old.tenant, made.id));
       throw rotated(id);
     }
+    await this.shares.handOver(old.tenant, old.id, made.id);
     if (grace === 0) await this.#end(replaced, this.#deps.env.now());
     else await this.#expire(replaced, claimed, this.#deps.env.now() + grace);
     this.#tell('key.rotated', caller, made);
@@ -170,7 +180,7 @@ export class Keys {
    */
   async #make(
     tenant: string,
-    draft: Pick<KeyRecord, 'name' | 'scopes' | 'prefix' | 'expires'>,
+    draft: Pick<KeyRecord, 'name' | 'scopes' | 'prefix' | 'expires' | 'former'>,
     plan: string,
     max: number | null,
   ): Promise<CreatedKey> {
@@ -246,11 +256,18 @@ export class Keys {
     return working.filter(({ replaced }) => replaced === undefined || !ids.has(replaced)).length;
   }
 
-  async #find(tenant: string, id: string): Promise<{ value: ListedKey; revision: number }> {
+  async #find(caller: Caller, tenant: string, id: string): Promise<{ value: ListedKey; revision: number }> {
     if (!/^key_[0-9a-f]{16}$/.test(id)) throw missing();
     const stored = await this.#byTenant.get(listKey(tenant, id));
-    if (!stored) throw missing();
+    if (!stored || !isReached(caller, stored.value)) throw missing();
     return stored;
+  }
+
+  /** When a key ends; null for never, undefined where it no longer works. */
+  async #endOf(tenant: string, id: string): Promise<number | null | undefined> {
+    if (id === LOCAL_CALLER.keyId) return null;
+    const listed = (await this.#byTenant.get(listKey(tenant, id)))?.value;
+    return listed && this.#works(listed) ? listed.expires : undefined;
   }
 
   #listed(tenant: string): Promise<ListedKey[]> {
@@ -262,8 +279,14 @@ export class Keys {
   }
 }
 
-function callerOf({ tenant, id, name, scopes, prefix }: KeyRecord): Caller {
-  return { tenant, keyId: id, name, scopes, ...(prefix === null ? {} : { channelPrefix: prefix }) };
+function callerOf({ tenant, id, name, scopes, prefix, former }: KeyRecord): Caller {
+  const bound = prefix === null ? {} : { channelPrefix: prefix, ...(former ? { formerKeys: former } : {}) };
+  return { tenant, keyId: id, name, scopes, ...bound };
+}
+
+/** A key that is bound reaches itself and the keys that are bound to some of its channels. */
+function isReached(caller: Caller, { id, prefix }: ListedKey): boolean {
+  return reaches(caller, { channel: prefix, by: id });
 }
 
 function checkGrace(seconds: number | undefined): number {

@@ -6,6 +6,8 @@ export interface KeyRecord extends Pick<KeyInfo, 'id' | 'tenant' | 'name' | 'sco
   readonly prefix: string | null;
   readonly created: number;
   readonly expires: number | null;
+  /** The keys that it took the place of, the last one at the end. */
+  readonly former?: readonly string[];
 }
 
 /** The same in the list of its tenant, where it stays for a while after it was revoked. */

@@ -2,6 +2,7 @@ import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
 import { SHARE_NAME_CHARS, SHARE_TTL_MAX_S, SHARE_TTL_S, SHARES_MAX } from '../../base/limits.ts';
+import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { CreatedShare, NewShare, ShareInfo, shares } from '../../contract/shares.ts';
 import type { Deps } from '../deps.ts';
@@ -19,6 +20,8 @@ interface ShareRecord {
   readonly thread: string;
   readonly name: string;
   readonly by: string;
+  /** The id of the key that made it; absent in links made before 0.3. */
+  readonly key?: string;
   readonly created: number;
   readonly expires: number;
 }
@@ -27,6 +30,9 @@ const shareKey = (hash: string) => `shr.${hash}/share`;
 const listPrefix = (tenant: string) => `ten.${tenant}/shares/`;
 const listKey = (tenant: string, id: string) => listPrefix(tenant) + id;
 
+/** When a key ends, in ms; null for never, undefined where it no longer works. */
+type KeyEnd = (tenant: string, keyId: string) => Promise<number | null | undefined>;
+
 /** Links that show one thread to whoever has one. The store holds hashes of their tokens, as with API keys. */
 export class Shares implements Serves<typeof shares> {
   /** Rejects where there is no such thread of the caller's. */
@@ -34,11 +40,13 @@ export class Shares implements Serves<typeof shares> {
   /** When each was last used; written behind. */
   readonly use: KeyUse;
   readonly #deps: Deps;
+  readonly #keyEnd: KeyEnd;
   readonly #watch: Pick<KeyWatch, 'end'>;
   readonly #records: RecordsOf<ShareRecord>;
 
-  constructor(deps: Deps, watch: Pick<KeyWatch, 'end'>, use: KeyUse) {
+  constructor(deps: Deps, watch: Pick<KeyWatch, 'end'>, use: KeyUse, keyEnd: KeyEnd) {
     this.use = use;
+    this.#keyEnd = keyEnd;
     this.#deps = deps;
     this.#watch = watch;
     this.#records = recordsOf(deps.engine.records);
@@ -61,9 +69,10 @@ export class Shares implements Serves<typeof shares> {
     const hash = await sha256Hex(token);
     const created = env.now();
     const id = `share_${toHex(env.randomBytes(8))}`;
-    const expires = created + Math.round(seconds * 1000);
-    const { tenant, name: by } = caller;
-    const share: ShareRecord = { id, hash, tenant, thread, name, by, created, expires };
+    const { tenant, keyId: key, name: by } = caller;
+    const keyEnd = (await this.#keyEnd(tenant, key)) ?? Number.POSITIVE_INFINITY;
+    const expires = Math.min(created + Math.round(seconds * 1000), keyEnd);
+    const share: ShareRecord = { id, hash, tenant, thread, name, by, key, created, expires };
     await this.#records.put(listKey(tenant, id), share, { expiresAt: expires });
     await this.#records.put(shareKey(hash), share, { expiresAt: expires });
     activity.note(tenant, { kind: 'share.created', by, share: id, thread });
@@ -75,27 +84,53 @@ export class Shares implements Serves<typeof shares> {
     const wanted = o.thread_id?.toLowerCase();
     const shares = (await this.#all(caller.tenant))
       .filter(({ thread }) => wanted === undefined || thread === wanted)
+      .filter(({ key }) => reaches(caller, { by: key }))
       .sort((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1));
     return { shares: shares.map((share) => describe(share, used.get(share.id) ?? null)) };
   }
 
   /** What is found by the hash goes first: from there on no request gets through. */
   async revoke(caller: Caller, id: string): Promise<void> {
-    const { tenant, name: by } = caller;
+    const { tenant } = caller;
     const share = /^share_[0-9a-f]{16}$/.test(id)
       ? (await this.#records.get(listKey(tenant, id)))?.value
       : null;
-    if (!share) throw new RelayError('not_found', { what: 'this share link', hint: 'See GET /shares.' });
-    await this.#records.delete(shareKey(share.hash));
-    this.#watch.end(id);
-    if (await this.#records.delete(listKey(tenant, id)))
-      this.#deps.activity.note(tenant, { kind: 'share.revoked', by, share: id, thread: share.thread });
+    if (!share || !reaches(caller, { by: share.key }))
+      throw new RelayError('not_found', { what: 'this share link', hint: 'See GET /shares.' });
+    await this.#end(caller, share);
   }
 
-  /** Who holds the token; null where it is made up, revoked or has expired. */
+  /** Ends the links of a key that was revoked; gives how many. */
+  async endOf(caller: Caller, tenant: string, keyId: string): Promise<number> {
+    const ending = (await this.#all(tenant)).filter(({ key }) => key === keyId);
+    for (const share of ending) await this.#end(caller, share);
+    return ending.length;
+  }
+
+  /** Has the links of a key end with its successor instead. One that is revoked meanwhile stays so. */
+  async handOver(tenant: string, from: string, to: string): Promise<void> {
+    for (const { key, id, hash } of await this.#all(tenant)) {
+      if (key !== from) continue;
+      for (const at of [shareKey(hash), listKey(tenant, id)]) {
+        const stored = await this.#records.get(at);
+        if (!stored) break;
+        const { value, revision } = stored;
+        await this.#records.put(at, { ...value, key: to }, { expect: revision, expiresAt: value.expires });
+      }
+    }
+  }
+
+  async #end({ name: by }: Caller, { id, hash, tenant, thread }: ShareRecord): Promise<void> {
+    await this.#records.delete(shareKey(hash));
+    this.#watch.end(id);
+    if (await this.#records.delete(listKey(tenant, id)))
+      this.#deps.activity.note(tenant, { kind: 'share.revoked', by, share: id, thread });
+  }
+
+  /** Who holds the token; null where it is made up, revoked or has expired, or where its key no longer works. */
   async authenticate(token: string): Promise<Caller | null> {
     const share = (await this.#records.get(shareKey(await sha256Hex(token))))?.value;
-    if (!share) return null;
+    if (!share || !(await this.#hasKey(share))) return null;
     const { tenant, id, thread, name } = share;
     this.use.note(tenant, id);
     return { tenant, keyId: id, name: name || 'share link', scopes: ['threads'], thread };
@@ -103,7 +138,12 @@ export class Shares implements Serves<typeof shares> {
 
   async isValid({ tenant, keyId }: Caller): Promise<boolean> {
     const share = (await this.#records.get(listKey(tenant, keyId)))?.value;
-    return share ? (await this.#records.get(shareKey(share.hash))) !== null : false;
+    if (!share || !(await this.#hasKey(share))) return false;
+    return (await this.#records.get(shareKey(share.hash))) !== null;
+  }
+
+  async #hasKey({ tenant, key }: ShareRecord): Promise<boolean> {
+    return key === undefined || (await this.#keyEnd(tenant, key)) !== undefined;
   }
 
   #all(tenant: string): Promise<ShareRecord[]> {
@@ -111,12 +151,16 @@ export class Shares implements Serves<typeof shares> {
   }
 }
 
-function describe({ id, thread, name, by, created, expires }: ShareRecord, used: number | null): ShareInfo {
+function describe(
+  { id, thread, name, by, key, created, expires }: ShareRecord,
+  used: number | null,
+): ShareInfo {
   return {
     id,
     thread_id: thread,
     name,
     created_by: by,
+    key_id: key ?? null,
     created_at: new Date(created).toISOString(),
     expires_at: new Date(expires).toISOString(),
     last_used_at: used === null ? null : new Date(used).toISOString(),

@@ -1,6 +1,6 @@
 import { badRequest } from '../../base/errors.ts';
-import { mayUseChannel } from '../../contract/authorize.ts';
-import type { Caller, CallerAt } from '../../contract/caller.ts';
+import { reaches } from '../../contract/authorize.ts';
+import type { CallerAt } from '../../contract/caller.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { ListedPointer, PointerPage, PointerQuery } from '../../contract/pointers.ts';
 import type { Deps } from '../deps.ts';
@@ -51,7 +51,7 @@ export class PointerList {
       const wanted =
         (o.channel === undefined || value.channel === o.channel) &&
         (o.from === undefined || value.from === o.from);
-      if (!wanted || !isVisible(caller, value)) return { next };
+      if (!wanted || !reaches(caller, value)) return { next };
       const id = next.slice(next.indexOf('.') + 1);
       const record = await this.#lookup.find(id);
       if (!record || listKey(record, id) !== key) return { next };
@@ -66,12 +66,6 @@ export class PointerList {
     }
     return { pointers };
   }
-}
-
-/** A key that is bound to channels sees what is on them, and what it pushed itself. */
-function isVisible(caller: Caller, { channel, by }: Listed): boolean {
-  if (caller.channelPrefix === undefined || by === caller.keyId) return true;
-  return channel !== null && mayUseChannel(caller, channel);
 }
 
 function checkPlace(after: string): string {

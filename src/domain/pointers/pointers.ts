@@ -22,8 +22,6 @@ import {
   pointers,
   type Renewed,
 } from '../../contract/pointers.ts';
-import { resultKey } from '../../contract/task-names.ts';
-import { settledTask } from '../../contract/tasks.ts';
 import { cutRange } from '../../kernel/admission.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
 import type { Staged } from '../../kernel/staged.ts';
@@ -93,15 +91,13 @@ export class Pointers {
   /** Authorises once more when the options are known: a JSON envelope may name the channel behind the data. */
   async push(caller: CallerAt, input: PushInput): Promise<Pushed> {
     const { results } = this.#parts;
-    const key = input.idempotency_key;
     // Who may settle the task pushes its result under the key that the relay uses itself; for others it is a key like any other.
-    const task = input.late ? null : settledTask(input.metadata);
-    const settles =
-      task !== null && key === resultKey(task.id) && (await results.admit(caller, input.metadata!));
-    const idempotency_key = settles && key !== undefined ? ownKey(key) : key;
+    const settles = !input.late && isResult(input) && (await results.admit(caller, input.metadata!));
+    const key = input.idempotency_key;
+    const idempotency_key = settles && key === settles.key ? ownKey(key) : key;
     const { id, ...pushed } = await this.store(caller, { ...input, idempotency_key }, async (options) => {
       authorize(caller, pointers.push, { channel: options.channel, metadata: options.metadata });
-      await results.admit(caller, options.metadata);
+      if (input.late && isResult(options)) await results.admit(caller, options.metadata);
     });
     return { url: pointerUrl(caller.base, id), id, ...pushed };
   }

@@ -4,9 +4,9 @@ import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, isUuid, toHex, uuid } from '../../base/ids.ts';
 import { PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
-import { missingScope } from '../../contract/authorize.ts';
+import { missingScope, reaches } from '../../contract/authorize.ts';
 import { type Caller, isAnonymous } from '../../contract/caller.ts';
-import type { Peeked, Pushed } from '../../contract/pointers.ts';
+import type { Peeked, Pushed, PushOptions } from '../../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { GetOptions } from '../../kernel/records.ts';
@@ -83,8 +83,8 @@ export function newRecord(
 }
 
 /** It names the task that it is the result of. */
-export function isResult({ metadata }: Pick<PointerRecord, 'metadata'>): boolean {
-  return metadata.task_id !== undefined;
+export function isResult({ metadata }: Pick<PushOptions, 'metadata'>): boolean {
+  return metadata?.task_id !== undefined;
 }
 
 export function keptUntil(record: PointerRecord): number {
@@ -122,15 +122,12 @@ export class PointerLookup {
     const loaded = await this.#find(id, o.payload ? { ahead: 'blob' satisfies keyof PointerRecord } : {});
     if (loaded?.record.visibility === 'link') return loaded;
     if (!isAnonymous(caller) && !caller.scopes.includes('pull')) throw missingScope(caller, 'pull');
-    if (loaded?.record.tenant !== caller.tenant) throw notFound();
-    return loaded;
+    return reached(caller, loaded);
   }
 
-  /** Only for its tenant; for anyone else it does not exist. */
+  /** Only for keys of its tenant that reach it; for anyone else it does not exist. */
   async own(caller: Caller, id: string): Promise<Loaded> {
-    const loaded = await this.#find(id);
-    if (loaded?.record.tenant !== caller.tenant) throw notFound();
-    return loaded;
+    return reached(caller, await this.#find(id));
   }
 
   async #find(rawId: string, o: GetOptions = {}): Promise<Loaded | null> {
@@ -139,6 +136,11 @@ export class PointerLookup {
     const stored = await this.#records.get(recordKey(id), o);
     return stored && { id, record: stored.value, revision: stored.revision };
   }
+}
+
+function reached(caller: Caller, loaded: Loaded | null): Loaded {
+  if (loaded?.record.tenant === caller.tenant && reaches(caller, loaded.record)) return loaded;
+  throw notFound();
 }
 
 /**

@@ -1,4 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
+import { reaches } from '../../contract/authorize.ts';
 import { type Caller, RELAY_TENANT } from '../../contract/caller.ts';
 import type { ProjectItem, ProjectView, projects } from '../../contract/projects.ts';
 import type { Serves } from '../relay-binding.ts';
@@ -31,7 +32,7 @@ export class Projects implements Serves<typeof projects> {
     });
   }
 
-  #of({ tenant }: Caller): ProjectSource | null {
-    return tenant === RELAY_TENANT ? this.#source : null;
+  #of(caller: Caller): ProjectSource | null {
+    return caller.tenant === RELAY_TENANT && reaches(caller, {}) ? this.#source : null;
   }
 }

@@ -84,7 +84,11 @@ export class Agents {
   /** Bridges first, then by name. */
   async list(caller: Caller): Promise<{ agents: Agent[] }> {
     const all = [...(await this.#present(caller)), ...(await this.#followers(caller))];
-    return { agents: all.filter(({ channels }) => channels.some((one) => mayUseChannel(caller, one))) };
+    const seen = all.map((agent) => ({
+      ...agent,
+      channels: agent.channels.filter((channel) => mayUseChannel(caller, channel)),
+    }));
+    return { agents: seen.filter(({ channels }) => channels.length > 0) };
   }
 
   async #present(caller: Caller): Promise<(Agent & { bridge: Bridge })[]> {

@@ -4,6 +4,7 @@ import { AGENT_NAME_CHARS, RESULT_SUMMARY_CHARS } from '../../base/limits.ts';
 import { authorize, may } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
+import { resultKey } from '../../contract/task-names.ts';
 import { settledTask, type TaskResult, tasks } from '../../contract/tasks.ts';
 import type { FromRecord } from '../../contract/verb.ts';
 import type { Deps } from '../deps.ts';
@@ -68,15 +69,14 @@ export class TaskResults {
   }
 
   /**
-   * Whether a push settles a task that its caller may settle; false where it settles none. Rejects with `forbidden` where
-   * the caller is kept from the channels of the task.
+   * The key of the result that a push brings; null where it settles no task. Rejects with `forbidden` where the caller may not
+   * settle the task.
    */
-  async admit(caller: Caller, metadata: JsonObject): Promise<boolean> {
+  async admit(caller: Caller, metadata: JsonObject): Promise<{ readonly key: string } | null> {
     const settled = settledTask(metadata);
-    if (!settled) return false;
-    const task = await this.#task(caller, settled.id);
-    if (task) authorize(caller, tasks.done, channelsOf(task));
-    return true;
+    if (!settled) return null;
+    authorize(caller, tasks.done, channelsOf(await this.#task(caller, settled.id)));
+    return { key: resultKey(settled.id) };
   }
 
   /** The pointer that a push names as its task; null where the caller's tenant has none. */

@@ -1,4 +1,5 @@
 import { INDEX_TEXT_CHARS } from '../../base/limits.ts';
+import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Artifact, SearchHit } from '../../contract/threads/artifacts.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
@@ -67,8 +68,9 @@ async function marked(
   const there = await Promise.all(
     hits.map(({ fields }) => log.find(caller.tenant, String(fields.thread_id))),
   );
+  const reached = there.map((thread) => thread !== null && reaches(caller, { by: thread.key }));
   return hits
-    .filter((_, i) => there[i])
+    .filter((_, i) => reached[i])
     .map(({ score, snippet, line, fields }) => ({
       ref: String(fields.ref),
       thread_id: String(fields.thread_id),

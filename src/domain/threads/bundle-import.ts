@@ -112,7 +112,13 @@ async function store(
     }
     if (!(await turn.isMine()))
       throw new RelayError('busy', { what: `the import of thread ${id} took too long` });
-    await introduceThread(log, root, { tenant, name, created: Date.parse(manifest.created_at), by });
+    await introduceThread(log, root, {
+      tenant,
+      name,
+      created: Date.parse(manifest.created_at),
+      by,
+      key: caller.keyId,
+    });
     const found = kept.filter(({ artifact }) => artifact.provenance.capability !== 'retrieval.search');
     await sideBySide(found, ({ artifact, text }) =>
       indexArtifact(log, tenant, artifact, text).catch(() => {}),

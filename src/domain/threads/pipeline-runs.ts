@@ -1,5 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
+import { reaches } from '../../contract/authorize.ts';
 import type {
   PipelineRun,
   PipelineStep,
@@ -63,8 +64,9 @@ export const listRuns: ThreadVerb<'runs'> = async (log, caller, o = {}) => {
     const next = key.slice(prefix.length);
     const id = next.slice(next.indexOf('.') + 1);
     if (o.pipeline === undefined || value.pipeline === o.pipeline) {
-      if (await log.find(caller.tenant, id)) runs.push({ run: id, ...itemOf(value) });
-      else log.background.run(() => records.delete(key));
+      const thread = await log.find(caller.tenant, id);
+      if (!thread) log.background.run(() => records.delete(key));
+      else if (reaches(caller, { by: thread.key })) runs.push({ run: id, ...itemOf(value) });
     }
     if (runs.length === limit || ++looked === LOOKED_AT) return { runs, next };
   }

@@ -1,5 +1,6 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { isUuid, toHex } from '../../base/ids.ts';
+import { reaches } from '../../contract/authorize.ts';
 import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
@@ -25,6 +26,8 @@ export interface ThreadMeta {
   readonly name: string;
   readonly created: number;
   readonly by: string;
+  /** The id of the key that made it; absent in threads made before 0.3. */
+  readonly key?: string;
   /** When it ends; its record expires then, and with it the thread. */
   readonly expires?: number;
 }
@@ -101,7 +104,7 @@ export class ThreadLog {
   async meta(caller: Caller, id: string): Promise<FoundThread> {
     const shown = caller.thread === undefined || caller.thread === id;
     const found = shown ? await this.find(caller.tenant, id) : null;
-    if (!found) throw noThread(id);
+    if (!found || !reaches(caller, { by: found.key })) throw noThread(id);
     return found;
   }
 

@@ -3,6 +3,7 @@ import { sha256Hex } from '../../base/hash.ts';
 import { isUuid, uuid } from '../../base/ids.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import { PAGE_ITEMS, PATCH_OPS, THREAD_NAME_CHARS } from '../../base/limits.ts';
+import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { PatchAnswer } from '../../contract/threads/answers.ts';
 import type { State } from '../../contract/threads/state.ts';
@@ -34,7 +35,14 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
   const event = { type: 'thread.created', at: created, payload };
   await log.storage.admit(caller.tenant, storedBytes(event));
   const [root] = rootsFor(caller.tenant, id);
-  await introduceThread(log, root, { tenant: caller.tenant, name, created, by: caller.name, ...ends });
+  await introduceThread(log, root, {
+    tenant: caller.tenant,
+    name,
+    created,
+    by: caller.name,
+    key: caller.keyId,
+    ...ends,
+  });
   await log.append(caller.tenant, emptyHead(root), event);
   return { thread_id: id, name, state_ref: versionRef(1), created_at: isoTime(created), ...expiry(ends) };
 };
@@ -69,7 +77,7 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
       ]);
       const meta = stored?.value;
       if (meta?.tenant !== caller.tenant) continue;
-      if (count === 0) return null;
+      if (count === 0 || !reaches(caller, { by: meta.key })) return null;
       const { name, created } = meta;
       const thread = { thread_id: id, name, created_at: isoTime(created), ...expiry(meta), hop_count };
       return { thread, next: key.slice(prefix.length) };

@@ -68,7 +68,7 @@ export class Usage implements Allowance {
       all.filter((row) => row.operation === operation).reduce((total, row) => total + row.count, 0);
     // Where the counter was not kept (open mode), the statistics are what there is.
     const pushes = Math.max(await this.#pushes(tenant, month), plan.pushes === null ? sum('push') : 0);
-    const admin = caller.scopes.includes('admin');
+    const admin = caller.scopes.includes('admin') && caller.channelPrefix === undefined;
     return {
       tenant,
       plan: plan.name,

@@ -104,6 +104,7 @@ function Shares({ id }: { id: string }) {
                           , used <Ago at={share.last_used_at} />
                         </>
                       )}
+                      {share.key_id === null && '; made before version 0.3, so it does not end with its key'}
                     </span>
                   </span>
                   <button

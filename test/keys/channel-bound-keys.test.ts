@@ -1,0 +1,319 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { LOCAL_CALLER, RELAY_TENANT, SCOPES } from '../../src/contract/caller.ts';
+import type { CreatedKey, NewKey } from '../../src/contract/keys.ts';
+import { VERBS } from '../../src/contract/relay.ts';
+import { type GuardedRelay, startGuarded } from './guarded-relay.ts';
+
+/**
+ * The rule: a key that is bound to channels reaches what is on its channels and what it made itself. Every verb has a row
+ * here, so that a new one fails until somebody has decided what such a key gets from it.
+ */
+
+let relay: GuardedRelay;
+/** Bound to channels that begin with `mine.`, with every scope, in the tenant whose admins run the relay. */
+let bound: CreatedKey;
+/** Not bound; everything foreign is its. */
+let free: CreatedKey;
+let foreign: Things;
+let own: Things;
+
+/** Their ids; the pointer that is `loose` is on no channel. */
+type Things = {
+  readonly [what in 'pointer' | 'loose' | 'task' | 'thread' | 'artifact' | 'file' | 'share' | 'key']: string;
+};
+
+const make = (input: Partial<NewKey>) =>
+  relay.core.keys.create(LOCAL_CALLER, { name: 'test', scopes: [...SCOPES], ...input });
+
+async function things(key: CreatedKey, channel: string): Promise<Things> {
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const answer = await relay.ask(method, path, { key, body });
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
+    return answer.json;
+  };
+  const thread = (await ask('POST', '/threads', { name: `thread on ${channel}` })).thread_id;
+  const artifact = await ask('POST', `/threads/${thread}/artifacts`, { name: 'a', content: 'words of a' });
+  await ask('POST', `/channels/${channel}`, { msg: 'hello' });
+  await ask('PUT', `/files/space-${channel}/doc`, 'text');
+  await ask('POST', '/inbox/ann/channels', { channel });
+  return {
+    pointer: (await ask('POST', '/push', { data: 'x', channel })).id,
+    loose: (await ask('POST', '/push', { data: 'x' })).id,
+    task: (await ask('POST', '/push', { data: 'x', channel, metadata: { done_channel: channel } })).id,
+    thread,
+    artifact: artifact.ref,
+    file: `space-${channel}/doc`,
+    share: (await ask('POST', '/shares', { thread_id: thread })).id,
+    key: (await ask('POST', '/keys', { name: 'made', channel_prefix: `${channel}.` })).id,
+  };
+}
+
+before(async () => {
+  relay = await startGuarded({ core: { defaultPlan: 'team' } });
+  free = await make({ name: 'free' });
+  bound = await make({ name: 'bound', channel_prefix: 'mine.' });
+  foreign = await things(free, 'secret');
+  own = await things(bound, 'mine.a');
+});
+after(() => relay[Symbol.asyncDispose]());
+
+type Request = readonly [method: string, path: string, body?: unknown];
+type Decision =
+  /** Refused for what is foreign, and fine for what is its own where `own` is not false. */
+  | { readonly refused: (of: Things) => readonly Request[]; readonly own?: false }
+  /** Answers, and nothing in it tells of anything foreign. */
+  | { readonly hides: readonly Request[] }
+  /** Nothing foreign can be named or is told. */
+  | { readonly harmless: string };
+
+const ofPointer = (method: string, path: (id: string) => string): Decision => ({
+  refused: ({ pointer, loose }) => [pointer, loose].map((id) => [method, path(id)]),
+});
+const ofChannel = (method: string, rest: string, body?: unknown): Decision => ({
+  refused: () => [[method, `/channels/secret${rest}`, body]],
+  own: false,
+});
+const ofThread = (method: string, rest: string, body?: unknown, o: { own?: false } = {}): Decision => ({
+  refused: ({ thread }) => [[method, `/threads/${thread}${rest}`, body]],
+  ...o,
+});
+const ofArtifact = (method: string, rest = ''): Decision => ({
+  refused: ({ thread, artifact }) => [[method, `/threads/${thread}/artifacts/${artifact}${rest}`]],
+});
+const ofFile = (method: string, query = '', body?: unknown): Decision => ({
+  refused: ({ file }) => [[method, `/files/${file}${query}`, body]],
+});
+const FIGURES = 'figures of the tenant, which name nothing';
+const VERSION_TWO = [{ op: 'add', path: '/facts/-', value: { id: 'f', key: 'k', value: 1 } }];
+
+const DECISIONS: { readonly [verb: string]: Decision } = {
+  'pointers.push': { refused: () => [['POST', '/push', { data: 'x', channel: 'secret' }]], own: false },
+  'pointers.pull': ofPointer('GET', (id) => `/pull/${id}`),
+  'pointers.part': ofPointer('GET', (id) => `/pull/${id}?lines=1-1`),
+  'pointers.cost': ofPointer('GET', (id) => `/pull/${id}?cost=1`),
+  'pointers.peek': ofPointer('GET', (id) => `/peek/${id}`),
+  'pointers.list': { hides: [['GET', '/pointers']] },
+  'receipts.get': ofPointer('GET', (id) => `/pull/${id}/receipts`),
+  'channels.list': { hides: [['GET', '/channels']] },
+  'channels.inspect': ofChannel('GET', ''),
+  'channels.position': ofChannel('GET', '/position'),
+  'channels.publish': ofChannel('POST', '', { msg: 1 }),
+  'channels.events': ofChannel('GET', '/events'),
+  'channels.socket': { harmless: 'an upgrade is refused in authorization.test.ts' },
+  'channels.ticket': { harmless: 'a ticket is for the same caller' },
+  'channels.ack': ofChannel('POST', '/groups/g/ack', { seq: 1, token: 1 }),
+  'channels.nack': ofChannel('POST', '/groups/g/nack', { seq: 1, token: 1 }),
+  'channels.extend': ofChannel('POST', '/groups/g/extend', { seq: 1, token: 1 }),
+  'channels.dead': ofChannel('GET', '/dead'),
+  'channels.retry_dead': ofChannel('POST', '/dead/1/retry'),
+  'channels.drop_dead': ofChannel('DELETE', '/dead/1'),
+  'channels.set_group': ofChannel('POST', '/groups/g', {}),
+  'channels.remove_group': ofChannel('DELETE', '/groups/g'),
+  'inbox.read': { hides: [['GET', '/inbox/ann']] },
+  'inbox.mark_read': {
+    refused: () => [['POST', '/inbox/ann/read', { cursors: { secret: 1 } }]],
+    own: false,
+  },
+  'inbox.follow': { refused: () => [['POST', '/inbox/ann/channels', { channel: 'secret' }]], own: false },
+  'inbox.unfollow': { refused: () => [['DELETE', '/inbox/ann/channels/secret']], own: false },
+  'threads.create': { harmless: 'makes its own' },
+  'threads.list': { hides: [['GET', '/threads']] },
+  'threads.get': ofThread('GET', ''),
+  'threads.state': ofThread('GET', '/state'),
+  'threads.header': ofThread('GET', '/state/header'),
+  'threads.patch': ofThread('POST', '/state/patch', VERSION_TWO),
+  'threads.revert': ofThread('POST', '/state/revert', { to: 1 }),
+  'threads.diff': ofThread('GET', '/state/diff?from=1'),
+  'threads.blame': ofThread('GET', '/state/blame'),
+  'threads.compact': ofThread('POST', '/state/compact', {}),
+  'threads.replay': ofThread('POST', '/replay', {}),
+  'threads.events': ofThread('GET', '/events'),
+  'threads.watch': ofThread('GET', '/events?stream=1', undefined, { own: false }),
+  'threads.record': ofThread('POST', '/events', { type: 'my.own', payload: {} }),
+  'threads.send': ofThread('POST', '/envelopes', { to_capability: 'x', payload: {} }),
+  'threads.envelopes': ofThread('GET', '/envelopes'),
+  'threads.hold': ofThread('POST', '/hold', { token: 'token-of-mine', holder: 'me', ttl: 5 }),
+  'threads.release': ofThread('DELETE', '/hold?token=token-of-mine'),
+  'threads.runs': { hides: [['GET', '/runs']] },
+  'threads.run': ofThread('GET', '/run', undefined, { own: false }),
+  'threads.stats': ofThread('GET', '/stats'),
+  'threads.shown': ofThread('POST', '/shown', { what: 'headers', tokens: 1 }),
+  'threads.totals': { harmless: FIGURES },
+  'threads.export': ofThread('GET', '/export'),
+  'threads.import': { harmless: 'makes its own' },
+  'threads.render': { refused: ({ thread }) => [['POST', `/render/${thread}`, {}]] },
+  'artifacts.put': ofThread('POST', '/artifacts', { name: 'b', content: 'x' }),
+  'artifacts.list': ofThread('GET', '/artifacts'),
+  'artifacts.get': ofArtifact('GET'),
+  'artifacts.content': ofArtifact('GET', '/content'),
+  'artifacts.part': ofArtifact('GET', '/part?lines=1-1'),
+  'artifacts.search': ofThread('GET', '/search?q=words'),
+  'reports.make': { refused: ({ thread }) => [['POST', `/reports/${thread}`, {}]] },
+  'capabilities.list': { harmless: 'says what there is to do' },
+  'capabilities.invoke': {
+    refused: ({ thread }) => [
+      [
+        'POST',
+        '/cap/invoke',
+        { capability: 'retrieval.search', thread_id: thread, args: { query: 'words' } },
+      ],
+    ],
+  },
+  'files.spaces': { hides: [['GET', '/files']] },
+  'files.list': {
+    hides: [
+      ['GET', '/files/space-secret'],
+      ['GET', '/files/space-secret?delimiter=/'],
+    ],
+  },
+  'files.put': ofFile('PUT', '', 'mine now'),
+  'files.get': ofFile('GET'),
+  'files.info': ofFile('GET', '?info=1'),
+  'files.log': ofFile('GET', '?log=1'),
+  'files.part': ofFile('GET', '?lines=1-1'),
+  'files.cost': ofFile('GET', '?cost=1'),
+  'files.read': { hides: [['POST', '/files/space-secret/read', { paths: ['doc'] }]] },
+  'files.write': {
+    hides: [['POST', '/files/space-secret/write', { files: [{ path: 'doc', content: 'x' }] }]],
+  },
+  'files.remove': { hides: [['POST', '/files/space-secret/delete', { prefix: '' }]] },
+  'keys.create': {
+    refused: () => [
+      ['POST', '/keys', { name: 'x' }],
+      ['POST', '/keys', { name: 'x', channel_prefix: 'secret' }],
+      ['POST', '/keys', { name: 'x', channel_prefix: 'mine.', tenant: 'other' }],
+      ['POST', '/keys', { name: 'x', channel_prefix: 'mine.', plan: 'team' }],
+    ],
+    own: false,
+  },
+  'keys.self': { harmless: 'tells of the key itself' },
+  'keys.list': { hides: [['GET', '/keys']] },
+  'keys.rotate': { refused: ({ key }) => [['POST', `/keys/${key}/rotate`, {}]], own: false },
+  'usage.get': { hides: [['GET', '/usage']] },
+  'tasks.list': { hides: [['GET', '/tasks']] },
+  'tasks.get': { refused: ({ task }) => [['GET', `/tasks/${task}`]] },
+  'tasks.done': { refused: ({ task }) => [['POST', `/tasks/${task}/done`, {}]] },
+  'tasks.fail': { refused: ({ task }) => [['POST', `/tasks/${task}/fail`, {}]], own: false },
+  'tasks.cancel': { refused: ({ task }) => [['POST', `/tasks/${task}/cancel`, {}]], own: false },
+  'agents.list': { hides: [['GET', '/agents']] },
+  'agents.beat': { refused: () => [['POST', '/agents/spy', bridge('secret')]], own: false },
+  'agents.leave': { harmless: 'a bridge on a foreign channel is refused in authorization.test.ts' },
+  'activity.list': { hides: [['GET', '/activity?limit=200']] },
+  'activity.watch': { harmless: 'shows what activity.list shows' },
+  'activity.figures': { harmless: FIGURES },
+  'shares.create': { refused: ({ thread }) => [['POST', '/shares', { thread_id: thread }]] },
+  'shares.list': { hides: [['GET', '/shares']] },
+  'projects.list': { hides: [['GET', '/projects']] },
+  'projects.get': { refused: () => [['GET', '/projects/any']], own: false },
+  // Last, because they take away what the others are about.
+  'artifacts.delete': ofArtifact('DELETE'),
+  'shares.revoke': { refused: ({ share }) => [['DELETE', `/shares/${share}`]] },
+  'threads.delete': ofThread('DELETE', ''),
+  'files.delete': ofFile('DELETE'),
+  'keys.revoke': { refused: ({ key }) => [['DELETE', `/keys/${key}`]] },
+  'pointers.delete': ofPointer('DELETE', (id) => `/pull/${id}`),
+};
+
+const ask = ([method, path, body]: Request, key = bound) => relay.ask(method, path, { key, body });
+
+test('every verb says what a key that is bound to channels gets from it', () => {
+  const names = Object.values(VERBS).flatMap((part) => Object.values(part).map(({ name }) => name));
+  assert.deepEqual(Object.keys(DECISIONS).sort(), [...new Set(names)].sort());
+});
+
+test('HTTP: it is refused what is foreign, by every verb', async () => {
+  for (const [verb, decision] of Object.entries(DECISIONS)) {
+    if (!('refused' in decision)) continue;
+    for (const request of decision.refused(foreign)) {
+      const { status, text } = await ask(request);
+      assert.ok(
+        [403, 404].includes(status),
+        `${verb}: ${request.join(' ')} gave ${status} ${text.slice(0, 200)}`,
+      );
+    }
+  }
+});
+
+test('HTTP: lists and reports tell it of nothing foreign', async () => {
+  await relay.settle();
+  const marks = [...Object.values(foreign), 'secret', free.id, 'thread on secret'];
+  for (const [verb, decision] of Object.entries(DECISIONS)) {
+    if (!('hides' in decision)) continue;
+    for (const request of decision.hides) {
+      const { status, text } = await ask(request);
+      assert.equal(status, 200, `${verb}: ${text}`);
+      const asked = JSON.stringify(request);
+      const told = marks.filter((mark) => text.includes(mark) && !asked.includes(mark));
+      assert.deepEqual(told, [], `${verb} tells of them`);
+    }
+  }
+  const kept = await ask(['GET', `/files/${foreign.file}`], free);
+  assert.deepEqual([kept.status, kept.text], [200, 'text'], 'and the file is as it was');
+});
+
+test('MCP: it is refused pointers and threads that are foreign', async () => {
+  const client = new Client({ name: 'test', version: '1' });
+  const requestInit = { headers: { Authorization: `Bearer ${bound.key}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', relay.url), { requestInit }));
+  const call = async (name: string, args: { [name: string]: unknown }) =>
+    (await client.callTool({ name, arguments: args })).isError === true;
+  for (const [whose, refused] of [
+    [foreign, true],
+    [own, false],
+  ] as const) {
+    for (const id of [whose.pointer, whose.loose])
+      for (const tool of ['peek_context', 'pull_context'])
+        assert.equal(await call(tool, { url: `${relay.url}/pull/${id}` }), refused, tool);
+    assert.equal(await call('thread_header', { thread_id: whose.thread }), refused, 'thread_header');
+    assert.equal(await call('artifact_get', { thread_id: whose.thread, ref: whose.artifact }), refused);
+  }
+  await client.close();
+});
+
+test('a key that takes its place by rotation reaches what it made, and one that happens to be bound alike does not', async () => {
+  const old = await make({ name: 'old', channel_prefix: 'mine.' });
+  const made = await things(old, 'mine.old');
+  const { json: next } = await ask(['POST', `/keys/${old.id}/rotate`, {}]);
+  for (const [key, status] of [
+    [next, 200],
+    [bound, 404],
+  ] as const) {
+    assert.equal((await ask(['GET', `/pull/${made.pointer}`], key)).status, 200, 'on their channels');
+    assert.equal((await ask(['GET', `/pull/${made.loose}`], key)).status, status);
+    assert.equal((await ask(['GET', `/threads/${made.thread}`], key)).status, status);
+    assert.equal((await ask(['GET', `/files/${made.file}`], key)).status, status);
+  }
+});
+
+test('an admin key that is bound is no admin of the relay', async () => {
+  assert.equal(bound.tenant, RELAY_TENANT);
+  const { json } = await ask(['GET', '/keys/self']);
+  assert.equal(json.admin_of_relay, false);
+  assert.equal((await ask(['GET', '/usage?tenant=other'])).status, 403);
+  assert.equal((await ask(['GET', '/keys?tenant=other'])).status, 403);
+});
+
+test('what anybody may read by its link, it may read as well', async () => {
+  const { json } = await ask(['POST', '/push', { data: 'x', channel: 'secret', visibility: 'link' }], free);
+  assert.equal((await ask(['GET', `/pull/${json.id}`])).status, 200);
+  assert.equal((await ask(['DELETE', `/pull/${json.id}`])).status, 404);
+});
+
+test('HTTP: it is given what is its own, by every verb', async () => {
+  for (const [verb, decision] of Object.entries(DECISIONS)) {
+    if (!('refused' in decision) || decision.own === false) continue;
+    for (const request of decision.refused(own)) {
+      const { status, text } = await ask(request);
+      assert.ok(status < 300, `${verb}: ${request.join(' ')} gave ${status} ${text.slice(0, 200)}`);
+    }
+  }
+});
+
+function bridge(task_channel: string) {
+  return {
+    ...{ instance: 'one', runner: 'exec', target: 'true', task_channel, done_channel: task_channel },
+    ...{ concurrency: 1, running: [], done: 0, failed: 0, started_at: '2026-01-01T00:00:00Z' },
+  };
+}
