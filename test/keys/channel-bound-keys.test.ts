@@ -95,6 +95,7 @@ const DECISIONS: { readonly [verb: string]: Decision } = {
   'pointers.cost': ofPointer('GET', (id) => `/pull/${id}?cost=1`),
   'pointers.peek': ofPointer('GET', (id) => `/peek/${id}`),
   'pointers.list': { hides: [['GET', '/pointers']] },
+  'pointers.renew': { harmless: 'passes over what is foreign, as the test of links shows' },
   'receipts.get': ofPointer('GET', (id) => `/pull/${id}/receipts`),
   'channels.list': { hides: [['GET', '/channels']] },
   'channels.inspect': ofChannel('GET', ''),
@@ -295,10 +296,15 @@ test('an admin key that is bound is no admin of the relay', async () => {
   assert.equal((await ask(['GET', '/keys?tenant=other'])).status, 403);
 });
 
-test('what anybody may read by its link, it may read as well', async () => {
+test('what anybody may read by its link, it may read as well, and neither renew nor delete', async () => {
   const { json } = await ask(['POST', '/push', { data: 'x', channel: 'secret', visibility: 'link' }], free);
   assert.equal((await ask(['GET', `/pull/${json.id}`])).status, 200);
   assert.equal((await ask(['DELETE', `/pull/${json.id}`])).status, 404);
+  const renewed = await ask(['POST', '/pointers/renew', { ids: [json.id, foreign.pointer, own.pointer] }]);
+  assert.deepEqual(
+    renewed.json.pointers.map(({ id }: { id: string }) => id),
+    [own.pointer],
+  );
 });
 
 test('HTTP: it is given what is its own, by every verb', async () => {

@@ -1,6 +1,7 @@
 import { badRequest } from '../../base/errors.ts';
 import { isUuid, toHex } from '../../base/ids.ts';
 import { MAX_TTL_MS, MIN_TTL_MS, RENEWED_POINTERS } from '../../base/limits.ts';
+import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Renewed } from '../../contract/pointers.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
@@ -62,7 +63,7 @@ async function renewOnce(
   { leastMs, renewedMs }: Lifetimes,
 ): Promise<PointerRecord | 'missing' | null> {
   const stored = await records.get(recordKey(id));
-  if (stored?.value.tenant !== caller.tenant) return 'missing';
+  if (stored?.value.tenant !== caller.tenant || !reaches(caller, stored.value)) return 'missing';
   const { value: record, revision: expect } = stored;
   if (record.max_pulls !== null || record.expires >= env.now() + leastMs) return record;
   const giveBack = await allowance.reserve(caller);

@@ -81,7 +81,7 @@ async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Pr
     const bundle = await readBundle(zip, manifest, (start, events) =>
       log.deps.texts.fold({ kind: 'check', start, versions: [] }, each(events), { tenant }),
     );
-    return store(log, { tenant, root, turn }, zip, bundle);
+    return store(log, { caller, root, turn }, zip, bundle);
   });
   if (!answer) throw new RelayError('busy', { what: `thread ${id} is being imported already` });
   return answer;
@@ -90,12 +90,13 @@ async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Pr
 /** The record that makes it a thread comes last: until then there is nothing to see, and a failure leaves nothing. */
 async function store(
   log: ThreadLog,
-  { tenant, root, turn }: { tenant: string; root: ThreadRoot; turn: Turn },
+  { caller, root, turn }: { caller: Caller; root: ThreadRoot; turn: Turn },
   zip: ZipArchive,
   bundle: Bundle,
 ): Promise<ImportAnswer> {
   const { manifest, events, artifacts, ledger, damaged } = bundle;
   const { thread_id: id, name, created_by: by } = manifest;
+  const { tenant, keyId: key } = caller;
   const { records } = log.deps.engine;
   await log.storage.admit(tenant, bundle.bytes);
   await clearThread(log, tenant, root);
@@ -112,13 +113,8 @@ async function store(
     }
     if (!(await turn.isMine()))
       throw new RelayError('busy', { what: `the import of thread ${id} took too long` });
-    await introduceThread(log, root, {
-      tenant,
-      name,
-      created: Date.parse(manifest.created_at),
-      by,
-      key: caller.keyId,
-    });
+    const created = Date.parse(manifest.created_at);
+    await introduceThread(log, root, { tenant, name, created, by, key });
     const found = kept.filter(({ artifact }) => artifact.provenance.capability !== 'retrieval.search');
     await sideBySide(found, ({ artifact, text }) =>
       indexArtifact(log, tenant, artifact, text).catch(() => {}),
