@@ -10,7 +10,7 @@ import { Channels } from './channels/channels.ts';
 import { type ChannelSettings, DEFAULT_CHANNEL_SETTINGS } from './channels/settings.ts';
 import type { Deps } from './deps.ts';
 import { fileEnds } from './files/file-ends.ts';
-import type { Files } from './files/files.ts';
+import { Files } from './files/files.ts';
 import { Inboxes } from './inbox/inboxes.ts';
 import { Keys } from './keys/keys.ts';
 import { Pointers } from './pointers/pointers.ts';
@@ -24,9 +24,9 @@ import type { StoragePart } from './storage-parts.ts';
 import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
-import type { Capabilities } from './threads/capabilities/capabilities.ts';
+import { Capabilities } from './threads/capabilities/capabilities.ts';
 import { threadEnds } from './threads/thread-expiry.ts';
-import type { ThreadServices } from './threads/thread-services.ts';
+import { ThreadServices } from './threads/thread-services.ts';
 import { underTidyLease } from './tidy-lease.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
 import { Storage } from './usage/storage.ts';
@@ -161,7 +161,6 @@ export class RelayCore {
   /** Everything about threads; loaded at the first use. */
   threads(): Promise<ThreadServices> {
     const load = async () => {
-      const { ThreadServices } = await import('./threads/thread-services.ts');
       const threads = new ThreadServices(this.deps, this.storage);
       await this.#onThreads?.(threads);
       return threads;
@@ -176,11 +175,7 @@ export class RelayCore {
   /** What threads can have done; loaded at the first use. */
   #loadCapabilities(): Promise<Capabilities> {
     const load = async () => {
-      const [{ Capabilities }, { log }, added] = await Promise.all([
-        import('./threads/capabilities/capabilities.ts'),
-        this.threads(),
-        this.deps.capabilities?.(),
-      ]);
+      const [{ log }, added] = await Promise.all([this.threads(), this.deps.capabilities?.()]);
       return new Capabilities(log, added);
     };
     this.#capabilities ??= load().catch((error) => {
@@ -192,10 +187,8 @@ export class RelayCore {
 
   /** Everything about files; loaded at the first use. */
   files(): Promise<Files> {
-    this.#files ??= import('./files/files.ts').then(({ Files }) => {
-      const { deps, storage, background } = this;
-      return new Files({ deps, storage, background, allowance: this.#allowance });
-    });
+    const { deps, storage, background } = this;
+    this.#files ??= Promise.resolve(new Files({ deps, storage, background, allowance: this.#allowance }));
     return this.#files;
   }
 

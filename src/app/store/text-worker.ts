@@ -3,6 +3,7 @@ import { isRelayError } from '../../base/errors.ts';
 import { FOLD_WORK } from '../../base/limits.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
 import type { StoredEvent } from '../../domain/threads/event.ts';
+import { runFold } from '../../domain/threads/fold-job.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { ownTextWork } from './own-text-work.ts';
 import type { BodyPiece, TextAnswer, TextJob, TextResult } from './text-thread.ts';
@@ -24,7 +25,6 @@ async function answer(job: TextJob): Promise<TextAnswer> {
 async function done({ body: sent, part, preview, fold }: TextJob): Promise<TextResult> {
   const body = sent instanceof MessagePort ? received(sent) : sent;
   if (fold) {
-    const { runFold } = await import('../../domain/threads/fold-job.ts');
     return runFold(fold, eventsIn(body as BlobBody), new WorkMeter(FOLD_WORK));
   }
   if (preview) return ownTextWork.preview(preview.kind, { ...preview, start: body as Uint8Array });

@@ -3,9 +3,11 @@ import { pause } from '../../base/pause.ts';
 import { HANDOFF_LOOK_MS } from '../../base/project-limits.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import type { Finding } from './check.ts';
+import { acceptRewrites, checkProject } from './check.ts';
 import { needResolved, type Sides } from './conflicts.ts';
 import { digestDecisions, extendSeal, readSeal, SEAL_FILE, writeSeal } from './decision-history.ts';
 import { appendDecision, type NewDecision, oneLine, readDecisions } from './decisions.ts';
+import { discover } from './discovery.ts';
 import {
   DECISIONS_MD,
   type MergedFile,
@@ -26,6 +28,7 @@ import {
 } from './handoffs.ts';
 import { openJsonFile } from './json-file.ts';
 import type { WrittenMerge } from './merge/merge-folder.ts';
+import { mergeFolder, mergeOne } from './merge/merge-folder.ts';
 import { type ProjectView, type ReadOptions, readProject } from './project-view.ts';
 import {
   type Checkpoint,
@@ -70,8 +73,6 @@ export class Project {
 
   /** Writes what is missing, or with `force` everything anew. */
   async init(o: { readonly force?: boolean } = {}): Promise<{ written: string[]; kept: string[] }> {
-    // Loaded where it is needed: hooks open a project many times a day, and never do this.
-    const { discover } = await import('./discovery.ts');
     const facts = await discover(this.files, this.git);
     const at = stamp(this.#now());
     return this.files.locked(async () => {
@@ -191,7 +192,6 @@ export class Project {
   }
 
   async check(o: { readonly accept?: boolean } = {}): Promise<Finding[]> {
-    const { acceptRewrites, checkProject } = await import('./check.ts');
     if (o.accept) {
       await this.files.locked(async () => {
         const acceptance = await acceptRewrites(this.files, this.git);
@@ -203,16 +203,12 @@ export class Project {
 
   /** Merges what a merge that is under way brings together, or what has conflict markers or a number twice. */
   merge(): Promise<WrittenMerge> {
-    return this.files.locked(async () => {
-      const { mergeFolder } = await import('./merge/merge-folder.ts');
-      return mergeFolder(this.files, this.git);
-    });
+    return this.files.locked(() => mergeFolder(this.files, this.git));
   }
 
   /** Merges one project file for git. What cannot be read is merged by lines, as git would have done. */
   async mergeFile(name: string, sides: Sides): Promise<MergedFile> {
     const known = PROJECT_FILES.find((each) => each === name);
-    const { mergeOne } = await import('./merge/merge-folder.ts');
     const merged = known && mergeOne(this.git, known, sides).catch(() => null);
     return (await merged) ?? this.git.mergeLines(sides);
   }

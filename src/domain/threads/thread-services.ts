@@ -3,10 +3,20 @@ import type { ThreadsApi } from '../../contract/threads.ts';
 import type { Deps } from '../deps.ts';
 import type { Serves } from '../relay-binding.ts';
 import type { Storage } from '../usage/storage.ts';
+import { deleteArtifact } from './artifact-deletion.ts';
+import { readPart } from './artifact-parts.ts';
 import { searchArtifacts } from './artifact-search.ts';
 import { getArtifact, listArtifacts, putArtifact, readContent } from './artifacts.ts';
+import { exportThread } from './bundle-export.ts';
+import { importThread } from './bundle-import.ts';
 import { compactIfLong, compactThread } from './compaction.ts';
+import { listEnvelopes, sendEnvelope } from './envelopes.ts';
 import { listEvents, recordEvent, watchEvents } from './events.ts';
+import { readHeader } from './headers.ts';
+import { listRuns, noteRun, readRun } from './pipeline-runs.ts';
+import { renderThread } from './render.ts';
+import { makeReport, tellShown, tenantFigures, threadStats, totalStats } from './reports.ts';
+import { holdThread, releaseThread } from './thread-leases.ts';
 import { ThreadLog, type ThreadVerb } from './thread-log.ts';
 import { countedFor, deleteThread, removeExpiredThreads } from './thread-removal.ts';
 import * as threads from './threads.ts';
@@ -22,12 +32,11 @@ export class ThreadServices {
       appended: (head, event) => {
         compactIfLong(log, head, event);
         if (event.type.startsWith('pipeline.')) {
-          log.background.run(async () => (await runs()).noteRun(log, head.root, event));
+          log.background.run(async () => noteRun(log, head.root, event));
         }
       },
     });
-    log.totals.onMany = (tenant) =>
-      log.background.run(async () => (await reports()).tenantFigures(log, tenant));
+    log.totals.onMany = (tenant) => log.background.run(async () => tenantFigures(log, tenant));
     this.log = log;
     const bound = Object.entries(BEHIND).map(([name, verb]) => [
       name,
@@ -38,7 +47,7 @@ export class ThreadServices {
 
   /** What the threads of a tenant take up. */
   async bytesOf(tenant: string): Promise<number> {
-    const figures = await (await reports()).tenantFigures(this.log, tenant);
+    const figures = await tenantFigures(this.log, tenant);
     return figures.reduce((sum, { stored }) => sum + stored, 0);
   }
 
@@ -58,30 +67,6 @@ export class ThreadServices {
   }
 }
 
-const deletion = () => import('./artifact-deletion.ts');
-const envelopes = () => import('./envelopes.ts');
-const exports = () => import('./bundle-export.ts');
-const headers = () => import('./headers.ts');
-const imports = () => import('./bundle-import.ts');
-const leases = () => import('./thread-leases.ts');
-const parts = () => import('./artifact-parts.ts');
-const render = () => import('./render.ts');
-const reports = () => import('./reports.ts');
-const runs = () => import('./pipeline-runs.ts');
-
-/** A verb of a part that is loaded when it is first called: a command needs one or two of all these. */
-function late<M extends keyof ThreadsApi, V extends string, P extends { [name in V]: ThreadVerb<M> }>(
-  load: () => Promise<P>,
-  name: V,
-): ThreadVerb<M> {
-  let part: P | undefined;
-  const verb = async (...args: Parameters<ThreadVerb<M>>) => {
-    part ??= await load();
-    return part[name](...args);
-  };
-  return verb as ThreadVerb<M>;
-}
-
 /** What does each verb of threads. */
 const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   create: threads.createThread,
@@ -89,7 +74,7 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   get: threads.getThread,
   delete: deleteThread,
   state: threads.readState,
-  header: late(headers, 'readHeader'),
+  header: readHeader,
   patch: threads.patchThread,
   revert: threads.revertThread,
   diff: threads.diffVersions,
@@ -99,29 +84,29 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   events: listEvents,
   watch: watchEvents,
   record: recordEvent,
-  send: late(envelopes, 'sendEnvelope'),
-  envelopes: late(envelopes, 'listEnvelopes'),
-  hold: late(leases, 'holdThread'),
-  release: late(leases, 'releaseThread'),
-  runs: late(runs, 'listRuns'),
-  run: late(runs, 'readRun'),
-  stats: late(reports, 'threadStats'),
-  shown: late(reports, 'tellShown'),
-  totals: late(reports, 'totalStats'),
-  export: late(exports, 'exportThread'),
-  import: late(imports, 'importThread'),
+  send: sendEnvelope,
+  envelopes: listEnvelopes,
+  hold: holdThread,
+  release: releaseThread,
+  runs: listRuns,
+  run: readRun,
+  stats: threadStats,
+  shown: tellShown,
+  totals: totalStats,
+  export: exportThread,
+  import: importThread,
   putArtifact: (log, caller, id, input) => putArtifact(log, caller, id, input),
   artifacts: listArtifacts,
   artifact: getArtifact,
   content: readContent,
-  part: late(parts, 'readPart'),
-  deleteArtifact: late(deletion, 'deleteArtifact'),
+  part: readPart,
+  deleteArtifact: deleteArtifact,
   search: async (log, caller, id, q, o = {}) => {
     const { root } = await log.meta(caller, id);
     const answer = { hits: await searchArtifacts(log, caller, id, q, o) };
     if (o.counted ?? true) log.ledger.answerRead(root, 'searches', answer);
     return answer;
   },
-  report: late(reports, 'makeReport'),
-  render: late(render, 'renderThread'),
+  report: makeReport,
+  render: renderThread,
 };

@@ -3,6 +3,9 @@ import { MCP_ANSWER_BYTES } from '../../base/limits.ts';
 import type { Inspected, PartRequest } from '../../contract/pointers.ts';
 import type { ReadKind } from '../../contract/threads/tokens.ts';
 import { PULL_A_PART } from '../../sdk/context-tools.ts';
+import { frame } from '../../text/frame.ts';
+import { binaryKind } from '../../text/preview/binary-kind.ts';
+import { makePreview } from '../../text/preview/preview.ts';
 import type { Answer, RelayAccess, ToolContext } from './tool.ts';
 import { pointerLink } from './uris.ts';
 
@@ -77,11 +80,6 @@ async function tooLarge(
     `Not pulled: ${number(found.size ?? 0)} bytes, ${price}; the budget is ${number(context.budget)} tokens.`,
   ];
   if (start) {
-    // Loaded late: a server that starts is waited for, and few payloads are that large.
-    const [{ frame }, { makePreview }] = await Promise.all([
-      import('../../text/frame.ts'),
-      import('../../text/preview/preview.ts'),
-    ]);
     const preview = makePreview('text', {
       start,
       size: found.size ?? start.length,
@@ -97,7 +95,6 @@ async function tooLarge(
 }
 
 async function notText(url: string, found: Inspected, call: Pulling): Promise<RelayError> {
-  const { binaryKind } = await import('../../text/preview/binary-kind.ts');
   const kind = found.max_pulls === null ? binaryKind(await beginning(url, call)) : 'binary data';
   return new RelayError('not_text', {
     what: 'text to give',

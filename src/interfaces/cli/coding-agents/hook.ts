@@ -7,6 +7,7 @@ import { LOCAL_FOLDER } from '../../../client/projects/files.ts';
 import { plainLine } from '../../../client/projects/plain-line.ts';
 import type { Project } from '../../../client/projects/project.ts';
 import { ago, timeOf } from '../../../client/projects/times.ts';
+import { frame } from '../../../text/frame.ts';
 import { draftAsTyped } from '../as-typed.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
@@ -186,7 +187,6 @@ async function tellOfInbox(io: Io, host: Host, agent: string, session: string | 
   // One line for each, as the words of the frame say whose they are.
   const source = { what: 'unread messages', by: 'several agents', at: inbox.messages.at(-1)!.ts };
   const words = lines.map((line) => `- ${line}`).join('\n');
-  const { frame } = await import('../../../text/frame.ts');
   return { context: [title, await frame(words, source, now, host.frameSecret), how, ''].join('\n') };
 }
 

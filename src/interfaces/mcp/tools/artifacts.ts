@@ -3,6 +3,7 @@ import { readBytes } from '../../../base/byte-streams.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import { threads } from '../../../contract/threads.ts';
+import { frame } from '../../../text/frame.ts';
 import { readPart } from '../../../text/parts/part-request.ts';
 import { answerable, number, tellShown } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
@@ -68,7 +69,6 @@ export const artifactSearch = defineTool({
 });
 
 async function tooLarge(artifact: Artifact, { context }: ToolCall): Promise<string> {
-  const { frame } = await import('../../../text/frame.ts');
   const { content, tokenizer, estimated } = artifact.tokens;
   const source = {
     what: `artifact ${artifact.ref} "${artifact.name}", preview`,
