@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 
 import pytest
 
 import contextrelay.integrations as integrations
 from contextrelay import ContextRelay
+from contextrelay.integrations.kept_pointers import KeptPointers, seconds_of
 from contextrelay.integrations.tools import RelayTools
 
 from .integrations.million import million, url_in
+
+DAY = 24 * 3600
 
 
 def test_a_large_result_has_the_same_pointer_each_time(relay: ContextRelay) -> None:
@@ -22,6 +26,59 @@ def test_a_large_result_has_the_same_pointer_each_time(relay: ContextRelay) -> N
     assert tools.shortened("short") == "short"
     secret = RelayTools(relay, encrypted=True).shortened(million())
     assert relay.pull(url_in(secret)) == million()
+
+
+def lifetime(relay: ContextRelay, text: str) -> float:
+    """Seconds that the pointer in a text has left."""
+    return seconds_of(relay.inspect(url_in(text)).expires_at) - time.time()
+
+
+def test_a_pointer_that_is_used_again_gets_a_new_expiry(
+    relay: ContextRelay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"{million()} once more"
+    first = RelayTools(relay).shortened(text, "orders")
+    assert lifetime(relay, first) <= DAY
+    now = time.time()
+    monkeypatch.setattr("contextrelay.integrations.tools.time.time", lambda: now + 20 * 3600)
+    assert RelayTools(relay).shortened(text, "orders") == first
+    monkeypatch.undo()
+    assert lifetime(relay, first) > DAY
+
+
+def test_a_result_lives_as_long_as_is_asked_for(relay: ContextRelay) -> None:
+    assert 6.9 * DAY < lifetime(relay, RelayTools(relay, ttl=7 * DAY).shortened(million(), "ttl")) <= 7 * DAY
+    assert lifetime(relay, RelayTools(relay).shortened(million(), "ttl")) <= DAY
+    assert lifetime(relay, RelayTools(relay).shortened(million(), "ttl", forever=True)) > 3600 * DAY
+
+
+def test_pointers_that_a_content_names_live_as_long_as_it(relay: ContextRelay) -> None:
+    urls = [relay.push("one"), relay.push("two", encrypted=True)]
+    unknown = b"http://127.0.0.1:9/pull/00000000-0000-4000-8000-000000000000"
+    kept = KeptPointers(relay, 30 * DAY)
+    kept.keep(b"see %s" % urls[0].encode(), b"\xff%s\x00" % urls[1].encode(), unknown)
+    assert all(lifetime(relay, url) >= 30 * DAY for url in urls)
+    KeptPointers(relay).keep(urls[0].encode())
+    assert lifetime(relay, urls[0]) > 3600 * DAY
+
+
+def test_a_pointer_is_renewed_once_in_a_while_and_a_failure_is_only_logged(
+    relay: ContextRelay, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    content = relay.push("one").encode()
+    asked = []
+    renew = relay.renew
+    monkeypatch.setattr(
+        relay, "renew", lambda *args, **options: asked.append(args) or renew(*args, **options)
+    )
+    kept = KeptPointers(relay, 30 * DAY)
+    for _ in range(3):
+        kept.keep(content)
+    assert len(asked) == 1
+    unreachable = KeptPointers(ContextRelay("http://127.0.0.1:9", retries=0), DAY)
+    for _ in range(2):
+        unreachable.keep(content)
+    assert len(caplog.messages) == 1 and "may expire" in caplog.messages[0]
 
 
 def test_a_result_stays_whole_where_no_relay_answers() -> None:

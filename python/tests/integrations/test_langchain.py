@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import time
 from typing import Any, List
+from uuid import uuid4
 
 import pytest
 from langchain.agents import create_agent
@@ -10,9 +12,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 
 from contextrelay import ContextRelay
 from contextrelay.integrations import ContextRelayRetriever as Lazily
+from contextrelay.integrations.kept_pointers import seconds_of
 from contextrelay.integrations.langchain import (
     ContextRelayCallbackHandler,
     ContextRelayMiddleware,
@@ -98,6 +102,34 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay, asyn
     pointer = next(each for each in done["messages"] if isinstance(each, ToolMessage))
     assert relay.pull(url_in(pointer.content)) == million()
     assert relay.peek(url_in(pointer.content))["source"] == "orders"
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_with_a_checkpointer_a_result_lives_as_long_as_is_allowed_or_asked_for(
+    relay: ContextRelay, asynchronous: bool
+) -> None:
+    import asyncio
+
+    def days(**options: Any) -> float:
+        text = f"{million()} {uuid4()}"
+
+        @tool
+        def orders() -> str:
+            """All orders."""
+            return text
+
+        model = ScriptedModel(script=[lambda _: call("orders"), "done"], seen=[])
+        middleware = [ContextRelayMiddleware(relay, **options)]
+        agent = create_agent(model, [orders], middleware=middleware, checkpointer=InMemorySaver())
+        asked: Any = {"messages": [HumanMessage("what was ordered?")]}
+        place: Any = {"configurable": {"thread_id": "kept"}}
+        done = asyncio.run(agent.ainvoke(asked, place)) if asynchronous else agent.invoke(asked, place)
+        pointer = next(each for each in done["messages"] if isinstance(each, ToolMessage))
+        expiry = relay.inspect(url_in(str(pointer.content))).expires_at
+        return (seconds_of(str(expiry)) - time.time()) / (24 * 3600)
+
+    assert days() > 3600
+    assert 2.9 < days(ttl=3 * 24 * 3600) <= 3
 
 
 def test_the_retriever_finds_passages_of_a_thread_and_of_pointers(relay: ContextRelay) -> None:

@@ -5,22 +5,27 @@ import base64
 import json
 import operator
 import threading
+import time
 from pathlib import Path
-from typing import Annotated, Any, Dict, List, TypedDict
+from typing import Annotated, Any, Dict, List, Tuple, TypedDict
 from uuid import uuid4
 
 import pytest
+from cryptography.fernet import Fernet
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance import checkpointer_test, validate
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
 from contextrelay import ContextRelay, NotFoundError
 from contextrelay.files import NewFile
+from contextrelay.integrations.kept_pointers import seconds_of
 from contextrelay.integrations.langgraph import ContextRelaySaver, pointer_wrapper
 from contextrelay.integrations.tools import RelayTools
 
@@ -318,6 +323,63 @@ def test_the_wrapper_serves_async_runs_of_every_tool(relay: ContextRelay, orders
     graph, asked = one_call(ToolNode([orders], **(wrapper if form == "both" else {form: wrapper})))
     last = asyncio.run(graph.ainvoke(asked))["messages"][-1]
     assert last.status == "success" and url_in(last.content), last.content[:300]
+
+
+class FernetCipher:
+    def __init__(self) -> None:
+        self._fernet = Fernet(Fernet.generate_key())
+
+    def encrypt(self, plaintext: bytes) -> Tuple[str, bytes]:
+        return "fernet", self._fernet.encrypt(plaintext)
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        return self._fernet.decrypt(ciphertext)
+
+
+def stored_result(relay: ContextRelay, saver: Any, **options: Any) -> str:
+    """The text that a run with a checkpointer holds in the place of a large result that nobody has had before."""
+    text = f"{million()} {uuid4()}"
+
+    @tool
+    def orders() -> str:
+        """All orders."""
+        return text
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("tools", ToolNode([orders], **pointer_wrapper(relay, **options)))
+    builder.add_edge(START, "tools")
+    asked = {"messages": [AIMessage("", tool_calls=[{"name": "orders", "args": {}, "id": "1"}])]}
+    graph = builder.compile(checkpointer=saver)
+    return graph.invoke(asked, place("kept"))["messages"][-1].content
+
+
+def test_a_result_lives_as_long_as_the_checkpoints_that_hold_its_pointer(
+    relay: ContextRelay, space: str
+) -> None:
+    def days(text: str) -> float:
+        return (seconds_of(relay.inspect(url_in(text)).expires_at) - time.time()) / (24 * 3600)
+
+    week = 7 * 24 * 3600
+    kept = stored_result(relay, ContextRelaySaver(relay, space=space, ttl=week))
+    newest = next(iter(expiries(relay, space, "c").values()))
+    assert relay.inspect(url_in(kept)).expires_at >= newest
+    assert 7 <= days(kept) < 14
+    assert days(stored_result(relay, ContextRelaySaver(relay, space=f"{space}-2"))) > 3600
+    secret = EncryptedSerializer(FernetCipher())
+    assert (
+        days(stored_result(relay, ContextRelaySaver(relay, space=f"{space}-3", ttl=week, serde=secret))) >= 7
+    )
+    assert days(stored_result(relay, InMemorySaver())) > 3600, "nobody knows for how long it is kept"
+    assert 2.9 < days(stored_result(relay, InMemorySaver(), ttl=3 * 24 * 3600)) <= 3
+    assert days(stored_result(relay, None)) <= 1
+
+
+def test_a_pointer_in_a_conversation_that_goes_on_lives_on(relay: ContextRelay, space: str) -> None:
+    url = relay.push("the findings", ttl=3600)
+    profile(ContextRelaySaver(relay, space=space, ttl=7200)).invoke({"name": f"see {url}"}, place("on"))
+    for _ in range(2):
+        profile(ContextRelaySaver(relay, space=space, ttl=7200)).invoke({"turns": 0}, place("on"))
+    assert relay.inspect(url).expires_at >= next(iter(expiries(relay, space, "c").values()))
 
 
 def test_an_async_run_goes_on_with_other_work_while_a_result_is_stored(relay: ContextRelay) -> None:

@@ -36,11 +36,17 @@ def get_agent_framework_tools(
 
 
 class ContextRelayFunctionMiddleware(FunctionMiddleware):
-    """For ``Agent(middleware=[…])``: a tool result of more than ``over`` characters is stored, and the model gets a pointer. The
-    agent needs ``contextrelay_pull`` among its tools."""
+    """For ``Agent(middleware=[…])``: a tool result of more than ``over`` characters is stored, for ``ttl`` seconds or a day, and
+    the model gets a pointer. The agent needs ``contextrelay_pull`` among its tools."""
 
-    def __init__(self, relay: Union[ContextRelay, str, None] = None, *, over: int = OVER_CHARS) -> None:
-        self._tools = RelayTools(relay, over=over)
+    def __init__(
+        self,
+        relay: Union[ContextRelay, str, None] = None,
+        *,
+        over: int = OVER_CHARS,
+        ttl: Optional[int] = None,
+    ) -> None:
+        self._tools = RelayTools(relay, over=over, ttl=ttl)
 
     async def process(
         self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]

@@ -59,8 +59,9 @@ class ContextRelayWorkbench(StaticWorkbench):
         relay: Union[ContextRelay, str, None] = None,
         *,
         over: int = OVER_CHARS,
+        ttl: Optional[int] = None,
     ) -> None:
-        self._relay_tools = RelayTools(relay, over=over)
+        self._relay_tools = RelayTools(relay, over=over, ttl=ttl)
         super().__init__([*tools, *get_autogen_tools(self._relay_tools.relay)])
 
     async def call_tool(

@@ -75,11 +75,11 @@ class ContextRelayPullTool(BaseTool):
 
 
 def pointer_hook(
-    relay: Union[ContextRelay, str, None] = None, *, over: int = OVER_CHARS
+    relay: Union[ContextRelay, str, None] = None, *, over: int = OVER_CHARS, ttl: Optional[int] = None
 ) -> Callable[[Any], Optional[str]]:
-    """For ``crewai.hooks.register_after_tool_call_hook``: a tool result of more than ``over`` characters is stored, and the
-    model gets a pointer. Its agents need :class:`ContextRelayPullTool`."""
-    tools = RelayTools(relay, over=over)
+    """For ``crewai.hooks.register_after_tool_call_hook``: a tool result of more than ``over`` characters is stored, for ``ttl``
+    seconds or a day, and the model gets a pointer. Its agents need :class:`ContextRelayPullTool`."""
+    tools = RelayTools(relay, over=over, ttl=ttl)
 
     def shorten(context: Any) -> Optional[str]:
         result = context.tool_result

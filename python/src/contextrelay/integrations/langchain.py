@@ -7,7 +7,16 @@ from typing import Any, Awaitable, Callable, List, Optional, Sequence, Union
 
 from ..client import ContextRelay
 from . import missing_extra
-from .tools import OVER_CHARS, PULL_NAME, PULL_WORDS, PUSH_NAME, PUSH_WORDS, RelayTools, shortened_message
+from .tools import (
+    OVER_CHARS,
+    PULL_NAME,
+    PULL_WORDS,
+    PUSH_NAME,
+    PUSH_WORDS,
+    RelayTools,
+    shortened_message,
+    stored_elsewhere,
+)
 
 try:
     from langchain.agents.middleware import AgentMiddleware
@@ -98,20 +107,31 @@ class ContextRelayCallbackHandler(BaseCallbackHandler):
 
 class ContextRelayMiddleware(AgentMiddleware):
     """For ``create_agent(middleware=[…])``: a tool result of more than ``over`` characters is stored, and the model gets a
-    pointer and the tool to read a part of it."""
+    pointer and the tool to read a part of it.
 
-    def __init__(self, relay: Union[ContextRelay, str, None] = None, *, over: int = OVER_CHARS) -> None:
+    ``ttl``: seconds that the pointer lives. By default a day; with a checkpointer, as long as its checkpoints, or as long as the
+    relay allows where nobody knows how long that is."""
+
+    def __init__(
+        self,
+        relay: Union[ContextRelay, str, None] = None,
+        *,
+        over: int = OVER_CHARS,
+        ttl: Optional[int] = None,
+    ) -> None:
         super().__init__()
-        self._tools = RelayTools(relay, over=over)
+        self._tools = RelayTools(relay, over=over, ttl=ttl)
         self.tools = get_langchain_tools(self._tools.relay)[1:]
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
-        return shortened_message(self._tools, handler(request))
+        return shortened_message(self._tools, handler(request), forever=stored_elsewhere(request))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
-        return await run_in_executor(None, shortened_message, self._tools, await handler(request))
+        message = await handler(request)
+        forever = stored_elsewhere(request)
+        return await run_in_executor(None, shortened_message, self._tools, message, forever=forever)
 
 
 def _any_word(query: str) -> str:

@@ -33,7 +33,8 @@ from ..client import ContextRelay
 from ..errors import NotFoundError, RelayHTTPError
 from ..files import FileContent, FileInfo, NewFile
 from . import missing_extra
-from .tools import OVER_CHARS, RelayTools, shortened_message
+from .kept_pointers import KeptPointers
+from .tools import OVER_CHARS, RelayTools, shortened_message, stored_elsewhere
 
 try:
     from langchain_core.runnables import RunnableConfig
@@ -48,6 +49,7 @@ try:
         get_checkpoint_metadata,
     )
     from langgraph.checkpoint.serde.base import SerializerProtocol
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 except ImportError as error:
     raise missing_extra("langgraph", error) from error
 
@@ -56,6 +58,8 @@ __all__ = ["ContextRelaySaver", "PointerWrapper", "pointer_wrapper"]
 #: Checkpoints that are loaded at once by a listing.
 _PAGE = 20
 _SEGMENT_CHARS = 200
+#: Writes values legibly, to look for pointers in them.
+_PLAIN = JsonPlusSerializer()
 #: Seconds at least by which what a checkpoint needs outlives it.
 _LONGER_S = 60
 #: The longest that the relay keeps a file with a ttl.
@@ -87,9 +91,14 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         client = relay if isinstance(relay, ContextRelay) else ContextRelay(relay)
         self._files = client.files.space(space)
         self._ttl = ttl
+        # As long as a value, which outlives the checkpoint that it is written with.
+        self._pointers = KeptPointers(client, self._longer_ttl())
         # When files expire that this process wrote, and ancestors (by namespace) that it renewed.
         self._expiry: Dict[str, float] = {}
         self._expiry_lock = threading.Lock()
+
+    #: What checkpoints name lives as long as they do: the saver renews it.
+    keeps_pointers = True
 
     def put(
         self,
@@ -336,6 +345,15 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             elif not (conditional and written.get("code") == "file_changed"):
                 said, hint = str(written["error"]), str(written.get("hint", ""))
                 raise RelayHTTPError(said, code=written.get("code"), hint=hint)
+        self._pointers.keep(*(self._readable(file) for file in files))
+
+    def _readable(self, file: NewFile) -> bytes:
+        """The content as text that pointers are found in. An encrypted one is decrypted first."""
+        content = file.content.encode("utf-8") if isinstance(file.content, str) else file.content
+        kind = str((file.metadata or {}).get("type", ""))
+        if "+" not in kind:
+            return content
+        return _PLAIN.dumps_typed(self.serde.loads_typed((kind, content)))[1]
 
     # What a checkpoint needs is kept somewhat longer than the checkpoint: a value that does not change is then written again
     # once in a while, and not with each checkpoint.
@@ -549,18 +567,24 @@ class PointerWrapper:
     def __call__(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         if inspect.iscoroutinefunction(handler):
             return self._async(request, handler)
-        return shortened_message(self._tools, handler(_with_sync_tool(request)))
+        message = handler(_with_sync_tool(request))
+        return shortened_message(self._tools, message, forever=stored_elsewhere(request))
 
     async def _async(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        return await asyncio.to_thread(shortened_message, self._tools, await handler(request))
+        message = await handler(request)
+        forever = stored_elsewhere(request)
+        return await asyncio.to_thread(shortened_message, self._tools, message, forever=forever)
 
 
 def pointer_wrapper(
-    relay: Union[ContextRelay, str, None] = None, *, over: int = OVER_CHARS
+    relay: Union[ContextRelay, str, None] = None, *, over: int = OVER_CHARS, ttl: Optional[int] = None
 ) -> PointerWrapper:
     """For ``ToolNode(tools, **pointer_wrapper())``: a tool result of more than ``over`` characters is stored, and the graph goes
-    on with a pointer to it. Given as ``wrap_tool_call`` alone it works too, but async runs then wait for each tool."""
-    return PointerWrapper(RelayTools(relay, over=over))
+    on with a pointer to it. Given as ``wrap_tool_call`` alone it works too, but async runs then wait for each tool.
+
+    ``ttl``: seconds that the pointer lives. By default a day; with a checkpointer, as long as its checkpoints, or as long as the
+    relay allows where nobody knows how long that is."""
+    return PointerWrapper(RelayTools(relay, over=over, ttl=ttl))
 
 
 def _with_sync_tool(request: Any) -> Any:

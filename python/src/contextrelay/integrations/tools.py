@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import time
 from typing import Any, Optional, Union
 
 from ..client import ContextRelay
 from ..errors import RelayError
 from ..mcp import read_part
+from ..pointers import Pushed
 from ..wire import JsonObject
+from .kept_pointers import seconds_of
 
 log = logging.getLogger("contextrelay")
 
@@ -27,11 +30,13 @@ PULL_WORDS = (
 #: About 5 000 tokens: more than that and a model is better off with a part.
 OVER_CHARS = 20_000
 _HEAD_CHARS = 500
+_DAY_S = 24 * 3600
 
 
 class RelayTools:
     """``relay``: a client, or the address of a relay. What is longer than ``over`` characters is not put before a model
-    unasked. What goes wrong is told to the model in a sentence and does not end the run."""
+    unasked. ``ttl``: seconds that its pointer lives; a day by default. What goes wrong is told to the model in a sentence and does
+    not end the run."""
 
     def __init__(
         self,
@@ -41,11 +46,13 @@ class RelayTools:
         encrypted: bool = False,
         channel: Optional[str] = None,
         over: int = OVER_CHARS,
+        ttl: Optional[int] = None,
     ) -> None:
         self.relay = relay if isinstance(relay, ContextRelay) else ContextRelay(relay, api_key)
         self.encrypted = encrypted
         self.channel = channel
         self.over = over
+        self.ttl = ttl
 
     def push(self, data: str, metadata: Optional[JsonObject] = None) -> str:
         try:
@@ -59,22 +66,46 @@ class RelayTools:
         except RelayError as error:
             return f"Error pulling context: {error}"
 
-    def shortened(self, text: str, source: str = "") -> str:
+    def shortened(self, text: str, source: str = "", *, forever: bool = False) -> str:
         """The text; or, where it is too long for a prompt, a pointer to it, and how to read a part. The same text of the same
-        source has the same pointer, so that caches of prompts hold. Where no relay answers, the text stays as it is."""
+        source has the same pointer, with a new expiry, so that caches of prompts hold. ``forever``: it is stored elsewhere, nobody
+        knows for how long, so that without a ``ttl`` it lives as long as the relay allows. Where no relay answers, the text stays
+        as it is."""
         if len(text) <= self.over:
             return text
         metadata = {"source": source, "characters": len(text)} if source else {"characters": len(text)}
         same = hashlib.sha256(f"{source}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
-        key = None if self.encrypted else f"result:{same}"
+        # With another ttl it would be another request, and a key is for one.
+        key = f"result:{same}" if self.ttl is None else f"result:{same}:{self.ttl}"
         try:
-            url = self.relay.push(text, self.channel, self.encrypted, metadata, idempotency_key=key)
+            pushed = self.relay.push_detailed(
+                text,
+                self.channel,
+                self.encrypted,
+                metadata,
+                ttl=self.ttl,
+                idempotency_key=None if self.encrypted else key,
+            )
         except RelayError as error:
             log.warning("A large result of %s stays in the prompt: %s", source or "a tool", error)
             return text
+        self._renew(pushed, forever)
+        url = pushed.url
         head = text[:_HEAD_CHARS].rsplit("\n", 1)[0]
         lines = text.count("\n") + 1
         return f"The result has {len(text)} characters in {lines} lines and is at {url}\n{_PARTS}\nIt begins:\n{head}"
+
+    def _renew(self, pushed: Pushed, forever: bool) -> None:
+        """A pointer that is used again gets a new expiry. A relay that cannot renew it lets it expire as it was."""
+        ttl = self.ttl if self.ttl is not None or forever else _DAY_S
+        if pushed.expires_at is None:
+            return
+        if ttl is not None and seconds_of(pushed.expires_at) - time.time() >= ttl * 7 / 8:
+            return
+        try:
+            self.relay.renew([pushed.url], ttl=ttl)
+        except RelayError as error:
+            log.warning("A pointer may expire before what names it: %s", error)
 
     def _pull(self, url: str, part: Optional[str]) -> str:
         if part == "all":
@@ -91,14 +122,22 @@ class RelayTools:
         return said
 
 
-def shortened_message(tools: RelayTools, message: Any) -> Any:
+def shortened_message(tools: RelayTools, message: Any, *, forever: bool = False) -> Any:
     """A tool message of LangChain or LangGraph, with a pointer in the place of a content that is too long."""
     content, name = getattr(message, "content", None), getattr(message, "name", None)
     # What a model has asked to read it gets to see.
     if not isinstance(content, str) or name == PULL_NAME:
         return message
-    short = tools.shortened(content, name or "")
+    short = tools.shortened(content, name or "", forever=forever)
     return message if short is content else message.model_copy(update={"content": short})
+
+
+def stored_elsewhere(request: Any) -> bool:
+    """Whether the messages of a tool call go to a checkpointer other than ours, which does not see to it that the pointers in them
+    live as long."""
+    config = getattr(getattr(request, "runtime", None), "config", None) or {}
+    checkpointer = (config.get("configurable") or {}).get("__pregel_checkpointer")
+    return bool(checkpointer) and not getattr(checkpointer, "keeps_pointers", False)
 
 
 _PARTS = (
