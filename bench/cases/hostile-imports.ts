@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import { loadConfig } from '../../src/app/config.ts';
+import { openCore } from '../../src/app/store/open-core.ts';
+import { readBytes } from '../../src/base/byte-streams.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
+import type { Bench } from '../bench.ts';
+import { benchFolder, startRelayOn } from '../servers.ts';
+import { percentile } from '../statistics.ts';
+import { openThreadStore, threadOfFacts } from '../thread-store.ts';
+
+const BUDGET_MS = 250;
+const ATTACKERS = 8;
+/** How often each of them imports the bundle and deletes it again. */
+const TIMES = 5;
+const FACTS = 4_000;
+
+/** Against a budget: the ratio is the part of it that is used up. */
+export default {
+  name: 'hostile-imports',
+  claim: 'less than 250 ms',
+  limit: 1,
+  async run() {
+    const { id, bundle } = await madeBundle();
+    const home = benchFolder();
+    const [victim, attacker] = await keysOf(home, ['acme', 'evil']);
+    await using relay = await startRelayOn(home, { RELAY_AUTH: 'keys' });
+    const ask = (key: string, path: string, method = 'GET', body?: Uint8Array<ArrayBuffer>) =>
+      fetch(`${relay.url}/threads${path}`, { method, body, headers: { Authorization: `Bearer ${key}` } });
+    const whole = async () => {
+      const [replay, state] = [
+        await ask(victim!, `/${id}/replay`, 'POST'),
+        await ask(victim!, `/${id}/state`),
+      ];
+      return [await replay.json(), await state.text()];
+    };
+    const taken = await ask(victim!, '/import', 'POST', bundle);
+    assert.equal(taken.status, 201, await taken.text());
+    const before = await whole();
+    let done = false;
+    const attack = async () => {
+      for (let i = 0; i < TIMES; i++) {
+        await (await ask(attacker!, '/import', 'POST', bundle)).text();
+        await (await ask(attacker!, `/${id}`, 'DELETE')).text();
+      }
+    };
+    const attacks = Promise.all(Array.from({ length: ATTACKERS }, attack)).then(() => {
+      done = true;
+    });
+    const times: number[] = [];
+    while (!done || times.length < 100) {
+      const began = performance.now();
+      await (await fetch(`${relay.url}/health`)).text();
+      times.push(performance.now() - began);
+      await pause(10);
+    }
+    await attacks;
+    assert.deepEqual(await whole(), before, 'the thread of the other tenant was changed');
+    const measured = percentile(times, 0.99);
+    const detail = `p99 of /health while ${ATTACKERS} requests at once import and delete a thread that another tenant has; budget: ${BUDGET_MS} ms`;
+    return { measured, baseline: BUDGET_MS, unit: 'ms', ratio: measured / BUDGET_MS, detail };
+  },
+} satisfies Bench;
+
+async function madeBundle(): Promise<{ id: string; bundle: Uint8Array<ArrayBuffer> }> {
+  await using store = await openThreadStore();
+  const id = await threadOfFacts(store.threads, FACTS);
+  const { body } = await store.threads.export(id);
+  return { id, bundle: new Uint8Array(await readBytes(body)) };
+}
+
+async function keysOf(home: string, tenants: readonly string[]): Promise<string[]> {
+  await using opened = await openCore(loadConfig({ RELAY_HOME: home }), 'cli');
+  const { keys } = opened.core.relay(LOCAL_CALLER, '');
+  const made = [];
+  for (const tenant of tenants)
+    made.push((await keys.create({ name: tenant, tenant, plan: 'unlimited', scopes: ['threads'] })).key);
+  return made;
+}
