@@ -1,4 +1,5 @@
 import { count } from '../../../src/base/amounts.ts';
+import { shellWord } from '../../../src/base/shell-word.ts';
 import type { GroupDetail } from '../../../src/contract/channels.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command } from '../../parts/copying.tsx';
@@ -32,10 +33,7 @@ export function Groups({
           Members of a group share the messages: each is one member’s work, under a lease, until it is
           acknowledged.
         </p>
-        <Command
-          line={`relay watch '${channel.replaceAll("'", "'\\''")}' --group workers`}
-          about="Join one:"
-        />
+        <Command line={`relay watch ${shellWord(channel)} --group workers`} about="Join one:" />
       </Empty>
     );
   return (

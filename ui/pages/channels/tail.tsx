@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { shellWord } from '../../../src/base/shell-word.ts';
 import type { Message, Since } from '../../../src/contract/channels.ts';
 import { to } from '../../frame/router.ts';
 import { Command } from '../../parts/copying.tsx';
@@ -156,8 +157,8 @@ export function Tail({ channel }: { channel: string }) {
       )}
       {messages.length === 0 ? (
         <Empty title={start === 'now' ? 'Waiting for the next message.' : 'There are no messages here.'}>
-          <Command line={`relay publish ${quoted(channel)} "hello"`} about="Send one:" />
-          <Command line={`relay watch ${quoted(channel)} --since all`} about="The same in a terminal:" />
+          <Command line={`relay publish ${shellWord(channel)} "hello"`} about="Send one:" />
+          <Command line={`relay watch ${shellWord(channel)} --since all`} about="The same in a terminal:" />
         </Empty>
       ) : (
         <>
@@ -251,8 +252,4 @@ async function sinceOf(
 
 function idOf(url: string): string | null {
   return /\/pull\/([0-9a-f-]{36})/i.exec(url)?.[1] ?? null;
-}
-
-function quoted(name: string): string {
-  return /^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 }

@@ -96,7 +96,7 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
         empty={
           <Empty title="This thread holds no contents yet.">
             <p>What is stored here travels as a ref and a preview; the rest is a pull away.</p>
-            <Command line={`relay artifact put ${id} survey.md`} />
+            <Command line={`relay artifact put survey.md --thread ${id}`} about="Store a file:" />
           </Empty>
         }
       />

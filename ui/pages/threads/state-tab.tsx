@@ -77,7 +77,7 @@ export function StateTab({ id, newest, readOnly }: { id: string; newest: number;
             <Empty title={`Nothing is known at v${value.version}.`}>
               <p>Agents write facts, decisions, questions and plans here, by JSON Patch.</p>
               <Command
-                line={`relay state patch ${id} --json '[{"op":"add","path":"/facts/-","value":{"id":"f1","key":"goal","value":"ship it"}}]'`}
+                line={`relay state patch --thread ${id} --json '[{"op":"add","path":"/facts/-","value":{"id":"f1","key":"goal","value":"ship it"}}]'`}
                 about="The first fact:"
               />
             </Empty>

@@ -111,8 +111,8 @@ function ThreadList() {
               </p>
               <Command line="relay thread new research" about="Begin one:" />
               <Command
-                line='relay "summarise the findings so far" --thread ID'
-                about="Or ask a model with its memory:"
+                line='relay "what should we find out first?"'
+                about="Or ask a model, which begins one too:"
               />
             </Empty>
           )
