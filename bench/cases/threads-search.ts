@@ -1,5 +1,4 @@
 import type { Artifact } from '../../src/contract/threads/artifacts.ts';
-import { indexArtifact } from '../../src/domain/threads/artifact-search.ts';
 import type { Bench } from '../bench.ts';
 import { median } from '../statistics.ts';
 import { openThreadStore } from '../thread-store.ts';
@@ -29,7 +28,7 @@ export default {
         name: `note-${i}.txt`,
         type: 'text',
       };
-      await indexArtifact(core.log, 'local', artifact as Artifact, text(i));
+      await core.log.index.putShort('local', artifact as Artifact, text(i));
     }
     const times: number[] = [];
     for (let round = -2; round < rounds; round++) {

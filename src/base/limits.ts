@@ -1,5 +1,5 @@
 /**
- * The limits of what the relay takes, keeps and gives, with the reason where it is not plain; those of projects, of prompts and pipelines, of files, of A2A,
+ * The limits of what the relay takes, keeps and gives, with the reason where it is not plain; those of projects, of prompts and pipelines, of files, of search, of A2A,
  * and of a Worker are beside it.
  * What concerns one file alone is in that file.
  */
@@ -171,8 +171,6 @@ export const PREVIEW_LOOK_BYTES = MiB;
 export const DAMAGED_NAMED = 100;
 /** A model that sends nothing for so long is given up by default. Some think for minutes before they speak. */
 export const MODEL_SILENCE_MS = 300_000;
-/** What a search looks through of one artifact. */
-export const INDEX_TEXT_CHARS = MiB;
 
 /** An envelope is a message, not a parcel: larger parts travel as pointers. */
 export const ENVELOPE_PAYLOAD_BYTES = 16 * KiB;

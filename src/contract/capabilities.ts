@@ -1,5 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
-import type { Preview, SearchHit } from './threads/artifacts.ts';
+import type { Preview } from './threads/artifacts.ts';
+import type { SearchHit } from './threads/search.ts';
 import { type Api, verbs } from './verb.ts';
 
 /** What a caller is told of one. */

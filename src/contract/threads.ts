@@ -27,9 +27,9 @@ import type {
   ArtifactInput,
   ArtifactPart,
   PartInput,
-  SearchHit,
 } from './threads/artifacts.ts';
 import type { PipelineRun, RunPage } from './threads/runs.ts';
+import type { SearchAnswer } from './threads/search.ts';
 import type { Header, State } from './threads/state.ts';
 import type {
   ReadKind,
@@ -265,9 +265,9 @@ export const threads = {
     route: 'DELETE /threads/:thread_id/artifacts/:ref',
     repeatable: true,
   }),
-  search: verb<
-    (thread_id: string, q: string, o?: Counted & { limit?: number }) => Promise<{ hits: SearchHit[] }>
-  >('artifacts.search')({
+  search: verb<(thread_id: string, q: string, o?: Counted & { limit?: number }) => Promise<SearchAnswer>>(
+    'artifacts.search',
+  )({
     shared,
     summary: 'Find passages of artifacts by their words, or by a question in other words, best first',
     route: 'GET /threads/:thread_id/search',

@@ -1,5 +1,6 @@
 import { behindPrefix } from '../kernel/admission.ts';
-import { type Candidate, type Term, unspaced } from '../kernel/passages.ts';
+import { type Candidate, queryTerms, rankPassages, type Term, unspaced } from '../kernel/passages.ts';
+import type { Hit } from '../kernel/search-index.ts';
 
 /** A word that more texts have than this tells nothing apart and costs the most; among so many matches the newest are ranked. */
 const RANKED = 1000;
@@ -56,17 +57,25 @@ export class FullText {
       .run(lastInsertRowid, scope, words);
   }
 
-  remove(key: string): void {
+  /** Gives the length of what was removed. */
+  remove(key: string): number {
     const find = 'SELECT id, scope, text FROM documents WHERE key = ?';
     const row = this.#db.sql<{ id: number; scope: string; text: string }>(find).get(key);
-    if (!row) return;
+    if (!row) return 0;
     const sql = "INSERT INTO words (words, rowid, scope, text) VALUES ('delete', ?, ?, ?)";
     this.#db.sql(sql).run(row.id, row.scope, row.text);
     this.#db.sql('DELETE FROM documents WHERE id = ?').run(row.id);
+    return row.text.length;
+  }
+
+  /** Bounded work: 64 terms, the 1000 newest matches, and 2 MiB of text in which passages are ranked. */
+  search(scope: string, query: string, limit: number): Hit[] {
+    const terms = queryTerms(query);
+    return rankPassages(this.#candidates(scope, terms, limit), terms, limit);
   }
 
   /** The texts that may hold the best passages. */
-  candidates(scope: string, terms: readonly Term[], limit: number): Candidate[] {
+  #candidates(scope: string, terms: readonly Term[], limit: number): Candidate[] {
     const folder = folders(scope).at(-1)!;
     const inFolder = (match: string) => `scope:"${this.#folderWord(folder)}" AND text:(${match})`;
     const counted = terms.map((term) => {

@@ -10,6 +10,8 @@ export interface EngineLimits {
   /** JSON bytes of one log entry. */
   readonly entryBytes: number;
   readonly blobBytes: number;
+  /** How much of one text is indexed, in bytes, where that is less than the largest artifact. */
+  readonly indexedBytes?: number;
   /** What an acknowledged write survives: the end of the process, a power cut, the loss of a minority of nodes. */
   readonly durability: 'none' | 'process' | 'power' | 'quorum';
   /** What is evidence that a reader was notified: the answer to a ping, or, where sockets outlive who holds them, an acknowledgement alone. */

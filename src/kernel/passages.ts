@@ -1,12 +1,12 @@
 import { FILLERS } from '../base/fillers.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { Hit } from './search-index.ts';
+import { type Hit, textKey } from './search-index.ts';
 
 /** What may be shown of a text: a few sentences, a few lines, or a row of a table. */
 const PASSAGE_CHARS = 480;
 /** A line longer than this is read in pieces. */
 const PIECE_CHARS = 240;
-/** Passages of one text in one answer. */
+/** Passages of one text in one answer, of all its sections together. */
 const OF_ONE_TEXT = 10;
 /** What is worth less than this share of the best is left out: one common word of several that were asked for. */
 const WORTH = 0.5;
@@ -90,7 +90,14 @@ export function rankPassages(candidates: readonly Candidate[], terms: readonly T
   );
   hits.sort((a, b) => b.score - a.score);
   const least = (hits[0]?.score ?? 0) * WORTH;
-  return hits.filter(({ score }) => score >= least).slice(0, limit);
+  const shown = new Map<string, number>();
+  const isShown = ({ key }: Hit) => {
+    const text = textKey(key);
+    const before = shown.get(text) ?? 0;
+    shown.set(text, before + 1);
+    return before < OF_ONE_TEXT;
+  };
+  return hits.filter((hit) => hit.score >= least && isShown(hit)).slice(0, limit);
 }
 
 function piecesOf(text: string, terms: readonly Term[]): Piece[] {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { capabilities } from '../contract/capabilities.ts';
 import { schemasFor } from './schema.ts';
+import { searchHit } from './search.ts';
 import { count, jsonObject, optionalText, ref, text, threadId } from './shapes.ts';
-import { preview, searchHit } from './thread-parts.ts';
+import { preview } from './thread-parts.ts';
 
 export const capabilitySchemas = schemasFor(capabilities)({
   list: {

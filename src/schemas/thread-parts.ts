@@ -195,16 +195,6 @@ export const artifact = z.object({
   deleted_at: time.optional().describe('its content is gone for good since then'),
 });
 
-export const searchHit = z.object({
-  ref,
-  thread_id: threadId,
-  name: text,
-  type: text,
-  score: z.number(),
-  snippet: z.string().describe('a passage, with ** around what matched'),
-  line: count.describe('on which it begins'),
-});
-
 export const envelope = z.object({
   $schema: z.literal(ENVELOPE_SCHEMA),
   msg_id: z.uuid(),

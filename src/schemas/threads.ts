@@ -4,6 +4,7 @@ import { PROMPT_PREVIEWS, THREAD_HOLD_S } from '../base/prompt-limits.ts';
 import { READ_KINDS } from '../contract/threads/tokens.ts';
 import { threads } from '../contract/threads.ts';
 import { BYTES, schemasFor } from './schema.ts';
+import { searchHit, unsearched } from './search.ts';
 import {
   count,
   json,
@@ -228,7 +229,10 @@ export const threadSchemas = schemasFor(threads)({
       limit: z.coerce.number().int().min(1).max(100).optional(),
       ...counted,
     }),
-    output: z.object({ hits: z.array(parts.searchHit) }),
+    output: z.object({
+      hits: z.array(searchHit),
+      unsearched: unsearched.optional().describe('what was not searched; absent where everything was'),
+    }),
   },
   report: { input: z.object({ ...one, format: z.enum(['md', 'json']).optional() }), output: parts.report },
   render: {

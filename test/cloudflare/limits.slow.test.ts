@@ -75,6 +75,16 @@ test('every operation makes a bounded number of calls, and a listing as many for
   await note('header', `/threads/${thread_id}/state/header`);
   await note('events', `/threads/${thread_id}/events`);
   await note('search', `/threads/${thread_id}/search?q=c`);
+  const straw = 'straw lies in the barn\n'.repeat(90_000);
+  await note('large artifact', `/threads/${thread_id}/artifacts?name=barn.txt`, {
+    method: 'POST',
+    body: `a thimble\n${straw}a needle\n`,
+  });
+  const seen = JSON.parse(await note('search of it', `/threads/${thread_id}/search?q=thimble+needle`));
+  assert.match(seen.hits[0].snippet, /thimble/);
+  const [{ searched, size, ref }] = seen.unsearched.artifacts;
+  assert.deepEqual([seen.unsearched.indexing, seen.hits[0].ref, size], [false, ref, straw.length + 19]);
+  assert.ok(searched >= 1024 * 1024 && searched < size, `${searched} of ${size}`);
   await note('render', `/render/${thread_id}?format=openai`);
   await note('report', `/reports/${thread_id}`, json({ format: 'md' }));
   await note('tasks', '/tasks');

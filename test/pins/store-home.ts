@@ -10,6 +10,7 @@ import { systemEnv } from '../../src/base/env.ts';
 import { RelayCore } from '../../src/domain/relay-core.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 import type { Wire } from '../http/relay-under-test.ts';
+import { until } from '../until.ts';
 
 export interface Question {
   readonly method?: string;
@@ -46,7 +47,12 @@ export interface ServedHome extends AsyncDisposable {
  */
 export async function serveHome(home: string): Promise<ServedHome> {
   const config = loadConfig({ RELAY_HOME: home });
-  return serveCore(config, await openCore(config, 'server'));
+  const opened = await openCore(config, 'server');
+  const { log } = await opened.core.threads();
+  // What an earlier version indexed in part is indexed again before anything is asked.
+  for (const tenant of ['local', 'acme'])
+    await until(async () => (await log.index.unsearched(tenant, null)) === undefined);
+  return serveCore(config, opened);
 }
 
 /** What was copied out of a home, on another engine, with the configuration of the home. */

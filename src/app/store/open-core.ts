@@ -25,6 +25,9 @@ export interface CoreOptions {
 /** A server answers first, and writes the files of a thread once for all that comes so close together. */
 const SERVER_REST_MS = 25;
 
+/** A server that has just begun to listen lets others go first before it indexes what is left. */
+const RESUME_MS = 2_000;
+
 /** Told what is wrong beside the matter at hand, as a whole sentence. */
 export type Warn = (what: string) => void;
 
@@ -62,9 +65,11 @@ export async function openCore(
   // A server keeps its database in shape while it runs; a command is gone too soon for that.
   const engineRole = role === 'server' ? 'server' : 'cli';
   const env = systemEnv;
-  const opened = await openEngine(config, engineRole, env, warn);
-  const { engine, legible } = opened;
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
+  const opened = await openEngine(config, engineRole, env, warn, {
+    indexThreads: workers ? (job, asked) => workers.index(job, asked) : undefined,
+  });
+  const { engine, legible } = opened;
   const texts = workers ?? ownTextWork;
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config, warn);
   const restMs = role === 'server' ? SERVER_REST_MS : 0;
@@ -72,9 +77,12 @@ export async function openCore(
     ? (threads: ThreadServices) => keepLegible(legible, threads, warn, restMs)
     : undefined;
   const core = new RelayCore(
-    { engine, env, texts, capabilities },
+    // A command is the only one to index what it stores, where no server runs.
+    { engine, env, texts, capabilities, indexWaitMs: role === 'cli' ? Number.POSITIVE_INFINITY : undefined },
     { channels, auth, exposed: o.exposed, plans, defaultPlan, onThreads, projects: o.projects },
   );
+  if (role === 'server')
+    engine.defer(async () => (await core.threads()).log.index.resume(LOCAL_CALLER.tenant), RESUME_MS);
   if (legible && hasStale(home)) core.background.run(() => core.threads());
   return {
     ...opened,

@@ -3,6 +3,7 @@ import type { Env } from '../../base/env.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { everyItem } from '../../base/pages.ts';
 import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
+import type { IndexThreads } from '../../engines/index-thread.ts';
 import { BUCKET_RECORD, STUB_BYTES } from '../../engines/s3/stub.ts';
 import type { SqliteEngine } from '../../engines/sqlite/engine.ts';
 import type { CheckedBody } from '../../engines/sqlite/scrub.ts';
@@ -34,18 +35,19 @@ export async function openEngine(
   role: 'server' | 'cli',
   env: Env,
   warn: (what: string) => void,
+  o: { readonly indexThreads?: IndexThreads } = {},
 ): Promise<OpenedEngine> {
   const { home, durability } = config;
   const url = role === 'cli' ? homeEngine(config) : config.engine;
   if (url !== null) {
     const { openNats } = await import('../../engines/nats/engine.ts');
-    const engine = await openNats({ url, env, role, indexFile: join(home, 'index.db') });
+    const engine = await openNats({ url, env, role, ...o, indexFile: join(home, 'index.db') });
     await refuseArriving(engine, 'that cluster');
     const whole = await besideBucket(engine, { address: config.blobs, isShared: role === 'server' });
     return { engine: whole, checks: checksThroughPorts(whole), legible: null };
   }
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
-  const engine = await openSqlite({ home, env, durability, role, place: ARTIFACT_FILES, warn });
+  const engine = await openSqlite({ home, env, durability, role, ...o, place: ARTIFACT_FILES, warn });
   await refuseArriving(engine, home);
   const whole = await besideBucket(engine, { address: config.blobs, stays: isArtifactFile });
   const checks =

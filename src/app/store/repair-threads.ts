@@ -1,16 +1,10 @@
 import { isRelayError } from '../../base/errors.ts';
-import { INDEX_TEXT_CHARS } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
-import { indexArtifact } from '../../domain/threads/artifact-search.ts';
-import { listArtifacts, openArtifact } from '../../domain/threads/artifacts.ts';
-import type { ThreadRoot } from '../../domain/threads/keys.ts';
-import type { ThreadServices } from '../../domain/threads/thread-services.ts';
+import { listArtifacts } from '../../domain/threads/artifacts.ts';
 import { listThreads } from '../../domain/threads/threads.ts';
 import type { Host } from '../../interfaces/cli/host.ts';
-import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Config } from '../config.ts';
 import { Mirror } from './mirror.ts';
 import { openCore, type Warn } from './open-core.ts';
@@ -45,7 +39,8 @@ export async function repairThreads(
     const artifacts = everyItem('artifacts', (o) => listArtifacts(log, LOCAL_CALLER, thread_id, o));
     for await (const artifact of artifacts) {
       done.artifacts++;
-      if (!(await indexAgain(services, root, artifact))) done.missing.push(`${thread_id}/${artifact.ref}`);
+      const isThere = await log.index.rebuild(LOCAL_CALLER.tenant, root, artifact);
+      if (!isThere) done.missing.push(`${thread_id}/${artifact.ref}`);
     }
   }
   return done;
@@ -55,39 +50,4 @@ export async function repairThreads(
 function unlessDamaged(error: unknown): false {
   if (isRelayError(error, 'store_damaged')) return false;
   throw error;
-}
-
-/** False where the content is missing or damaged. */
-async function indexAgain(services: ThreadServices, root: ThreadRoot, artifact: Artifact): Promise<boolean> {
-  const text = await textOf(services, root, artifact);
-  if (text !== null && artifact.provenance.capability !== 'retrieval.search') {
-    await indexArtifact(services.log, LOCAL_CALLER.tenant, artifact, text);
-  }
-  return text !== null;
-}
-
-/** As much of it as a search looks through; nothing where it is not text, null where it is missing or damaged. */
-async function textOf(threads: ThreadServices, root: ThreadRoot, artifact: Artifact): Promise<string | null> {
-  let body: BlobBody;
-  try {
-    body = await openArtifact(threads.log, root, artifact);
-  } catch {
-    return null;
-  }
-  if (artifact.type === 'binary') {
-    if (!(body instanceof Uint8Array)) await body.cancel();
-    return '';
-  }
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  let text = '';
-  try {
-    if (body instanceof Uint8Array) return decoder.decode(body);
-    for await (const chunk of body) {
-      text += decoder.decode(chunk, { stream: true });
-      if (text.length >= INDEX_TEXT_CHARS) break;
-    }
-    return text;
-  } catch (error) {
-    return isRelayError(error, 'store_damaged') ? null : '';
-  }
 }

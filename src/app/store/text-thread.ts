@@ -2,20 +2,23 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { type ErrorCode, RelayError } from '../../base/errors.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { FoldAnswers, FoldJob, FoldKind } from '../../domain/threads/fold-job.ts';
+import type { IndexJob } from '../../engines/index-thread.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
+import type { Hit } from '../../kernel/search-index.ts';
 import type { Part, PartRequest } from '../../text/parts/part-request.ts';
 import type { Content, Preview, PreviewKind } from '../../text/preview/preview.ts';
 import { workerFile } from '../own-package.ts';
 
-/** With a `part`, that of the body; with a `preview`, that of a content which begins with the body; with a `fold`, that of the events in the body, one on each line; else its tokens. */
+/** With a `part`, that of the body; with a `preview`, that of a content which begins with the body; with a `fold`, that of the events in the body, one on each line; with an `index`, work on a search index, and no body; else its tokens. */
 export interface TextJob {
   readonly body: string | BlobBody;
   readonly part?: PartRequest;
   readonly preview?: Omit<Content, 'start'> & { readonly kind: PreviewKind };
   readonly fold?: FoldJob;
+  readonly index?: IndexJob;
 }
 
-export type TextResult = TokenCount | Part | Preview | FoldAnswers[FoldKind];
+export type TextResult = TokenCount | Part | Preview | FoldAnswers[FoldKind] | Hit[];
 
 export type TextAnswer =
   | { readonly done: TextResult }

@@ -4,6 +4,7 @@ import { FOLD_WORK } from '../../base/limits.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
 import type { StoredEvent } from '../../domain/threads/event.ts';
 import { runFold } from '../../domain/threads/fold-job.ts';
+import { runIndexJob } from '../../engines/sqlite/index-jobs.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { ownTextWork } from './own-text-work.ts';
 import type { BodyPiece, TextAnswer, TextJob, TextResult } from './text-thread.ts';
@@ -22,11 +23,12 @@ async function answer(job: TextJob): Promise<TextAnswer> {
   }
 }
 
-async function done({ body: sent, part, preview, fold }: TextJob): Promise<TextResult> {
+async function done({ body: sent, part, preview, fold, index }: TextJob): Promise<TextResult> {
   const body = sent instanceof MessagePort ? received(sent) : sent;
   if (fold) {
     return runFold(fold, eventsIn(body as BlobBody), new WorkMeter(FOLD_WORK));
   }
+  if (index) return runIndexJob(index);
   if (preview) return ownTextWork.preview(preview.kind, { ...preview, start: body as Uint8Array });
   return part ? ownTextWork.part(body as BlobBody, part) : ownTextWork.count(body);
 }

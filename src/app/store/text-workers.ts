@@ -11,7 +11,9 @@ import type { TokenCount } from '../../base/tokens.ts';
 import type { TextWork, WorkOptions } from '../../domain/text-work.ts';
 import type { StoredEvent } from '../../domain/threads/event.ts';
 import type { FoldAnswers, FoldJob, FoldKind } from '../../domain/threads/fold-job.ts';
+import type { IndexJob } from '../../engines/index-thread.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
+import type { Hit } from '../../kernel/search-index.ts';
 import type { Part, PartRequest } from '../../text/parts/part-request.ts';
 import type { Content, Preview, PreviewKind } from '../../text/preview/preview.ts';
 import { ownTextWork } from './own-text-work.ts';
@@ -132,6 +134,11 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     }
   }
 
+  /** Searches an index, or changes it. */
+  index(index: IndexJob, o?: WorkOptions): Promise<Hit[]> {
+    return this.#run({ body: '', index }, o) as Promise<Hit[]>;
+  }
+
   /** Jobs under way and waiting. */
   get jobs(): { running: number; waiting: number } {
     const [short, long] = [this.#short, this.#long];
@@ -146,7 +153,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
 
   async #run(job: TextJob, { signal, tenant = '' }: WorkOptions = {}): Promise<TextResult> {
     const { body } = job;
-    const lane = isLong(body) ? this.#long : this.#short;
+    const lane = job.index || isLong(body) ? this.#long : this.#short;
     try {
       await this.#turn(lane, tenant, signal);
     } catch (error) {

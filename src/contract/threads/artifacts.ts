@@ -87,12 +87,3 @@ export interface PartInput {
 }
 
 export interface ArtifactPart extends CountedPart {}
-
-export interface SearchHit extends Pick<Artifact, 'ref' | 'thread_id' | 'name'> {
-  readonly type: string;
-  readonly score: number;
-  /** A passage, sanitised, with `**` around what matched. */
-  readonly snippet: string;
-  /** The line of the content on which the passage begins. */
-  readonly line: number;
-}

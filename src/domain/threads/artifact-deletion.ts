@@ -3,7 +3,7 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { extensionOf } from './artifact-kind.ts';
 import { artifactMeta, artifactRecords } from './artifacts.ts';
 import { repeatable } from './fold.ts';
-import { artifactBlob, artifactKey, indexKey, type ThreadRoot } from './keys.ts';
+import { artifactBlob, artifactKey, type ThreadRoot } from './keys.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -19,7 +19,7 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
   const at = artifact.deleted_at === undefined ? env.now() : Date.parse(artifact.deleted_at);
   const gone = { ...withoutContent(artifact), deleted_at: isoTime(at) };
   await artifactRecords(log).put(artifactKey(root, ref), gone, { frees: true });
-  await engine.index.remove(indexKey(caller.tenant, id, ref));
+  await log.index.remove(caller.tenant, artifact);
   await engine.blobs.delete(artifactBlob(root, ref, extensionOf(artifact)));
   const { name, size, hash } = gone;
   const once = await repeatable('artifact.deleted', ref, () => sha256Hex(ref));

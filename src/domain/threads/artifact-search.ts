@@ -1,9 +1,11 @@
-import { INDEX_TEXT_CHARS } from '../../base/limits.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { Artifact, SearchHit } from '../../contract/threads/artifacts.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { SearchHit, Unsearched } from '../../contract/threads/search.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
-import { indexKey, indexScope } from './keys.ts';
+import { recordsOf } from '../records.ts';
+import { artifactKey, indexScope } from './keys.ts';
 import type { ThreadLog } from './thread-log.ts';
 
 /** A stretch of an artifact that has to do with what was asked. */
@@ -64,11 +66,8 @@ async function marked(
   const hits = await log.deps.engine.index.search(indexScope(caller.tenant, id ?? undefined), query, {
     limit,
   });
-  // A thread that has expired is still in the index until it is tidied up.
-  const there = await Promise.all(
-    hits.map(({ fields }) => log.find(caller.tenant, String(fields.thread_id))),
-  );
-  const reached = there.map((thread) => thread !== null && reaches(caller, { by: thread.key }));
+  // A thread that has expired is still in the index until it is tidied up, and so may be an artifact that was deleted.
+  const reached = await Promise.all(hits.map(({ fields }) => isReached(log, caller, fields)));
   return hits
     .filter((_, i) => reached[i])
     .map(({ score, snippet, line, fields }) => ({
@@ -78,21 +77,30 @@ async function marked(
       type: String(fields.type),
       score,
       text: snippet,
-      // The name stands above the content in the index.
-      line: Math.max(1, line - 1),
+      // Earlier versions put a text into one document, with its name in the first line.
+      line: Math.max(1, line + Number(fields.lines_before ?? -1)),
     }));
 }
 
-/** The name of an artifact stands above its content. */
-export async function indexArtifact(
+async function isReached(log: ThreadLog, caller: Caller, { thread_id, ref }: JsonObject): Promise<boolean> {
+  const found = await log.find(caller.tenant, String(thread_id));
+  if (!found || !reaches(caller, { by: found.key })) return false;
+  const artifacts = recordsOf<Artifact>(log.deps.engine.records);
+  const artifact = await artifacts.get(artifactKey(found.root, String(ref)));
+  return artifact?.value.deleted_at === undefined;
+}
+
+/** What such a search does not see; undefined where it sees everything. */
+export async function findUnsearched(
   log: ThreadLog,
-  tenant: string,
-  artifact: Artifact,
-  text: string,
-): Promise<void> {
-  const { ref, thread_id, name, type } = artifact;
-  const key = indexKey(tenant, thread_id, ref);
-  const fields = { ref, thread_id, name, type };
-  const begin = text.slice(0, INDEX_TEXT_CHARS - name.length - 1);
-  await log.deps.engine.index.put(key, `${name}\n${begin}`, fields);
+  caller: Caller,
+  id: string | null,
+): Promise<Unsearched | undefined> {
+  const unsearched = await log.index.unsearched(caller.tenant, id);
+  if (!unsearched || id !== null) return unsearched;
+  const { indexing, artifacts } = unsearched;
+  const reached = await Promise.all(
+    artifacts.map(({ thread_id, ref }) => isReached(log, caller, { thread_id, ref })),
+  );
+  return { indexing, artifacts: artifacts.filter((_, i) => reached[i]) };
 }

@@ -18,19 +18,10 @@ import type { Staged } from '../../kernel/staged.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';
 import { extensionOf, guessType, KINDS, kindOf, MEDIA_TYPE } from './artifact-kind.ts';
-import { indexArtifact } from './artifact-search.ts';
 import { ContentScan, countTokens, type Seen } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
 import { repeatable } from './fold.ts';
-import {
-  ARTIFACT_FILES,
-  artifactBlob,
-  artifactKey,
-  idOf,
-  incomingBlob,
-  indexKey,
-  type ThreadRoot,
-} from './keys.ts';
+import { ARTIFACT_FILES, artifactBlob, artifactKey, idOf, incomingBlob, type ThreadRoot } from './keys.ts';
 import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -85,13 +76,17 @@ export async function putArtifact(
       ...(o.report ? { report: true } : {}),
     };
     const payload = { by, ref, type, name, mime, size, hash, tokens: { ...tokens }, source_refs, ...made };
+    const { index } = log;
+    const isIndexed = o.indexed ?? true;
+    const isLong = isIndexed && seen.isText && index.isLong(artifact);
+    if (isLong) await index.plan(caller.tenant, root, artifact, at);
     let indexed: Promise<void> | undefined;
     const kept = await log.commit<{ ref: string; version: number }>(caller, id, (head) => {
       const before = retry?.seen(head);
       if (before?.ref !== undefined) return { done: { ref: before.ref, version: before.version } };
       // With the event, so that both are written in one go; of one that does not come to be, `discard` takes it out again.
-      if (o.indexed ?? true)
-        indexed ??= indexArtifact(log, caller.tenant, artifact, seen.text).catch(() => {});
+      if (isIndexed && !isLong)
+        indexed ??= index.putShort(caller.tenant, artifact, seen.text).catch(() => {});
       const version = head.version + 1;
       const event: StoredEvent = {
         type: 'artifact.created',
@@ -107,6 +102,7 @@ export async function putArtifact(
       await discard(log, caller.tenant, root, ref, blob);
       return { ...withPath(root, await artifactMeta(log, root, kept.ref)), state_ref };
     }
+    if (isLong) await index.begin(caller.tenant, [artifact]);
     return { ...withPath(root, artifact), state_ref };
   } catch (error) {
     // Only what was never committed: a lost content behind a live reference would be worse than an orphan.
@@ -249,7 +245,8 @@ async function discard(
   ref: string,
   blob: string,
 ): Promise<void> {
-  await log.deps.engine.index.remove(indexKey(tenant, idOf(root), ref));
+  // Sections but the first are indexed once it has come to be.
+  await log.index.remove(tenant, { thread_id: idOf(root), ref, size: 0 });
   await artifactRecords(log).delete(artifactKey(root, ref));
   await log.deps.engine.blobs.delete(blob);
 }

@@ -8,8 +8,8 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
 import { sideBySide } from '../side-by-side.ts';
 import { withoutContent } from './artifact-deletion.ts';
+import { isSearchResult } from './artifact-index.ts';
 import { extensionOf, kindOf } from './artifact-kind.ts';
-import { indexArtifact } from './artifact-search.ts';
 import { artifactRecords } from './artifacts.ts';
 import { type Bundle, badBundle, contentFile, readBundle, readManifest } from './bundle.ts';
 import { inTurns } from './bundle-export.ts';
@@ -29,8 +29,6 @@ import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { clearThread, inTurn, type Turn } from './thread-removal.ts';
 import { introduceThread } from './threads.ts';
 
-/** Of each artifact, the text that a search will find. It is held until the whole bundle has been stored. */
-const INDEXED_CHARS = 100_000;
 /** A bundle up to this is read from memory. */
 const HELD_BYTES = 8 * 1024 * 1024;
 
@@ -115,10 +113,7 @@ async function store(
       throw new RelayError('busy', { what: `the import of thread ${id} took too long` });
     const created = Date.parse(manifest.created_at);
     await introduceThread(log, root, { tenant, name, created, by, key });
-    const found = kept.filter(({ artifact }) => artifact.provenance.capability !== 'retrieval.search');
-    await sideBySide(found, ({ artifact, text }) =>
-      indexArtifact(log, tenant, artifact, text).catch(() => {}),
-    );
+    await log.index.begin(tenant, kept);
     log.announce(head, events.at(-1)!);
     log.deps.activity.note(tenant, { kind: 'thread.created', by, thread: id, ...(name ? { name } : {}) });
     const state_ref = versionRef(head.version);
@@ -139,15 +134,16 @@ async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items;
 }
 
+/** Gives the artifacts that are yet to be indexed. */
 async function storeContents(
   log: ThreadLog,
   { tenant, root }: { tenant: string; root: ThreadRoot },
   zip: ZipArchive,
   { artifacts, damaged }: Bundle,
-) {
+): Promise<Artifact[]> {
   const { blobs } = log.deps.engine;
-  const kept: { artifact: Artifact; text: string }[] = [];
-  const take = async (described: Artifact) => {
+  const kept: Artifact[] = [];
+  const take = async (described: Artifact): Promise<Artifact[]> => {
     const { ref, size, hash, deleted_at } = described;
     const records = artifactRecords(log);
     const key = artifactKey(root, ref);
@@ -168,7 +164,10 @@ async function storeContents(
     const preview = await log.deps.texts.preview(kindOf(described), seen, { tenant });
     const artifact: Artifact = { ...described, preview };
     await records.put(key, artifact);
-    return [{ artifact, text: seen.text.slice(0, INDEXED_CHARS) }];
+    if (isSearchResult(described)) return [];
+    if (seen.isText) await log.index.plan(tenant, root, artifact);
+    else await log.index.putShort(tenant, artifact, '');
+    return seen.isText ? [artifact] : [];
   };
   for (const some of inTurns(artifacts)) kept.push(...(await sideBySide(some, take)).flat());
   return kept;

@@ -10,6 +10,7 @@ import { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import { asJson, type RecordsOf, recordsOf } from '../records.ts';
 import type { Storage } from '../usage/storage.ts';
+import { ArtifactIndex } from './artifact-index.ts';
 import { type StoredEvent, storedBytes, toWire } from './event.ts';
 import { noteEvent } from './event-activity.ts';
 import { emptyHead, type Head, stateAfter } from './fold.ts';
@@ -75,6 +76,7 @@ export class ThreadLog {
   readonly ledger: TokenLedger;
   readonly totals: TenantTotals;
   readonly storage: Storage;
+  readonly index: ArtifactIndex;
   readonly followers: Follower[] = [];
   /** The records of threads, under `metaKey`. */
   readonly metas: RecordsOf<ThreadMeta>;
@@ -85,6 +87,7 @@ export class ThreadLog {
     this.deps = deps;
     this.background = new Background(deps);
     this.storage = storage;
+    this.index = new ArtifactIndex(deps, this.background, (tenant, id) => this.find(tenant, id));
     this.heads = new Heads(deps.engine, this.background);
     this.totals = new TenantTotals(deps);
     this.metas = recordsOf(deps.engine.records);

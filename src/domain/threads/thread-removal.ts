@@ -3,7 +3,6 @@ import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import { allRecords } from '../records.ts';
 import {
   idOf,
-  indexKey,
   listKey,
   listPrefix,
   logOf,
@@ -142,17 +141,20 @@ export async function inTurn<T>(
 
 /** Deletes everything that is kept under a root, but for the turn of whoever does so. */
 export async function clearThread(log: ThreadLog, tenant: string, root: ThreadRoot): Promise<void> {
-  const { blobs, index, logs, records } = log.deps.engine;
+  const { blobs, logs, records } = log.deps.engine;
   const id = idOf(root);
   log.heads.forget(root);
   const prefix = threadPrefix(root);
   for (let more = true; more; ) {
     const { items, next } = await records.list(prefix, { limit: CLEARED_AT_ONCE });
-    const keys = items.map(({ key }) => key).filter((key) => key !== turnKey(root));
+    const others = items.filter(({ key }) => key !== turnKey(root));
     // A record is what its place in the index is found by.
-    const refs = keys.map((key) => key.slice(key.lastIndexOf('/') + 1)).filter(isRef);
-    await Promise.all(refs.map((ref) => index.remove(indexKey(tenant, id, ref))));
-    await Promise.all(keys.map((key) => records.delete(key)));
+    for (const { key, value } of others) {
+      const ref = key.slice(key.lastIndexOf('/') + 1);
+      const { size = 0 } = value as { size?: number };
+      if (isRef(ref)) await log.index.remove(tenant, { thread_id: id, ref, size });
+    }
+    await Promise.all(others.map(({ key }) => records.delete(key)));
     more = next !== undefined;
   }
   for (;;) {

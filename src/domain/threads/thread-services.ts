@@ -5,7 +5,7 @@ import type { Serves } from '../relay-binding.ts';
 import type { Storage } from '../usage/storage.ts';
 import { deleteArtifact } from './artifact-deletion.ts';
 import { readPart } from './artifact-parts.ts';
-import { searchArtifacts } from './artifact-search.ts';
+import { findUnsearched, searchArtifacts } from './artifact-search.ts';
 import { getArtifact, listArtifacts, putArtifact, readContent } from './artifacts.ts';
 import { exportThread } from './bundle-export.ts';
 import { importThread } from './bundle-import.ts';
@@ -103,7 +103,10 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   deleteArtifact: deleteArtifact,
   search: async (log, caller, id, q, o = {}) => {
     const { root } = await log.meta(caller, id);
-    const answer = { hits: await searchArtifacts(log, caller, id, q, o) };
+    // Before the search: what is indexed meanwhile was not seen for certain.
+    const unsearched = await findUnsearched(log, caller, id);
+    const hits = await searchArtifacts(log, caller, id, q, o);
+    const answer = { hits, ...(unsearched ? { unsearched } : {}) };
     if (o.counted ?? true) log.ledger.answerRead(root, 'searches', answer);
     return answer;
   },

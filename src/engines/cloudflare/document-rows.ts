@@ -1,7 +1,6 @@
 import type { SqlStorage, SqlStorageValue } from '@cloudflare/workers-types';
 import { toHex } from '../../base/ids.ts';
 import { encodeUtf8, utf8Bytes } from '../../base/utf8.ts';
-import { queryTerms, rankPassages } from '../../kernel/passages.ts';
 import type { Hit } from '../../kernel/search-index.ts';
 import { FullText, segmented, type TextDatabase, type TextStatement } from '../full-text.ts';
 
@@ -28,13 +27,12 @@ export class DocumentRows {
     this.#texts.put(key, beginningOf(words, ROW_BYTES - utf8Bytes(fields)), fields);
   }
 
-  remove(key: string): void {
-    this.#texts.remove(key);
+  remove(keys: readonly string[]): void {
+    for (const key of keys) this.#texts.remove(key);
   }
 
   search(scope: string, query: string, limit: number): Hit[] {
-    const terms = queryTerms(query);
-    return rankPassages(this.#texts.candidates(scope, terms, limit), terms, limit);
+    return this.#texts.search(scope, query, limit);
   }
 }
 

@@ -18,6 +18,8 @@ const LIMITS: EngineLimits = {
   recordBytes: 1_900_000,
   entryBytes: 1_900_000,
   blobBytes: 64 * 1024 * 1024,
+  // Indexing 1 MiB takes an object a few hundred milliseconds, in which it answers nobody else.
+  indexedBytes: 1024 * 1024,
   durability: 'quorum',
   notified: 'ack',
 };

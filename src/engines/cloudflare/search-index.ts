@@ -20,9 +20,12 @@ export class CloudflareSearchIndex implements SearchIndex {
     await this.#store.calls.ask(objectOf(key), 'putDocument', key, text, json);
   }
 
-  async remove(key: string): Promise<void> {
-    checkKey('a key', key);
-    await this.#store.calls.ask(objectOf(key), 'removeDocument', key);
+  async remove(...keys: string[]): Promise<void> {
+    for (const key of keys) checkKey('a key', key);
+    const byObject = Map.groupBy(keys, objectOf);
+    await Promise.all(
+      [...byObject].map(([object, some]) => this.#store.calls.ask(object, 'removeDocument', ...some)),
+    );
   }
 
   async search(scope: string, query: string, o: { limit?: number } = {}): Promise<Hit[]> {

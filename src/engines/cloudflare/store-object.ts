@@ -208,8 +208,8 @@ export class StoreObject extends DurableObject<Bindings> {
     this.#documents.put(key, text, fields);
   }
 
-  removeDocument(key: string): void {
-    this.#documents.remove(key);
+  removeDocument(...keys: string[]): void {
+    this.#documents.remove(keys);
   }
 
   search(scope: string, query: string, limit: number): Hit[] {

@@ -19,10 +19,10 @@ export class MemorySearchIndex implements SearchIndex {
     this.#rows.set(key, row);
   }
 
-  async remove(key: string): Promise<void> {
-    checkKey('a key', key);
+  async remove(...keys: string[]): Promise<void> {
+    for (const key of keys) checkKey('a key', key);
     await this.#hazard.pause();
-    this.#rows.delete(key);
+    for (const key of keys) this.#rows.delete(key);
   }
 
   async search(scope: string, query: string, o: { limit?: number } = {}): Promise<Hit[]> {

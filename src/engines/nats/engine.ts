@@ -3,6 +3,7 @@ import { CLUSTER_CLOCK_TOLERANCE_MS } from '../../base/limits.ts';
 import { DeferredWork } from '../../kernel/deferred-work.ts';
 import type { Engine, EngineLimits, EngineState, Swept } from '../../kernel/engine.ts';
 import { type Moving, movingWarnings } from '../../kernel/moving.ts';
+import type { IndexThreads } from '../index-thread.ts';
 import { AccountStorage } from './account-storage.ts';
 import { NatsBlobs } from './blobs.ts';
 import type { Connection } from './connection.ts';
@@ -29,6 +30,8 @@ export interface NatsOptions {
   readonly indexFile?: string;
   /** A command sweeps once and knows nothing of what servers wrote, so it looks at everything. */
   readonly role?: 'server' | 'cli';
+  /** Does searches and changes of that index; this process itself does them by default. */
+  readonly indexThreads?: IndexThreads;
   /** How long a write waits for the cluster. */
   readonly deadlineMs?: number;
 }
@@ -68,7 +71,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
   const blobs = new NatsBlobs(store);
   const logs = new NatsLogs(store, feed);
   const records = new NatsRecords(store, logs);
-  const index = new NatsSearchIndex(store, local);
+  const index = new NatsSearchIndex(store, local, o.indexThreads);
   const moving = new NatsMoving(store, { blobs, records, logs, index });
   connection.whyRefused = () => moving.whyRefused();
   const deferred = new DeferredWork();

@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { TextDatabase, TextStatement } from '../full-text.ts';
 import { requireSqlite } from '../node-sqlite.ts';
@@ -27,13 +28,14 @@ const TABLES = `
  * follows the cluster, and several processes may share it.
  */
 export class LocalIndex implements TextDatabase {
-  readonly #file: string;
+  /** Null for one that goes with the process. */
+  readonly file: string | null;
   readonly #prepared = new Map<string, StatementSync>();
   #open: DatabaseSync | null = null;
 
   /** `file` is where it is kept; `:memory:` for one that goes with the process. */
   constructor(file: string) {
-    this.#file = file;
+    this.file = file === ':memory:' ? null : file;
   }
 
   sql<Row>(text: string): TextStatement<Row> {
@@ -68,7 +70,8 @@ export class LocalIndex implements TextDatabase {
   #db(): DatabaseSync {
     if (this.#open) return this.#open;
     requireSqlite();
-    const db = new DatabaseSync(this.#file);
+    if (this.file) makePrivate(this.file);
+    const db = new DatabaseSync(this.file ?? ':memory:');
     db.exec('PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     const { user_version: format } = db.prepare('PRAGMA user_version').get() as { user_version: number };
     if (format !== FORMAT) {
@@ -79,4 +82,10 @@ export class LocalIndex implements TextDatabase {
     this.#open = db;
     return db;
   }
+}
+
+/** It holds the texts of artifacts. SQLite gives its other files the mode of this one; those of an earlier version are put right. */
+function makePrivate(file: string): void {
+  closeSync(openSync(file, 'a', 0o600));
+  for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) chmodSync(file + end, 0o600);
 }

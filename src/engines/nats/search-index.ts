@@ -1,17 +1,20 @@
 import { hash } from 'node:crypto';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
 import { isRelayError, tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { INDEX_TEXT_CHARS } from '../../base/limits.ts';
+import { INDEX_TEXT_CHARS } from '../../base/search-limits.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
 import type { KeptDocument } from '../../kernel/moving.ts';
-import { queryTerms, rankPassages } from '../../kernel/passages.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import { FullText, segmented } from '../full-text.ts';
+import { IndexThread, type IndexThreads } from '../index-thread.ts';
 import { publishWhenFreed } from './account-storage.ts';
 import type { Stored as Message } from './connection.ts';
 import type { LocalIndex } from './local-index.ts';
 import type { Store } from './store.ts';
+
+const [pack, unpack] = [promisify(gzip), promisify(gunzip)];
 
 /** One message holds so much of a document, packed; a larger one comes in parts. */
 const PART_BYTES = 512 * 1024;
@@ -37,11 +40,14 @@ export class NatsSearchIndex implements SearchIndex {
   readonly #store: Store;
   readonly #index: LocalIndex;
   readonly #texts: FullText;
+  /** Searches and changes the full text aside; null where the index has no file, or the process no threads. */
+  readonly #thread: IndexThread | null;
   #following: Promise<void> = Promise.resolve();
 
-  constructor(store: Store, index: LocalIndex) {
+  constructor(store: Store, index: LocalIndex, threads: IndexThreads | undefined) {
     this.#store = store;
     this.#index = index;
+    this.#thread = threads && index.file ? new IndexThread(threads, index.file) : null;
     this.#texts = new FullText(index, (folder) => sha256(folder).slice(0, 32));
   }
 
@@ -49,7 +55,7 @@ export class NatsSearchIndex implements SearchIndex {
     checkKey('a key', key);
     encodeJson('the fields of a document', fields, this.#store.limits.recordBytes);
     if (text.length > INDEX_TEXT_CHARS) throw tooLarge('the text of a document', INDEX_TEXT_CHARS);
-    const packed = gzipSync(JSON.stringify({ key, text: text.toWellFormed(), fields }));
+    const packed = await pack(JSON.stringify({ key, text: text.toWellFormed(), fields }));
     const { connection } = this.#store;
     const subject = this.#subject(key);
     const parts = Math.ceil(packed.length / PART_BYTES);
@@ -63,8 +69,13 @@ export class NatsSearchIndex implements SearchIndex {
     }
   }
 
-  async remove(key: string): Promise<void> {
-    checkKey('a key', key);
+  async remove(...keys: string[]): Promise<void> {
+    for (const key of keys) checkKey('a key', key);
+    for (let at = 0; at < keys.length; at += STEP)
+      await Promise.all(keys.slice(at, at + STEP).map((key) => this.#remove(key)));
+  }
+
+  async #remove(key: string): Promise<void> {
     const gone = Buffer.concat([Uint8Array.of(0), Buffer.from(key)]);
     const { connection, streams } = this.#store;
     const head = `${this.#subject(key)}.0`;
@@ -80,9 +91,9 @@ export class NatsSearchIndex implements SearchIndex {
   async search(scope: string, query: string, o: { limit?: number } = {}): Promise<Hit[]> {
     checkScope('the scope of a search', scope);
     const limit = checkLimit(o.limit);
-    const terms = queryTerms(query);
     await this.follow();
-    return rankPassages(this.#texts.candidates(scope, terms, limit), terms, limit);
+    if (this.#thread) return this.#thread.search({ scope, query, limit });
+    return this.#texts.search(scope, query, limit);
   }
 
   /** All documents there are. */
@@ -134,11 +145,17 @@ export class NatsSearchIndex implements SearchIndex {
       }
       const documents = await Promise.all(messages.map((message) => this.#document(message)));
       const end = messages.at(-1)?.seq ?? last;
+      const changes = documents.flatMap((document) => {
+        if (document === null) return [];
+        const { key, text, fields } = document;
+        return [{ key, text: text ?? null, fields: JSON.stringify(fields) }];
+      });
+      // Killed before the place is noted, it makes the same changes once more.
+      await this.#thread?.change(changes);
       this.#index.commit(() => {
-        for (const document of documents) {
-          if (document === null) continue;
-          if (document.text === undefined) this.#texts.remove(document.key);
-          else this.#texts.put(document.key, segmented(document.text), JSON.stringify(document.fields));
+        for (const { key, text, fields } of this.#thread ? [] : changes) {
+          if (text === null) this.#texts.remove(key);
+          else this.#texts.put(key, segmented(text), fields);
         }
         this.#index.sql('DELETE FROM place').run();
         this.#index.sql('INSERT INTO place VALUES (?, ?, ?)').run(stream, end, Date.now());
@@ -158,7 +175,7 @@ export class NatsSearchIndex implements SearchIndex {
       if (!part || part.seq > head.seq) return null;
       pieces.push(part.data);
     }
-    const text = gunzipSync(Buffer.concat(pieces)).toString();
+    const text = (await unpack(Buffer.concat(pieces))).toString();
     return JSON.parse(text) as { key: string; text: string; fields: JsonObject };
   }
 }

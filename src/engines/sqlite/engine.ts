@@ -4,6 +4,7 @@ import { isRelayError } from '../../base/errors.ts';
 import { DeferredWork } from '../../kernel/deferred-work.ts';
 import type { Engine, EngineLimits, Swept } from '../../kernel/engine.ts';
 import { type Moving, movingWarnings } from '../../kernel/moving.ts';
+import type { IndexThreads } from '../index-thread.ts';
 import { SqliteBlobs } from './blobs.ts';
 import type { Place } from './body-files.ts';
 import { Checkpoints } from './checkpoint.ts';
@@ -33,6 +34,8 @@ export interface SqliteOptions {
   readonly role?: 'server' | 'cli';
   /** Bodies that are files with names of their own, for people to read. */
   readonly place?: Place;
+  /** Does searches and long changes of the index; this process itself does them by default. */
+  readonly indexThreads?: IndexThreads;
   /** Told, in a sentence, that an older store was brought to our format. */
   readonly warn?: (what: string) => void;
 }
@@ -104,7 +107,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     blobs,
     records: new SqliteRecords(store, logs),
     logs,
-    index: new SqliteSearchIndex(store),
+    index: new SqliteSearchIndex(store, o.indexThreads),
     limits,
     moving,
     now: () => env.now(),

@@ -1,19 +1,29 @@
 import { hash } from 'node:crypto';
 import { tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { INDEX_AT_ONCE_BYTES } from '../../base/search-limits.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
-import { queryTerms, rankPassages } from '../../kernel/passages.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import { FullText, segmented } from '../full-text.ts';
+import { type IndexChange, IndexThread, type IndexThreads } from '../index-thread.ts';
 import type { Store } from './store.ts';
 
+/** An FTS5 insert takes about so many times as long as writing the same bytes, so the commit queue takes fewer of them at once. */
+const INDEXING_COST = 8;
+
+/**
+ * Full text in the tables of the database itself. With threads, searches and long texts are theirs, on connections of their own;
+ * a short text is written here, within the transaction of what it belongs to.
+ */
 export class SqliteSearchIndex implements SearchIndex {
   readonly #store: Store;
   readonly #texts: FullText;
+  readonly #thread: IndexThread | null;
 
-  constructor(store: Store) {
+  constructor(store: Store, threads: IndexThreads | undefined) {
     this.#store = store;
     this.#texts = new FullText(store.db, (folder) => hash('sha256', folder).slice(0, 32));
+    this.#thread = threads ? new IndexThread(threads, store.db.path, { yields: true }) : null;
   }
 
   async put(key: string, text: string, fields: JsonObject): Promise<void> {
@@ -22,20 +32,32 @@ export class SqliteSearchIndex implements SearchIndex {
     if (text.length > this.#store.limits.recordBytes) {
       throw tooLarge('the text of a document', this.#store.limits.recordBytes);
     }
+    if (this.#thread && text.length > INDEX_AT_ONCE_BYTES)
+      return this.#thread.change([{ key, text, fields: json }]);
     const words = segmented(text);
-    await this.#store.queue.run(() => this.#texts.put(key, words, json), words.length);
+    await this.#store.queue.run(() => this.#texts.put(key, words, json), words.length * INDEXING_COST);
   }
 
-  async remove(key: string): Promise<void> {
-    checkKey('a key', key);
-    await this.#store.queue.free(() => this.#texts.remove(key));
+  async remove(...keys: string[]): Promise<void> {
+    for (const key of keys) checkKey('a key', key);
+    if (keys.length > 1 && (await this.#removeInThread(keys))) return;
+    for (const key of keys) await this.#store.queue.free(() => void this.#texts.remove(key));
+  }
+
+  /** False where a thread cannot: there is none, or the disk is full and only the commit queue has a reserve. */
+  async #removeInThread(keys: readonly string[]): Promise<boolean> {
+    if (!this.#thread) return false;
+    const changes = keys.map((key): IndexChange => ({ key, text: null, fields: '' }));
+    return this.#thread.change(changes).then(
+      () => true,
+      () => false,
+    );
   }
 
   async search(scope: string, query: string, o: { limit?: number } = {}): Promise<Hit[]> {
     checkScope('the scope of a search', scope);
     const limit = checkLimit(o.limit);
-    const terms = queryTerms(query);
-    const candidates = await this.#store.db.patiently(() => this.#texts.candidates(scope, terms, limit));
-    return rankPassages(candidates, terms, limit);
+    if (this.#thread) return this.#thread.search({ scope, query, limit });
+    return this.#store.db.patiently(() => this.#texts.search(scope, query, limit));
   }
 }

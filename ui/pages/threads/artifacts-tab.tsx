@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { bytes, count } from '../../../src/base/amounts.ts';
-import type { Artifact, SearchHit } from '../../../src/contract/threads/artifacts.ts';
+import type { Artifact } from '../../../src/contract/threads/artifacts.ts';
+import { type SearchHit, unsearchedText } from '../../../src/contract/threads/search.ts';
 import { query, setParam } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Command, Id } from '../../parts/copying.tsx';
@@ -112,19 +113,22 @@ function Hits({ id, words }: { id: string; words: string }) {
   return (
     <section class="panel" aria-label="What was found">
       <Answer of={found}>
-        {({ hits }) =>
-          hits.length === 0 ? (
-            <p class="soft">Nothing was found for these words.</p>
-          ) : (
-            <ol class="hits">
-              {hits.map((hit) => (
-                <li key={`${hit.ref}:${hit.line}`}>
-                  <Hit hit={hit} />
-                </li>
-              ))}
-            </ol>
-          )
-        }
+        {({ hits, unsearched }) => (
+          <>
+            {unsearched && <p class="soft">{unsearchedText(unsearched)}</p>}
+            {hits.length === 0 ? (
+              <p class="soft">Nothing was found for these words.</p>
+            ) : (
+              <ol class="hits">
+                {hits.map((hit) => (
+                  <li key={`${hit.ref}:${hit.line}`}>
+                    <Hit hit={hit} />
+                  </li>
+                ))}
+              </ol>
+            )}
+          </>
+        )}
       </Answer>
     </section>
   );

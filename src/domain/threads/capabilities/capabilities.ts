@@ -8,7 +8,7 @@ import type { CapabilityInfo, Found, InvokeAnswer, InvokeInput } from '../../../
 import type { Artifact, ArtifactInput } from '../../../contract/threads/artifacts.ts';
 import { JsonSchema } from '../../../formats/json-schema.ts';
 import { type RecordsOf, recordsOf } from '../../records.ts';
-import { searchArtifacts } from '../artifact-search.ts';
+import { findUnsearched, searchArtifacts } from '../artifact-search.ts';
 import { artifactMeta, openArtifact, putArtifact } from '../artifacts.ts';
 import { repeatable } from '../fold.ts';
 import type { ThreadRoot } from '../keys.ts';
@@ -174,6 +174,7 @@ export class Capabilities {
         return totals.artifacts - totals.results;
       },
       search: (query, o = {}) => searchArtifacts(log, caller, o.everywhere ? null : id, query, o),
+      unsearched: (o = {}) => findUnsearched(log, caller, o.everywhere ? null : id),
     };
   }
 }

@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from '../../../base/json.ts';
 import type { Caller } from '../../../contract/caller.ts';
 import type { Found } from '../../../contract/capabilities.ts';
-import type { ArtifactFields, SearchHit } from '../../../contract/threads/artifacts.ts';
+import type { ArtifactFields } from '../../../contract/threads/artifacts.ts';
+import type { SearchHit, Unsearched } from '../../../contract/threads/search.ts';
 
 /** Something a thread can have done: a plugin is one file that exports such an object. */
 export interface Capability {
@@ -34,6 +35,8 @@ export interface CapabilityContext {
   artifactCount(): Promise<number>;
   /** Searches this thread, or with `everywhere` all of the caller's. */
   search(query: string, o?: { limit?: number; everywhere?: boolean }): Promise<SearchHit[]>;
+  /** What such a search does not see; undefined where it sees everything. */
+  unsearched(o?: { everywhere?: boolean }): Promise<Unsearched | undefined>;
 }
 
 /** It becomes an artifact, with these fields. */

@@ -1,4 +1,4 @@
-import type { SearchHit } from '../../../contract/threads/artifacts.ts';
+import type { SearchHit } from '../../../contract/threads/search.ts';
 import { asJson, fromJson } from '../../records.ts';
 import type { Capability } from './capability.ts';
 
@@ -20,17 +20,22 @@ export const retrievalSearch: Capability = {
   cache_ttl_sec: 300,
   // Its own results are artifacts too: they are left out, so that looking twice finds the same.
   indexed: false,
-  // One thread's answer is no other thread's, though both were asked the same.
-  salt: async (context) => `${context.thread_id} ${await context.artifactCount()}`,
+  // One thread's answer is no other thread's, though both were asked the same. What was not indexed then may be so now.
+  salt: async (context) => {
+    const unsearched = await context.unsearched({ everywhere: true });
+    const indexed = unsearched ? ` ${JSON.stringify(unsearched)}` : '';
+    return `${context.thread_id} ${await context.artifactCount()}${indexed}`;
+  },
   async run(args, context) {
     const {
       query,
       limit = 10,
       everywhere = false,
     } = args as { query: string; limit?: number; everywhere?: boolean };
+    const unsearched = await context.unsearched({ everywhere });
     const hits = await context.search(query, { limit, everywhere });
     return {
-      content: { query, hits: asJson(hits) },
+      content: { query, hits: asJson(hits), ...(unsearched ? { unsearched: asJson(unsearched) } : {}) },
       name: `search: ${query.slice(0, 80)}`,
       source_refs: [...new Set(hits.map((hit) => hit.ref))],
     };

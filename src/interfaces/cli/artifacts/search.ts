@@ -1,3 +1,4 @@
+import { unsearchedText } from '../../../contract/threads/search.ts';
 import { parseCount, printable } from '../human.ts';
 import { plain } from '../threads/event-line.ts';
 import { THREAD_FLAG } from '../threads/thread-choice.ts';
@@ -18,7 +19,8 @@ artifact may be there several times; the number is the line on which the passage
     const limit = parseCount(call.flags.count, '--count', { min: 1, max: 1000 }) ?? 10;
     return threads.search(id, call.args.join(' '), { limit, counted: false });
   },
-  print({ hits }, { interactive, style }) {
+  print({ hits, unsearched }, { interactive, style, ...io }) {
+    if (unsearched) io.warn(unsearchedText(unsearched));
     if (hits.length === 0) return interactive ? style.dim('Nothing fits.') : '';
     const bold = (text: string) => text.replace(/\*\*(.+?)\*\*/g, (_, word: string) => style.bold(word));
     const shown = (text: string) => (interactive ? bold(printable(text)) : text).replace(/\s+/g, ' ').trim();

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { readBytes } from '../../../base/byte-streams.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
+import { unsearchedText } from '../../../contract/threads/search.ts';
 import { threads } from '../../../contract/threads.ts';
 import { frame } from '../../../text/frame.ts';
 import { readPart } from '../../../text/parts/part-request.ts';
@@ -60,9 +61,11 @@ export const artifactSearch = defineTool({
   verb: threads.search,
   doing: 'searching',
   async run({ thread_id, query }, call) {
-    const { hits } = await call.relay.threads.search(thread_id, query, { limit: HITS, counted: false });
+    const answer = await call.relay.threads.search(thread_id, query, { limit: HITS, counted: false });
+    const { hits, unsearched } = answer;
     const lines = hits.map(({ ref, name, line, snippet }) => JSON.stringify({ ref, name, line, snippet }));
-    const text = lines.join('\n') || '(nothing found)';
+    const found = lines.join('\n') || '(nothing found)';
+    const text = unsearched ? `${found}\n(${unsearchedText(unsearched)})` : found;
     await tellShown(call, thread_id, 'searches', text);
     return { text };
   },

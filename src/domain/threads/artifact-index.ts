@@ -1,0 +1,325 @@
+import { readBytes } from '../../base/byte-streams.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { ARTIFACT_BYTES, ORPHAN_AGE_MS } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
+import { INDEX_AT_ONCE_BYTES, INDEX_WAIT_MS, UNSEARCHED_NAMED } from '../../base/search-limits.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Unsearched } from '../../contract/threads/search.ts';
+import { sectionKey } from '../../kernel/search-index.ts';
+import type { Background } from '../background.ts';
+import type { Deps } from '../deps.ts';
+import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
+import { sideBySide } from '../side-by-side.ts';
+import { extensionOf } from './artifact-kind.ts';
+import { artifactBlob, artifactKey, indexKey, listPrefix, type ThreadRoot, threadPrefix } from './keys.ts';
+import { nextSections, type Place, sectionCount, TEXT_START } from './text-sections.ts';
+
+/** How far a long artifact is indexed. The record is there for as long as that is not all of it. */
+interface Unfinished extends Place {
+  /** Where its thread is kept. */
+  readonly root: ThreadRoot;
+  readonly size: number;
+  /** When it was stored: its artifact may not be there yet. */
+  readonly at: number;
+  /** How many bytes an earlier version has indexed, at least. */
+  readonly known?: number;
+}
+
+/**
+ * How far the artifacts of a tenant have been looked through for those that an earlier version indexed in part: all threads up
+ * to the one listed under `after`, or all of them where that is null. Artifacts made after `before` are not looked at.
+ */
+interface Pass {
+  readonly before: number;
+  readonly after: string | null;
+}
+
+/** Earlier versions indexed at least so many characters of an artifact. */
+const ALWAYS_INDEXED_BYTES = 100_000;
+/** How many threads are looked through between notes of how far that is. */
+const NOTED_THREADS = 20;
+/** What failed is not tried again sooner. */
+const RETRY_MS = 60_000;
+/** How long a search waits for the first look at what a tenant has. */
+const PASS_WAIT_MS = 250;
+/** What is left is gone on with for so long when the store is closed, so that commands alone get there too. */
+const CLOSING_MS = 2_000;
+
+type FindThread = (tenant: string, id: string) => Promise<{ readonly root: ThreadRoot } | null>;
+
+const unfinishedPrefix = (tenant: string, id?: string) =>
+  `ten.${tenant}/indexing/${id === undefined ? '' : `${id}/`}`;
+const unfinishedKey = (tenant: string, { thread_id, ref }: Pick<Artifact, 'thread_id' | 'ref'>) =>
+  `${unfinishedPrefix(tenant, thread_id)}${ref}`;
+const passKey = (tenant: string) => `ten.${tenant}/index-pass`;
+
+/**
+ * Keeps the search index in step with the contents of artifacts. A short text is indexed with the event that stores it. A longer
+ * one is noted in a record before, and indexed from its blob section by section; the record says how far that is, so it goes on
+ * after a crash, with the next search, and a search tells what it did not see yet.
+ */
+export class ArtifactIndex {
+  readonly #deps: Deps;
+  readonly #background: Background;
+  readonly #find: FindThread;
+  readonly #unfinished: RecordsOf<Unfinished>;
+  readonly #passes: RecordsOf<Pass>;
+  readonly #most: number;
+  /** What this process is indexing, by the key of its record. */
+  readonly #running = new Map<string, Promise<void>>();
+  /** When what failed may be tried again, by the same. */
+  readonly #failed = new Map<string, number>();
+  /** Tenants whose leftovers this process is dealing with. */
+  readonly #resuming = new Map<string, Promise<void>>();
+  #stopAt = Number.POSITIVE_INFINITY;
+
+  constructor(deps: Deps, background: Background, find: FindThread) {
+    this.#deps = deps;
+    this.#find = find;
+    this.#background = background;
+    this.#unfinished = recordsOf(deps.engine.records);
+    this.#passes = recordsOf(deps.engine.records);
+    this.#most = deps.engine.limits.indexedBytes ?? ARTIFACT_BYTES;
+  }
+
+  /** Whether it takes so long that it is done behind the answer. */
+  isLong({ size }: Pick<Artifact, 'size'>): boolean {
+    return size > INDEX_AT_ONCE_BYTES;
+  }
+
+  /** Notes that a long artifact is to be indexed. Before it is stored, so that a crash cannot come between. */
+  async plan(tenant: string, root: ThreadRoot, artifact: Artifact, at = this.#deps.env.now()): Promise<void> {
+    await this.#pass(tenant, at);
+    const { size } = artifact;
+    await this.#unfinished.put(unfinishedKey(tenant, artifact), { ...TEXT_START, root, size, at });
+  }
+
+  /** Indexes a short text whole; the name stands above it. Also the name alone, of what is no text. */
+  async putShort(tenant: string, artifact: Artifact, text: string): Promise<void> {
+    await this.#put(tenant, artifact, { number: 0, text, line: 1 });
+  }
+
+  /** Begins what was planned, and waits for a while. What takes longer, or fails, is gone on with later. */
+  async begin(tenant: string, artifacts: readonly Artifact[]): Promise<void> {
+    const waited = new AbortController();
+    const [long, short] = [artifacts.filter(this.isLong), artifacts.filter((one) => !this.isLong(one))];
+    const indexing = sideBySide(short, (artifact) => this.#try(tenant, artifact))
+      .then(() => this.#inTurn(tenant, long))
+      .finally(() => waited.abort());
+    this.#background.run(() => indexing);
+    const { indexWaitMs = INDEX_WAIT_MS } = this.#deps;
+    await (indexWaitMs === Number.POSITIVE_INFINITY ? indexing : pause(indexWaitMs, waited.signal));
+  }
+
+  /** Indexes an artifact anew, to its end. False where its content is missing or damaged. */
+  async rebuild(tenant: string, root: ThreadRoot, artifact: Artifact): Promise<boolean> {
+    try {
+      const found = await this.#deps.engine.blobs.get(contentOf(root, artifact));
+      if (!found) return false;
+      if (found.body instanceof ReadableStream) await found.body.cancel();
+      if (isSearchResult(artifact)) return true;
+      if (artifact.type === 'binary') await this.putShort(tenant, artifact, '');
+      else {
+        await this.plan(tenant, root, artifact);
+        await this.#index(tenant, artifact);
+      }
+      return true;
+    } catch (error) {
+      if (isRelayError(error, 'store_damaged') || isRelayError(error, 'not_found')) return false;
+      throw error;
+    }
+  }
+
+  async remove(tenant: string, artifact: Pick<Artifact, 'thread_id' | 'ref' | 'size'>): Promise<void> {
+    // First, so that whoever is indexing it sees that it is not wanted any more.
+    await this.#unfinished.delete(unfinishedKey(tenant, artifact));
+    await this.#removeSections(tenant, artifact);
+  }
+
+  /** What a search of a thread, or of all of them, does not see; undefined where it sees everything. Has it gone on with. */
+  async unsearched(tenant: string, id: string | null): Promise<Unsearched | undefined> {
+    let pass = await this.#pass(tenant);
+    if (pass.after !== null) {
+      const waited = new AbortController();
+      const passing = this.#resume(tenant).finally(() => waited.abort());
+      this.#background.run(() => passing);
+      await pause(PASS_WAIT_MS, waited.signal);
+      pass = await this.#pass(tenant);
+    }
+    const { items } = await this.#unfinished.list(unfinishedPrefix(tenant, id ?? undefined), {
+      limit: UNSEARCHED_NAMED,
+    });
+    const indexing = pass.after !== null || items.some(({ value }) => !this.#isDone(value));
+    if (indexing) this.#background.run(() => this.#resume(tenant));
+    if (!indexing && items.length === 0) return undefined;
+    const artifacts = items.map(({ key, value: { size, done, known = 0 } }) => {
+      const [thread_id = '', ref = ''] = key.split('/').slice(-2);
+      return { ref, thread_id, size, searched: Math.max(done, known) };
+    });
+    return { indexing, artifacts };
+  }
+
+  /** Goes on with what an earlier process, or an earlier version, has left. */
+  resume(tenant: string): void {
+    this.#background.run(() => this.#resume(tenant));
+  }
+
+  /** The store is closed soon: what is under way ends, and is gone on with by whoever comes next. */
+  closing(): void {
+    this.#stopAt = performance.now() + CLOSING_MS;
+  }
+
+  get #isOver(): boolean {
+    return performance.now() > this.#stopAt;
+  }
+
+  #isDone({ done, size }: Unfinished): boolean {
+    return done >= Math.min(size, this.#most);
+  }
+
+  #resume(tenant: string): Promise<void> {
+    const resume = async () => {
+      await this.#lookThrough(tenant);
+      for await (const { key, value } of allRecords(this.#unfinished, unfinishedPrefix(tenant))) {
+        if (this.#isOver) return;
+        if (this.#isDone(value) || performance.now() < (this.#failed.get(key) ?? 0)) continue;
+        const ref = key.slice(key.lastIndexOf('/') + 1);
+        const stored = await this.#artifacts.get(artifactKey(value.root, ref));
+        if (stored) await this.#try(tenant, stored.value);
+        else if (value.at < this.#deps.env.now() - ORPHAN_AGE_MS) await this.#unfinished.delete(key);
+      }
+    };
+    const running = this.#resuming.get(tenant) ?? resume().finally(() => this.#resuming.delete(tenant));
+    this.#resuming.set(tenant, running);
+    return running;
+  }
+
+  async #inTurn(tenant: string, artifacts: readonly Artifact[]): Promise<void> {
+    for (const artifact of artifacts) await this.#try(tenant, artifact);
+  }
+
+  /** Never fails: what does not work now is tried again later. */
+  #try(tenant: string, artifact: Artifact): Promise<void> {
+    const key = unfinishedKey(tenant, artifact);
+    const running =
+      this.#running.get(key) ??
+      this.#index(tenant, artifact)
+        .catch(() => void this.#failed.set(key, performance.now() + RETRY_MS))
+        .finally(() => this.#running.delete(key));
+    this.#running.set(key, running);
+    return running;
+  }
+
+  async #index(tenant: string, artifact: Artifact): Promise<void> {
+    const key = unfinishedKey(tenant, artifact);
+    const [size, most] = [artifact.size, this.#most];
+    for (let stored = await this.#unfinished.get(key); stored && !this.#isOver; ) {
+      const { value, revision } = stored;
+      const next = await nextSections(this.#reader(value.root, artifact), { size, most }, value).catch(
+        (error) => {
+          if (error instanceof TypeError) return null;
+          throw error;
+        },
+      );
+      if (next === null) await this.#nameAlone(tenant, artifact, value);
+      // The first section comes last: it replaces what an earlier version put under its key.
+      else
+        await Promise.all(next.sections.toReversed().map((section) => this.#put(tenant, artifact, section)));
+      const place = next?.place ?? { ...TEXT_START, done: size };
+      const after = { ...value, ...place };
+      const isAll = place.done >= size;
+      const kept = isAll
+        ? await this.#unfinished.delete(key, { expect: revision })
+        : await this.#unfinished.put(key, after, { expect: revision });
+      if (kept === false || kept === null) return this.#overtaken(tenant, value.root, artifact);
+      if (isAll || this.#isDone(after)) return;
+      stored = { value: after, revision: kept as number };
+    }
+  }
+
+  /** Somebody else indexes it too, or has deleted it; then what was indexed since goes as well. */
+  async #overtaken(tenant: string, root: ThreadRoot, artifact: Artifact): Promise<void> {
+    const stored = await this.#artifacts.get(artifactKey(root, artifact.ref));
+    if (!stored || stored.value.deleted_at !== undefined) await this.remove(tenant, artifact);
+  }
+
+  /** What turns out to be no text is found by its name. */
+  async #nameAlone(tenant: string, artifact: Artifact, { done }: Place): Promise<void> {
+    if (done > 0) await this.#removeSections(tenant, artifact);
+    await this.putShort(tenant, artifact, '');
+  }
+
+  async #removeSections(
+    tenant: string,
+    { thread_id, ref, size }: Pick<Artifact, 'thread_id' | 'ref' | 'size'>,
+  ): Promise<void> {
+    const key = indexKey(tenant, thread_id, ref);
+    const keys = Array.from({ length: sectionCount(size) }, (_, section) => sectionKey(key, section));
+    await this.#deps.engine.index.remove(...keys);
+  }
+
+  #reader(root: ThreadRoot, artifact: Artifact): (start: number, end: number) => Promise<Uint8Array> {
+    return async (start, end) => {
+      const found = await this.#deps.engine.blobs.get(contentOf(root, artifact), { start, end });
+      if (!found) throw new RelayError('not_found', { what: `the content of artifact ${artifact.ref}` });
+      return readBytes(found.body);
+    };
+  }
+
+  /** The first section begins with the name, on a line that is none of the content's. */
+  async #put(
+    tenant: string,
+    { ref, thread_id, name, type }: Artifact,
+    { number, text, line }: { readonly number: number; readonly text: string; readonly line: number },
+  ): Promise<void> {
+    const key = sectionKey(indexKey(tenant, thread_id, ref), number);
+    const [shown, before] = number === 0 ? [`${name}\n${text}`, -1] : [text, line - 1];
+    await this.#deps.engine.index.put(key, shown, { ref, thread_id, name, type, lines_before: before });
+  }
+
+  /** Where the look through what is there already has got; begun with the first artifact or search of this version. */
+  async #pass(tenant: string, before = this.#deps.env.now()): Promise<Pass> {
+    const stored = await this.#passes.get(passKey(tenant));
+    if (stored) return stored.value;
+    const begun: Pass = { before, after: '' };
+    await this.#passes.put(passKey(tenant), begun, { expect: 'absent' });
+    return (await this.#passes.get(passKey(tenant)))?.value ?? begun;
+  }
+
+  /** Notes which artifacts earlier versions have indexed in part, thread by thread. */
+  async #lookThrough(tenant: string): Promise<void> {
+    const { before, after } = await this.#pass(tenant);
+    if (after === null) return;
+    const { records } = this.#deps.engine;
+    let threads = 0;
+    for await (const { key } of allRecords(records, listPrefix(tenant), after === '' ? {} : { after })) {
+      if (this.#isOver) return;
+      const id = key.slice(key.lastIndexOf('.') + 1);
+      const found = await this.#find(tenant, id);
+      if (!found) continue;
+      const { root } = found;
+      for await (const { value } of allRecords(this.#artifacts, `${threadPrefix(root)}artifacts/`)) {
+        const known = value.deleted_at !== undefined || value.type === 'binary';
+        const isNew = Date.parse(value.created_at) >= before;
+        if (known || isNew || isSearchResult(value) || value.size <= ALWAYS_INDEXED_BYTES) continue;
+        const unfinished = { ...TEXT_START, root, size: value.size, at: before, known: ALWAYS_INDEXED_BYTES };
+        await this.#unfinished.put(unfinishedKey(tenant, value), unfinished, { expect: 'absent' });
+      }
+      if (++threads % NOTED_THREADS === 0) await this.#passes.put(passKey(tenant), { before, after: key });
+    }
+    await this.#passes.put(passKey(tenant), { before, after: null });
+  }
+
+  get #artifacts(): RecordsOf<Artifact> {
+    return recordsOf(this.#deps.engine.records);
+  }
+}
+
+function contentOf(root: ThreadRoot, artifact: Artifact): string {
+  return artifactBlob(root, artifact.ref, extensionOf(artifact));
+}
+
+/** Results of a search are left out of the index, so that looking twice finds the same. */
+export function isSearchResult({ provenance }: Artifact): boolean {
+  return provenance.capability === 'retrieval.search';
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { loadConfig } from '../../src/app/config.ts';
+import { openCore } from '../../src/app/store/open-core.ts';
+import { readBytes } from '../../src/base/byte-streams.ts';
+import { systemEnv } from '../../src/base/env.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
+import type { ThreadsApi } from '../../src/contract/threads.ts';
+import { bareRoot } from '../../src/domain/threads/keys.ts';
+import { openUnderTest } from '../engine-under-test.ts';
+import { until } from '../until.ts';
+import { temporaryHome } from './local-store.ts';
+import { openThreads, text } from './open-threads.ts';
+
+const STRAW = 'straw lies in the barn, and there is more of it than anyone would count\n';
+/** Straw of 1.5 MiB, and a needle on its last line. */
+const LINES = Math.ceil((1.5 * 1024 * 1024) / STRAW.length);
+const HAYSTACK = `${STRAW.repeat(LINES)}at last a needle\n`;
+
+async function openStore(home: string, role: 'server' | 'cli' = 'server') {
+  const opened = await openCore(loadConfig({ RELAY_HOME: home }), role);
+  const { threads } = opened.core.relay(LOCAL_CALLER, 'http://relay.invalid');
+  return { ...opened, threads };
+}
+
+async function isFound(threads: ThreadsApi, thread: string): Promise<boolean> {
+  return (await threads.search(thread, 'needle')).hits.length > 0;
+}
+
+async function putHaystack(threads: ThreadsApi): Promise<{ thread: string; ref: string }> {
+  const { thread_id: thread } = await threads.create();
+  const { ref } = await threads.putArtifact(thread, { body: text(HAYSTACK), name: 'barn.txt' });
+  return { thread, ref };
+}
+
+/** Documents in the database that hold something of an artifact. */
+function documents(home: string, ref: string): number {
+  using db = new DatabaseSync(join(home, 'relay.db'), { readOnly: true }) as DatabaseSync & Disposable;
+  const sql = 'SELECT count(*) AS count FROM documents WHERE fields LIKE ?';
+  return (db.prepare(sql).get(`%${ref}%`) as { count: number }).count;
+}
+
+for (const role of ['cli', 'server'] as const) {
+  test(`a search sees an artifact to its end, as a ${role} stores it`, async (t: TestContext) => {
+    await using store = await openStore(temporaryHome(t), role);
+    const { threads } = store;
+    const { thread, ref } = await putHaystack(threads);
+    await until(() => isFound(threads, thread));
+    const answer = await threads.search(thread, 'needle');
+    assert.deepEqual(
+      answer.hits.map((hit) => [hit.ref, hit.snippet.includes('at last a **needle**')]),
+      [[ref, true]],
+    );
+    const { line } = answer.hits[0]!;
+    assert.ok(line > LINES - 10 && line <= LINES + 1, `line ${line} of ${LINES + 1}`);
+    assert.equal(answer.unsearched, undefined);
+  });
+}
+
+test('what a bundle brings is found to its end', async (t) => {
+  await using source = await openStore(temporaryHome(t));
+  const { thread } = await putHaystack(source.threads);
+  const bundle = await readBytes((await source.threads.export(thread)).body);
+  await using target = await openStore(temporaryHome(t));
+  await target.threads.import(bundle);
+  await until(() => isFound(target.threads, thread));
+});
+
+test('an artifact that is deleted leaves nothing in the index, also while it is being indexed', async (t) => {
+  const home = temporaryHome(t);
+  await using store = await openStore(home);
+  const { thread, ref } = await putHaystack(store.threads);
+  const again = await store.threads.putArtifact(thread, { body: text(`${HAYSTACK}.`), name: 'again.txt' });
+  await Promise.all([ref, again.ref].map((each) => store.threads.deleteArtifact(thread, each)));
+  await (await store.core.threads()).log.background.settle();
+  assert.deepEqual((await store.threads.search(thread, 'straw needle')).hits, []);
+  assert.deepEqual([documents(home, ref), documents(home, again.ref)], [0, 0]);
+});
+
+test('what a process that ended has left unindexed the next one goes on with', async (t) => {
+  const home = temporaryHome(t);
+  const { thread, ref } = await (async () => {
+    await using store = await openStore(home, 'cli');
+    const put = await putHaystack(store.threads);
+    const { log } = await store.core.threads();
+    const artifact = await store.threads.artifact(put.thread, put.ref);
+    await log.background.settle();
+    await log.index.remove('local', artifact);
+    await log.index.plan('local', bareRoot(put.thread), artifact);
+    return put;
+  })();
+  assert.equal(documents(home, ref), 0);
+  await using store = await openStore(home);
+  const { hits, unsearched } = await store.threads.search(thread, 'needle');
+  if (hits.length === 0)
+    assert.deepEqual(
+      [unsearched?.indexing, unsearched?.artifacts.map((each) => [each.ref, each.size])],
+      [true, [[ref, HAYSTACK.length]]],
+    );
+  await until(() => isFound(store.threads, thread));
+});
+
+test('what an earlier version indexed in part is indexed again in the background', async (t) => {
+  const home = temporaryHome(t);
+  const { thread, ref } = await (async () => {
+    await using store = await openStore(home, 'cli');
+    const put = await putHaystack(store.threads);
+    const { log } = await store.core.threads();
+    await log.background.settle();
+    const artifact = await store.threads.artifact(put.thread, put.ref);
+    await log.index.remove('local', artifact);
+    const { engine } = store;
+    const beginning = `barn.txt\n${HAYSTACK.slice(0, 1024 * 1024 - 9)}`;
+    const fields = { ref: put.ref, thread_id: put.thread, name: 'barn.txt', type: 'text' };
+    await engine.index.put(`ten.local/artifacts/${put.thread}/${put.ref}`, beginning, fields);
+    await engine.records.delete('ten.local/index-pass');
+    return put;
+  })();
+  await using store = await openStore(home);
+  assert.equal((await store.threads.search(thread, 'straw')).hits[0]?.ref, ref, 'it is found meanwhile');
+  await until(() => isFound(store.threads, thread));
+  await until(async () => (await store.threads.search(thread, 'needle')).unsearched === undefined);
+});
+
+test('where an engine indexes less than an artifact, a search tells how much it has seen', async () => {
+  const whole = openUnderTest(systemEnv);
+  const limits = { ...whole.limits, indexedBytes: 1024 * 1024 };
+  const { api } = openThreads({ engine: Object.assign(Object.create(whole), { limits }) });
+  const { thread, ref } = await putHaystack(api);
+  const { hits, unsearched } = await api.search(thread, 'needle');
+  assert.deepEqual(hits, []);
+  const [first] = unsearched?.artifacts ?? [];
+  const { searched = 0, ...rest } = first ?? {};
+  assert.deepEqual(
+    [unsearched?.indexing, unsearched?.artifacts.length, rest],
+    [false, 1, { ref, thread_id: thread, size: HAYSTACK.length }],
+  );
+  assert.ok(searched >= 1024 * 1024 && searched < 1024 * 1024 + 8192, String(searched));
+  assert.equal((await api.search(thread, 'straw')).hits[0]?.ref, ref);
+});
+
+test('an artifact has as many passages in one answer as one that is not in sections', async () => {
+  const { api } = openThreads();
+  const { thread } = await putHaystack(api);
+  const { ref } = await api.putArtifact(thread, {
+    body: text('A straw of another kind.'),
+    name: 'other.txt',
+  });
+  const { hits } = await api.search(thread, 'straw', { limit: 100 });
+  assert.equal(hits.length, 11);
+  assert.ok(hits.some((hit) => hit.ref === ref));
+});
