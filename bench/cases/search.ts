@@ -1,0 +1,146 @@
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Bench } from '../bench.ts';
+import { peakMegabytes } from '../processes.ts';
+import { benchFolder, type Server, startWatchedRelay } from '../servers.ts';
+import { percentile } from '../statistics.ts';
+
+const MiB = 1024 * 1024;
+const BUDGET_HEALTH_MS = 250;
+/** CPU time of one piece of work on the event loop, while searches and indexing are under way. */
+const BUDGET_SLICE_MS = 50;
+const BUDGET_INDEX_S = 25;
+/** What the database grows by for each byte of text: the text itself, and the words of it. */
+const BUDGET_GROWTH = 2;
+
+const TEXTS = 5;
+const TEXT_BYTES = 5 * MiB;
+const SEARCHES = 400;
+const AT_ONCE = 16;
+const QUERIES = [
+  'relay',
+  'which pointer does the thread of an agent refer to?',
+  'a b c d e f g h i j k l m n o p q r s t u v w x y z',
+  'state version artifact context summary decide write read',
+  'rare7123',
+];
+const WORDS =
+  'the relay hands a pointer to another agent which reads the state and its version before it writes an artifact with context and a summary of what was decided and why so that the next one can go on'.split(
+    ' ',
+  );
+
+/** 25 MiB of text in five artifacts of a watched relay: how long it took until all of it could be searched. */
+async function fill(relay: Server): Promise<{ thread: string; seconds: number; growth: number }> {
+  const database = () =>
+    ['relay.db', 'relay.db-wal'].reduce(
+      (sum, file) => sum + (statSync(join(relay.folder, file), { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
+  const before = database();
+  const json = { 'Content-Type': 'application/json' };
+  const made = await fetch(`${relay.url}/threads`, { method: 'POST', body: '{}', headers: json });
+  const { thread_id: thread } = (await made.json()) as { thread_id: string };
+  const began = performance.now();
+  for (let i = 0; i < TEXTS; i++) {
+    const url = `${relay.url}/threads/${thread}/artifacts?name=${i}.txt`;
+    const answer = await fetch(url, { method: 'POST', body: text(i) });
+    if (!answer.ok) throw new Error(`An artifact was not stored: ${await answer.text()}`);
+    await answer.arrayBuffer();
+  }
+  while ((await search(relay, thread, 'relay')).unsearched) await pause(100);
+  const seconds = (performance.now() - began) / 1000;
+  return { thread, seconds, growth: (database() - before) / (TEXTS * TEXT_BYTES) };
+}
+
+async function search(
+  { url }: Server,
+  thread: string,
+  query: string,
+): Promise<{ hits: unknown[]; unsearched?: unknown }> {
+  const answer = await fetch(`${url}/threads/${thread}/search?q=${encodeURIComponent(query)}`);
+  const body = await answer.text();
+  if (!answer.ok) throw new Error(`A search failed: ${body}`);
+  return JSON.parse(body);
+}
+
+/** Lines of words in an order of their own, and a word in each that occurs nowhere else. */
+function text(i: number): string {
+  const lines: string[] = [];
+  let seed = i + 1;
+  for (let chars = 0, line = 0; chars < TEXT_BYTES; line++) {
+    const words = Array.from({ length: 12 }, () => {
+      seed = (seed * 1103515245 + 12345) % 2147483648;
+      return WORDS[seed % WORDS.length];
+    });
+    lines.push(`${words.join(' ')} rare${i * 100_000 + line}\n`);
+    chars += lines.at(-1)!.length;
+  }
+  return lines.join('').slice(0, TEXT_BYTES);
+}
+
+async function watched<T>(work: (relay: Server, slice: () => number) => Promise<T>): Promise<T> {
+  const folder = benchFolder();
+  const figures = join(folder, 'longest');
+  try {
+    await using relay = await startWatchedRelay(figures);
+    await pause(2_500);
+    return await work(relay, () => Number(readFileSync(figures, 'utf8')));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Not against another program but against budgets: the ratio is the part that is used up of the tightest. */
+export default [
+  {
+    name: 'search-indexing',
+    claim: `less than ${BUDGET_INDEX_S} s`,
+    limit: 1,
+    run: () =>
+      watched(async (relay, slice) => {
+        const { seconds, growth } = await fill(relay);
+        const memory = Math.round(peakMegabytes(relay));
+        const [loop, ms] = [slice(), seconds * 1000];
+        const ratio = Math.max(seconds / BUDGET_INDEX_S, growth / BUDGET_GROWTH, loop / BUDGET_SLICE_MS);
+        const detail =
+          `to store 25 MiB of text in five artifacts until a search sees all of it; the database grew by ${growth.toFixed(2)} ` +
+          `of ${BUDGET_GROWTH} bytes for each byte of text, the event loop was busy for ${Math.round(loop)} of ${BUDGET_SLICE_MS} ms ` +
+          `of CPU at a time, the server took ${memory} MB`;
+        return { measured: ms, baseline: BUDGET_INDEX_S * 1000, unit: 'ms', ratio, detail };
+      }),
+  },
+  {
+    name: 'search-health',
+    claim: `less than ${BUDGET_HEALTH_MS} ms`,
+    limit: 1,
+    run: () =>
+      watched(async (relay, slice) => {
+        const { thread } = await fill(relay);
+        let left = SEARCHES;
+        const searching = Array.from({ length: AT_ONCE }, async () => {
+          while (left-- > 0) await search(relay, thread, QUERIES[left % QUERIES.length]!);
+        });
+        let done = false;
+        const all = Promise.all(searching).finally(() => {
+          done = true;
+        });
+        const times: number[] = [];
+        const began = performance.now();
+        while (!done || times.length < 100) {
+          const asked = performance.now();
+          await (await fetch(`${relay.url}/health`)).text();
+          times.push(performance.now() - asked);
+          await pause(10);
+        }
+        await all;
+        const took = (performance.now() - began) / 1000;
+        const [measured, loop] = [percentile(times, 0.99), slice()];
+        const ratio = Math.max(measured / BUDGET_HEALTH_MS, loop / BUDGET_SLICE_MS);
+        const detail =
+          `p99 of /health beside ${SEARCHES} searches of 25 MiB of text, ${AT_ONCE} at once, which took ${took.toFixed(1)} s; ` +
+          `budget: ${BUDGET_HEALTH_MS} ms; the event loop at most ${Math.round(loop)} of ${BUDGET_SLICE_MS} ms of CPU at a time`;
+        return { measured, baseline: BUDGET_HEALTH_MS, unit: 'ms', ratio, detail };
+      }),
+  },
+] satisfies Bench[];
