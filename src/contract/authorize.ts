@@ -38,9 +38,12 @@ export interface Origin {
  * other key reaches everything of its tenant. The domain asks wherever it finds a thing by its id, its name or in a list.
  */
 export function reaches(caller: Caller, { channel, by }: Origin): boolean {
-  const { channelPrefix, keyId, formerKeys = [], asRelay } = caller;
-  if (channelPrefix === undefined || asRelay) return true;
-  if (typeof channel === 'string' && mayUseChannel(caller, channel)) return true;
+  if (caller.channelPrefix === undefined || caller.asRelay) return true;
+  return (typeof channel === 'string' && mayUseChannel(caller, channel)) || hasMade(caller, by);
+}
+
+/** Whether the caller's key, or one that it took the place of, is the key with this id. */
+export function hasMade({ keyId, formerKeys = [] }: Caller, by: string | null | undefined): boolean {
   return by === keyId || (typeof by === 'string' && formerKeys.includes(by));
 }
 

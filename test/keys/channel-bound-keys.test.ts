@@ -113,10 +113,7 @@ const DECISIONS: { readonly [verb: string]: Decision } = {
   'channels.set_group': ofChannel('POST', '/groups/g', {}),
   'channels.remove_group': ofChannel('DELETE', '/groups/g'),
   'inbox.read': { hides: [['GET', '/inbox/ann']] },
-  'inbox.mark_read': {
-    refused: () => [['POST', '/inbox/ann/read', { cursors: { secret: 1 } }]],
-    own: false,
-  },
+  'inbox.mark_read': { refused: () => [['POST', '/inbox/ann/read', { cursors: { secret: 1 } }]], own: false },
   'inbox.follow': { refused: () => [['POST', '/inbox/ann/channels', { channel: 'secret' }]], own: false },
   'inbox.unfollow': { refused: () => [['DELETE', '/inbox/ann/channels/secret']], own: false },
   'threads.create': { harmless: 'makes its own' },
@@ -301,10 +298,7 @@ test('what anybody may read by its link, it may read as well, and neither renew 
   assert.equal((await ask(['GET', `/pull/${json.id}`])).status, 200);
   assert.equal((await ask(['DELETE', `/pull/${json.id}`])).status, 404);
   const renewed = await ask(['POST', '/pointers/renew', { ids: [json.id, foreign.pointer, own.pointer] }]);
-  assert.deepEqual(
-    renewed.json.pointers.map(({ id }: { id: string }) => id),
-    [own.pointer],
-  );
+  assert.deepEqual([renewed.json.pointers.length, renewed.json.pointers[0].id], [1, own.pointer]);
 });
 
 test('HTTP: it is given what is its own, by every verb', async () => {

@@ -280,8 +280,8 @@ export class Keys {
 }
 
 function callerOf({ tenant, id, name, scopes, prefix, former }: KeyRecord): Caller {
-  const bound = prefix === null ? {} : { channelPrefix: prefix, ...(former ? { formerKeys: former } : {}) };
-  return { tenant, keyId: id, name, scopes, ...bound };
+  const bound = prefix === null ? {} : { channelPrefix: prefix };
+  return { tenant, keyId: id, name, scopes, ...bound, ...(former ? { formerKeys: former } : {}) };
 }
 
 /** A key that is bound reaches itself and the keys that are bound to some of its channels. */

@@ -1,12 +1,26 @@
-import type { AgentCard, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk';
+import type {
+  AgentCard,
+  SendMessageRequest,
+  StreamResponse,
+  Task,
+  TaskPushNotificationConfig,
+} from '@a2a-js/sdk';
 import { RequestMalformedError, TaskNotFoundError, UnsupportedOperationError } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
 import { A2A_WAIT_MS } from '../../base/a2a-limits.ts';
 import { a2a } from '../../contract/a2a.ts';
-import { authorize, may } from '../../contract/authorize.ts';
+import { authorize, hasMade, may } from '../../contract/authorize.ts';
 import type { FromRecord, Verb } from '../../contract/verb.ts';
 import type { AgentEntry } from './card.ts';
-import { agentMessage, changes, isOver, STATES, type TaskRecord, toTask } from './task-record.ts';
+import {
+  agentMessage,
+  changes,
+  isOver,
+  STATES,
+  type TaskRecord,
+  toTask,
+  type Webhook,
+} from './task-record.ts';
 import type { TaskService } from './task-service.ts';
 import type { Webhooks } from './webhooks.ts';
 
@@ -68,6 +82,18 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     const task = toTask(record, base);
     if (historyLength === undefined) return task;
     return { ...task, history: historyLength > 0 ? task.history.slice(-historyLength) : [] };
+  }
+
+  /** Whoever did not name the webhook is told where it is, and nothing that it is called with: a URL may be a secret too. */
+  function configFor({ config, key }: Webhook): TaskPushNotificationConfig {
+    if (hasMade(caller, key)) return config;
+    const { authentication } = config;
+    return {
+      ...config,
+      url: new URL('/', config.url).href,
+      token: '',
+      ...(authentication ? { authentication: { ...authentication, credentials: '' } } : {}),
+    };
   }
 
   return {
@@ -142,12 +168,12 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
       const { webhooks } = await find(a2a.getWebhook, taskId);
       const found = webhooks.find(({ config }) => config.id === id);
       if (!found) throw new TaskNotFoundError(`The task has no webhook ${id}.`);
-      return found.config;
+      return configFor(found);
     },
 
     async listTaskPushNotificationConfigs({ taskId }) {
       const { webhooks } = await find(a2a.listWebhooks, taskId);
-      return { configs: webhooks.map(({ config }) => config), nextPageToken: '' };
+      return { configs: webhooks.map(configFor), nextPageToken: '' };
     },
 
     async deleteTaskPushNotificationConfig({ taskId, id }) {

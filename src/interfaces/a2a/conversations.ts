@@ -2,6 +2,7 @@ import type { Message } from '@a2a-js/sdk';
 import { A2A_TASK_TTL_MS } from '../../base/a2a-limits.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { DEFAULT_TTL_MS } from '../../base/limits.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { Deps } from '../../domain/deps.ts';
 import { type RecordsOf, recordsOf } from '../../domain/records.ts';
@@ -17,18 +18,25 @@ export interface Begun {
   readonly task?: string;
 }
 
+/** Whether the caller may write to a thread of its tenant, by its own rights. */
+type MayWrite = (thread: string) => Promise<boolean>;
+
 /** Which thread a message belongs to, for one tenant: a conversation is a thread, however often a message comes. */
 export class Conversations {
   readonly #deps: Deps;
   readonly #relay: Relay;
+  readonly #caller: Caller;
+  readonly #mayWrite: MayWrite;
   readonly #prefix: string;
   readonly #messages: RecordsOf<Begun>;
   readonly #contexts: RecordsOf<string>;
 
-  constructor(deps: Deps, relay: Relay, tenant: string) {
+  constructor(deps: Deps, relay: Relay, caller: Caller, mayWrite: MayWrite) {
     this.#deps = deps;
     this.#relay = relay;
-    this.#prefix = `ten.${tenant}/a2a/`;
+    this.#caller = caller;
+    this.#mayWrite = mayWrite;
+    this.#prefix = `ten.${caller.tenant}/a2a/`;
     this.#messages = recordsOf(deps.engine.records);
     this.#contexts = recordsOf(deps.engine.records);
   }
@@ -66,11 +74,18 @@ export class Conversations {
     const { contextId } = message;
     if (!contextId) return (await this.#relay.threads.create({ name: summaryOf(message) })).thread_id;
     const own = await this.#existing(contextId);
-    if (own !== null) return own;
-    const key = `${this.#prefix}context/${encodeURIComponent(contextId)}`;
-    for (;;) {
+    if (own !== null && (await this.#mayWrite(own))) return own;
+    const name = encodeURIComponent(contextId);
+    const shared = `${this.#prefix}context/${name}`;
+    for (let key = shared; ; ) {
       const kept = await this.#contexts.get(key);
-      const known = kept && (await this.#existing(kept.value));
+      const found = kept && (await this.#existing(kept.value));
+      const known = found && (await this.#mayWrite(found)) ? found : null;
+      if (found && !known && key === shared) {
+        // Somebody else's conversation has the same name: this one is known by it to its own key alone.
+        key = `${this.#prefix}context/${this.#caller.keyId}/${name}`;
+        continue;
+      }
       const thread_id = known ?? (await this.#relay.threads.create({ name: summaryOf(message) })).thread_id;
       const expiresAt = this.#deps.env.now() + A2A_TASK_TTL_MS;
       const expect = kept?.revision ?? 'absent';

@@ -10,8 +10,10 @@ import { isRelayError } from '../../base/errors.ts';
 import { ownKey } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
+import { hasMade, may, reaches } from '../../contract/authorize.ts';
 import { type Caller, SCOPES } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
+import { threads } from '../../contract/threads.ts';
 import type { Deps } from '../../domain/deps.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
@@ -53,7 +55,14 @@ export class TaskService {
       store: this.#store,
       caller,
     });
-    this.#conversations = new Conversations(core.deps, this.relay, caller.tenant);
+    // A context may be the id of a thread. The relay writes there only for who may, or who began it over A2A.
+    this.#conversations = new Conversations(core.deps, this.relay, caller, async (id) => {
+      const thread = await (await core.threads()).log.find(caller.tenant, id);
+      if (!thread) return false;
+      return (
+        hasMade(caller, thread.key) || (may(caller, threads.record) && reaches(caller, { by: thread.key }))
+      );
+    });
     this.#results = new ResultWaiters(new ContextRelay({ relay: this.relay, ownBases: [base] }));
   }
 
