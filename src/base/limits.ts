@@ -231,7 +231,7 @@ export const PING_EVERY_MS = 30 * SECOND;
 export const SLOW_READER_BYTES = MiB;
 /** Acknowledgements are short, and nothing else is sent to a channel's socket. */
 export const INBOUND_FRAME_BYTES = 4 * KiB;
-/** Acknowledgements of one socket that may be under way at once. */
+/** Frames of one socket that may be unanswered at once, answers that the client has not read included. */
 export const INBOUND_FRAMES_OPEN = 256;
 /** A browser connects at once after it asked. */
 export const TICKET_TTL_MS = 30 * SECOND;

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import { type Socket, Server as TcpServer } from 'node:net';
 import { isBun } from '../own-package.ts';
 
@@ -7,20 +7,26 @@ const DRAIN_MS = 100;
 /** How long running requests may take to finish once the server was told to stop. */
 const STOP_GRACE_MS = 10_000;
 
+/** Requests of one connection that have no answer yet. Clients that send several ahead send a few. */
+const REQUESTS_AHEAD = 100;
+
 export interface ConnectionLimits {
   readonly total: number;
   readonly perAddress: number;
 }
 
-/** Who is connected: bounds how many, and lets them go without dropping what they asked for. */
+/** Who is connected: bounds how many and what each asks for at once, and lets them go without dropping what they asked for. */
 export class Connections {
   readonly #server: Server;
   readonly #byAddress = new Map<string, number>();
+  /** Of each connection, the answers that are not finished. */
+  readonly #answers = new WeakMap<Socket, Set<ServerResponse>>();
 
   constructor(server: Server, limits: ConnectionLimits) {
     this.#server = server;
     server.maxConnections = limits.total;
     server.on('connection', (socket: Socket) => this.#count(socket, limits.perAddress));
+    server.prependListener('request', ({ socket }, response) => this.#countAnswer(socket, response));
   }
 
   get open(): number {
@@ -46,6 +52,23 @@ export class Connections {
     this.#server.close();
   }
 
+  /**
+   * Node begins every request that has arrived, before the one ahead of it was answered. When the connection ends it only tells the answer whose
+   * turn it was; the others would follow a channel for ever.
+   */
+  #countAnswer(socket: Socket, response: ServerResponse): void {
+    let answers = this.#answers.get(socket);
+    if (!answers) {
+      const all = new Set<ServerResponse>();
+      answers = all;
+      this.#answers.set(socket, all);
+      socket.once('close', () => all.forEach(giveUp));
+    }
+    answers.add(response);
+    response.once('close', () => answers.delete(response));
+    if (answers.size > REQUESTS_AHEAD) socket.destroy();
+  }
+
   #count(socket: Socket, most: number): void {
     const address = socket.remoteAddress ?? '';
     const count = (this.#byAddress.get(address) ?? 0) + 1;
@@ -60,4 +83,10 @@ export class Connections {
       else this.#byAddress.set(address, left);
     });
   }
+}
+
+/** An answer that never had its turn has no connection that would tell of its end. */
+function giveUp(answer: ServerResponse): void {
+  answer.destroy();
+  if (!answer.socket) answer.emit('close');
 }

@@ -98,6 +98,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     peerOf: (env) => (env as Bindings | undefined)?.incoming?.socket.remoteAddress ?? null,
     headerOf: (env, name) => headerOf((env as Bindings).incoming!, name),
     bodyOf: (env, length) => readBody((env as Bindings).incoming!, length),
+    onGone: (env, then) => whenGone((env as Bindings).outgoing!, then),
     trustsProxies: (o.trustedProxies ?? []).length > 0,
     isTrustedProxy,
     ...(o.observe
@@ -160,6 +161,12 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
 interface Bindings {
   readonly incoming?: IncomingMessage;
   readonly outgoing?: ServerResponse;
+}
+
+/** Calls it when the client has left, also where that was before an answer began: the adapter would let such an answer go on for ever. */
+function whenGone(outgoing: ServerResponse, then: () => void): void {
+  if (outgoing.destroyed) then();
+  else outgoing.once('close', then);
 }
 
 /**

@@ -19,6 +19,7 @@ export function liveEvents<T>(
   const gone = new AbortController();
   const letGo = core.keys.watch.watch(notesOf(c).caller!, () => gone.abort());
   gone.signal.addEventListener('abort', letGo, { once: true });
+  notesOf(c).onGone(() => gone.abort());
   return eventResponse(follow(AbortSignal.any([gone.signal, stopping])), {
     write(event) {
       told = true;
@@ -29,18 +30,21 @@ export function liveEvents<T>(
     head: 'retry: 1000\n\n',
     headers: { ...EVENT_HEADERS, ...ALWAYS },
     ended: () => gone.abort(),
+    signal: gone.signal,
   });
 }
 
-/** The same end for a stream that another protocol made: whoever makes it is told as if its reader had gone. */
+/** The same end, with its key or its reader, for a stream that another protocol made: whoever makes it is told as if its reader had gone. */
 export function endingWithKey(c: Context, { core }: HttpDeps, response: Response): Response {
   const { body, status, statusText, headers } = response;
-  const { caller } = notesOf(c);
+  const notes = notesOf(c);
+  const { caller } = notes;
   if (!caller || !body || !headers.get('content-type')?.startsWith('text/event-stream')) return response;
   let letGo = () => {};
   const untilKeyEnds = {
     start(controller) {
       letGo = core.keys.watch.watch(caller, () => controller.terminate());
+      notes.onGone(() => controller.terminate());
     },
     flush: () => letGo(),
     // Called when the reader leaves and when the source fails; TypeScript does not know of it yet.

@@ -84,6 +84,11 @@ export class RequestNotes implements Asked {
     return this.#request.url;
   }
 
+  /** Calls it once the client has left or has its whole answer. */
+  onGone(then: () => void): void {
+    this.#deps.onGone?.(this.#env, then);
+  }
+
   header(name: string): string | null {
     return this.#deps.headerOf(this.#env, name);
   }

@@ -11,6 +11,7 @@ import { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 import { BY_POINTER, jsonText } from '../body-text.ts';
 import type { Entered } from '../entered.ts';
+import { endForSlowReader } from '../event-response.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
 import { isMethod, listenedTo, watchesOf } from './watch.ts';
@@ -52,7 +53,10 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
         onerror: o.onError,
       },
     );
-    return handler.fetch(request, message === undefined ? {} : { parsedBody: message });
+    const response = await handler.fetch(request, message === undefined ? {} : { parsedBody: message });
+    const { body, status, headers } = response;
+    if (!body || !isMethod(message, 'subscriptions/listen')) return response;
+    return new Response(endForSlowReader(body), { status, headers });
   };
 }
 

@@ -31,29 +31,54 @@ export class RelaySocket extends WebSocket {
   asked = 0;
   /** Marks that ping. */
   stamp = 0;
-  /** Acknowledgements that are being written. */
+  /** Frames that were taken in and whose answers have not been sent yet. */
   open = 0;
+  /** A pong is waiting to be sent. */
+  ponging = false;
+  /** The newest ping that came since. */
+  owed: Buffer | null = null;
 }
 
 const PONG = Buffer.from('{"pong":1}');
 
-/** What a socket may say: `{"ack": seq, "token": t}`, the same with `nack` and `extend`, and `{"ping": 1}`. */
+/**
+ * What a socket may say: `{"ack": seq, "token": t}`, the same with `nack` and `extend`, and `{"ping": 1}`. A client that goes on asking and
+ * does not read the answers is cut off, or they would fill the memory.
+ */
 export function receive(socket: RelaySocket, data: Buffer, binary: boolean): void {
-  const frame = binary ? null : jsonObjectIn(data.toString());
-  if (frame && 'ping' in frame) {
-    socket.send(PONG, TEXT);
-    return;
-  }
+  if (socket.readyState !== socket.OPEN) return;
   if (socket.open >= INBOUND_FRAMES_OPEN) {
-    socket.close(REFUSED, 'too many acknowledgements at once');
+    socket.close(REFUSED, 'too many frames without reading the answers');
+    socket.pause();
     return;
   }
   socket.open++;
+  const answer = (text: Buffer) => {
+    if (socket.readyState === socket.OPEN) socket.send(text, TEXT, () => socket.open--);
+  };
+  const frame = binary ? null : jsonObjectIn(data.toString());
+  if (frame && 'ping' in frame) {
+    answer(PONG);
+    return;
+  }
   settle(socket, frame)
-    .then((answer) => Buffer.from(JSON.stringify(answer)))
+    .then((settled) => Buffer.from(JSON.stringify(settled)))
     .catch((error) => errorFrame(error, aboutOf(frame)))
-    .then((answer) => {
-      socket.open--;
-      if (socket.readyState === socket.OPEN) socket.send(answer, TEXT);
-    });
+    .then(answer);
+}
+
+/** Answers a ping. While a pong waits to be sent, only the newest ping is remembered (RFC 6455, 5.5.3), or pongs would fill the memory. */
+export function answerPing(socket: RelaySocket, data: Buffer): void {
+  if (socket.ponging) {
+    socket.owed = Buffer.from(data);
+    return;
+  }
+  if (socket.readyState !== socket.OPEN) return;
+  socket.ponging = true;
+  socket.pong(data, false, () => {
+    socket.ponging = false;
+    const { owed } = socket;
+    socket.owed = null;
+    if (owed) answerPing(socket, owed);
+  });
 }

@@ -11,8 +11,8 @@ import type { Start } from '../../domain/channels/reader.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { Confirmations } from './confirmations.ts';
 import { FanOut } from './fan-out.ts';
-import { errorFrame, GOING_AWAY, messageFrame, REFUSED, TEXT } from './frames.ts';
-import { RelaySocket, receive } from './relay-socket.ts';
+import { errorFrame, GOING_AWAY, messageFrame, REFUSED, TEXT, TOO_SLOW } from './frames.ts';
+import { answerPing, RelaySocket, receive } from './relay-socket.ts';
 import { parseTarget, type Target } from './target.ts';
 
 /** What the WebSocket interface is given by the app. */
@@ -54,6 +54,7 @@ export class SocketServer {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
+    autoPong: false,
     maxPayload: INBOUND_FRAME_BYTES,
     WebSocket: RelaySocket,
   });
@@ -133,6 +134,7 @@ export class SocketServer {
       socket.alive = true;
       receive(socket, data, binary);
     });
+    socket.on('ping', (data) => answerPing(socket, data));
     socket.on('pong', (data) => {
       socket.alive = true;
       this.#confirmations.answered(socket, data);
@@ -188,6 +190,10 @@ export class SocketServer {
     socket.relay = this.#deps.core.relay(socket.caller, socket.base);
     for await (const message of socket.relay.channels.subscribe(socket.channel, o)) {
       if (socket.readyState !== socket.OPEN) return;
+      if (socket.bufferedAmount > this.#limits.slowReaderBytes) {
+        socket.close(TOO_SLOW, 'too slow: reconnect');
+        return;
+      }
       socket.send(messageFrame(message), TEXT);
       const pointer = message.url?.slice(message.url.lastIndexOf('/') + 1);
       if (pointer !== undefined) this.#confirmations.sent(socket, pointer);
