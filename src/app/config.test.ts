@@ -34,6 +34,7 @@ test('without a file everything has its default', () => {
     public_url: null,
     publicUrl: 'http://127.0.0.1:7474',
     engine: null,
+    engine_file: null,
     blobs: null,
     durability: 'power',
     allowed_hosts: [],
@@ -147,4 +148,23 @@ test('the server to talk to is the flag, then the variable; nonsense is refused'
   assert.equal(load({ CONTEXTRELAY_URL: '' }).remote, null);
   assert.match(refusal(() => load({}, { url: 'b.example' })).message, /^--url: /);
   assert.match(refusal(() => load({ CONTEXTRELAY_URL: 'nope' })).message, /^CONTEXTRELAY_URL: /);
+});
+
+test('the address of a cluster may be in a file, and a variable wins over the configuration', () => {
+  const [address, other] = ['nats://relay:secret@a:4222/team', 'nats://b:4222'];
+  writeFileSync(join(home, 'cluster'), `${address}\n`);
+  const engine = (written: object, env = {}) => {
+    write(JSON.stringify(written));
+    return load(env).engine;
+  };
+  assert.equal(engine({ engine_file: 'cluster' }), address);
+  assert.equal(engine({ engine_file: 'cluster' }, { RELAY_ENGINE: other }), other);
+  assert.equal(engine({ engine: other }, { RELAY_ENGINE_FILE: 'cluster' }), address);
+  assert.throws(() => engine({ engine: other, engine_file: 'cluster' }), /both set/);
+  assert.throws(() => engine({ engine_file: 'missing' }), /missing: it cannot be read/);
+  writeFileSync(join(home, 'cluster'), 'relay:secret@a');
+  assert.throws(
+    () => engine({ engine_file: 'cluster' }),
+    ({ message }: Error) => /NATS cluster/.test(message) && !message.includes('secret'),
+  );
 });

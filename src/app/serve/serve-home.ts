@@ -1,7 +1,7 @@
 import { hostname, networkInterfaces } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { isLoopback } from '../../base/address.ts';
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { ServeOptions, Serving } from '../../interfaces/cli/host.ts';
 import type { RequestSeen } from '../../interfaces/http/deps.ts';
 import type { Gauge } from '../../interfaces/http/metrics.ts';
@@ -59,9 +59,9 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     const gauges = () => scrubGauges(checks);
     server = await startServer({ ...options, core, version, gauges, dashboard: ownDashboard() });
     const { url } = server;
-    claimHome(config, { url, version, auth });
+    const isFull = claimOnFullDisk(() => claimHome(config, { url, version, auth }), opened.giveUpReserve);
     const { promise: stopped, resolve, reject } = Promise.withResolvers<void>();
-    return { url, stopped, stop: () => void end().then(resolve, reject) };
+    return { url, isFull, stopped, stop: () => void end().then(resolve, reject) };
   } catch (error) {
     // What goes wrong on the way out is a consequence; the reason is what the user has to know.
     await end().catch(() => {});
@@ -79,6 +79,23 @@ function scrubGauges(checks: StoreChecks): Gauge[] {
     gauge('rounds', 'How often all of them have been read.', rounds),
     gauge('damaged', 'Bodies that were damaged when last read; relay doctor --deep names them.', damaged),
   ];
+}
+
+/** True where there was no room for that. A server without a record still serves; it is only found by its address. */
+function claimOnFullDisk(claim: () => void, giveUpReserve = () => {}): boolean {
+  for (const makeRoom of [null, giveUpReserve]) {
+    try {
+      makeRoom?.();
+      claim();
+      return makeRoom !== null;
+    } catch (error) {
+      if (!isRelayError(error, 'store_full')) throw error;
+    }
+  }
+  const message =
+    'There is no room to note that this server runs: relay status and relay down do not find it.';
+  logEvent({ level: 'warn', event: 'store', message });
+  return true;
 }
 
 function claimHome(

@@ -19,6 +19,8 @@ export type StoreChecks = Pick<SqliteEngine, 'missingBodies' | 'checkBodies' | '
 export interface OpenedEngine {
   readonly engine: Engine;
   readonly checks: StoreChecks;
+  /** Makes room for a few small files on a full disk; absent where the home is not the store. */
+  readonly giveUpReserve?: () => void;
   /** Threads are files too, for people to read, where the home is the store; null elsewhere. */
   readonly legible: Legible | null;
 }
@@ -52,7 +54,8 @@ export async function openEngine(
   const whole = await besideBucket(engine, { address: config.blobs, stays: isArtifactFile });
   const checks =
     whole === engine ? engine : { ...engine, checkBodies: () => checkAlsoInBucket(engine, whole) };
-  return { engine: whole, checks, legible: { home, makeFiles: (keys) => engine.makeFiles(keys) } };
+  const { giveUpReserve, makeFiles } = engine;
+  return { engine: whole, checks, giveUpReserve, legible: { home, makeFiles } };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isRelayError } from '../../base/errors.ts';
 import { isRef } from '../../base/ids.ts';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import { allRecords } from '../records.ts';
@@ -130,8 +131,13 @@ export async function inTurn<T>(
   const { records } = engine;
   const key = turnKey(root);
   const expiresAt = env.now() + ORPHAN_AGE_MS;
-  const revision = await records.put(key, 1, { ...o, expect: 'absent', expiresAt });
+  const revision = await records.put(key, 1, { ...o, expect: 'absent', expiresAt }).catch(async (error) => {
+    if (!o.frees || !isRelayError(error, 'store_full')) throw error;
+    // Without room for a turn nobody begins an import; one that is under way has its turn.
+    return (await records.get(key)) === null ? undefined : null;
+  });
   if (revision === null) return undefined;
+  if (revision === undefined) return work({ isMine: async () => true });
   try {
     return await work({ isMine: async () => (await records.get(key))?.revision === revision });
   } finally {

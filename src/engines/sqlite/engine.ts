@@ -42,6 +42,8 @@ export interface SqliteOptions {
 
 export interface SqliteEngine extends Engine {
   readonly moving: Moving;
+  /** Makes the last room on a full disk, which deletions then share with what the caller has to write. Nothing new is stored until there is more. */
+  giveUpReserve(): void;
   /** Makes files of the bodies under these keys that are to be such and are not yet. */
   makeFiles(keys: readonly string[]): Promise<void>;
   /** Bodies whose files are gone, and the files of some of them. */
@@ -65,12 +67,19 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     durability: o.durability ?? 'power',
   };
   const reserve = new Reserve(home);
-  const open = () => openDatabase(home, limits.durability, role, o.warn);
-  const db = await open().catch((error) => {
+  let alone = false;
+  const open = () => openDatabase(home, limits.durability, role, o.warn, { alone });
+  const ifFull = (prepare: () => void) => (error: unknown) => {
     if (!isRelayError(error, 'store_full')) throw error;
-    reserve.release();
+    prepare();
     return open();
-  });
+  };
+  const openAlone = () => {
+    alone = role === 'server';
+  };
+  const db = await open()
+    .catch(ifFull(() => reserve.release()))
+    .catch(ifFull(openAlone));
   reserve.keep();
   const checkpoints = new Checkpoints(db, role);
   const subscriptions = new Subscriptions(db, home);
@@ -123,8 +132,13 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     usage: () => usageOf(store),
     state: async () => ({
       ...{ engine: `SQLite in ${home}`, replicas: 1 },
-      warnings: movingWarnings(await moving.departure()),
+      warnings: [
+        ...(reserve.held ? [] : [reserve.warning()]),
+        ...(alone ? [ALONE] : []),
+        ...movingWarnings(await moving.departure()),
+      ],
     }),
+    giveUpReserve: () => reserve.release(),
     makeFiles: (keys) => blobs.makeFiles(keys),
     missingBodies: () => missingBodies(store),
     checkBodies: () => checkBodies(store),
@@ -136,6 +150,9 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     },
   };
 }
+
+const ALONE =
+  'The store was opened without room on its disk, and no other process can use it: start the relay anew once there is room.';
 
 function checkDatabase(db: Database): Promise<string | null> {
   return db.patiently(() => {

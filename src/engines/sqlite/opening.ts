@@ -18,13 +18,14 @@ const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 /**
  * Opens the database in `home`, making or migrating it where needed. One that belongs to another program, is of a
  * newer format or damaged is refused and left exactly as it is. A server waits for the disk by itself (`Database.syncWal`), so
- * that its loop goes on meanwhile.
+ * that its loop goes on meanwhile. `alone`: needs no room on the disk, and keeps other processes out for as long as it is open.
  */
 export async function openDatabase(
   home: string,
   durability: EngineLimits['durability'],
   role: 'server' | 'cli',
   warn: (what: string) => void = () => {},
+  o: { readonly alone?: boolean } = {},
 ): Promise<Database> {
   const path = join(home, DATABASE_FILE);
   const power = durability === 'power';
@@ -33,6 +34,8 @@ export async function openDatabase(
     if (!(await isStore(path))) createDatabase(path, power);
     let opened = new Database(path);
     db = opened;
+    // SQLite then keeps the index of the WAL in memory, where it would make a file that other processes share.
+    if (o.alone) opened.exec('PRAGMA locking_mode = EXCLUSIVE');
     // Once more, now with what the WAL says.
     if ((await opened.patiently(() => checkFormat(opened))) < FORMAT) {
       opened.close();

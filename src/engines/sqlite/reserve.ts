@@ -41,6 +41,11 @@ export class Reserve {
     this.held = false;
   }
 
+  warning(): string {
+    const { message, hint } = this.missing();
+    return `${message.replace('Nothing was stored', 'Nothing new is stored')} ${hint}`;
+  }
+
   /** Why nothing but deletions is written while there is none. */
   missing(): RelayError {
     return new RelayError('store_full', { what: `the disk under ${dirname(this.#path)} is full` });

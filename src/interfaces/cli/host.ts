@@ -269,6 +269,8 @@ export interface ServeOptions {
 export interface Serving {
   /** `http://127.0.0.1:7474`, with the port that was really taken. */
   readonly url: string;
+  /** There was no room on the disk of the home to begin with. */
+  readonly isFull: boolean;
   /** Resolves once it has been told to stop and every accepted request is answered. */
   readonly stopped: Promise<void>;
   stop(): void;

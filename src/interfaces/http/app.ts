@@ -100,9 +100,8 @@ async function ready(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   if (deps.stopping.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
   const full = await probe.check();
   const state = await deps.core.deps.engine.state();
-  // An engine that knows its limit has said so itself.
-  const own = full && state.warnings.length === 0 ? [`${full.message} ${full.hint}`] : [];
-  const warnings = [...state.warnings, ...own];
+  const isTold = full === null || state.warnings.some((warning) => warning.includes('no room left'));
+  const warnings = isTold ? state.warnings : [`${full.message} ${full.hint}`, ...state.warnings];
   return jsonResponse({
     status: 'ready',
     ...(full ? { writable: false } : {}),

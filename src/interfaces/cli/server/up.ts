@@ -114,6 +114,7 @@ a trusted proxy it asks for API keys.`,
         if (taken) throw new RelayError('port_taken', { ...o, by: '' });
         return server.detach(o);
       });
+      await warnIfFull(io, server, background.url);
       greet(io, host.home, background.url, background, first, await reach(background.url), cluster);
       return;
     }
@@ -124,6 +125,7 @@ a trusted proxy it asks for API keys.`,
       serving.stop();
     });
     try {
+      await warnIfFull(io, server, serving.url, serving.isFull);
       greet(io, host.home, serving.url, null, first, await reach(serving.url), cluster);
     } catch (error) {
       // Standard output may be a file on a full disk. A start that fails, ends.
@@ -134,6 +136,14 @@ a trusted proxy it asks for API keys.`,
     await serving.stopped;
   },
 });
+
+async function warnIfFull(io: Io, server: ServerControl, url: string, isFull = false): Promise<void> {
+  if (!isFull && (await server.health(url))?.writable !== false) return;
+  io.warn(
+    'There is no room left for new data: the relay serves what is there, deletes where it can, and answers writes with 507.',
+  );
+  io.note('  → Free some space, or run relay prune. GET /ready says what is full.');
+}
 
 /** A taken port is not the end: say by what, and offer the next. `detach` is how a command says that it shall. */
 async function orElsewhere<T>(

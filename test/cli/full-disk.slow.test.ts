@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fillUp, smallDisk } from '../sqlite/small-disk.ts';
 import { until } from '../until.ts';
@@ -41,25 +43,59 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('a server that cannot start on a full disk ends with a code and frees its port', async (t) => {
-  const home = smallDisk(t);
+test('a server that has no room to make a store ends with a code and frees its port', async (t) => {
+  const home = smallDisk(t, '64k');
   if (!home) return;
   const port = await freePort();
-  const { child } = await up(home, port);
-  await relay(['push', '--url', `http://127.0.0.1:${port}`], { home, stdin: 'kept' });
-  const ended = once(child, 'exit');
-  child.kill('SIGKILL');
-  await ended;
-  fillUp(home);
-
-  const again = await up(home, port);
-  if (again.child.exitCode === null) await once(again.child, 'exit');
-  assert.equal(again.child.exitCode, 1, again.said);
-  assert.match(again.said, /no room left/);
+  const { child, said } = await up(home, port);
+  if (child.exitCode === null) await once(child, 'exit');
+  assert.equal(child.exitCode, 1, said);
+  assert.match(said, /no room left/);
   const next = createServer().listen(port, '127.0.0.1');
   await once(next, 'listening');
   next.close();
 });
+
+for (const end of ['SIGKILL', 'SIGTERM'] as const) {
+  test(`after ${end} a server starts on a full disk, serves what is there and takes nothing new`, async (t) => {
+    const home = smallDisk(t);
+    if (!home) return;
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const { child } = await up(home, port);
+    const kept = (await relay(['push', '--url', url], { home, stdin: 'kept' })).stdout.trim();
+    const ended = once(child, 'exit');
+    child.kill(end);
+    await ended;
+    // Not even what the store had put aside for deletions is left to open it with.
+    if (end === 'SIGTERM') rmSync(join(home, 'relay.db-reserve'));
+    fillUp(home);
+
+    const again = await up(home, port);
+    assert.match(again.said, /listening on/);
+    assert.match(again.said, /no room/);
+    assert.equal(await (await fetch(`${kept}?raw=1`)).text(), 'kept');
+    // A few small writes find room in the pages that the store has; these use them up.
+    const push = () => fetch(`${url}/push`, { method: 'POST', body: 'n'.repeat(3_000) });
+    let refused = await push();
+    let ready = await fetch(`${url}/ready`);
+    await until(async () => {
+      refused = await push();
+      ready = await fetch(`${url}/ready`);
+      return refused.status !== 200 && 'writable' in ((await ready.clone().json()) as object);
+    });
+    assert.equal(refused.status, 507);
+    assert.equal(((await refused.json()) as { code: string }).code, 'store_full');
+    const { writable, warnings } = (await ready.json()) as { writable: boolean; warnings: string[] };
+    assert.deepEqual([ready.status, writable], [200, false]);
+    assert.match(warnings.join(), /no room left.*relay prune/);
+    if (end === 'SIGKILL') assert.equal((await fetch(kept, { method: 'DELETE' })).status, 204);
+    rmSync(join(home, 'filler'));
+    await until(async () => (await push()).status === 200);
+    assert.equal((await fetch(kept, { method: 'DELETE' })).status, end === 'SIGKILL' ? 404 : 204);
+    assert.equal('writable' in ((await (await fetch(`${url}/ready`)).json()) as object), false);
+  });
+}
 
 test('on a full disk keys are revoked, pointers, files and artifacts removed and the store pruned', async (t) => {
   const home = smallDisk(t);
