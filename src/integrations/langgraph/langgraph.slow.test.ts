@@ -142,6 +142,21 @@ test('a checkpoint whose value is missing is not read as if it were whole', asyn
   await assert.rejects(graph.invoke({ turn: 7 }, inThread('missing')), told);
 });
 
+test('a channel that is stored as changes is not put together from a part of its ancestors', async () => {
+  const saver = new ContextRelaySaver(scene.relay, { space: 'missing-ancestor' });
+  const graph = new StateGraph(DeltaState)
+    .addNode('step', ({ turn }) => ({ log: [`step ${turn}`], turn: turn + 1 }))
+    .addEdge('__start__', 'step')
+    .compile({ checkpointer: saver });
+  await graph.invoke({ log: ['input'] }, inThread('long'));
+  const space = scene.relay.files.space('missing-ancestor');
+  const { files } = await space.list({ prefix: 'long/c/' });
+  assert.deepEqual((await graph.getState(inThread('long'))).values.log, ['input', 'step 0']);
+  await space.remove({ paths: [files[1]!.path] });
+  const told = { code: 'not_found', message: /which the channel "log" is put together from/ };
+  await assert.rejects(graph.getState(inThread('long')), told);
+});
+
 test('checkpoints of 0.2.0 are read and go on', async () => {
   const space = scene.relay.files.space('written-by-0.2.0');
   for (const { path, content } of checkpointsOf020.files) await space.put(path, content);

@@ -87,6 +87,16 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     await this.#files.putWrites({ thread, namespace: checkpoint_ns, id: checkpoint_id }, writes, taskId);
   }
 
+  /** An ancestor that is missing, and had a part of a channel that is stored as changes, is an error: its value would be wrong. */
+  override async getDeltaChannelHistory(
+    o: Parameters<BaseCheckpointSaver['getDeltaChannelHistory']>[0],
+  ): ReturnType<BaseCheckpointSaver['getDeltaChannelHistory']> {
+    const found = await super.getDeltaChannelHistory(o);
+    const unseeded = Object.keys(found).filter((channel) => !('seed' in found[channel]!));
+    if (unseeded.length > 0) await this.#checkAncestors(o.config, unseeded);
+    return found;
+  }
+
   override async deleteThread(threadId: string): Promise<void> {
     await this.#files.deleteThread(threadId);
   }
@@ -115,6 +125,19 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
   }
 
   /** Undefined where it was deleted in the meantime. */
+  async #checkAncestors(config: RunnableConfig, channels: readonly string[]): Promise<void> {
+    const { thread_id, checkpoint_ns = '' } = config.configurable ?? {};
+    const get = (id?: string) => this.#files.get(String(thread_id), checkpoint_ns, id);
+    let oldest = await get(getCheckpointId(config) || undefined);
+    for (let next = oldest; next; next = oldest?.parent ? await get(oldest.parent) : undefined) oldest = next;
+    const lost = channels.find((channel) => oldest?.parent && channel in oldest.checkpoint.channel_versions);
+    if (lost === undefined) return;
+    throw new RelayError('not_found', {
+      what: `the checkpoint ${oldest!.parent} of the thread "${thread_id}", which the channel "${lost}" is put together from,`,
+      hint: 'Go on from an older checkpoint of the thread, or delete the thread and begin again.',
+    });
+  }
+
   async #tuple(stored: Stored): Promise<CheckpointTuple | undefined> {
     const [channel_values, pendingWrites] = await Promise.all([
       this.#files.values(stored),
