@@ -34,7 +34,7 @@ export const shareSchemas = schemasFor(shares)({
     codes: ['not_found'],
   },
   list: {
-    input: z.object({ thread_id: threadId.optional() }),
+    input: z.object({ thread_id: z.uuid().optional() }),
     output: z.object({ shares: z.array(shareInfo) }),
   },
   revoke: { input: z.object({ id: z.string().min(1).max(64) }), output: z.null() },

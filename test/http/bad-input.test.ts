@@ -233,3 +233,13 @@ test('good input still works after all that', async () => {
   const { answer: other } = await pushRaw(relay, 'ok');
   await fetch(other.url, { method: 'DELETE' });
 });
+
+test('a query that the schema forbids is refused', async () => {
+  const refused = async (method: string, path: string) => {
+    const response = await fetch(relay.url + path, { method, ...(method === 'POST' ? { body: 'x' } : {}) });
+    return [response.status, ((await response.json()) as Failure).code];
+  };
+  assert.deepEqual(await refused('POST', '/push?channel='), [400, 'bad_request']);
+  assert.deepEqual(await refused('GET', '/shares?thread_id='), [400, 'bad_request']);
+  assert.deepEqual(await refused('GET', '/shares?thread_id=no-uuid'), [400, 'bad_request']);
+});

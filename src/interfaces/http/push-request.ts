@@ -82,6 +82,8 @@ export function contentTypeOf(headers: Headers): string | undefined {
 
 function queryOptions(query: Query): PushOptions {
   const { channel, visibility } = query;
+  // Older clients send an empty channel in a JSON envelope for none; in a query it is a variable that was not set.
+  if (channel === '') throw badRequest('"channel" is empty.', 'Name a channel, or leave it out.');
   if (visibility !== undefined && visibility !== 'link' && visibility !== 'tenant')
     throw new RelayError('bad_request', { what: '"visibility" is "link" or "tenant".' });
   return { channel, visibility, ttl: numberIn(query, 'ttl'), max_pulls: numberIn(query, 'max_pulls') };
