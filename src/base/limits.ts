@@ -223,7 +223,9 @@ export const MEMBER_TTL_MS = 9 * SECOND;
 
 /** One answer of an inbox; the rest comes with the next. */
 export const INBOX_MESSAGES = 100;
+/** Channels that one agent follows, and follows of all agents of a tenant. */
 export const INBOX_CHANNELS = 1_000;
+export const INBOX_FOLLOWS = 10_000;
 
 /** Sockets are pinged this often; one that has not answered by the next time is gone. */
 export const PING_EVERY_MS = 30 * SECOND;

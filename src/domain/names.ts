@@ -54,6 +54,8 @@ export const membersPrefix = (tenant: string, channel: string, group: string) =>
   `ten.${tenant}/mbr/${segment(channel)}/${segment(group)}/`;
 
 export const inboxesPrefix = (tenant: string) => `ten.${tenant}/inbox/`;
+/** How many follows there are in all inboxes of a tenant. */
+export const followsKey = (tenant: string) => `ten.${tenant}/inbox-follows`;
 export const inboxPrefix = (tenant: string, agent: string) => `${inboxesPrefix(tenant)}${segment(agent)}/`;
 export const inboxKey = (tenant: string, agent: string, channel: string) =>
   inboxPrefix(tenant, agent) + segment(channel);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
+import { INBOX_FOLLOWS } from '../../src/base/limits.ts';
 import { encode, openTestCore } from './core.ts';
 import { startTestServer } from './server.ts';
 
@@ -159,4 +160,28 @@ test('the inbox over HTTP is the same one', async () => {
   ] as const) {
     assert.equal((await server.post(path, body)).status, 400);
   }
+});
+
+test('the follows of all agents of a tenant are counted and have a limit', async () => {
+  await using t = openTestCore();
+  const { records } = t.core.deps.engine;
+  const counted = async () => (await records.get('ten.local/inbox-follows'))?.value;
+  // As an earlier version left it: follows that nobody has counted.
+  await t.relay.inbox.follow('ann', 'a');
+  await t.relay.inbox.follow('ann', 'b');
+  await records.delete('ten.local/inbox-follows');
+  await t.relay.inbox.unfollow('ann', 'b');
+  await t.relay.inbox.follow('bob', 'a');
+  await t.relay.inbox.follow('bob', 'a');
+  assert.equal(await counted(), 2);
+  await records.put('ten.local/inbox-follows', INBOX_FOLLOWS - 1);
+  await t.relay.inbox.follow('cy', 'a');
+  await assert.rejects(
+    t.relay.inbox.follow('dan', 'a'),
+    (error) => isRelayError(error, 'bad_request') && /10000 channels in all/.test(error.message),
+  );
+  await t.relay.inbox.follow('cy', 'a');
+  await t.relay.inbox.unfollow('cy', 'a');
+  await t.relay.inbox.follow('dan', 'a');
+  assert.equal(await counted(), INBOX_FOLLOWS);
 });

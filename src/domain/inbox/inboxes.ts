@@ -1,5 +1,5 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
-import { INBOX_CHANNELS, INBOX_MESSAGES } from '../../base/limits.ts';
+import { INBOX_CHANNELS, INBOX_FOLLOWS, INBOX_MESSAGES } from '../../base/limits.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import type { Since } from '../../contract/channels.ts';
@@ -12,12 +12,14 @@ import {
   checkAgentName,
   checkChannelName,
   checkCount,
+  followsKey,
   fromSegment,
+  inboxesPrefix,
   inboxKey,
   inboxPrefix,
 } from '../names.ts';
 import type { Receipts } from '../receipts/receipts.ts';
-import { type RecordsOf, recordsOf } from '../records.ts';
+import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 
 /** That an agent follows a channel, as it is stored. */
 export interface FollowRecord {
@@ -59,9 +61,28 @@ export class Inboxes {
     await this.#checkRoom(caller, agent);
     const { after } = await this.#parts.channels.start(caller.tenant, channel, o.since);
     const value = { cursor: after, followed: this.#parts.deps.env.now() };
+    const giveBack = await this.#count(caller.tenant);
     const won = await this.#records.put(key, value, { expect: 'absent' });
     if (won !== null) return { agent, channel, cursor: after };
+    await giveBack();
     return this.follow(caller, agent, channel, o);
+  }
+
+  /** Counts one more follow of the tenant. A crash before it is stored counts one too many. */
+  async #count(tenant: string): Promise<() => Promise<unknown>> {
+    const { records } = this.#parts.deps.engine;
+    const key = followsKey(tenant);
+    if ((await records.get(key)) === null) {
+      // The first since follows are counted: there may be some already.
+      let follows = 0;
+      for await (const _ of allRecords(records, inboxesPrefix(tenant))) follows++;
+      await records.put(key, follows, { expect: 'absent' });
+    }
+    if ((await records.add(key, 1, { max: INBOX_FOLLOWS })) !== null) return () => records.add(key, -1);
+    throw badRequest(
+      `The agents of this tenant follow ${INBOX_FOLLOWS} channels in all, which is the most there can be.`,
+      'Unfollow some: relay unfollow <channel> --as NAME',
+    );
   }
 
   async unfollow(caller: Caller, rawAgent: string, name: string): Promise<void> {
@@ -70,6 +91,7 @@ export class Inboxes {
     if (!(await this.#records.delete(inboxKey(caller.tenant, agent, channel)))) {
       throw notFollowing(agent, channel);
     }
+    await this.#parts.deps.engine.records.add(followsKey(caller.tenant), -1);
   }
 
   async read(
