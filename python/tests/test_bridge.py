@@ -276,6 +276,81 @@ def test_a_task_goes_through_a_tmux_window(relay: ContextRelay, names, tmp_path)
     assert result == "COMPLETED: typed it\nNOT_DONE: nothing\nNOTES: none"
 
 
+#: Asks as Claude Code does once it has its task, and answers after Enter.
+ASKING = f"""
+import sys, time
+print("ready>", flush=True)
+for line in sys.stdin:
+    if line.strip() == {OUTCOME_END!r}:
+        break
+print("-" * 20 + "\\n touch made\\n Do you want to proceed?\\n ❯ 1. Yes\\n   2. No\\n\\n Esc to cancel", flush=True)
+# The Enter that ends the paste is not the answer.
+while sys.stdin.readline().strip() != "y":
+    pass
+print({block("made it")!r}, flush=True)
+time.sleep(600)
+"""
+
+
+@needs_tmux
+def test_a_dialog_is_no_result_and_the_task_says_what_is_asked(relay: ContextRelay, names, tmp_path) -> None:
+    session = f"relay-{uuid4().hex[:8]}"
+    agent = tmp_path / "agent.py"
+    agent.write_text(ASKING, encoding="utf-8")
+    subprocess.run(
+        [
+            "tmux",
+            "-u",
+            "new-session",
+            "-d",
+            "-s",
+            session,
+            "-x",
+            "120",
+            "-y",
+            "50",
+            sys.executable,
+            str(agent),
+        ],
+        check=True,
+    )
+    try:
+        until_shown(session, "ready>")
+        with Bridging(relay, TmuxDispatcher(session, timeout=60), name="ada", **names):
+            bridge = AgentBridge(relay, **names)
+            task = parse_pointer(bridge.send("make it")).id
+            deadline = time.monotonic() + 60
+            while relay.tasks.get(task)["stuck"] is None and time.monotonic() < deadline:
+                time.sleep(0.2)
+            asked = relay.tasks.get(task)
+            assert (asked["state"], asked["result"]) == ("running", None)
+            assert "waits for an answer: touch made Do you want to proceed?" in asked["stuck"]
+            subprocess.run(["tmux", "send-keys", "-t", session, "y", "Enter"], check=True)
+            while relay.tasks.get(task)["result"] is None and time.monotonic() < deadline:
+                time.sleep(0.2)
+            done = relay.tasks.get(task)
+            assert (done["state"], done["stuck"]) == ("done", None)
+            assert done["result"]["summary"] == "made it"
+    finally:
+        subprocess.run(["tmux", "kill-session", "-t", session], check=False)
+
+
+@needs_tmux
+def test_a_still_screen_ends_no_task_and_the_timeout_keeps_the_output(relay: ContextRelay, names) -> None:
+    session = f"relay-{uuid4().hex[:8]}"
+    script = "echo ready; read -r line; echo half of it; sleep 600"
+    subprocess.run(["tmux", "new-session", "-d", "-s", session, "-x", "120", "-y", "50", script], check=True)
+    try:
+        until_shown(session, "ready")
+        with Bridging(relay, TmuxDispatcher(session, timeout=12, stuck_after=1), **names):
+            with pytest.raises(TaskFailedError) as failed:
+                AgentBridge(relay, **names).push_and_wait("x", timeout=60)
+        assert "was not done within 12 s" in str(failed.value)
+        assert "half of it" in failed.value.text
+    finally:
+        subprocess.run(["tmux", "kill-session", "-t", session], check=False)
+
+
 @needs_tmux
 def test_a_window_that_is_not_there_is_told(relay: ContextRelay) -> None:
     with pytest.raises(Exception, match="tmux says"):

@@ -64,10 +64,13 @@ class AgentBridge:
         self._dispatcher = dispatcher or TmuxDispatcher()
         self._flows = TaskFlows()
         self._instance = uuid4().hex[:12]
-        self._running: Dict[str, None] = {}
+        #: Task id → whether the task is encrypted.
+        self._running: Dict[str, bool] = {}
         self._counts = {"done": 0, "failed": 0}
         self._stopped = threading.Event()
         self._subscription: Optional[Subscription] = None
+        if isinstance(self._dispatcher, TmuxDispatcher):
+            self._dispatcher.on_stuck = self._beat_quietly
 
     @classmethod
     def for_tmux(
@@ -160,7 +163,7 @@ class AgentBridge:
         if self._has_result(task.id):
             self._ack(message)
             return
-        self._running[task.id] = None
+        self._running[task.id] = task.key is not None
         self._beat_quietly()
         log.info("Task %s from %s", task.id, message.sender)
         status, text, outcome = self._perform(message.url)
@@ -172,7 +175,8 @@ class AgentBridge:
         encrypted = task.key is not None and self.hub.has_channel_key(channel)
         metadata: JsonObject = {"task_id": task.id, "status": status, "agent": self.name}
         if not encrypted:
-            metadata.update(summary=summary_of(text), outcome=outcome)
+            summary = summary_of(text) if status == "done" else first_line(text, _SUMMARY_CHARS)
+            metadata.update(summary=summary, outcome=outcome)
         try:
             # One result for each task, whoever brings it.
             self.hub.push(
@@ -199,7 +203,9 @@ class AgentBridge:
             outcome = read_outcome(self._dispatcher(task + OUTCOME_INSTRUCTION))
         except Exception as error:
             log.exception("The dispatcher failed")
-            return "failed", f"{error}" or type(error).__name__, "none"
+            said = read_outcome(getattr(error, "output", None) or "").text
+            text = f"{error}" or type(error).__name__
+            return "failed", f"{text}\n\n{said}".strip(), "whole" if said else "none"
         kind = "block" if outcome.found else "whole" if outcome.text else "none"
         return "done", outcome.text or "(the agent said nothing)", kind
 
@@ -229,7 +235,7 @@ class AgentBridge:
     def _beat(self) -> None:
         dispatcher = self._dispatcher
         tmux = isinstance(dispatcher, TmuxDispatcher)
-        beat = {
+        beat: JsonObject = {
             "instance": self._instance,
             "runner": "tmux" if tmux else "exec",
             "target": dispatcher.target if isinstance(dispatcher, TmuxDispatcher) else "a Python function",
@@ -240,6 +246,13 @@ class AgentBridge:
             **self._counts,
             "started_at": _STARTED,
         }
+        stuck = dispatcher.stuck if isinstance(dispatcher, TmuxDispatcher) else None
+        if stuck is not None and self._running:
+            # A question may quote the task, so that none about an encrypted task is passed on.
+            beat["stuck"] = {
+                task: f"{stuck.why}: {stuck.asked}" if stuck.asked and not secret else f"{stuck.why}."
+                for task, secret in self._running.items()
+            }
         self.hub._transport.run(self._flows.beat(self.name, beat))
 
     @staticmethod

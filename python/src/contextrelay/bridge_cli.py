@@ -42,7 +42,7 @@ def _start(args: argparse.Namespace) -> int:
     if args.exec is not None:
         dispatcher = exec_dispatcher(args.exec, args.timeout)
     else:
-        dispatcher = TmuxDispatcher(args.tmux, args.window, args.timeout)
+        dispatcher = TmuxDispatcher(args.tmux, args.window, args.timeout, stuck_after=args.stuck_after)
     bridge = AgentBridge(ContextRelay(), args.task_channel, args.done_channel, dispatcher, name=args.name)
     bridge.start()
     return 0
@@ -95,6 +95,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     where.add_argument("--exec", metavar="CMD", help="a command that takes the task on stdin")
     start.add_argument("--window", type=int, default=0, metavar="N", help="the tmux window (default: 0)")
+    start.add_argument(
+        "--stuck-after",
+        type=float,
+        default=60,
+        metavar="SECONDS",
+        help="report a task whose screen is still for so long (default: 60)",
+    )
     start.add_argument("--name", help="under which `relay agents` shows it")
     start.set_defaults(run=_start)
     send = commands.add_parser("send", parents=[shared], help="give a task to whoever has a bridge")

@@ -70,6 +70,8 @@ class RelayTimeoutError(RelayError, requests.Timeout, TimeoutError):
     """No answer, or no result, in time."""
 
     code = "timeout"
+    #: What an agent had shown until then.
+    output: str = ""
 
 
 class BadInputError(RelayError, ValueError):
