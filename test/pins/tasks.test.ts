@@ -58,6 +58,7 @@ test('the commands for tasks keep their names and flags', async () => {
       'from',
       'timeout',
       'pointer',
+      'stuck-after',
     ],
     'bridge send': ['wait', 'timeout', 'to', 'file', 'encrypt', 'task-channel', 'done-channel'],
     'bridge list': [],
