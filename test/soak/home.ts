@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { relay } from '../cli/program.ts';
 
 /** Room for the bodies that are half here when a server is killed: they are orphans for an hour. */
-const DISK = '1g';
+const DISK = '2g';
 const DAY_S = 24 * 3600;
 /** Nothing expires by itself. */
 const CONFIG = {
@@ -12,6 +13,7 @@ const CONFIG = {
   channel_messages: 1_000_000,
   rate_limit_key: 0,
   rate_limit_address: 0,
+  default_plan: 'unlimited',
 };
 
 /** A home on a disk of its own, where one can be mounted, so that it can be filled. */
@@ -30,6 +32,13 @@ export class SoakHome implements Disposable {
     this.noDisk = mount.status === 0 ? null : (mount.error?.message ?? mount.stderr.trim());
     mkdirSync(this.home, { mode: 0o700 });
     writeFileSync(join(this.home, 'config.json'), JSON.stringify(CONFIG));
+  }
+
+  /** Makes a key for a tenant of its own. */
+  async makeKey(tenant: string): Promise<string> {
+    const ran = await relay(['keys', 'create', 'soak', '--tenant', tenant, '--json'], { home: this.home });
+    if (ran.code !== 0) throw new Error(ran.stderr);
+    return (JSON.parse(ran.stdout) as { key: string }).key;
   }
 
   /** Takes all the room there is. */

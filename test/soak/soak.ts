@@ -1,19 +1,27 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { type AttackCounts, Attacks } from './attacks.ts';
+import { Client } from './client.ts';
+import { type Figures, Gauges } from './gauges.ts';
 import { SoakHome } from './home.ts';
 import { Ledger } from './ledger.ts';
 import { Supervisor } from './supervisor.ts';
 import { type Counts, trouble } from './trouble.ts';
 
-export interface Outcome extends Counts {
+const PROGRESS_MS = 60_000;
+
+export interface Outcome extends Counts, Figures {
   readonly seconds: number;
   readonly acknowledged: number;
+  readonly imported: number;
   readonly checked: number;
+  readonly doubled: number;
   readonly kills: number;
   readonly failedStarts: number;
-  /** Answers by status; `none` where the connection broke. */
+  /** Answers to the writers by status; `none` where the connection broke. */
   readonly statuses: Record<string, number>;
+  readonly attacks: AttackCounts;
   /** Why no disk was filled; null where some were. */
   readonly noDisk: string | null;
   /** What was lost, wrong or left over; empty where all is well. */
@@ -21,54 +29,87 @@ export interface Outcome extends Counts {
 }
 
 /**
- * A real server on a real home, under kills, full disks, slow readers and hostile payloads at once, while
- * writers note what is acknowledged to them. In the end, or when it is interrupted, all of that must be in place.
+ * A real server on a real home, under kills, full disks, slow readers, hostile payloads and the attacks of another tenant at once, while
+ * writers note what is acknowledged to them. In the first half the server is killed again and again; in the second half one server lives
+ * on, so that its memory can be measured. In the end, or when the run is interrupted, everything acknowledged must be in place.
  */
-export async function soak(ms: number, interrupted?: AbortSignal): Promise<Outcome> {
+export async function soak(
+  ms: number,
+  o: { readonly interrupted?: AbortSignal; readonly onProgress?: (line: string) => void } = {},
+): Promise<Outcome> {
   using place = new SoakHome();
   const supervisor = new Supervisor(place);
   const counts: Counts = { fullDisks: 0, slowReaders: 0, hostile: 0 };
-  const over = AbortSignal.any([AbortSignal.timeout(ms), ...(interrupted ? [interrupted] : [])]);
-  const ledger = new Ledger(() => supervisor.url, over);
-  const began = performance.now();
+  const losses: string[] = [];
+  const shared = { url: () => supervisor.url, losses, calmSince: Number.POSITIVE_INFINITY };
+  const client = async (tenant: string) => new Client(shared, await place.makeKey(tenant));
+  const [writer, stranger] = [await client('acme'), await client('stranger')];
   try {
     await supervisor.start();
-    const made = await ledger.insist(
+    const attacks = new Attacks({
+      imports: await client('imports'),
+      folds: await client('folds'),
+      accomplice: await client('accomplice'),
+      greps: await client('greps'),
+    });
+    await attacks.prepare();
+    const began = performance.now();
+    await using gauges = await Gauges.start(supervisor.url, () => supervisor.pids.at(-1)!);
+    const telling = setInterval(() => {
+      const seconds = Math.round((performance.now() - began) / 1000);
+      const soFar = `${ledger.acknowledged} acknowledged, ${supervisor.kills} kills, ${losses.length} losses`;
+      o.onProgress?.(`${seconds} s: ${soFar}; ${gauges.line()}; attacks ${JSON.stringify(attacks.counts)}`);
+    }, PROGRESS_MS);
+    using _ = { [Symbol.dispose]: () => clearInterval(telling) };
+    const ends = [...(o.interrupted ? [o.interrupted] : [])];
+    const over = AbortSignal.any([AbortSignal.timeout(ms), ...ends]);
+    const killsOver = AbortSignal.any([AbortSignal.timeout(ms / 2), ...ends]);
+    const ledger = new Ledger(writer, over);
+    const made = await writer.insistJson<{ thread_id: string }>(
       'POST',
       '/threads',
       { 'Content-Type': 'application/json' },
       JSON.stringify({ name: 'soak' }),
     );
-    const { thread_id } = (await made.json()) as { thread_id: string };
     const writers = [
       ledger.push(),
       ledger.push(),
       ledger.push(),
       ledger.publish(),
       ledger.publish(),
-      ledger.keepArtifacts(thread_id),
-    ].map((writer) => writer.catch((error: Error) => void ledger.losses.push(error.message)));
-    await trouble({ place, supervisor, ledger, counts }, over);
+      ledger.keepArtifacts(made.thread_id),
+      ledger.importThreads((bundle, id) => attacks.import(bundle, id)),
+    ].map((each) => each.catch((error: Error) => void losses.push(error.message)));
+    const troubles = {
+      place,
+      supervisor,
+      ledger,
+      reader: writer,
+      stranger,
+      counts,
+      onSteady: () => gauges.beginSteady(),
+    };
+    await Promise.all([trouble(troubles, killsOver, over), attacks.run(over)]);
+    const figures = gauges.figures();
     place.free();
-    ledger.calm();
+    shared.calmSince = performance.now();
     await Promise.all(writers);
     await supervisor.kill();
     await supervisor.start();
-    await ledger.check();
+    await ledger.check(made.thread_id);
     const code = await supervisor.stop();
-    if (code !== 0) ledger.losses.push(`the server ended with ${code}`);
-    ledger.losses.push(...damage(place.home), ...leftOver(supervisor.pids, place.home));
+    if (code !== 0) losses.push(`the server ended with ${code}`);
+    losses.push(...supervisor.ownEnds, ...damage(place.home), ...leftOver(supervisor.pids, place.home));
+    const { acknowledged, imported, checked, doubled } = ledger;
+    const { kills, failedStarts } = supervisor;
+    const seconds = Math.round((performance.now() - began) / 1000);
+    return {
+      ...{ seconds, acknowledged, imported, checked, doubled, kills, failedStarts, ...counts, ...figures },
+      ...{ statuses: writer.statuses, attacks: attacks.counts, noDisk: place.noDisk, losses },
+    };
   } finally {
     await supervisor.end();
   }
-  const { acknowledged, checked, losses } = ledger;
-  const { kills, failedStarts } = supervisor;
-  const statuses = Object.fromEntries([...ledger.statuses].sort());
-  const seconds = Math.round((performance.now() - began) / 1000);
-  return {
-    ...{ seconds, acknowledged, checked, kills, failedStarts, ...counts },
-    ...{ statuses, noDisk: place.noDisk, losses },
-  };
 }
 
 function damage(home: string): string[] {

@@ -9,6 +9,8 @@ const READY_MS = 3_000;
 /** Keeps a real server on the home, always at the same port, however often it is killed. */
 export class Supervisor {
   readonly pids: number[] = [];
+  /** How servers ended that nobody killed. */
+  readonly ownEnds: string[] = [];
   kills = 0;
   /** Starts that came to nothing, such as on a full disk. */
   failedStarts = 0;
@@ -16,6 +18,8 @@ export class Supervisor {
   readonly #place: SoakHome;
   #server: Running | null = null;
   #port = 0;
+  /** Whether the server may end: it was killed or told to stop, or has not begun to serve. */
+  #mayEnd = true;
 
   constructor(place: SoakHome) {
     this.#place = place;
@@ -23,11 +27,15 @@ export class Supervisor {
 
   async start(): Promise<void> {
     for (;;) {
-      const args = ['up', '--port', String(this.#port)];
+      const args = ['up', '--auth', '--port', String(this.#port)];
       const server = start(args, { home: this.#place.home });
       this.pids.push(server.child.pid!);
       this.#server = server;
-      if (await this.#isReady(server)) return;
+      if (await this.#isReady(server)) {
+        this.#mayEnd = false;
+        void server.ended.then((code) => this.#afterEnd(server, code));
+        return;
+      }
       this.failedStarts++;
       await server[Symbol.asyncDispose]();
       await pause(200);
@@ -36,18 +44,32 @@ export class Supervisor {
 
   async kill(): Promise<void> {
     this.kills++;
+    this.#mayEnd = true;
     this.#server!.child.kill('SIGKILL');
     await this.#server!.ended;
   }
 
   /** By the book; gives the exit code. */
   async stop(): Promise<number | null> {
+    this.#mayEnd = true;
     this.#server!.child.kill('SIGTERM');
     return this.#server!.ended;
   }
 
   async end(): Promise<void> {
+    this.#mayEnd = true;
     await this.#server?.[Symbol.asyncDispose]();
+  }
+
+  /** Starts it anew where it ended by itself. */
+  async #afterEnd(server: Running, code: number | null): Promise<void> {
+    if (this.#mayEnd || server !== this.#server) return;
+    this.#mayEnd = true;
+    const { signalCode } = server.child;
+    this.ownEnds.push(
+      `the server ended by itself with ${code ?? signalCode}: ${server.output().slice(-2000)}`,
+    );
+    await this.start();
   }
 
   async #isReady(server: Running): Promise<boolean> {

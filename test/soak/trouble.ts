@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { connect } from 'node:net';
 import { pause } from '../../src/base/pause.ts';
+import type { Client } from './client.ts';
 import type { SoakHome } from './home.ts';
 import { CHANNEL, type Ledger } from './ledger.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -17,49 +18,65 @@ export interface Counts {
   hostile: number;
 }
 
-/** Everything that goes wrong around the server, each by itself and all at once, until it is over. */
+/** Does the work again and again until it is over, after a pause of `least` to `most` ms each time. */
+export async function again(
+  [least, most]: readonly [least: number, most: number],
+  over: AbortSignal,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  for (;;) {
+    await pause(randomInt(least, most), over);
+    if (over.aborted) return;
+    await work();
+  }
+}
+
+/** Everything that goes wrong around the server, each by itself and all at once, until it is over; kills end before that. */
 export function trouble(
-  o: { place: SoakHome; supervisor: Supervisor; ledger: Ledger; counts: Counts },
+  o: {
+    readonly place: SoakHome;
+    readonly supervisor: Supervisor;
+    readonly ledger: Ledger;
+    readonly reader: Client;
+    readonly stranger: Client;
+    readonly counts: Counts;
+    /** Called once the server is not killed any more. */
+    readonly onSteady: () => void;
+  },
+  killsOver: AbortSignal,
   over: AbortSignal,
 ): Promise<unknown> {
   const { place, supervisor, ledger, counts } = o;
-  const again = async (least: number, most: number, work: () => Promise<void>) => {
-    for (;;) {
-      await pause(randomInt(least, most), over);
-      if (over.aborted) return;
-      await work();
-    }
-  };
-  const kills = again(2_000, 7_000, async () => {
+  const kills = again([2_000, 7_000], killsOver, async () => {
     await supervisor.kill();
     await supervisor.start();
-  });
-  const disks = again(4_000, 12_000, async () => {
+  }).then(o.onSteady);
+  const disks = again([4_000, 12_000], over, async () => {
     place.fill();
     counts.fullDisks++;
     await pause(randomInt(500, 3_000), over);
     place.free();
   });
-  const readers = again(50, 400, async () => {
+  const readers = again([50, 400], over, async () => {
     const id = ledger.live[randomInt(Math.max(ledger.live.length, 1))];
     const path = randomInt(2) === 0 && id ? `/pull/${id}?raw=1` : `/channels/${CHANNEL}/events?since=all`;
-    void readSlowly(supervisor.url, path, over);
+    void readSlowly(o.reader, path, over);
     counts.slowReaders++;
   });
-  const hostile = again(500, 2_500, async () => {
-    await askForParts(ledger, over);
+  const hostile = again([500, 2_500], over, async () => {
+    await askForParts(o.stranger, over);
     counts.hostile++;
   });
   return Promise.all([kills, place.noDisk === null ? disks : undefined, readers, hostile]);
 }
 
 /** Asks, takes a few bytes, and then reads no more for a while. */
-async function readSlowly(url: string, path: string, over: AbortSignal): Promise<void> {
-  const { hostname, port } = new URL(url);
+async function readSlowly(client: Client, path: string, over: AbortSignal): Promise<void> {
+  const { hostname, port } = new URL(client.shared.url());
   const socket = connect(Number(port), hostname);
   socket.on('error', () => {});
   socket.once('data', () => socket.pause());
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`);
+  socket.write(`${client.requestHead(path)}\r\n`);
   await pause(randomInt(500, 6_000), over);
   socket.destroy();
 }
@@ -73,10 +90,10 @@ const HOSTILE = {
 const PARTS = ['json=/0', 'outline=1', 'lines=-20', 'lines=1-5', 'grep=(a%2B)%2B$', 'cost=1'];
 
 /** Stores something nasty and asks for it in every way at once; some do not wait for the answer. */
-async function askForParts(ledger: Ledger, over: AbortSignal): Promise<void> {
+async function askForParts(client: Client, over: AbortSignal): Promise<void> {
   const kinds = Object.values(HOSTILE);
   const body = kinds[randomInt(kinds.length)]!();
-  const pushed = await ledger.ask('POST', `/push?ttl=${HOSTILE_TTL_S}`, {
+  const pushed = await client.ask('POST', `/push?ttl=${HOSTILE_TTL_S}`, {
     headers: { 'Content-Type': 'text/plain' },
     body,
   });
@@ -87,10 +104,10 @@ async function askForParts(ledger: Ledger, over: AbortSignal): Promise<void> {
     PARTS.map(async (part) => {
       const patience = AbortSignal.timeout(randomInt(3) === 0 ? randomInt(1, 50) : 30_000);
       const signal = AbortSignal.any([patience, over]);
-      const answer = await ledger.ask('GET', `/pull/${id}?${part}`, { signal });
+      const answer = await client.ask('GET', `/pull/${id}?${part}`, { signal });
       await answer?.arrayBuffer().catch(() => {});
     }),
   );
-  const gone = await ledger.insist('DELETE', `/pull/${id}`);
+  const gone = await client.insist('DELETE', `/pull/${id}`);
   await gone.body?.cancel();
 }
