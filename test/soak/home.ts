@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { relay } from '../cli/program.ts';
 
 /** Room for the bodies that are half here when a server is killed: they are orphans for an hour. */
-const DISK = '2g';
+const DISK = '1g';
 const DAY_S = 24 * 3600;
 /** Nothing expires by itself. */
 const CONFIG = {

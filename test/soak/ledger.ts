@@ -109,13 +109,14 @@ export class Ledger {
       const { ref } = await source.api.putArtifact(id, { body, name: 'content.txt' });
       const bundle = await exported(source, id);
       const attacked = attack(bundle, id);
-      if (await this.#import(bundle)) {
+      const isAcknowledged = await this.#import(bundle);
+      await attacked;
+      if (isAcknowledged) {
         this.acknowledged++;
         this.imported++;
         this.kept.push({ path: `/threads/${id}/artifacts/${ref}/content`, sha256: sha256(body) });
         await attack(bundle, id);
       }
-      await attacked;
       await source.api.delete(id);
       await pause(randomInt(200, 1_000));
     }

@@ -57,7 +57,7 @@ export async function soak(
     await using gauges = await Gauges.start(supervisor.url, () => supervisor.pids.at(-1)!);
     const telling = setInterval(() => {
       const seconds = Math.round((performance.now() - began) / 1000);
-      const soFar = `${ledger.acknowledged} acknowledged, ${supervisor.kills} kills, ${losses.length} losses`;
+      const soFar = `${ledger.acknowledged} acknowledged, ${supervisor.kills} kills, ${losses.length} losses${losses.length > 0 ? ` (${losses.at(-1)})` : ''}`;
       o.onProgress?.(`${seconds} s: ${soFar}; ${gauges.line()}; attacks ${JSON.stringify(attacks.counts)}`);
     }, PROGRESS_MS);
     using _ = { [Symbol.dispose]: () => clearInterval(telling) };

@@ -4,7 +4,7 @@ import type { SoakHome } from './home.ts';
 
 /** A server that does not listen by then, or is not ready a while later, is started anew, as a service manager would. */
 const START_MS = 20_000;
-const READY_MS = 3_000;
+const READY_MS = 15_000;
 
 /** Keeps a real server on the home, always at the same port, however often it is killed. */
 export class Supervisor {
