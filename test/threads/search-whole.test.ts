@@ -11,6 +11,8 @@ import type { ThreadsApi } from '../../src/contract/threads.ts';
 import { bareRoot } from '../../src/domain/threads/keys.ts';
 import { openUnderTest } from '../engine-under-test.ts';
 import { until } from '../until.ts';
+import { importFrom } from './legacy-checks.ts';
+import { LegacyHome } from './legacy-home.ts';
 import { temporaryHome } from './local-store.ts';
 import { openThreads, text } from './open-threads.ts';
 
@@ -62,10 +64,27 @@ for (const role of ['cli', 'server'] as const) {
 test('what a bundle brings is found to its end', async (t) => {
   await using source = await openStore(temporaryHome(t));
   const { thread } = await putHaystack(source.threads);
+  await source.threads.putArtifact(thread, { body: text(''), name: 'thimble.txt' });
   const bundle = await readBytes((await source.threads.export(thread)).body);
   await using target = await openStore(temporaryHome(t));
   await target.threads.import(bundle);
   await until(() => isFound(target.threads, thread));
+  const { hits } = await target.threads.search(thread, 'thimble');
+  assert.deepEqual([hits.length, hits[0]?.name], [1, 'thimble.txt'], 'what is empty is found by its name');
+});
+
+test('what comes over from a Go relay is found to its end', async (t) => {
+  const [dir, there] = [temporaryHome(t), temporaryHome(t)];
+  const thread = '0b0e1f6a-3f55-4a0c-9a44-6c1a52d3a9f1';
+  {
+    using legacy = new LegacyHome(dir);
+    const content = HAYSTACK;
+    legacy.thread(thread, 'barn').artifact({ type: 'text', mime: 'text/plain', ext: '.txt', content });
+  }
+  assert.equal((await importFrom(dir, there)).code, 0);
+  await using store = await openStore(there, 'cli');
+  const answer = await store.threads.search(thread, 'needle');
+  assert.deepEqual([answer.hits.length, answer.unsearched], [1, undefined]);
 });
 
 test('an artifact that is deleted leaves nothing in the index, also while it is being indexed', async (t) => {

@@ -221,7 +221,7 @@ export class ArtifactIndex {
           throw error;
         },
       );
-      if (next === null) await this.#nameAlone(tenant, artifact, value);
+      if (next === null || size === 0) await this.#nameAlone(tenant, artifact, value);
       // The first section comes last: it replaces what an earlier version put under its key.
       else
         await Promise.all(next.sections.toReversed().map((section) => this.#put(tenant, artifact, section)));
@@ -243,7 +243,7 @@ export class ArtifactIndex {
     if (!stored || stored.value.deleted_at !== undefined) await this.remove(tenant, artifact);
   }
 
-  /** What turns out to be no text is found by its name. */
+  /** What turns out to be no text, or is empty, is found by its name. */
   async #nameAlone(tenant: string, artifact: Artifact, { done }: Place): Promise<void> {
     if (done > 0) await this.#removeSections(tenant, artifact);
     await this.putShort(tenant, artifact, '');
@@ -281,7 +281,9 @@ export class ArtifactIndex {
   async #pass(tenant: string, before = this.#deps.env.now()): Promise<Pass> {
     const stored = await this.#passes.get(passKey(tenant));
     if (stored) return stored.value;
-    const begun: Pass = { before, after: '' };
+    const { items: threads } = await this.#deps.engine.records.list(listPrefix(tenant), { limit: 1 });
+    // A tenant without a thread has nothing to look through.
+    const begun: Pass = { before, after: threads.length === 0 ? null : '' };
     await this.#passes.put(passKey(tenant), begun, { expect: 'absent' });
     return (await this.#passes.get(passKey(tenant)))?.value ?? begun;
   }

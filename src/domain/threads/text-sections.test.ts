@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { INDEX_SECTION_BYTES } from '../../base/search-limits.ts';
+import { nextSections, type Section, sectionCount, TEXT_START } from './text-sections.ts';
+
+const WHOLE = Number.POSITIVE_INFINITY;
+
+/** All sections of a text, read as they are indexed: a few at a time, each time from where the last ended. */
+async function sectionsOf(text: string, most = WHOLE): Promise<{ sections: Section[]; done: number }> {
+  const bytes = new TextEncoder().encode(text);
+  const all: Section[] = [];
+  for (let place = TEXT_START; ; ) {
+    const read = async (start: number, end: number) => bytes.subarray(start, end);
+    const { sections, place: next } = await nextSections(read, { size: bytes.length, most }, place);
+    if (sections.length === 0) return { sections: all, done: place.done };
+    all.push(...sections);
+    place = next;
+  }
+}
+
+const TEXTS = {
+  empty: '',
+  short: 'one line',
+  lines: 'a line of some words\n'.repeat(40_000),
+  'long lines': `${'word '.repeat(20_000)}\n`.repeat(8),
+  'no spaces': 'x'.repeat(1_000_000),
+  'no spaces, of three bytes each': '語'.repeat(300_000),
+  'one line feed at the end': `${'a'.repeat(INDEX_SECTION_BYTES - 1)}\n`,
+};
+
+for (const [name, text] of Object.entries(TEXTS)) {
+  test(`sections make up the whole text, as many as its size says: ${name}`, async () => {
+    const { sections } = await sectionsOf(text);
+    assert.equal(sections.map((section) => section.text).join(''), text);
+    const size = new TextEncoder().encode(text).length;
+    const count = text === '' ? 0 : sectionCount(size);
+    assert.deepEqual(
+      sections.map(({ number }) => number),
+      Array.from({ length: count }, (_, i) => i),
+    );
+    let line = 1;
+    for (const section of sections) {
+      assert.equal(section.line, line);
+      line += section.text.split('\n').length - 1;
+    }
+  });
+}
+
+test('a section ends with a line, else with a word, else with a letter', async () => {
+  const ends = async (text: string) =>
+    (await sectionsOf(text)).sections.slice(0, -1).map((section) => section.text.at(-1));
+  assert.deepEqual([...new Set(await ends(TEXTS.lines))], ['\n']);
+  assert.deepEqual([...new Set(await ends(TEXTS['long lines']))].sort(), ['\n', ' ']);
+  assert.deepEqual([...new Set(await ends(TEXTS['no spaces, of three bytes each']))], ['語']);
+});
+
+test('no more is read than may be indexed', async () => {
+  const { sections, done } = await sectionsOf(TEXTS.lines, 4 * INDEX_SECTION_BYTES);
+  assert.equal(sections.length, 4);
+  assert.ok(done >= 4 * INDEX_SECTION_BYTES && done < 4 * INDEX_SECTION_BYTES + 100, String(done));
+});
+
+test('what is no UTF-8 is no text', async () => {
+  const bytes = Uint8Array.of(0x61, 0xff, 0x62);
+  const read = async () => bytes;
+  await assert.rejects(nextSections(read, { size: 3, most: WHOLE }, TEXT_START), TypeError);
+});
