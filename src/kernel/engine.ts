@@ -14,6 +14,8 @@ export interface EngineLimits {
   readonly indexedBytes?: number;
   /** What an acknowledged write survives: the end of the process, a power cut, the loss of a minority of nodes. */
   readonly durability: 'none' | 'process' | 'power' | 'quorum';
+  /** A process ends with the request it was made for, which may make few calls: what nobody waits for is done a little at a time. */
+  readonly shortLived?: true;
   /** What is evidence that a reader was notified: the answer to a ping, or, where sockets outlive who holds them, an acknowledgement alone. */
   readonly notified?: 'pong' | 'ack';
 }

@@ -11,7 +11,8 @@ import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import { sideBySide } from '../side-by-side.ts';
 import { extensionOf } from './artifact-kind.ts';
-import { artifactBlob, artifactKey, indexKey, listPrefix, type ThreadRoot, threadPrefix } from './keys.ts';
+import { ALWAYS_INDEXED_BYTES, type FindThread, IndexPass, isSearchResult } from './index-pass.ts';
+import { artifactBlob, artifactKey, indexKey, type ThreadRoot } from './keys.ts';
 import { nextSections, type Place, sectionCount, TEXT_START } from './text-sections.ts';
 
 /** How far a long artifact is indexed. The record is there for as long as that is not all of it. */
@@ -25,19 +26,6 @@ interface Unfinished extends Place {
   readonly known?: number;
 }
 
-/**
- * How far the artifacts of a tenant have been looked through for those that an earlier version indexed in part: all threads up
- * to the one listed under `after`, or all of them where that is null. Artifacts made after `before` are not looked at.
- */
-interface Pass {
-  readonly before: number;
-  readonly after: string | null;
-}
-
-/** Earlier versions indexed at least so many characters of an artifact. */
-const ALWAYS_INDEXED_BYTES = 100_000;
-/** How many threads are looked through between notes of how far that is. */
-const NOTED_THREADS = 20;
 /** What failed is not tried again sooner. */
 const RETRY_MS = 60_000;
 /** How long a search waits for the first look at what a tenant has. */
@@ -45,13 +33,13 @@ const PASS_WAIT_MS = 250;
 /** What is left is gone on with for so long when the store is closed, so that commands alone get there too. */
 const CLOSING_MS = 2_000;
 
-type FindThread = (tenant: string, id: string) => Promise<{ readonly root: ThreadRoot } | null>;
+/** What tells which sections of an artifact are in the index. */
+type Indexed = Pick<Artifact, 'thread_id' | 'ref' | 'size'>;
 
 const unfinishedPrefix = (tenant: string, id?: string) =>
   `ten.${tenant}/indexing/${id === undefined ? '' : `${id}/`}`;
 const unfinishedKey = (tenant: string, { thread_id, ref }: Pick<Artifact, 'thread_id' | 'ref'>) =>
   `${unfinishedPrefix(tenant, thread_id)}${ref}`;
-const passKey = (tenant: string) => `ten.${tenant}/index-pass`;
 
 /**
  * Keeps the search index in step with the contents of artifacts. A short text is indexed with the event that stores it. A longer
@@ -61,9 +49,8 @@ const passKey = (tenant: string) => `ten.${tenant}/index-pass`;
 export class ArtifactIndex {
   readonly #deps: Deps;
   readonly #background: Background;
-  readonly #find: FindThread;
   readonly #unfinished: RecordsOf<Unfinished>;
-  readonly #passes: RecordsOf<Pass>;
+  readonly #pass: IndexPass;
   readonly #most: number;
   /** What this process is indexing, by the key of its record. */
   readonly #running = new Map<string, Promise<void>>();
@@ -75,10 +62,9 @@ export class ArtifactIndex {
 
   constructor(deps: Deps, background: Background, find: FindThread) {
     this.#deps = deps;
-    this.#find = find;
     this.#background = background;
     this.#unfinished = recordsOf(deps.engine.records);
-    this.#passes = recordsOf(deps.engine.records);
+    this.#pass = new IndexPass(deps, find);
     this.#most = deps.engine.limits.indexedBytes ?? ARTIFACT_BYTES;
   }
 
@@ -89,7 +75,7 @@ export class ArtifactIndex {
 
   /** Notes that a long artifact is to be indexed. Before it is stored, so that a crash cannot come between. */
   async plan(tenant: string, root: ThreadRoot, artifact: Artifact, at = this.#deps.env.now()): Promise<void> {
-    await this.#pass(tenant, at);
+    await this.#pass.begin(tenant, at);
     const { size } = artifact;
     await this.#unfinished.put(unfinishedKey(tenant, artifact), { ...TEXT_START, root, size, at });
   }
@@ -130,27 +116,29 @@ export class ArtifactIndex {
     }
   }
 
-  async remove(tenant: string, artifact: Pick<Artifact, 'thread_id' | 'ref' | 'size'>): Promise<void> {
-    // First, so that whoever is indexing it sees that it is not wanted any more.
-    await this.#unfinished.delete(unfinishedKey(tenant, artifact));
-    await this.#removeSections(tenant, artifact);
+  async remove(tenant: string, ...artifacts: Indexed[]): Promise<void> {
+    if (artifacts.length === 0) return;
+    // First, so that whoever is indexing one sees that it is not wanted any more.
+    await Promise.all(artifacts.map((one) => this.#unfinished.delete(unfinishedKey(tenant, one))));
+    await this.#removeSections(tenant, artifacts);
   }
 
   /** What a search of a thread, or of all of them, does not see; undefined where it sees everything. Has it gone on with. */
   async unsearched(tenant: string, id: string | null): Promise<Unsearched | undefined> {
-    let pass = await this.#pass(tenant);
-    if (pass.after !== null) {
+    let isPassed = (await this.#pass.begin(tenant)) === null;
+    const isResumed = !isPassed;
+    if (isResumed) {
       const waited = new AbortController();
-      const passing = this.#resume(tenant).finally(() => waited.abort());
+      const passing = this.#resume(tenant, () => waited.abort());
       this.#background.run(() => passing);
       await pause(PASS_WAIT_MS, waited.signal);
-      pass = await this.#pass(tenant);
+      isPassed = (await this.#pass.begin(tenant)) === null;
     }
     const { items } = await this.#unfinished.list(unfinishedPrefix(tenant, id ?? undefined), {
       limit: UNSEARCHED_NAMED,
     });
-    const indexing = pass.after !== null || items.some(({ value }) => !this.#isDone(value));
-    if (indexing) this.#background.run(() => this.#resume(tenant));
+    const indexing = !isPassed || items.some(({ value }) => !this.#isDone(value));
+    if (indexing && !isResumed) this.#background.run(() => this.#resume(tenant));
     if (!indexing && items.length === 0) return undefined;
     const artifacts = items.map(({ key, value: { size, done, known = 0 } }) => {
       const [thread_id = '', ref = ''] = key.split('/').slice(-2);
@@ -177,21 +165,39 @@ export class ArtifactIndex {
     return done >= Math.min(size, this.#most);
   }
 
-  #resume(tenant: string): Promise<void> {
+  /** `passed` is called once the threads of the tenant have been looked through, or no more of them are for now. */
+  #resume(tenant: string, passed: () => void = () => {}): Promise<void> {
     const resume = async () => {
-      await this.#lookThrough(tenant);
+      const isPassed = await this.#pass
+        .goOn(tenant, {
+          isOver: () => this.#isOver,
+          found: (root, artifact) => this.#note(tenant, root, artifact),
+        })
+        .finally(passed);
+      if (!isPassed) return;
       for await (const { key, value } of allRecords(this.#unfinished, unfinishedPrefix(tenant))) {
         if (this.#isOver) return;
         if (this.#isDone(value) || performance.now() < (this.#failed.get(key) ?? 0)) continue;
         const ref = key.slice(key.lastIndexOf('/') + 1);
         const stored = await this.#artifacts.get(artifactKey(value.root, ref));
-        if (stored) await this.#try(tenant, stored.value);
-        else if (value.at < this.#deps.env.now() - ORPHAN_AGE_MS) await this.#unfinished.delete(key);
+        if (!stored) {
+          if (value.at < this.#deps.env.now() - ORPHAN_AGE_MS) await this.#unfinished.delete(key);
+          continue;
+        }
+        await this.#try(tenant, stored.value);
+        if (this.#deps.engine.limits.shortLived) return;
       }
     };
     const running = this.#resuming.get(tenant) ?? resume().finally(() => this.#resuming.delete(tenant));
     this.#resuming.set(tenant, running);
-    return running;
+    return running.finally(passed);
+  }
+
+  /** Has an artifact indexed again that an earlier version indexed in part. */
+  async #note(tenant: string, root: ThreadRoot, artifact: Artifact): Promise<void> {
+    const known = { size: artifact.size, at: this.#deps.env.now(), known: ALWAYS_INDEXED_BYTES };
+    const unfinished = { ...TEXT_START, root, ...known };
+    await this.#unfinished.put(unfinishedKey(tenant, artifact), unfinished, { expect: 'absent' });
   }
 
   async #inTurn(tenant: string, artifacts: readonly Artifact[]): Promise<void> {
@@ -245,16 +251,15 @@ export class ArtifactIndex {
 
   /** What turns out to be no text, or is empty, is found by its name. */
   async #nameAlone(tenant: string, artifact: Artifact, { done }: Place): Promise<void> {
-    if (done > 0) await this.#removeSections(tenant, artifact);
+    if (done > 0) await this.#removeSections(tenant, [artifact]);
     await this.putShort(tenant, artifact, '');
   }
 
-  async #removeSections(
-    tenant: string,
-    { thread_id, ref, size }: Pick<Artifact, 'thread_id' | 'ref' | 'size'>,
-  ): Promise<void> {
-    const key = indexKey(tenant, thread_id, ref);
-    const keys = Array.from({ length: sectionCount(size) }, (_, section) => sectionKey(key, section));
+  async #removeSections(tenant: string, artifacts: readonly Indexed[]): Promise<void> {
+    const keys = artifacts.flatMap(({ thread_id, ref, size }) => {
+      const key = indexKey(tenant, thread_id, ref);
+      return Array.from({ length: sectionCount(size) }, (_, section) => sectionKey(key, section));
+    });
     await this.#deps.engine.index.remove(...keys);
   }
 
@@ -277,41 +282,6 @@ export class ArtifactIndex {
     await this.#deps.engine.index.put(key, shown, { ref, thread_id, name, type, lines_before: before });
   }
 
-  /** Where the look through what is there already has got; begun with the first artifact or search of this version. */
-  async #pass(tenant: string, before = this.#deps.env.now()): Promise<Pass> {
-    const stored = await this.#passes.get(passKey(tenant));
-    if (stored) return stored.value;
-    const { items: threads } = await this.#deps.engine.records.list(listPrefix(tenant), { limit: 1 });
-    // A tenant without a thread has nothing to look through.
-    const begun: Pass = { before, after: threads.length === 0 ? null : '' };
-    await this.#passes.put(passKey(tenant), begun, { expect: 'absent' });
-    return (await this.#passes.get(passKey(tenant)))?.value ?? begun;
-  }
-
-  /** Notes which artifacts earlier versions have indexed in part, thread by thread. */
-  async #lookThrough(tenant: string): Promise<void> {
-    const { before, after } = await this.#pass(tenant);
-    if (after === null) return;
-    const { records } = this.#deps.engine;
-    let threads = 0;
-    for await (const { key } of allRecords(records, listPrefix(tenant), after === '' ? {} : { after })) {
-      if (this.#isOver) return;
-      const id = key.slice(key.lastIndexOf('.') + 1);
-      const found = await this.#find(tenant, id);
-      if (!found) continue;
-      const { root } = found;
-      for await (const { value } of allRecords(this.#artifacts, `${threadPrefix(root)}artifacts/`)) {
-        const known = value.deleted_at !== undefined || value.type === 'binary';
-        const isNew = Date.parse(value.created_at) >= before;
-        if (known || isNew || isSearchResult(value) || value.size <= ALWAYS_INDEXED_BYTES) continue;
-        const unfinished = { ...TEXT_START, root, size: value.size, at: before, known: ALWAYS_INDEXED_BYTES };
-        await this.#unfinished.put(unfinishedKey(tenant, value), unfinished, { expect: 'absent' });
-      }
-      if (++threads % NOTED_THREADS === 0) await this.#passes.put(passKey(tenant), { before, after: key });
-    }
-    await this.#passes.put(passKey(tenant), { before, after: null });
-  }
-
   get #artifacts(): RecordsOf<Artifact> {
     return recordsOf(this.#deps.engine.records);
   }
@@ -319,9 +289,4 @@ export class ArtifactIndex {
 
 function contentOf(root: ThreadRoot, artifact: Artifact): string {
   return artifactBlob(root, artifact.ref, extensionOf(artifact));
-}
-
-/** Results of a search are left out of the index, so that looking twice finds the same. */
-export function isSearchResult({ provenance }: Artifact): boolean {
-  return provenance.capability === 'retrieval.search';
 }

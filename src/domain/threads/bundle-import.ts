@@ -8,13 +8,13 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
 import { sideBySide } from '../side-by-side.ts';
 import { withoutContent } from './artifact-deletion.ts';
-import { isSearchResult } from './artifact-index.ts';
 import { extensionOf, kindOf } from './artifact-kind.ts';
 import { artifactRecords } from './artifacts.ts';
 import { type Bundle, badBundle, contentFile, readBundle, readManifest } from './bundle.ts';
 import { inTurns } from './bundle-export.ts';
 import { ContentScan } from './content-scan.ts';
 import { emptyHead, type Head } from './fold.ts';
+import { isSearchResult } from './index-pass.ts';
 import {
   artifactBlob,
   artifactKey,

@@ -155,11 +155,12 @@ export async function clearThread(log: ThreadLog, tenant: string, root: ThreadRo
     const { items, next } = await records.list(prefix, { limit: CLEARED_AT_ONCE });
     const others = items.filter(({ key }) => key !== turnKey(root));
     // A record is what its place in the index is found by.
-    for (const { key, value } of others) {
+    const artifacts = others.flatMap(({ key, value }) => {
       const ref = key.slice(key.lastIndexOf('/') + 1);
       const { size = 0 } = value as { size?: number };
-      if (isRef(ref)) await log.index.remove(tenant, { thread_id: id, ref, size });
-    }
+      return isRef(ref) ? [{ thread_id: id, ref, size }] : [];
+    });
+    await log.index.remove(tenant, ...artifacts);
     await Promise.all(others.map(({ key }) => records.delete(key)));
     more = next !== undefined;
   }

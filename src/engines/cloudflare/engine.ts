@@ -22,6 +22,7 @@ const LIMITS: EngineLimits = {
   indexedBytes: 1024 * 1024,
   durability: 'quorum',
   notified: 'ack',
+  shortLived: true,
 };
 
 /** How long work is put off at most: a request may go on for 30 seconds behind its answer, and must not be counted on for all of them. */
