@@ -10,7 +10,7 @@ import {
   statSync,
   utimesSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 
 /** A target of `bun build --compile`, with the npm package that holds Bun's runtime for it. */
 export interface Platform {
@@ -113,7 +113,7 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
   const work = join(dirname(output), `.work-${process.pid}-${platform?.name ?? 'own'}`);
   mkdirSync(work, { recursive: true });
   try {
-    const draft = join(work, process.platform === 'win32' ? 'relay.exe' : 'relay');
+    const draft = join(work, basename(output));
     const args = [
       ...['build', '--compile', '--bytecode', '--format=esm', '--splitting'],
       ...['--minify-syntax', '--minify-whitespace'],

@@ -81,7 +81,13 @@ export async function makeDeb({ version, program, folder, quick }: PackageOption
       chmodSync(join(root, 'DEBIAN', script), 0o755);
     }
     const made = join(folder, `contextrelay_${version}_amd64.deb`);
-    must('dpkg-deb', ['--root-owner-group', quick ? '-Znone' : '-Zxz', '--build', root, made]);
+    must('dpkg-deb', [
+      '--root-owner-group',
+      ...(quick ? ['-Znone'] : ['-Zxz', '-z3']),
+      '--build',
+      root,
+      made,
+    ]);
     return made;
   } finally {
     rmSync(root, { recursive: true, force: true });
@@ -106,7 +112,7 @@ Requires(post): shadow-utils
 AutoReqProv: yes
 %global __os_install_post %{nil}
 %global debug_package %{nil}
-%global _binary_payload ${quick ? 'w0.gzdio' : 'w6.xzdio'}
+%global _binary_payload ${quick ? 'w0.gzdio' : 'w3.xzdio'}
 %description
 A relay for agents: command line, server, MCP server and A2A agent in one executable.
 %files
