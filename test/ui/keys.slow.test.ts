@@ -80,6 +80,10 @@ test('a key is made, shown once, used, rotated and revoked', { skip }, async () 
   await page.getByRole('button', { name: 'I have it' }).click();
   const rows = page.getByRole('table').getByRole('row').filter({ hasText: 'ci' });
   await rows.first().getByRole('button', { name: 'Revoke' }).click();
+  const cut = await page
+    .locator('dialog[open] .dialog-body')
+    .evaluate((body) => body.scrollWidth > body.clientWidth);
+  assert.equal(cut, false, 'the words of the dialog fit into it');
   await page.getByRole('button', { name: 'Revoke it' }).click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   const revoked = new ContextRelay({ baseUrl: dashboard.relay.url, apiKey: second, retries: 0 });

@@ -99,7 +99,10 @@ export function KeyList() {
                 keys.again();
               }}
             >
-              <p>It stops working at once, everywhere, and cannot be brought back.</p>
+              <p>
+                It stops working at once, everywhere, with the share links that it made, and cannot be brought
+                back.
+              </p>
               {self.value?.key_id === key.id && (
                 <p class="warning">This is the key that you are signed in with.</p>
               )}
