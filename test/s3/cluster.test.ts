@@ -100,7 +100,8 @@ describe('a bucket beside a cluster', { skip: missing?.missing }, () => {
       const [restored] = await objectsIn('restored');
       assert.ok(restored, 'the large body went into the bucket of the restored store');
       const elsewhere = { home, env: { ...server.env, RELAY_ENGINE: `${cluster.url}/two` } };
-      assert.deepEqual((await relay(['pull', `${url}/pull/${id}`], elsewhere)).bytes, bytes);
+      const pulled = await relay(['--home', join(home, 'two'), 'pull', `${url}/pull/${id}`], elsewhere);
+      assert.ok(pulled.bytes.equals(bytes), pulled.stderr);
 
       await server.flip(name, 100);
       assert.match((await ran('doctor', '--deep')).all, /is altered; pointer .* refers to it/);

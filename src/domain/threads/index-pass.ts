@@ -1,3 +1,4 @@
+import { isRelayError } from '../../base/errors.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
@@ -79,7 +80,10 @@ export class IndexPass {
     const { items: threads } = await this.#deps.engine.records.list(listPrefix(tenant), { limit: 1 });
     // A tenant without a thread has nothing to look through.
     const begun: Pass = { before, after: threads.length === 0 ? null : '' };
-    await this.#passes.put(passKey(tenant), begun, { expect: 'absent' });
+    await this.#passes.put(passKey(tenant), begun, { expect: 'absent' }).catch((error) => {
+      // A search goes on where the store has no room; the look begins with a later one.
+      if (!isRelayError(error, 'store_full')) throw error;
+    });
     return (await this.#passes.get(passKey(tenant)))?.value ?? begun;
   }
 }
