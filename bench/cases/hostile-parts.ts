@@ -1,15 +1,7 @@
-import { readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
-import { peakMegabytes } from '../processes.ts';
-import { benchFolder, type Server, startWatchedRelay } from '../servers.ts';
-import { percentile } from '../statistics.ts';
+import type { Server } from '../servers.ts';
+import { healthUnder } from '../under-attack.ts';
 
-const BUDGET_MS = 250;
-const BUDGET_MB = 600;
-/** CPU time of one piece of work on the event loop. The longest is to parse an MCP message of 24 MB. */
-const BUDGET_SLICE_MS = 250;
 const AT_ONCE = 40;
 const LARGE = 24 * 1024 * 1024;
 
@@ -66,44 +58,24 @@ function ask({ url }: Server, { ids, thread, ref }: Kept, i: number): Promise<Re
   return ways[i % ways.length]!();
 }
 
-/** Not against another program but against three budgets: the ratio is the part that is used up of the tightest. */
 export default {
   name: 'hostile-parts',
   claim: 'less than 250 ms',
   limit: 1,
-  async run() {
-    const folder = benchFolder();
-    const figures = join(folder, 'longest');
-    try {
-      await using relay = await startWatchedRelay(figures);
-      await pause(2_500);
-      const kept = await keep(relay);
-      const asked = Array.from({ length: AT_ONCE }, async (_, i) => (await ask(relay, kept, i)).text());
-      let done = false;
-      const all = Promise.allSettled(asked).then(() => {
-        done = true;
-      });
-      const times: number[] = [];
-      while (!done || times.length < 100) {
-        const began = performance.now();
-        await (await fetch(`${relay.url}/health`)).text();
-        times.push(performance.now() - began);
-        await pause(10);
-      }
-      await all;
-      const measured = percentile(times, 0.99);
-      const memory = peakMegabytes(relay);
-      const slice = Number(readFileSync(figures, 'utf8'));
-      const ratio = Math.max(measured / BUDGET_MS, memory / BUDGET_MB, slice / BUDGET_SLICE_MS);
-      const detail =
-        `p99 of /health beside ${AT_ONCE} requests for and with hostile payloads of 24 MB; budget: ${BUDGET_MS} ms; ` +
-        `memory at most ${Math.round(memory)} of ${BUDGET_MB} MB, ` +
-        `the event loop at most ${Math.round(slice)} of ${BUDGET_SLICE_MS} ms of CPU at a time`;
-      return { measured, baseline: BUDGET_MS, unit: 'ms', ratio, detail };
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  },
+  run: () =>
+    healthUnder({
+      detail: `${AT_ONCE} requests for and with hostile payloads of 24 MB`,
+      budgetMb: 600,
+      // The longest piece of work is to parse an MCP message of 24 MB.
+      budgetSliceMs: 250,
+      async prepare(relay) {
+        const kept = await keep(relay);
+        return () =>
+          Promise.allSettled(
+            Array.from({ length: AT_ONCE }, async (_, i) => (await ask(relay, kept, i)).text()),
+          );
+      },
+    }),
 } satisfies Bench;
 
 const JSON_TYPE = {

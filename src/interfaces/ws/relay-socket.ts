@@ -35,8 +35,9 @@ export class RelaySocket extends WebSocket {
   open = 0;
   /** A pong is waiting to be sent. */
   ponging = false;
-  /** The newest ping that came since. */
+  /** The newest ping that came since, and how many did. */
   owed: Buffer | null = null;
+  pings = 0;
 }
 
 const PONG = Buffer.from('{"pong":1}');
@@ -48,8 +49,7 @@ const PONG = Buffer.from('{"pong":1}');
 export function receive(socket: RelaySocket, data: Buffer, binary: boolean): void {
   if (socket.readyState !== socket.OPEN) return;
   if (socket.open >= INBOUND_FRAMES_OPEN) {
-    socket.close(REFUSED, 'too many frames without reading the answers');
-    socket.pause();
+    cutOff(socket);
     return;
   }
   socket.open++;
@@ -67,18 +67,26 @@ export function receive(socket: RelaySocket, data: Buffer, binary: boolean): voi
     .then(answer);
 }
 
+/** Nothing more is read from it. */
+function cutOff(socket: RelaySocket): void {
+  socket.close(REFUSED, 'too many frames without reading the answers');
+  socket.pause();
+}
+
 /** Answers a ping. While a pong waits to be sent, only the newest ping is remembered (RFC 6455, 5.5.3), or pongs would fill the memory. */
 export function answerPing(socket: RelaySocket, data: Buffer): void {
+  if (socket.readyState !== socket.OPEN) return;
   if (socket.ponging) {
-    socket.owed = Buffer.from(data);
+    socket.owed = data;
+    if (++socket.pings >= INBOUND_FRAMES_OPEN) cutOff(socket);
     return;
   }
-  if (socket.readyState !== socket.OPEN) return;
   socket.ponging = true;
   socket.pong(data, false, () => {
     socket.ponging = false;
     const { owed } = socket;
     socket.owed = null;
+    socket.pings = 0;
     if (owed) answerPing(socket, owed);
   });
 }

@@ -1,0 +1,64 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Measured } from './bench.ts';
+import { peakMegabytes } from './processes.ts';
+import { benchFolder, type Server, startWatchedRelay } from './servers.ts';
+import { percentile } from './statistics.ts';
+
+const BUDGET_MS = 250;
+
+export interface Attack {
+  /** What is done meanwhile, for a reader of the table. */
+  readonly detail: string;
+  readonly budgetMb: number;
+  /** CPU time of one piece of work on the event loop. */
+  readonly budgetSliceMs: number;
+  /** Makes what the attack needs; what it returns is the attack, and ends with it. */
+  prepare(relay: Server): Promise<() => Promise<unknown>>;
+}
+
+/** How fast `/health` is answered during an attack. The ratio is the part that is used up of the tightest of three budgets. */
+export async function healthUnder({ detail, budgetMb, budgetSliceMs, prepare }: Attack): Promise<Measured> {
+  const folder = benchFolder();
+  const figures = join(folder, 'longest');
+  try {
+    await using relay = await startWatchedRelay(figures);
+    await pause(2_500);
+    const attack = await prepare(relay);
+    let done = false;
+    const over = attack().finally(() => {
+      done = true;
+    });
+    const times: number[] = [];
+    while (!done || times.length < 100) {
+      const began = performance.now();
+      await (await fetch(`${relay.url}/health`)).text();
+      times.push(performance.now() - began);
+      await pause(10);
+    }
+    await over;
+    const measured = percentile(times, 0.99);
+    const memory = peakMegabytes(relay);
+    const slice = Number(readFileSync(figures, 'utf8'));
+    const ratio = Math.max(measured / BUDGET_MS, memory / budgetMb, slice / budgetSliceMs);
+    return {
+      measured,
+      baseline: BUDGET_MS,
+      unit: 'ms',
+      ratio,
+      detail:
+        `p99 of /health beside ${detail}; budget: ${BUDGET_MS} ms; memory at most ${Math.round(memory)} of ${budgetMb} MB, ` +
+        `the event loop at most ${Math.round(slice)} of ${budgetSliceMs} ms of CPU at a time`,
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+export async function postJson(url: string, body: unknown): Promise<Response> {
+  const headers = { 'Content-Type': 'application/json' };
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`${url}: ${await answer.text()}`);
+  return answer;
+}
