@@ -78,7 +78,11 @@ function describe(operation: Operation, path: string): Schema {
       .map((field) => parameter('query', field.name, field)),
     ...rest
       .filter(({ name }) => verb.raw?.includes(name))
-      .map((field) => ({ ...parameter('query', field.name, field), description: 'with a raw body' })),
+      .map((field) => ({
+        ...parameter('query', field.name, field),
+        schema: present(field.schema),
+        description: 'with a raw body',
+      })),
   ];
   const carried = rest.filter(({ name }) => !verb.query?.includes(name));
   const status = String(verb.status ?? 200);
@@ -126,6 +130,14 @@ function parameter(where: string, name: string, field: Field | undefined): Schem
     required: where === 'path' || (field?.required ?? false),
     schema: field?.schema ?? { type: 'string' },
   };
+}
+
+/** Without null and the empty text, which say in JSON that there is none; in a query the field is left out. */
+function present(schema: Schema): Schema {
+  if (!Array.isArray(schema.anyOf)) return schema;
+  const { anyOf, ...rest } = schema as { anyOf: Schema[] };
+  const [only, ...others] = anyOf.map(present).filter((one) => one.type !== 'null' && one.const !== '');
+  return others.length === 0 ? { ...rest, ...only } : schema;
 }
 
 function bodyOf(fields: readonly Field[], { body: whole, raw }: Verb): Schema {

@@ -30,25 +30,26 @@ const pushed = z.object({
     .describe('only where the URL alone is not enough: by default on a relay with keys'),
 });
 
+/** In JSON, older clients send null for an option that they leave out, and an empty channel. */
 const pushFields = z.object({
   data: z.string().describe('the payload; any other content type sends it as the raw body'),
-  channel: channelName.optional(),
-  metadata: jsonObject.optional(),
+  channel: channelName.or(z.literal('')).nullish(),
+  metadata: jsonObject.nullish(),
   ttl: z
     .number()
     .min(1)
     .max(MAX_TTL_MS / 1000)
-    .optional()
+    .nullish()
     .describe('seconds; 24 hours by default'),
-  max_pulls: z.number().int().min(1).max(MAX_PULLS).optional(),
+  max_pulls: z.number().int().min(1).max(MAX_PULLS).nullish(),
   visibility: z
     .enum(['link', 'tenant'])
-    .optional()
+    .nullish()
     .describe('`link`: the URL is enough, by default in open mode; `tenant`: by default with keys'),
   key_check: z
     .string()
     .regex(/^[0-9a-f]{16}$/)
-    .optional()
+    .nullish()
     .describe('of an encrypted payload: tells a wrong key before a pull; with a raw body as Relay-Key-Check'),
 });
 

@@ -243,3 +243,21 @@ test('a query that the schema forbids is refused', async () => {
   assert.deepEqual(await refused('GET', '/shares?thread_id='), [400, 'bad_request']);
   assert.deepEqual(await refused('GET', '/shares?thread_id=no-uuid'), [400, 'bad_request']);
 });
+
+test('the document says that options of a JSON push may be null, as older clients send them, and those of a query not', async () => {
+  const options = {
+    channel: null,
+    metadata: null,
+    ttl: null,
+    max_pulls: null,
+    visibility: null,
+    key_check: null,
+  };
+  const { response } = await pushJson(relay, { data: 'x', ...options });
+  assert.equal(response.status, 200);
+  const { paths } = await (await fetch(`${relay.url}/openapi.json`)).json();
+  const { requestBody, parameters } = paths['/push'].post;
+  const { properties } = requestBody.content['application/json'].schema;
+  for (const name of Object.keys(options)) assert.match(JSON.stringify(properties[name]), /"null"/, name);
+  assert.doesNotMatch(JSON.stringify(parameters), /"null"/);
+});
