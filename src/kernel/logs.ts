@@ -43,7 +43,7 @@ export interface Logs {
   append(stream: string, data: Json, o?: AppendOptions): Promise<number | null>;
   /**
    * Oldest first, from behind `after` (default 0, the beginning). With `maxBytes` the page ends with the entry that reaches about so
-   * many bytes, so that a reader of large entries neither holds them all nor parses them in one go: only an empty page is the end then.
+   * many bytes, or what the engine reads at once where that is more, so that a reader of large entries neither holds them all nor parses them in one go: only an empty page is the end then.
    */
   read(stream: string, o?: ReadOptions): Promise<LogPage>;
   /**

@@ -175,3 +175,26 @@ test('an artifact in JSON has 8 MiB, and a larger one comes in a form or by itse
     assert.ok(text === content, `${i} came back otherwise`);
   }
 });
+
+test('a log that takes too much work to fold is refused, and the state of the thread is not', async () => {
+  const json = async (path: string, body: unknown) => {
+    const { status, body: answer } = await send(worker.url + path, JSON.stringify(body), 'application/json');
+    assert.ok(status < 300, answer);
+    return JSON.parse(answer);
+  };
+  const { thread_id } = await json('/threads', {});
+  const value = Array.from({ length: 4900 }, (_, i) => ({ id: `f${i}`, key: 'k', value: i }));
+  await json(`/threads/${thread_id}/state/patch`, [{ op: 'replace', path: '/facts', value }]);
+  const moves = Array.from({ length: 5000 }, (_, i) => ({
+    op: 'move',
+    from: `/facts/${(i * 7) % 4900}`,
+    path: `/facts/${(i * 13) % 4900}`,
+  }));
+  for (let i = 0; i < 60; i++) await json(`/threads/${thread_id}/state/patch`, moves);
+  for (const what of ['state/blame', 'state/diff?from=1']) {
+    const { status, text } = await ask(worker, `/threads/${thread_id}/${what}`);
+    assert.deepEqual([status, JSON.parse(text).code], [422, 'too_costly'], what);
+  }
+  assert.equal((await ask(worker, `/threads/${thread_id}/state`)).status, 200);
+  assert.equal((await ask(worker, `/threads/${thread_id}/state/blame?at=5`)).status, 200);
+});
