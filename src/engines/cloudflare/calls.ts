@@ -101,8 +101,13 @@ export class Calls {
 function sharing(waiting: readonly Waiting[]): ObjectCall[] {
   const share = Math.floor(ANSWER_CHARS / waiting.length);
   return waiting.map(({ call }) =>
-    call.method === 'readEntries' ? { ...call, given: [...call.given, share] } : call,
+    call.method === 'readEntries' ? { ...call, given: withShare(call.given, share) } : call,
   );
+}
+
+/** The arguments of `readEntries`: stream, cursor, limit and the most bytes, which is the caller's or this call's share of one answer. */
+function withShare([stream, cursor, limit, most]: readonly unknown[], share: number): unknown[] {
+  return [stream, cursor, limit, typeof most === 'number' ? Math.min(most, share) : share];
 }
 
 /** Calls to one object, as many at once as one call carries. */
