@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Scope } from '../../src/contract/caller.ts';
 import type { CreatedKey } from '../../src/contract/keys.ts';
 import { type GuardedRelay, startGuarded } from '../keys/guarded-relay.ts';
@@ -12,12 +12,13 @@ let owner: CreatedKey;
 /** May hand out tasks, and nothing else. */
 let other: CreatedKey;
 
-before(async () => {
+/** A relay for one test. It is stopped before the store is closed, so that nothing waits for a webhook that never answers. */
+async function open(): Promise<AsyncDisposable> {
   relay = await startGuarded({ core: { defaultPlan: 'team' } });
   owner = await relay.key({});
   other = await relay.key({ scopes: TASKS_ALONE });
-});
-after(() => relay[Symbol.asyncDispose]());
+  return relay;
+}
 
 async function rpc(key: CreatedKey, method: string, params: object) {
   const body = { jsonrpc: '2.0', id: 1, method, params };
@@ -40,6 +41,7 @@ const eventsOf = async (thread: string) =>
   (await relay.ask('GET', `/threads/${thread}/events`, { key: owner })).json.events as { type: string }[];
 
 test('what a webhook is called with is told to the key that named it, and to no other', async () => {
+  await using _ = await open();
   const { id: taskId } = await send(owner);
   const url = 'https://hook.example/in?secret=in-the-url';
   const authentication = { scheme: 'Bearer', credentials: 'credentials-of-the-owner' };
@@ -67,6 +69,7 @@ test('what a webhook is called with is told to the key that named it, and to no 
 });
 
 test('a context names a thread for those alone who may write to threads', async () => {
+  await using _ = await open();
   const thread = (await relay.ask('POST', '/threads', { key: owner, body: {} })).json.thread_id;
   const before = await eventsOf(thread);
   const task = await send(other, thread);
@@ -80,6 +83,7 @@ test('a context names a thread for those alone who may write to threads', async 
 });
 
 test('a conversation over A2A goes on for whoever may hand out tasks', async () => {
+  await using _ = await open();
   const begun = await send(other);
   await send(other, begun.contextId);
   await send(owner, begun.contextId);
@@ -88,6 +92,7 @@ test('a conversation over A2A goes on for whoever may hand out tasks', async () 
 });
 
 test('a key for other channels joins no conversation that is not its own', async () => {
+  await using _ = await open();
   const bound = await relay.key({ scopes: TASKS_ALONE, channel_prefix: 'agent-' });
   const begun = await send(bound);
   await send(bound, begun.contextId);
