@@ -82,31 +82,59 @@ test('only the tenant that has a pointer renews it, for as long as its plan allo
 
 const PLAN = { pushes: null, pulls: null, keys: 10, payloadBytes: 1_000_000 };
 
+/** An engine that runs what `between` gives, once, before the next call of a method. */
+function interrupted<P extends 'blobs' | 'records'>(
+  part: P,
+  method: keyof Engine[P],
+  between: () => (() => Promise<unknown>) | null,
+): (env: Env) => Promise<Engine> {
+  return async (env) => {
+    const engine = await openUnderTest(env);
+    const call = async (...args: unknown[]) => {
+      await between()?.();
+      return (engine[part][method] as (...args: unknown[]) => unknown).apply(engine[part], args);
+    };
+    const calls = new Proxy(engine[part], {
+      get: (target, name) => (name === method ? call : Reflect.get(target, name).bind(target)),
+    });
+    return new Proxy(engine, {
+      get: (target, name) => (name === part ? calls : Reflect.get(target, name, target)),
+    });
+  };
+}
+
 test('a pull that meets a renewal gets the payload', async () => {
   // The renewal comes between the read of the record and the read of the payload.
   let between: (() => Promise<unknown>) | null = null;
-  const open = async (env: Env) => {
-    const engine = await openUnderTest(env);
-    const get: Engine['blobs']['get'] = async (...args) => {
-      const meanwhile = between;
-      between = null;
-      await meanwhile?.();
-      return engine.blobs.get(...args);
-    };
-    const blobs = new Proxy(engine.blobs, {
-      get: (target, name) => (name === 'get' ? get : Reflect.get(target, name).bind(target)),
-    });
-    return new Proxy(engine, {
-      get: (target, name) => (name === 'blobs' ? blobs : Reflect.get(target, name, target)),
-    });
+  const take = () => {
+    const meanwhile = between;
+    between = null;
+    return meanwhile;
   };
-  await using server = await startRelay({ open });
+  await using server = await startRelay({ open: interrupted('blobs', 'get', take) });
   const relay = new ContextRelay({ baseUrl: server.url });
   const url = await relay.push('one\ntwo\n', { ttl: DAY });
   between = () => relay.renew([url], { ttl: 30 * DAY });
   assert.equal(await relay.pull(url), 'one\ntwo\n');
   between = () => relay.renew([url], { ttl: 60 * DAY });
   assert.equal(await relay.pull(url, { lines: '2' }), 'two');
+});
+
+test('a pointer that is deleted while it is renewed leaves no payload behind', async () => {
+  // The renewal comes between the read of the record and its deletion.
+  let between: (() => Promise<unknown>) | null = null;
+  const take = () => {
+    const meanwhile = between;
+    between = null;
+    return meanwhile;
+  };
+  await using server = await startRelay({ open: interrupted('records', 'delete', take) });
+  const relay = new ContextRelay({ baseUrl: server.url });
+  const url = await relay.push('a secret', { ttl: DAY });
+  between = () => relay.renew([url], { ttl: 30 * DAY });
+  await relay.delete(url);
+  await assert.rejects(relay.pull(url), { code: 'not_found' });
+  assert.deepEqual(await server.core.deps.engine.blobs.list('ptr.'), { items: [] });
 });
 
 test('a request that renews too many, or for too long, is refused', async () => {

@@ -23,6 +23,7 @@ import {
   type Renewed,
 } from '../../contract/pointers.ts';
 import { cutRange } from '../../kernel/admission.ts';
+import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
 import type { Staged } from '../../kernel/staged.ts';
 import { meterBody } from '../bodies.ts';
@@ -54,7 +55,6 @@ import {
   type Loaded,
   newId,
   newRecord,
-  notFound,
   type PointerLookup,
   type PointerRecord,
   pullsKey,
@@ -240,8 +240,12 @@ export class Pointers {
 
   async delete(caller: Caller, rawId: string): Promise<void> {
     const { engine } = this.#parts.deps;
-    const { id, record } = await this.#parts.lookup.own(caller, rawId);
-    if (!(await engine.records.delete(recordKey(id)))) throw notFound();
+    // A renewal gives the pointer another blob: only the record that names the current one may go.
+    const { id, record } = await compareAndSet('a pointer', async () => {
+      const found = await this.#parts.lookup.own(caller, rawId);
+      const { revision: expect } = found;
+      return (await engine.records.delete(recordKey(found.id), { expect })) ? found : null;
+    });
     await engine.blobs.delete(record.blob);
     await engine.records.delete(pullsKey(id));
     await this.#list.remove(id, record);
