@@ -3,10 +3,10 @@
  * path it is written there instead: `npm run build:executable -- ./relay-for-me`. With --if-old it does nothing while the executable is up to date.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { compileExecutable } from './build/executable.ts';
+import { ASSETS, compileExecutable } from './build/executable.ts';
 
 const root = join(import.meta.dirname, '..');
 const { values, positionals } = parseArgs({
@@ -39,12 +39,11 @@ if (takeLock()) {
   }
 } else console.log('Another build of the executable is under way.');
 
-/** Whether the executable is newer than the build of the package, which `npm start` has just brought up to date. */
+/** Whether the executable is newer than the build of the package, which `npm start` has just brought up to date, and than its other files. */
 function isFresh(): boolean {
   const made = statSync(output, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  return (
-    made > (statSync('dist/cli/relay.js', { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY)
-  );
+  const inside = globSync(['dist/cli/relay.js', ...ASSETS]).map((path) => statSync(path).mtimeMs);
+  return inside.every((time) => time < made);
 }
 
 function takeLock(): boolean {

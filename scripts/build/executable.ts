@@ -53,7 +53,7 @@ function isMusl(): boolean {
 }
 
 /** Files inside the executable, under their paths in the package. `npm run build` makes those in dist. */
-const ASSETS = [
+export const ASSETS = [
   'package.json',
   'dist/cli/o200k.br',
   'dist/ui/**/*',

@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   realpathSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { ASSETS } from '../../scripts/build/executable.ts';
+import { until } from '../until.ts';
 
 const skip = process.platform === 'win32' ? 'the launcher is a POSIX shell script' : false;
 const parent = realpathSync(mkdtempSync(join(tmpdir(), 'relay-launcher-')));
@@ -40,7 +44,7 @@ writeFileSync(
 );
 
 function run(command: string, args: string[], cwd: string) {
-  const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+  const { NODE_COMPILE_CACHE: _, RELAY_RUNTIME: __, ...env } = process.env;
   return JSON.parse(execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: 'pipe' }));
 }
 
@@ -57,4 +61,67 @@ test('the launcher finds its folder through relative and absolute symbolic links
   symlinkSync(join(parent, 'links', 'one'), join(parent, 'links', 'two'));
   assert.deepEqual(run(join(parent, 'links', 'two'), ['x'], tmpdir()).args, ['x']);
   assert.deepEqual(run('sh', ['one', 'x'], join(parent, 'links')).args, ['x']);
+});
+
+const executable = join(root, 'node_modules', '.cache', 'executable', 'relay');
+
+function writeExecutable(): void {
+  mkdirSync(dirname(executable), { recursive: true });
+  writeFileSync(executable, '#!/bin/sh\necho \'{"args":["compiled"]}\'\n', { mode: 0o755 });
+}
+
+test('the launcher runs the executable until anything that is inside it changes', { skip }, () => {
+  writeExecutable();
+  const sources = ['bin/relay.ts', 'src/x.ts', 'dist/cli/relay.js', 'package-lock.json'];
+  const inside = [...sources, ...ASSETS].map((path) =>
+    join(root, path.replaceAll('**/', '').replace('*', 'x')),
+  );
+  const began = new Date('2026-01-01');
+  for (const path of inside) {
+    mkdirSync(dirname(path), { recursive: true });
+    if (!existsSync(path)) writeFileSync(path, '{"type":"module"}');
+    utimesSync(path, began, began);
+    for (let folder = dirname(path); folder !== root; folder = dirname(folder))
+      utimesSync(folder, began, began);
+  }
+  assert.deepEqual(run(launcher, ['sources'], parent).args, ['compiled']);
+  for (const path of inside) {
+    const later = new Date(Date.now() + 60_000);
+    utimesSync(path, later, later);
+    assert.deepEqual(run(launcher, ['sources'], parent).args, ['sources'], path);
+    utimesSync(path, began, began);
+  }
+  rmSync(executable);
+});
+
+const built = join(parent, 'built');
+
+function writeBuild(): void {
+  const script = `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(built)}, '');`;
+  writeFileSync(join(root, 'scripts', 'build-executable.ts'), script);
+}
+
+const isRoot = process.getuid?.() === 0 && 'root may write everywhere';
+
+test('a command in a read-only clone does not try to build the executable', { skip: skip || isRoot }, () => {
+  writeBuild();
+  chmodSync(join(root, 'node_modules'), 0o555);
+  // A build would begin behind the first command, and be done before the last one ends.
+  for (let times = 0; times < 5; times++) run(launcher, ['x'], parent);
+  chmodSync(join(root, 'node_modules'), 0o755);
+  assert.ok(!existsSync(built));
+});
+
+test('the first command has the executable built in the background', { skip }, async () => {
+  writeBuild();
+  run(launcher, ['x'], parent);
+  await until(() => existsSync(built));
+});
+
+test('RELAY_RUNTIME=bun says so while another build is under way', { skip }, () => {
+  writeFileSync(join(root, 'scripts', 'build-executable.ts'), '');
+  const env = { ...process.env, RELAY_RUNTIME: 'bun' };
+  const { status, stderr } = spawnSync(launcher, ['x'], { cwd: parent, env, encoding: 'utf8' });
+  assert.equal(status, 1);
+  assert.match(stderr, /being built.*again/);
 });

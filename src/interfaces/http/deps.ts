@@ -17,9 +17,9 @@ export interface HttpDeps {
   readonly dashboard?: DashboardFiles;
   /** Who sends that header; ANONYMOUS where nobody says so, and throws `unauthorized` for a key that is no good. */
   authenticate(authorization: string | null): Caller | Promise<Caller>;
-  /** Fires when the server is told to stop: streams that would go on for ever end then. */
-  /** Calls it once the client of a request has left or has its whole answer. */
+  /** Calls `then` once the client of a request has left or has its whole answer. */
   onGone?(env: unknown, then: () => void): void;
+  /** Fires when the server is told to stop: streams that would go on for ever end then. */
   readonly stopping: AbortSignal;
   /** Whether the program was replaced on the disk since it started, so that parts of it may be gone. */
   replaced?(): boolean;
