@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Env } from '../../src/base/env.ts';
+import { encodeUtf8 } from '../../src/base/utf8.ts';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
@@ -94,7 +95,7 @@ function interrupted<P extends 'blobs' | 'records'>(
       await between()?.();
       return (engine[part][method] as (...args: unknown[]) => unknown).apply(engine[part], args);
     };
-    const calls = new Proxy(engine[part], {
+    const calls = new Proxy(engine[part] as object, {
       get: (target, name) => (name === method ? call : Reflect.get(target, name).bind(target)),
     });
     return new Proxy(engine, {
@@ -150,4 +151,20 @@ test('a request that renews too many, or for too long, is refused', async () => 
   assert.equal(await ask({ ids: [], ttl: 3651 * DAY }), 400);
   assert.equal(await ask({ ids: [7] }), 400);
   assert.equal(await ask({}), 400);
+});
+
+test('a task that is done stays done when its pointer is renewed', async () => {
+  await using server = await startRelay();
+  const { pointers, tasks } = server.core.relay(LOCAL_CALLER, server.url);
+  const { id } = await pointers.push({ body: encodeUtf8('sum up the log'), channel: 'tasks', ttl: DAY });
+  await tasks.done(id, { summary: 'summed up' });
+  const { result } = await tasks.get(id);
+  server.advance(20 * 3600_000);
+  await pointers.renew([result!.url.slice(-36)], { ttl: 60 * DAY });
+  await pointers.renew([id], { ttl: 30 * DAY });
+  server.advance(10 * DAY * 1000);
+  assert.equal((await tasks.get(id)).state, 'done');
+  await assert.rejects(tasks.fail(id, { summary: 'once more' }), { code: 'conflict' });
+  server.advance(40 * DAY * 1000);
+  assert.equal((await tasks.get(id)).result?.url, result!.url, 'it is known as long as its result');
 });

@@ -71,7 +71,7 @@ interface PointerParts {
   readonly channels: Channels;
   readonly receipts: Receipts;
   readonly allowance: Allowance;
-  readonly results: Pick<TaskResults, 'admit' | 'note'>;
+  readonly results: Pick<TaskResults, 'admit' | 'keep' | 'note'>;
 }
 
 /** Payloads behind short ids. */

@@ -9,6 +9,7 @@ import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import { wrong } from '../bodies.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
+import type { TaskResults } from '../tasks/results.ts';
 import type { PointerList } from './pointer-list.ts';
 import type { Allowance } from './push-options.ts';
 import { blobKey, notFound, type PointerRecord, recordKey } from './record.ts';
@@ -17,6 +18,7 @@ interface RenewalParts {
   readonly deps: Deps;
   readonly list: PointerList;
   readonly allowance: Allowance;
+  readonly results: Pick<TaskResults, 'keep'>;
 }
 
 /** How long a pointer has to live at least, and how long it lives once it is renewed. */
@@ -31,24 +33,22 @@ interface Lifetimes {
  * so seldom. A pointer that may be pulled so many times stays as it is, for its pulls are counted until it expires.
  */
 export async function renewPointers(
-  { deps, list, allowance }: RenewalParts,
+  parts: RenewalParts,
   caller: Caller,
   ids: unknown,
   ttl: unknown,
 ): Promise<Renewed> {
   const wanted = checkIds(ids);
-  const { maxTtlMs } = await allowance.terms(caller);
+  const { maxTtlMs } = await parts.allowance.terms(caller);
   const asked = checkTtl(ttl);
   const lifetimes = {
     leastMs: Math.min(asked, (maxTtlMs * 7) / 8),
     renewedMs: Math.min((asked * 5) / 4, maxTtlMs),
   };
-  const records = recordsOf<PointerRecord>(deps.engine.records);
+  const records = recordsOf<PointerRecord>(parts.deps.engine.records);
   const pointers: Renewed['pointers'][number][] = [];
   for (const id of wanted) {
-    const record = await compareAndSet('a pointer', () =>
-      renewOnce({ deps, list, allowance }, records, caller, id, lifetimes),
-    );
+    const record = await compareAndSet('a pointer', () => renewOnce(parts, records, caller, id, lifetimes));
     if (record !== 'missing') pointers.push({ id, expires_at: new Date(record.expires).toISOString() });
   }
   return { pointers };
@@ -56,7 +56,7 @@ export async function renewPointers(
 
 /** Null where another change of the record came first. */
 async function renewOnce(
-  { deps: { engine, env }, list, allowance }: RenewalParts,
+  { deps: { engine, env }, list, allowance, results }: RenewalParts,
   records: RecordsOf<PointerRecord>,
   caller: Caller,
   id: string,
@@ -82,6 +82,8 @@ async function renewOnce(
     const putting = records.put(recordKey(id), renewed, { expect, expiresAt, with: [staged] });
     const [revision] = await Promise.all([putting, list.add(id, renewed)]);
     if (revision === null) return await undo();
+    // A task is a pointer on a channel.
+    if (record.channel !== null) await results.keep(id, expiresAt);
     await engine.blobs.delete(record.blob);
     return renewed;
   } catch (error) {

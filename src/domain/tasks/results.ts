@@ -68,6 +68,16 @@ export class TaskResults {
     return true;
   }
 
+  /** Keeps the result of a task as long as its pointer, which was renewed: without it the task would count as open again. */
+  async keep(taskId: string, expires: number): Promise<void> {
+    const stored = await this.#records.get(resultRecord(taskId));
+    if (!stored) return;
+    const { value, revision: expect } = stored;
+    const result = await this.#pointers.find(value.pointer);
+    const expiresAt = Math.max(expires, result?.expires ?? 0);
+    await this.#records.put(resultRecord(taskId), value, { expect, expiresAt });
+  }
+
   /**
    * The key of the result that a push brings; null where it settles no task. Rejects with `forbidden` where the caller may not
    * settle the task.
