@@ -118,7 +118,7 @@ test('wrong use ends with 2 and says what is right', async () => {
     [['push', '--ttl', 'soon'], /--ttl does not understand "soon"/],
     [['push', '--meta', 'nonsense'], /--meta does not understand "nonsense"/],
     [['push', '--visibility', 'all'], /--visibility does not know "all"/],
-    [['push', '--ttl', '40d'], /ttl/],
+    [['push', '--ttl', '4000d'], /ttl/],
   ];
   for (const [args, expected] of wrong) {
     const { code, stdout, stderr } = await relay(args, { home, stdin: 'x' });
