@@ -115,21 +115,23 @@ def test_several_wait_at_once_and_each_gets_its_own(relay: ContextRelay, names) 
     }
 
 
+def stranger_to(relay: RelayProcess) -> ContextRelay:
+    """With a key that may push and read, and settle nothing."""
+    made = subprocess.run(
+        [*RELAY, "keys", "create", "x", "--home", relay.home, "--scopes", "push,pull,subscribe"],
+        env=plain_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return ContextRelay(relay.url, made.stdout.strip())
+
+
 def test_what_others_push_to_the_done_channel_is_no_result_where_keys_are_on(
     guarded: RelayProcess, names, in_thread
 ) -> None:
-    def key(*scopes: str) -> str:
-        made = subprocess.run(
-            [*RELAY, "keys", "create", "x", "--home", guarded.home, "--scopes", ",".join(scopes)],
-            env=plain_environment(),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return made.stdout.strip()
-
     results = []
-    with ContextRelay(guarded.url, key("push", "pull", "subscribe")) as stranger:
+    with stranger_to(guarded) as stranger:
         with (
             ContextRelay(guarded.url, guarded.key) as owner,
             stranger.messages(names["task_channel"]) as sent,
@@ -143,6 +145,26 @@ def test_what_others_push_to_the_done_channel_is_no_result_where_keys_are_on(
             owner.tasks.done(task, "the real one")
             waiting.join(60)
     assert results == ["the real one"]
+
+
+def test_who_deletes_a_task_cannot_bring_its_result(guarded: RelayProcess, names, in_thread) -> None:
+    results = []
+    with stranger_to(guarded) as stranger, ContextRelay(guarded.url, guarded.key) as owner:
+
+        def wait() -> None:
+            try:
+                results.append(AgentBridge(owner, **names).push_and_wait("do it", timeout=3))
+            except RelayTimeoutError:
+                results.append("nothing")
+
+        with stranger.messages(names["task_channel"]) as sent:
+            waiting = in_thread(wait)
+            url = next(iter(sent)).url or ""
+            stranger.delete(url)
+            forged = {"task_id": parse_pointer(url).id, "status": "ok"}
+            stranger.push("forged", names["done_channel"], False, forged)
+            waiting.join(60)
+    assert results == ["nothing"]
 
 
 def test_a_result_without_a_mark_is_taken_where_there_are_no_keys(

@@ -77,6 +77,36 @@ test('who waits takes the result of somebody who may settle the task, and nothin
   assert.equal((await waiting).text, 'the real one');
 });
 
+test('who deletes a task cannot bring its result in place of the relay', async () => {
+  const bridge = new AgentBridge(as(owner));
+  const sent = Promise.withResolvers<string>();
+  const watched = as(stranger).subscribe('agent-tasks', ({ url }) => {
+    if (url) sent.resolve(url.slice(url.lastIndexOf('/') + 1));
+  });
+  await watched.ready;
+  await using _ = { [Symbol.asyncDispose]: () => watched.close() };
+  const ended = new AbortController();
+  const waiting = bridge.sendAndWait('do it', { signal: ended.signal });
+  const id = await sent.promise;
+  assert.equal((await relay.ask('DELETE', `/pull/${id}`, { key: stranger })).status, 204);
+  await push(stranger, { data: 'forged', channel: 'agent-done', metadata: { task_id: id, status: 'ok' } });
+  // A message behind the forged one: whoever waits has seen both.
+  const heard = Promise.withResolvers<void>();
+  const done = as(owner).subscribe('agent-done', ({ metadata }) => {
+    if (metadata?.last) heard.resolve();
+  });
+  await done.ready;
+  await using __ = { [Symbol.asyncDispose]: () => done.close() };
+  await push(stranger, { data: 'x', channel: 'agent-done', metadata: { last: true } });
+  await heard.promise;
+  setTimeout(() => ended.abort(), 500);
+  const outcome = await waiting.then(
+    ({ text }) => text,
+    () => 'nothing',
+  );
+  assert.equal(outcome, 'nothing');
+});
+
 test('an A2A task is not over because somebody who may settle none names it', async () => {
   const parts = [{ text: 'do it' }];
   const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts };

@@ -317,8 +317,8 @@ class _Waiter:
             found = self._result()
         except RelayHTTPError as error:
             if error.status == 404:
-                # An older relay knows no tasks.
-                return _told({**message.metadata, "url": message.url})
+                # An older relay knows no tasks. One with keys does: there the task is gone, perhaps by whoever sent the message.
+                return None if self._asks_for_keys() else _told({**message.metadata, "url": message.url})
             if error.status == 403:
                 raise
             return None
@@ -344,6 +344,8 @@ class _Waiter:
         except RelayHTTPError as error:
             # An older relay knows no keys.
             return error.status != 404
+        except RelayError:
+            return True
 
     def _untouched(self) -> bool:
         try:
