@@ -57,7 +57,7 @@ export const OPTIONS = {
     shown: withoutPassword,
   },
   engine_file: {
-    help: 'A file that holds the address of `engine`, where that has a password; from the home folder on.',
+    help: 'A file that holds the address for `engine`, so that its password is in no command line or configuration. A relative path begins at the home folder.',
     env: 'RELAY_ENGINE_FILE',
     default: null,
     read: text,

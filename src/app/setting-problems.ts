@@ -63,11 +63,15 @@ export async function settingProblems(home: string, env: Environment): Promise<S
     note(
       'warning',
       inFile('allowed_hosts'),
-      `whoever reaches ${names.join(', ')} can read and write; with "auth": "keys" only who has a key.`,
+      `everyone who can reach ${names.join(', ')} can read and write. Set "auth" to "keys" to ask for keys.`,
     );
   const exposed = exposedAs(config, { host: config.host });
   if (config.auth === 'open' && exposed !== null)
-    note('warning', inFile('auth'), `whoever reaches ${exposed} can read and write; "keys" asks for a key.`);
+    note(
+      'warning',
+      inFile('auth'),
+      `everyone who can reach ${exposed} can read and write. Set it to "keys" to ask for keys.`,
+    );
   return problems;
 }
 

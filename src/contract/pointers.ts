@@ -170,9 +170,9 @@ export const pointers = {
     args: [],
     channels: ({ channel }) => [channel],
   }),
-  /** `ttl`: seconds from now that they live at least; without one, as long as the plan allows. Never shortens a life. */
+  /** `ttl`: their minimum lifetime in seconds, from now; by default as long as the plan allows. Never shortens a lifetime. */
   renew: verb<(ids: readonly string[], o?: { ttl?: number }) => Promise<Renewed>>('pointers.renew')({
-    summary: 'Have pointers live longer',
+    summary: 'Extend the life of pointers',
     scope: 'push',
     route: 'POST /pointers/renew',
     args: ['ids'],

@@ -92,7 +92,8 @@ function guarded(verb: Verb, method: string, service: AnyService): Call {
       // Only a key that is bound to a prefix is asked on which channels, only a share link of which thread.
       const bound = caller.channelPrefix !== undefined || caller.thread !== undefined;
       authorize(caller, verb, bound ? inputOf(verb, args) : undefined);
-      if (!caller.asRelay && args.some(hasOwnKey)) throw badRequest('An idempotency key cannot begin so.');
+      if (!caller.asRelay && args.some(hasOwnKey))
+        throw badRequest('An idempotency key cannot begin with the control character U+001F.');
     } catch (error) {
       if (verb.streams) throw error;
       return Promise.reject(error);

@@ -42,7 +42,7 @@ export const keySchemas = schemasFor(keys)({
     input: z.object({}),
     output: z.object({
       auth: z.enum(['open', 'keys']),
-      exposed: z.boolean().describe('nobody is asked for a key, and others can reach the relay'),
+      exposed: z.boolean().describe('the relay asks for no keys though others can reach it'),
       tenant: text,
       key_id: text,
       name: text,

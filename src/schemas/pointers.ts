@@ -116,7 +116,7 @@ export const pointerSchemas = schemasFor(pointers)({
         .min(1)
         .max(MAX_TTL_MS / 1000)
         .optional()
-        .describe('seconds from now that they live at least; as long as the plan allows by default'),
+        .describe('minimum lifetime in seconds, from now; by default as long as the plan allows'),
     }),
     output: z.object({ pointers: z.array(z.object({ id: pointerId, expires_at: time })) }),
   },

@@ -12,7 +12,9 @@ export const searchHit = z.object({
 });
 
 export const unsearched = z.object({
-  indexing: z.boolean().describe('the rest is being indexed; else no more than this is searched'),
+  indexing: z
+    .boolean()
+    .describe('true while the rest is being indexed; false where the rest is never searched'),
   artifacts: z.array(
     z.object({
       ref,

@@ -9,7 +9,9 @@ const shareInfo = z.object({
   thread_id: threadId,
   name: text,
   created_by: text,
-  key_id: nullableText.describe('the key that it ends with; null for one made before 0.3'),
+  key_id: nullableText.describe(
+    'the id of the key that made the link, or of its successor: the link ends with it; null for links made before 0.3',
+  ),
   created_at: time,
   expires_at: time,
   last_used_at: time.nullable(),

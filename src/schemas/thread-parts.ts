@@ -72,12 +72,14 @@ export const pipelineRun = runItem.extend({
       prompt_tokens: z.number().nullable(),
       pasted_tokens: z.number().nullable(),
       output_tokens: z.number().nullable(),
-      output_ref: optionalText.describe('where it failed: the artifact with what its last attempt said'),
+      output_ref: optionalText.describe(
+        'where the step failed: the artifact with the output of its last attempt',
+      ),
       retries: z.array(
         z.object({
           at: time,
           why: text,
-          output_ref: optionalText.describe('the artifact with what the attempt said'),
+          output_ref: optionalText.describe('the artifact with the output of the attempt'),
         }),
       ),
     }),

@@ -175,7 +175,7 @@ export class ContextRelay {
     return { ...(await counter.count(text)), bytes: new TextEncoder().encode(text).byteLength };
   }
 
-  /** Has pointers of this relay live at least `ttl` seconds from now, or as long as it allows. Gives those it knows. */
+  /** Extends the life of pointers to at least `ttl` seconds from now, or as long as the relay allows. Returns those that the relay knows. */
   async renew(urls: readonly string[], o: CallOptions & { ttl?: number } = {}): Promise<Renewed['pointers']> {
     const ids = urls.map((url) => parsePointer(url).id);
     const renewing = this.#choice.own(o.signal).pointers.renew(ids, { ttl: o.ttl });

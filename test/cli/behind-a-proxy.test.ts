@@ -88,10 +88,13 @@ test('config check warns of an open relay that others can reach', async () => {
   const settings = { auth: 'open', trusted_proxies: ['loopback'] };
   writeFileSync(join(place.home, 'config.json'), JSON.stringify(settings));
   const { stdout } = await relay(['config', 'check'], { home: place.home });
-  assert.match(stdout, /config\.json:1, auth.*whoever reaches the proxy at loopback can read and write/s);
+  assert.match(
+    stdout,
+    /config\.json:1, auth.*everyone who can reach the proxy at loopback can read and write/s,
+  );
   writeFileSync(join(place.home, 'config.json'), '{"allowed_hosts": ["relay.example"]}');
   const named = await relay(['config', 'check'], { home: place.home });
-  assert.match(named.stdout, /allowed_hosts.*whoever reaches relay\.example can read and write/s);
+  assert.match(named.stdout, /allowed_hosts.*everyone who can reach relay\.example can read and write/s);
   writeFileSync(join(place.home, 'config.json'), '{}');
 });
 

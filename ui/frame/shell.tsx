@@ -147,8 +147,8 @@ function ExposureNotice() {
   if (self.value === null || !isExposed(self.value)) return null;
   return (
     <div role="note" class="notice">
-      This relay asks for no keys, and others can reach it: whoever does can read, change and delete
-      everything. To ask for keys, start it without <code>--open</code>; on a Worker, set{' '}
+      Others can reach this relay, and it asks for no keys: everyone who reaches it can read, change and
+      delete everything. To ask for keys, start it without <code>--open</code>; on a Worker, set{' '}
       <code>RELAY_OPEN</code> to false.
     </div>
   );

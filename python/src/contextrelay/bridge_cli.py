@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=60,
         metavar="SECONDS",
-        help="report a task whose screen is still for so long (default: 60)",
+        help="report a task as stuck when its screen has not changed for so many seconds (default: 60)",
     )
     start.add_argument("--name", help="under which `relay agents` shows it")
     start.set_defaults(run=_start)

@@ -93,7 +93,7 @@ function claimOnFullDisk(claim: () => void, giveUpReserve = () => {}): boolean {
     }
   }
   const message =
-    'There is no room to note that this server runs: relay status and relay down do not find it.';
+    'There is no room for the file that names this server, so relay status and relay down do not find it.';
   logEvent({ level: 'warn', event: 'store', message });
   return true;
 }

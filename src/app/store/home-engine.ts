@@ -16,7 +16,8 @@ export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | nu
   if (config.engine === server.engine) return server.engine;
   if (config.engine === null && !server.engine!.includes('@')) return server.engine;
   const place = (engine: string | null) => (engine === null ? 'the home folder' : withoutPassword(engine));
-  const told = config.engine === null ? 'was told of no engine' : `was told to use ${place(config.engine)}`;
+  const told =
+    config.engine === null ? 'has no address of that cluster' : `was told to use ${place(config.engine)}`;
   throw new RelayError('bad_config', {
     where: 'engine',
     what: `the relay that runs on this home (pid ${server.pid}) keeps everything in ${place(server.engine)}, and this command ${told}.`,

@@ -61,8 +61,8 @@ export interface StepInstance {
   readonly prompt_tokens: number | null;
   readonly pasted_tokens: number | null;
   readonly output_tokens: number | null;
-  /** Where it failed: the artifact with what its last attempt said. */
+  /** Where the step failed: the artifact with the output of its last attempt. */
   readonly output_ref?: string;
-  /** `output_ref`: the artifact with what the attempt said. */
+  /** `output_ref`: the artifact with the output of the attempt. */
   readonly retries: readonly { readonly at: string; readonly why: string; readonly output_ref?: string }[];
 }

@@ -100,8 +100,7 @@ export function KeyList() {
               }}
             >
               <p>
-                It stops working at once, everywhere, with the share links that it made, and cannot be brought
-                back.
+                The key and the share links it made stop working at once, everywhere. This cannot be undone.
               </p>
               {self.value?.key_id === key.id && (
                 <p class="warning">This is the key that you are signed in with.</p>

@@ -43,7 +43,7 @@ agents.json in the relay's home describes agents in terminals that the relay doe
     profile: { value: 'NAME', help: 'for --tmux: claude, codex, gemini… (found out)' },
     'stuck-after': {
       value: 'TIME',
-      help: 'for --tmux: report a task whose screen is still for so long (60s)',
+      help: 'for --tmux: report a task as stuck when its screen has not changed for this long (60s)',
     },
     allow: { value: 'all|reads|none', help: 'for --acp: what it may do unasked (reads)' },
   },

@@ -37,7 +37,7 @@ function stepTable({ steps }: RunSummary, style: Style): string {
         ...(attempts > 1 ? [`${attempts} attempts`] : []),
         ...(why ? [why] : []),
         ...(ref ? [ref] : []),
-        ...(attempt_refs ? [`failed attempts said ${attempt_refs.join(', ')}`] : []),
+        ...(attempt_refs ? [`output of failed attempts: ${attempt_refs.join(', ')}`] : []),
       ];
       return `${step.padEnd(width)}${paint(status, style)}  ${style.dim(notes.join(' · '))}`.trimEnd();
     })

@@ -60,7 +60,7 @@ async function local(io: Io, host: Host): Promise<number> {
   return healthy ? 0 : 1;
 }
 
-const NO_ROOM = 'its store has no room; it reads and deletes';
+const NO_ROOM = 'its store is full; it serves reads and deletions';
 
 function healthWord({ style }: Io, { writable }: Health): string {
   return writable === false ? style.red(NO_ROOM) : style.green('healthy');

@@ -8,16 +8,19 @@ import { type Io, interruption } from '../io.ts';
 export default defineCommand({
   details: `The commands work on the local store without a server. Run one when other machines, programs or a
 browser shall reach it. It serves the same store, so pointers made before work at once.
-It listens on loopback unless --host says otherwise. On any other address, with a --public-url and behind
-a trusted proxy it asks for API keys.`,
+It listens on loopback unless --host says otherwise. It asks for API keys wherever others can reach it: on
+any other address, with a --public-url that is not loopback, or behind a trusted proxy.`,
   flags: {
     port: { value: 'N', help: 'listen on this port (7474); 0 takes a free one' },
     engine: { value: 'URL', help: 'keep everything in a NATS cluster: nats://a:4222,b:4222,c:4222' },
-    'engine-file': { value: 'FILE', help: 'a file with that address, which keeps its password out of ps' },
+    'engine-file': {
+      value: 'FILE',
+      help: 'read that address from a file, so that ps does not show its password',
+    },
     blobs: { value: 'URL', help: 'keep bodies above 1 MiB in a bucket: s3://bucket?endpoint=https://…' },
     host: { value: 'ADDRESS', help: 'listen on this address (127.0.0.1)' },
     auth: { help: 'ask for API keys on loopback too; the first start makes one' },
-    open: { help: 'serve without keys though others can reach it' },
+    open: { help: 'ask for no keys, even where others can reach it' },
     'public-url': { value: 'URL', help: 'what pointers begin with, where a proxy is in front' },
     'tls-cert': { value: 'FILE', help: 'serve https with this certificate (PEM)' },
     'tls-key': { value: 'FILE', help: 'the private key of the certificate (PEM)' },
@@ -140,7 +143,7 @@ a trusted proxy it asks for API keys.`,
 async function warnIfFull(io: Io, server: ServerControl, url: string, isFull = false): Promise<void> {
   if (!isFull && (await server.health(url))?.writable !== false) return;
   io.warn(
-    'There is no room left for new data: the relay serves what is there, deletes where it can, and answers writes with 507.',
+    'There is no room left for new data. The relay serves and deletes what is there, and answers writes with 507.',
   );
   io.note('  → Free some space, or run relay prune. GET /ready says what is full.');
 }
@@ -179,7 +182,7 @@ async function orElsewhere<T>(
 }
 
 const LOGIN =
-  'Commands need the address of the cluster with its login too: RELAY_ENGINE, or engine_file in the configuration.';
+  'Commands need the address of the cluster with its login too. Set RELAY_ENGINE, or engine_file in the configuration.';
 
 /** Three commands to try, which work as they stand in another terminal. */
 function greet(
