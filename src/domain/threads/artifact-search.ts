@@ -8,6 +8,9 @@ import { recordsOf } from '../records.ts';
 import { artifactKey, indexScope } from './keys.ts';
 import type { ThreadLog } from './thread-log.ts';
 
+/** Hits that are looked at for a key with a channel prefix: most may be in threads that it does not reach. */
+const BOUND_HITS = 200;
+
 /** A stretch of an artifact that has to do with what was asked. */
 export interface Passage {
   readonly ref: string;
@@ -63,13 +66,15 @@ async function marked(
   query: string,
   limit: number,
 ): Promise<Passage[]> {
+  const isBound = id === null && caller.channelPrefix !== undefined;
   const hits = await log.deps.engine.index.search(indexScope(caller.tenant, id ?? undefined), query, {
-    limit,
+    limit: isBound ? Math.max(limit, BOUND_HITS) : limit,
   });
   // A thread that has expired is still in the index until it is tidied up, and so may be an artifact that was deleted.
   const reached = await Promise.all(hits.map(({ fields }) => isReached(log, caller, fields)));
   return hits
     .filter((_, i) => reached[i])
+    .slice(0, limit)
     .map(({ score, snippet, line, fields }) => ({
       ref: String(fields.ref),
       thread_id: String(fields.thread_id),

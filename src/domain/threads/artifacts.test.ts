@@ -7,6 +7,8 @@ import { readBytes } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { ARTIFACT_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
+import { LOCAL_CALLER } from '../../contract/caller.ts';
+import { searchArtifacts } from './artifact-search.ts';
 import { ContentScan, countTokens as contentTokens } from './content-scan.ts';
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex');
@@ -274,4 +276,23 @@ it('a content whose tokens cannot be counted in time is stored with an estimate'
   const scan = new ContentScan(text('words '.repeat(200)));
   const { content, estimated } = await contentTokens(counter, scan.seen(), 'words');
   assert.deepEqual([content, estimated], [300, true]);
+});
+
+describe('a search of all threads', () => {
+  it('finds what a key with a channel prefix made behind better hits that it does not reach', async () => {
+    const { core, api } = openThreads();
+    const bound = { ...LOCAL_CALLER, keyId: 'key_bound', channelPrefix: 'team.', base: '' };
+    const { thread_id: theirs } = await api.create();
+    for (let i = 0; i < 5; i++)
+      await api.putArtifact(theirs, { name: 'needle', body: text('needle needle needle') });
+    const { thread_id } = await core.verbs.create(bound);
+    const body = text(`a needle among ${'other words '.repeat(50)}`);
+    const { ref } = await core.verbs.putArtifact(bound, thread_id, { name: 'notes', body });
+    const hits = await searchArtifacts(core.log, bound, null, 'needle', { limit: 2 });
+    assert.deepEqual(
+      hits.map((hit) => hit.ref),
+      [ref],
+    );
+    assert.equal((await searchArtifacts(core.log, LOCAL_CALLER, null, 'needle', { limit: 2 })).length, 2);
+  });
 });
