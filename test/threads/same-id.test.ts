@@ -8,8 +8,9 @@ import { readText } from '../../src/base/read-text.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
+import { until } from '../until.ts';
 import { exported, forged, prepared } from './bundles.ts';
-import { type OpenThreads, openThreads, text } from './open-threads.ts';
+import { type OpenThreads, openThreads, stoppedClock, text } from './open-threads.ts';
 
 const uncounted = { counted: false };
 
@@ -207,3 +208,59 @@ for (const [name, open] of Object.entries(ENGINES)) {
     });
   });
 }
+
+describe('an import that a crash cut off', () => {
+  it('can be repeated two minutes later', async () => {
+    const env = stoppedClock();
+    const { bundle } = await prepared();
+    const opened = openThreads({ env });
+    const { blobs, records } = opened.engine;
+    const before = { put: records.put, delete: records.delete, putBlob: blobs.put };
+    const gone = () => Promise.reject(new Error('the process is gone'));
+    // As if the process had died while it stored a content: nothing reaches the store any more.
+    blobs.put = () => {
+      Object.assign(records, { put: gone, delete: gone });
+      return gone();
+    };
+    await assert.rejects(opened.api.import(bundle), /the process is gone/);
+    Object.assign(records, { put: before.put, delete: before.delete });
+    blobs.put = before.putBlob;
+    const next = opened.again();
+    await assert.rejects(next.api.import(bundle), { code: 'busy' });
+    env.advance(120_000);
+    assert.equal((await next.api.import(bundle)).artifacts, 2);
+  });
+
+  it('is told from one that goes on, however long that takes', async (t) => {
+    const env = stoppedClock();
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const { bundle } = await prepared();
+    const opened = openThreads({ env });
+    const { blobs, records } = opened.engine;
+    const [putBlob, put] = [blobs.put.bind(blobs), records.put.bind(records)];
+    const begun = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    blobs.put = async (...rest) => {
+      begun.resolve();
+      await goOn.promise;
+      return putBlob(...rest);
+    };
+    let turns = 0;
+    records.put = async (key, ...rest) => {
+      const revision = await put(key, ...rest);
+      if (key.endsWith('/turn') && revision !== null) turns++;
+      return revision;
+    };
+    const importing = opened.api.import(bundle);
+    await begun.promise;
+    for (let step = 0; step < 10; step++) {
+      const before = turns;
+      env.advance(15_000);
+      t.mock.timers.tick(15_000);
+      await until(() => turns > before);
+    }
+    await assert.rejects(opened.again().api.import(bundle), { code: 'busy' });
+    goOn.resolve();
+    assert.equal((await importing).artifacts, 2);
+  });
+});

@@ -1,5 +1,5 @@
 import { isRelayError } from '../../base/errors.ts';
-import { isRef } from '../../base/ids.ts';
+import { isRef, toHex } from '../../base/ids.ts';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import { allRecords } from '../records.ts';
 import {
@@ -110,9 +110,12 @@ async function removeRemains(log: ThreadLog, tenant: string, root: ThreadRoot): 
   return (await inTurn(log, root, work, { frees: true })) ?? false;
 }
 
+/** How long a turn lasts that a crash left. Whoever is at work renews it a few times as often. */
+const TURN_MS = 60_000;
+
 /** A turn at a root. */
 export interface Turn {
-  /** False once it has lasted so long that somebody else may have taken it. */
+  /** False once somebody else may have taken it, because it could not be renewed in time. */
   isMine(): Promise<boolean>;
 }
 
@@ -130,18 +133,37 @@ export async function inTurn<T>(
   const { engine, env } = log.deps;
   const { records } = engine;
   const key = turnKey(root);
-  const expiresAt = env.now() + ORPHAN_AGE_MS;
-  const revision = await records.put(key, 1, { ...o, expect: 'absent', expiresAt }).catch(async (error) => {
+  const holder = toHex(env.randomBytes(8));
+  const take = (expect: 'absent' | number) =>
+    records.put(key, holder, { ...o, expect, expiresAt: env.now() + TURN_MS });
+  const taken = await take('absent').catch(async (error) => {
     if (!o.frees || !isRelayError(error, 'store_full')) throw error;
     // Without room for a turn nobody begins an import; one that is under way has its turn.
     return (await records.get(key)) === null ? undefined : null;
   });
-  if (revision === null) return undefined;
-  if (revision === undefined) return work({ isMine: async () => true });
+  if (taken === null) return undefined;
+  if (taken === undefined) return work({ isMine: async () => true });
+  /** Its revision as long as it is held here; an answer to a renewal may have been lost. */
+  const held = async () => {
+    const found = await records.get(key);
+    return found?.value === holder ? found.revision : undefined;
+  };
+  const renew = async () => {
+    const revision = await held();
+    if (revision !== undefined) await take(revision);
+  };
+  let renewing: Promise<unknown> = Promise.resolve();
+  const timer = setInterval(() => {
+    renewing = renewing.then(renew).catch(() => {});
+  }, TURN_MS / 4);
   try {
-    return await work({ isMine: async () => (await records.get(key))?.revision === revision });
+    return await work({ isMine: async () => (await held()) !== undefined });
   } finally {
-    await records.delete(key, { expect: revision });
+    clearInterval(timer);
+    await renewing;
+    // A short turn was never renewed.
+    const revision = (await records.delete(key, { expect: taken })) ? undefined : await held();
+    if (revision !== undefined) await records.delete(key, { expect: revision });
   }
 }
 
