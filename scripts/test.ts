@@ -16,7 +16,7 @@ const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--tim
   --slow      only *.slow.test.ts
   --full      everything: the checks, every *.test.ts, every *.slow.test.ts, what takes longer still, *.full.test.ts,
               and the Python package
-  --jobs N    so many files at once (default: one per core)
+  --jobs N    so many files at once (default: one more than there are cores, since many tests wait)
   --again     run files that failed once more, alone, if they are three at most: one that passes then is named as
               unsteady, and the run goes on to be green; CI does this
   --timeout S seconds a file may take before it is killed (default: 120, slow ones 420)
@@ -32,9 +32,6 @@ const TIMEOUTS_MS = [
   // Starts a workerd for each of its cases, which takes seconds on a busy machine.
   ['test/cloudflare/conformance.slow.test.ts', 840_000],
   ['.slow.test.ts', 420_000],
-  // Both start a cluster of three, and wait for its elections.
-  ['test/nats/conformance.test.ts', 300_000],
-  ['test/nats/matrix.test.ts', 300_000],
   ['.test.ts', 120_000],
 ] as const;
 
@@ -92,7 +89,7 @@ async function main(): Promise<number> {
   if (!values.slow && positionals.length === 0) {
     results.push(...(await Promise.all(CHECKS.map(runCheck))));
   }
-  const jobs = Math.max(1, Number(values.jobs) || availableParallelism());
+  const jobs = Math.max(1, Number(values.jobs) || availableParallelism() + 1);
   let done = 0;
   const runFile = (file: string) => {
     const usual = TIMEOUTS_MS.find(([end]) => file.endsWith(end))![1];

@@ -47,12 +47,7 @@ export interface ServedHome extends AsyncDisposable {
  */
 export async function serveHome(home: string): Promise<ServedHome> {
   const config = loadConfig({ RELAY_HOME: home });
-  const opened = await openCore(config, 'server');
-  const { log } = await opened.core.threads();
-  // What an earlier version indexed in part is indexed again before anything is asked.
-  for (const tenant of ['local', 'acme'])
-    await until(async () => (await log.index.unsearched(tenant, null)) === undefined);
-  return serveCore(config, opened);
+  return serveCore(config, await openCore(config, 'server'));
 }
 
 /** What was copied out of a home, on another engine, with the configuration of the home. */
@@ -74,6 +69,10 @@ async function serveCore(
   config: Config,
   opened: AsyncDisposable & { readonly core: RelayCore },
 ): Promise<ServedHome> {
+  const { index } = (await opened.core.threads()).log;
+  // Artifacts that an earlier version indexed in part are indexed again before anything is asked.
+  for (const tenant of ['local', 'acme'])
+    await until(async () => (await index.unsearched(tenant, null)) === undefined);
   const log: Wire[] = [];
   const server = await startServer({
     core: opened.core,
