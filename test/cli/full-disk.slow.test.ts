@@ -64,6 +64,12 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
     const url = `http://127.0.0.1:${port}`;
     const { child } = await up(home, port);
     const kept = (await relay(['push', '--url', url], { home, stdin: 'kept' })).stdout.trim();
+    const post = async (path: string, body: object) => {
+      const headers = { 'Content-Type': 'application/json' };
+      return (await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })).json();
+    };
+    const { thread_id } = (await post('/threads', {})) as { thread_id: string };
+    await post(`/threads/${thread_id}/artifacts`, { name: 'notes', content: 'a needle' });
     const ended = once(child, 'exit');
     child.kill(end);
     await ended;
@@ -85,6 +91,8 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
       return refused.status !== 200 && 'writable' in ((await ready.clone().json()) as object);
     });
     assert.equal(refused.status, 507);
+    const found = await fetch(`${url}/threads/${thread_id}/search?q=needle`);
+    assert.equal(((await found.json()) as { hits?: unknown[] }).hits?.length, 1, 'searching needs no room');
     assert.equal(((await refused.json()) as { code: string }).code, 'store_full');
     const { writable, warnings } = (await ready.json()) as { writable: boolean; warnings: string[] };
     assert.deepEqual([ready.status, writable], [200, false]);

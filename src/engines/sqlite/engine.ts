@@ -116,7 +116,8 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     blobs,
     records: new SqliteRecords(store, logs),
     logs,
-    index: new SqliteSearchIndex(store, o.indexThreads),
+    // A store that this process has alone admits no connections of threads.
+    index: new SqliteSearchIndex(store, alone ? undefined : o.indexThreads),
     limits,
     moving,
     now: () => env.now(),
