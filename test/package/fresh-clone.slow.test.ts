@@ -12,7 +12,8 @@ describe('a fresh clone, with no Node on the PATH but that of the machine', { sk
   const clone = join(parent, 'a fresh clone');
   const home = join(parent, 'home');
   before(() => must('git', ['clone', '--quiet', '--no-hardlinks', ROOT, clone]));
-  after(() => rmSync(parent, { recursive: true, force: true }));
+  // The executable may still be being built there.
+  after(() => rmSync(parent, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
 
   const env = () => outsideEnv({ RELAY_HOME: home, npm_config_prefer_offline: 'true' });
 

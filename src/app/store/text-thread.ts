@@ -9,7 +9,11 @@ import type { Part, PartRequest } from '../../text/parts/part-request.ts';
 import type { Content, Preview, PreviewKind } from '../../text/preview/preview.ts';
 import { workerFile } from '../own-package.ts';
 
-/** With a `part`, that of the body; with a `preview`, that of a content which begins with the body; with a `fold`, that of the events in the body, one on each line; with an `index`, work on a search index, and no body; else its tokens. */
+/**
+ * One kind of work. `part`: take this part of the body. `preview`: make a preview of a content that begins with the body. `fold`: fold
+ * the events in the body, one as JSON on each line. `index`: search or change a search index; the body is empty. None of them: count
+ * the tokens of the body.
+ */
 export interface TextJob {
   readonly body: string | BlobBody;
   readonly part?: PartRequest;

@@ -26,11 +26,11 @@ interface Unfinished extends Place {
   readonly known?: number;
 }
 
-/** What failed is not tried again sooner. */
+/** The pause before an artifact whose indexing failed is tried again. */
 const RETRY_MS = 60_000;
 /** How long a search waits for the first look at what a tenant has. */
 const PASS_WAIT_MS = 250;
-/** What is left is gone on with for so long when the store is closed, so that commands alone get there too. */
+/** Indexing continues for so long while the store is being closed, so that commands without a server finish it too. */
 const CLOSING_MS = 2_000;
 
 /** What tells which sections of an artifact are in the index. */
@@ -68,7 +68,7 @@ export class ArtifactIndex {
     this.#most = deps.engine.limits.indexedBytes ?? ARTIFACT_BYTES;
   }
 
-  /** Whether it takes so long that it is done behind the answer. */
+  /** Whether indexing the artifact takes so long that the answer does not wait for all of it. */
   isLong({ size }: Pick<Artifact, 'size'>): boolean {
     return size > INDEX_AT_ONCE_BYTES;
   }
@@ -85,7 +85,7 @@ export class ArtifactIndex {
     await this.#put(tenant, artifact, { number: 0, text, line: 1 });
   }
 
-  /** Begins what was planned, and waits for a while. What takes longer, or fails, is gone on with later. */
+  /** Indexes planned artifacts, and waits for that up to a limit. Whatever takes longer or fails is continued later. */
   async begin(tenant: string, artifacts: readonly Artifact[]): Promise<void> {
     const waited = new AbortController();
     const [long, short] = [artifacts.filter(this.isLong), artifacts.filter((one) => !this.isLong(one))];
@@ -123,7 +123,7 @@ export class ArtifactIndex {
     await this.#removeSections(tenant, artifacts);
   }
 
-  /** What a search of a thread, or of all of them, does not see; undefined where it sees everything. Has it gone on with. */
+  /** What a search of one thread, or of all threads, does not see; undefined where it sees everything. Continues the indexing. */
   async unsearched(tenant: string, id: string | null): Promise<Unsearched | undefined> {
     let isPassed = (await this.#pass.begin(tenant)) === null;
     const isResumed = !isPassed;
@@ -147,12 +147,12 @@ export class ArtifactIndex {
     return { indexing, artifacts };
   }
 
-  /** Goes on with what an earlier process, or an earlier version, has left. */
+  /** Continues what an earlier process left, and indexes again what an earlier version indexed in part. */
   resume(tenant: string): void {
     this.#background.run(() => this.#resume(tenant));
   }
 
-  /** The store is closed soon: what is under way ends, and is gone on with by whoever comes next. */
+  /** The store is about to be closed: indexing stops soon, and the next process continues it. */
   closing(): void {
     this.#stopAt = performance.now() + CLOSING_MS;
   }

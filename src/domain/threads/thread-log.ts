@@ -65,7 +65,7 @@ export type ThreadVerb<M extends keyof ThreadsApi> = (
   ...args: Parameters<ThreadsApi[M]>
 ) => ReturnType<ThreadsApi[M]>;
 
-/** What a plan that is used up does not keep from being written: that something was read, and that something is gone. */
+/** Event types that are written even when the tenant is over its storage quota. */
 const ALWAYS: ReadonlySet<string> = new Set(['artifact.pulled', 'artifact.deleted', 'prompt.rendered']);
 
 /** The one way into a thread's log: every append is made against the head it was thought out for. */

@@ -51,7 +51,7 @@ export class ThreadServices {
     return figures.reduce((sum, { stored }) => sum + stored, 0);
   }
 
-  /** The same of one, which the list says to end then. */
+  /** Bytes that one thread takes up. `expires`: when the thread ends, according to the list of threads. */
   bytesIn(tenant: string, id: string, expires?: number): Promise<number> {
     return countedFor(this.log, { tenant, id, expires });
   }
