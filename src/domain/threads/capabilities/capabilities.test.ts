@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { caller, openThreads, stoppedClock, text } from '../../../../test/threads/open-threads.ts';
 import { isRelayError } from '../../../base/errors.ts';
 import { readText } from '../../../base/read-text.ts';
+import { type Caller, LOCAL_CALLER } from '../../../contract/caller.ts';
 import type { Capability } from './capability.ts';
 
 function counting(o: Partial<Capability> = {}): Capability & { runs: number } {
@@ -189,4 +190,21 @@ describe('a capability', () => {
     }
     for (const [ref, ...hits] of found) assert.deepEqual(hits, [ref]);
   });
+});
+
+it('a search of all threads by a key with a channel prefix is not the answer for other keys', async () => {
+  const { api, core, capabilities } = openThreads();
+  const bound = { ...LOCAL_CALLER, keyId: 'key_bound', channelPrefix: 'team.', base: '' };
+  const { thread_id: theirs } = await api.create();
+  await api.putArtifact(theirs, { name: 'one', body: text('a needle') });
+  const { thread_id } = await core.verbs.create(bound);
+  await core.verbs.putArtifact(bound, thread_id, { name: 'two', body: text('a needle') });
+  const invoke = (caller: Caller) =>
+    capabilities.invoke(caller, {
+      capability: 'retrieval.search',
+      thread_id,
+      args: { query: 'needle', everywhere: true },
+    });
+  assert.equal((await invoke(bound)).preview.count, 1);
+  assert.equal((await invoke(LOCAL_CALLER)).preview.count, 2);
 });

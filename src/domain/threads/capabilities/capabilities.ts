@@ -74,7 +74,9 @@ export class Capabilities {
     const context = this.#context(caller, id);
     // By content: the same capability, the same arguments in whatever order, and whatever else it depends on.
     const salt = (await capability.salt?.(context)) ?? '';
-    const cache_key = await sha256Hex(JSON.stringify([caller.tenant, name, said, salt]));
+    // A key with a channel prefix does not see everything, so its results are no answer for other keys.
+    const reach = caller.channelPrefix === undefined ? [] : [caller.keyId];
+    const cache_key = await sha256Hex(JSON.stringify([caller.tenant, name, said, salt, ...reach]));
     const answer = async (artifact: Artifact, cache_hit: boolean): Promise<InvokeAnswer> => ({
       capability: name,
       preview: { ...artifact.preview, ...(await this.#found(capability, root, artifact)) },
