@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { readBytes } from '../../src/base/byte-streams.ts';
+import { RelayError } from '../../src/base/errors.ts';
 import { readText } from '../../src/base/read-text.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
@@ -209,8 +210,8 @@ for (const [name, open] of Object.entries(ENGINES)) {
   });
 }
 
-describe('an import that a crash cut off', () => {
-  it('can be repeated two minutes later', async () => {
+describe('the turn of an import', () => {
+  it('ends soon after a crash, so that the import can be repeated', async () => {
     const env = stoppedClock();
     const { bundle } = await prepared();
     const opened = openThreads({ env });
@@ -231,7 +232,7 @@ describe('an import that a crash cut off', () => {
     assert.equal((await next.api.import(bundle)).artifacts, 2);
   });
 
-  it('is told from one that goes on, however long that takes', async (t) => {
+  it('lasts as long as the import goes on', async (t) => {
     const env = stoppedClock();
     t.mock.timers.enable({ apis: ['setInterval'] });
     const { bundle } = await prepared();
@@ -262,5 +263,17 @@ describe('an import that a crash cut off', () => {
     await assert.rejects(opened.again().api.import(bundle), { code: 'busy' });
     goOn.resolve();
     assert.equal((await importing).artifacts, 2);
+  });
+
+  it('does not fail an import when the store is too full to give it back', async () => {
+    const { bundle, id } = await prepared();
+    const { engine, api } = openThreads();
+    const remove = engine.records.delete.bind(engine.records);
+    engine.records.delete = async (key, ...rest) => {
+      if (key.endsWith('/turn')) throw new RelayError('store_full', { what: 'the disk is full' });
+      return remove(key, ...rest);
+    };
+    assert.equal((await api.import(bundle)).thread_id, id);
+    assert.equal((await api.get(id)).artifact_count, 2);
   });
 });

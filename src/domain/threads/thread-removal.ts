@@ -152,6 +152,11 @@ export async function inTurn<T>(
     const revision = await held();
     if (revision !== undefined) await take(revision);
   };
+  const giveBack = async () => {
+    // A short turn was never renewed.
+    const revision = (await records.delete(key, { expect: taken })) ? undefined : await held();
+    if (revision !== undefined) await records.delete(key, { expect: revision });
+  };
   let renewing: Promise<unknown> = Promise.resolve();
   const timer = setInterval(() => {
     renewing = renewing.then(renew).catch(() => {});
@@ -161,9 +166,8 @@ export async function inTurn<T>(
   } finally {
     clearInterval(timer);
     await renewing;
-    // A short turn was never renewed.
-    const revision = (await records.delete(key, { expect: taken })) ? undefined : await held();
-    if (revision !== undefined) await records.delete(key, { expect: revision });
+    // The work counts even where the store takes nothing more: the turn then expires.
+    await giveBack().catch(() => {});
   }
 }
 
