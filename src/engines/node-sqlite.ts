@@ -10,12 +10,22 @@ export function hasSqlite(version: string = process.versions.node): boolean {
   return major >= 24 || (major === since && minor >= sinceMinor);
 }
 
-/** The published command also runs on Node 20, for whatever asks a server. */
-export function requireSqlite(): void {
-  if (hasSqlite()) return;
-  throw new RelayError('node_too_old', {
-    since: SQLITE_SINCE.join('.'),
-    version: process.version,
-    how: GET_RUNTIME,
-  });
+/**
+ * Loads `node:sqlite` when it is first needed. The published command also runs on Node 20, which lacks it, for everything that asks a
+ * server: there this throws `node_too_old`. The warning that it is experimental, which some versions of Node print, is suppressed.
+ */
+export function loadSqlite(): typeof import('node:sqlite') {
+  if (!hasSqlite())
+    throw new RelayError('node_too_old', {
+      since: SQLITE_SINCE.join('.'),
+      version: process.version,
+      how: GET_RUNTIME,
+    });
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return process.getBuiltinModule('node:sqlite');
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TextDatabase, TextStatement } from '../full-text.ts';
-import { requireSqlite } from '../node-sqlite.ts';
+import { loadSqlite } from '../node-sqlite.ts';
 
 /** Another form of the tables, or of what is in them, is built anew. */
 const FORMAT = 2;
@@ -69,7 +69,7 @@ export class LocalIndex implements TextDatabase {
 
   #db(): DatabaseSync {
     if (this.#open) return this.#open;
-    requireSqlite();
+    const { DatabaseSync } = loadSqlite();
     if (this.file) makePrivate(this.file);
     const db = new DatabaseSync(this.file ?? ':memory:');
     db.exec('PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');

@@ -1,15 +1,10 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
-import {
-  DatabaseSync,
-  type SQLInputValue,
-  type SQLOutputValue,
-  type StatementResultingChanges,
-} from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementResultingChanges } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
-import { requireSqlite } from '../node-sqlite.ts';
+import { loadSqlite } from '../node-sqlite.ts';
 import { isBusy, translated } from './failure.ts';
 
 /**
@@ -54,7 +49,7 @@ export class Database implements Disposable {
    * another program may be writing, its WAL included.
    */
   constructor(path: string, o: { asItIs?: boolean; readOnly?: boolean } = {}) {
-    requireSqlite();
+    const { DatabaseSync } = loadSqlite();
     this.path = path;
     this.#connection = o.asItIs
       ? new DatabaseSync(`${fileUri(path)}?immutable=1`, { readOnly: true })

@@ -3,7 +3,7 @@ import { pause } from '../../base/pause.ts';
 import type { Hit } from '../../kernel/search-index.ts';
 import { FullText, segmented, type TextDatabase, type TextStatement } from '../full-text.ts';
 import type { IndexJob } from '../index-thread.ts';
-import { requireSqlite } from '../node-sqlite.ts';
+import { loadSqlite } from '../node-sqlite.ts';
 import { translated } from './failure.ts';
 
 /** Text that one transaction indexes, so that other writers wait 10 ms or so. */
@@ -61,7 +61,6 @@ class Connection implements TextDatabase {
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(file: string, readOnly: boolean) {
-    requireSqlite();
     const { DatabaseSync } = loadSqlite();
     this.#db = new DatabaseSync(file, { readOnly });
     this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -8192`);
@@ -90,16 +89,5 @@ class Connection implements TextDatabase {
       }
       throw error;
     }
-  }
-}
-
-/** Loaded late: a thread that only counts tokens needs no SQLite. Some versions of Node would tell the user that it is an experiment. */
-function loadSqlite(): typeof import('node:sqlite') {
-  const { emitWarning } = process;
-  process.emitWarning = () => {};
-  try {
-    return process.getBuiltinModule('node:sqlite');
-  } finally {
-    process.emitWarning = emitWarning;
   }
 }
