@@ -212,7 +212,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
 
 describe('the turn of an import', () => {
   it('ends soon after a crash, so that the import can be repeated', async () => {
-    const env = stoppedClock();
+    const env = stoppedClock(Date.now());
     const { bundle } = await prepared();
     const opened = openThreads({ env });
     const { blobs, records } = opened.engine;
@@ -233,7 +233,7 @@ describe('the turn of an import', () => {
   });
 
   it('lasts as long as the import goes on', async (t) => {
-    const env = stoppedClock();
+    const env = stoppedClock(Date.now());
     t.mock.timers.enable({ apis: ['setInterval'] });
     const { bundle } = await prepared();
     const opened = openThreads({ env });
