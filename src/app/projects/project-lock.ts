@@ -38,9 +38,9 @@ async function acquire(lock: string, folder: string, token: string, waitMs: numb
   for (let pause = 2; ; pause = Math.min(pause * 1.5, 40)) {
     if (create(lock, token)) return;
     const holder = holderOf(lock);
-    if (isStale(lock, holder)) breakLock(lock, holder);
-    else if (Date.now() > until) throw taken(lock, folder, holder);
-    else await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
+    if (isStale(lock, holder) && breakLock(lock, holder)) continue;
+    if (Date.now() > until) throw taken(lock, folder, holder);
+    await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
   }
 }
 
@@ -50,7 +50,10 @@ function create(path: string, token: string): boolean {
     writeFileSync(path, JSON.stringify(holder), { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    // On a full disk the file is made, and stays empty.
+    if (code === 'ENOSPC' || code === 'EDQUOT') rmSync(path, { force: true });
     throw error;
   }
 }
@@ -70,16 +73,20 @@ function isStale(lock: string, holder: Holder | null): boolean {
   return holder !== null && holder.host === hostname() && !processExists(holder.pid);
 }
 
-/** Of two processes that notice the same dead holder only one may delete its lock, or it could delete the other's new one. */
-function breakLock(lock: string, dead: Holder | null): void {
+/**
+ * Of two processes that notice the same dead holder only one may delete its lock, or it could delete the other's new one. False for the
+ * other one.
+ */
+function breakLock(lock: string, dead: Holder | null): boolean {
   const breaking = `${lock}.break`;
   if (!create(breaking, '')) {
     if (isStale(breaking, holderOf(breaking))) rmSync(breaking, { force: true });
-    return;
+    return false;
   }
   try {
     const now = holderOf(lock);
     if (now?.token === dead?.token && isStale(lock, now)) rmSync(lock, { force: true });
+    return true;
   } finally {
     rmSync(breaking, { force: true });
   }

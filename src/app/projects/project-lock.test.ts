@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { withFileLock } from './project-lock.ts';
+
+let folder: string;
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'relay-lock-'));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test('whoever waits for a stale lock that cannot be broken yet lets others run, and gives up in time', async () => {
+  const lock = join(folder, '.lock');
+  // As a full disk leaves them: made, but without room for what they say.
+  writeFileSync(lock, '');
+  const longAgo = new Date(Date.now() - 3_600_000);
+  utimesSync(lock, longAgo, longAgo);
+  writeFileSync(`${lock}.break`, '');
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  const waiting = withFileLock(lock, { folder, waitMs: 300 }, async () => {});
+  await assert.rejects(waiting, { code: 'project_locked' });
+  clearInterval(timer);
+  assert.ok(turns > 1, `${turns} turns`);
+});
+
+test('the lock is free again after the break has become stale too', async () => {
+  const lock = join(folder, '.other');
+  for (const file of [lock, `${lock}.break`]) {
+    writeFileSync(file, '');
+    const longAgo = new Date(Date.now() - 3_600_000);
+    utimesSync(file, longAgo, longAgo);
+  }
+  assert.equal(await withFileLock(lock, { folder, waitMs: 10_000 }, async () => 'done'), 'done');
+  assert.ok(!existsSync(lock) && !existsSync(`${lock}.break`));
+});
