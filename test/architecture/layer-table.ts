@@ -32,7 +32,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     values: ['kernel', 'base'],
     types: [],
     packages: 'any',
-    node: ['sqlite', 'nats', 's3'],
+    // '' is the folder itself: node-sqlite.ts loads SQLite for two engines.
+    node: ['', 'sqlite', 'nats', 's3'],
     folders: 'apart',
   },
   contract: {
