@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { setTimeout as pause } from 'node:timers/promises';
 import { loadConfig } from '../../src/app/config.ts';
 import { openCore } from '../../src/app/store/open-core.ts';
 import { readBytes } from '../../src/base/byte-streams.ts';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { Bench } from '../bench.ts';
 import { benchFolder, startRelayOn } from '../servers.ts';
-import { percentile } from '../statistics.ts';
 import { openThreadStore, threadOfFacts } from '../thread-store.ts';
+import { BUDGET_MS, healthDuring } from '../under-attack.ts';
 
-const BUDGET_MS = 250;
 const ATTACKERS = 8;
 /** How often each of them imports the bundle and deletes it again. */
 const TIMES = 5;
@@ -37,26 +35,15 @@ export default {
     const taken = await ask(victim!, '/import', 'POST', bundle);
     assert.equal(taken.status, 201, await taken.text());
     const before = await whole();
-    let done = false;
     const attack = async () => {
       for (let i = 0; i < TIMES; i++) {
         await (await ask(attacker!, '/import', 'POST', bundle)).text();
         await (await ask(attacker!, `/${id}`, 'DELETE')).text();
       }
     };
-    const attacks = Promise.all(Array.from({ length: ATTACKERS }, attack)).then(() => {
-      done = true;
-    });
-    const times: number[] = [];
-    while (!done || times.length < 100) {
-      const began = performance.now();
-      await (await fetch(`${relay.url}/health`)).text();
-      times.push(performance.now() - began);
-      await pause(10);
-    }
-    await attacks;
+    const attacks = Promise.all(Array.from({ length: ATTACKERS }, attack));
+    const measured = await healthDuring(relay.url, attacks);
     assert.deepEqual(await whole(), before, 'the thread of the other tenant was changed');
-    const measured = percentile(times, 0.99);
     const detail = `p99 of /health while ${ATTACKERS} requests at once import and delete a thread that another tenant has; budget: ${BUDGET_MS} ms`;
     return { measured, baseline: BUDGET_MS, unit: 'ms', ratio: measured / BUDGET_MS, detail };
   },
