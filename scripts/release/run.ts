@@ -17,7 +17,7 @@ const TOOLS: readonly Tool[] = [
   { command: 'rpmbuild', makes: 'rpm', debianPackage: 'rpm' },
 ];
 
-/** Which tools of a release the folders of `path` lack, and what that means, one sentence each. */
+/** Finds the release tools that are not on `path`. Each gets a sentence that says what cannot be made without it. */
 export function missingTools(path: string | undefined): {
   required: string[];
   optional: Map<string, string>;

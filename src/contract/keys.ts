@@ -30,7 +30,7 @@ export interface KeyInfo {
 }
 
 export interface RevokedKey extends KeyInfo {
-  /** How many share links ended with it. */
+  /** Number of share links that ended because this key was revoked. */
   readonly shares_ended: number;
 }
 

@@ -17,7 +17,7 @@ export interface AppendOptions {
   readonly id?: string;
   /** What comes to last with it. */
   readonly with?: readonly Staged[];
-  /** It belongs to a deletion: a store without room for new data still takes it. */
+  /** The entry is part of a deletion, so a full store still accepts it. */
   readonly frees?: boolean;
 }
 

@@ -69,7 +69,7 @@ test('a hook whose program is missing prints nothing and ends with 0, in every s
         input: '{}',
       });
       if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') continue;
-      // fish has no unset, which it says on stderr; nothing else may be said.
+      // fish has no `unset` and complains on stderr. Nothing else may be printed.
       assert.deepEqual([status, stdout], [0, ''], `${shell}: ${line}`);
       if (shell !== 'fish') assert.equal(stderr, '', `${shell}: ${line}`);
     }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { pause } from '../../src/base/pause.ts';
 
-/** How long a request is repeated in the middle of it all, and when all is calm again. */
+/** How long a request is retried while the attacks run, and after they have ended. */
 const PATIENCE_MS = 180_000;
 const CALM_MS = 15_000;
 

@@ -17,7 +17,7 @@ import { until } from '../until.ts';
 import { type Dashboard, openDashboard } from './dashboard.ts';
 import { asAgent } from './demo/content.ts';
 
-/** These go on until they are stopped, and have worked once they have printed something. */
+/** Commands that run until they are stopped. They pass once they have printed something. */
 const GOES_ON = /^relay (?:up|watch|bridge start) /;
 
 /** A name that a shell would take apart. */

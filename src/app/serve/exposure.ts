@@ -16,7 +16,7 @@ export function exposedAs(config: Pick<Config, 'public_url' | 'trusted_proxies'>
   return proxies.length > 0 ? `the proxy at ${proxies.join(', ')}` : null;
 }
 
-/** Keys wherever others reach the server, unless somebody said what they want. */
+/** Whether the server asks for keys: as configured, else whenever others can reach it. */
 export function authOf(
   config: Pick<Config, 'auth' | 'public_url' | 'trusted_proxies'>,
   o: Network & Pick<ServeOptions, 'auth' | 'open'>,

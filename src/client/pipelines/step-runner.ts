@@ -36,7 +36,7 @@ export interface StepResult extends Pick<Answered, 'billed' | 'cut' | 'pulls'> {
   readonly prompt?: Pick<Bundle, 'tokens' | 'pasted'>;
 }
 
-/** Thrown by a runner whose agent said something before it failed: the run keeps the output of the attempt. */
+/** A step's agent failed after it had printed something. Carries that output, which the run keeps as an artifact. */
 export class StepFailure extends Error {
   readonly output: string | Uint8Array;
 

@@ -111,7 +111,7 @@ export class ThreadLog {
     return found;
   }
 
-  /** The thread that a tenant has under an id; null where it has none. */
+  /** Finds a tenant's thread by its id. Returns null if the tenant has no such thread. */
   async find(tenant: string, id: string): Promise<FoundThread | null> {
     if (!isUuid(id)) return null;
     for (const root of rootsFor(tenant, id)) {

@@ -2,7 +2,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import type { Connection, PublishOptions, StorageLimit } from './connection.ts';
 
-/** How often the account's usage is asked for. Its nodes tell each other what they hold every 1.5 s. */
+/** How often the account's usage is polled. NATS nodes exchange their usage every 1.5 s. */
 const LOOK_MS = 2_000;
 
 const ANSWER_MS = 5_000;

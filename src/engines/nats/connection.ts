@@ -46,7 +46,7 @@ export interface PublishOptions {
   readonly ttl?: number;
   /** A message that must be stored right before this one, together with it or not at all. */
   readonly before?: { readonly subject: string; readonly data: Uint8Array; readonly expect?: number };
-  /** It belongs to a deletion, and may use what an account at its storage limit has kept free for these. */
+  /** The write is part of a deletion, so it may use the reserve of an account at its storage limit. */
   readonly frees?: boolean;
 }
 

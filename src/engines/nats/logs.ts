@@ -237,7 +237,7 @@ export class NatsLogs implements Logs {
     await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, ask);
   }
 
-  /** So that readers are told what is missing. `waits`: for the room that was just freed. */
+  /** Records up to where a log was trimmed, so that readers are told about the gap. With `waits` it retries until the freed room is usable. */
   async noteTrimmed(stream: string, seq: number, waits = false): Promise<void> {
     const { connection } = this.#store;
     const subject = this.#trimmedSubject(stream);

@@ -103,7 +103,7 @@ const INPUT_LINES = 12;
 /** What a question is cut to. */
 const ASKED_CHARS = 400;
 
-/** What can be observed of an agent at one moment. */
+/** One observation of an agent: its screen, terminal title and status file. */
 export interface Sight {
   readonly title: string;
   readonly screen: string;

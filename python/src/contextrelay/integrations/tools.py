@@ -125,7 +125,7 @@ class RelayTools:
 def shortened_message(tools: RelayTools, message: Any, *, forever: bool = False) -> Any:
     """A tool message of LangChain or LangGraph, with a pointer in the place of a content that is too long."""
     content, name = getattr(message, "content", None), getattr(message, "name", None)
-    # What a model has asked to read it gets to see.
+    # The model asked for this content, so it is not replaced by a pointer again.
     if not isinstance(content, str) or name == PULL_NAME:
         return message
     short = tools.shortened(content, name or "", forever=forever)
