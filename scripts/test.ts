@@ -2,11 +2,13 @@
  * Runs the checks and the tests, and ends with one plain line: `N passed, M failed`. The type-check and the lint and
  * format check count as a test each.
  */
+
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
 import { parseArgs, stripVTControlCharacters, styleText } from 'node:util';
+import { mapConcurrent } from '../src/base/map-concurrent.ts';
 import { endGroup, type Failure, type FileResult, runTestFile, type Skip } from './test-file.ts';
 
 const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--timeout S] [path…]
@@ -95,11 +97,15 @@ async function main(): Promise<number> {
     const usual = TIMEOUTS_MS.find(([end]) => file.endsWith(end))![1];
     return runTestFile(file, Number(values.timeout) * 1000 || usual, running);
   };
-  await inPool(files, jobs, async (file) => {
-    const result = await runFile(file);
-    results.push(result);
-    printFile(result, `${String(++done).padStart(String(files.length).length)}/${files.length}`);
-  });
+  await mapConcurrent(
+    files,
+    async (file) => {
+      const result = await runFile(file);
+      results.push(result);
+      printFile(result, `${String(++done).padStart(String(files.length).length)}/${files.length}`);
+    },
+    jobs,
+  );
   if (values.again) await runAgain(results, runFile);
   if (values.full && positionals.length === 0) results.push(await runPython());
   return printSummary(results, performance.now() - began);
@@ -197,18 +203,6 @@ function capture(script: string, args: readonly string[]): Promise<{ code: numbe
     child.once('error', (error) => done({ code: 1, output: String(error) }));
     child.once('close', (code) => done({ code, output }));
   });
-}
-
-async function inPool<T>(
-  items: readonly T[],
-  width: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const queue = [...items];
-  const worker = async () => {
-    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
-  };
-  await Promise.all(Array.from({ length: width }, worker));
 }
 
 function printFile(result: FileResult, progress = ''): void {

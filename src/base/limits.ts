@@ -1,7 +1,6 @@
 /**
- * The limits of what the relay takes, keeps and gives, with the reason where it is not plain; those of projects, of prompts and pipelines, of files, of search, of A2A,
- * and of a Worker are beside it.
- * What concerns one file alone is in that file.
+ * The limits of what the relay takes, keeps and gives, with the reason where it is not plain. A limit that concerns one file
+ * alone is in that file.
  */
 
 const KiB = 1024;
@@ -318,3 +317,180 @@ export const TASK_STUCK_CHARS = 600;
 export const TASK_INLINE_BYTES = 2 * KiB;
 /** What is kept of an agent's output; the end counts, because the outcome is there. */
 export const TASK_OUTPUT_BYTES = 8 * MiB;
+
+// Project files, and what a session is told of them.
+
+/** What a cold start may cost a model: one page, read at the start of every session. */
+export const BRIEF_TOKENS = 1_000;
+/** One line of a brief; the file it came from has the rest. */
+export const BRIEF_LINE_CHARS = 240;
+/** Todos that nobody looked at for a day are suspect. */
+export const REVIEW_AGE_MS = DAY;
+/** Project files are written by hand and read at every start; more than this is something else by the same name. */
+export const PROJECT_FILE_BYTES = 4 * MiB;
+/** One text that a tool writes into a project file. */
+export const PROJECT_TEXT_CHARS = 10_000;
+/** Finished hand-offs that stay in state.json, so that it does not grow for ever. */
+export const HANDOFFS_KEPT = 20;
+/** The longest deadline of a hand-off; what takes longer is no task for a sub-agent. */
+export const HANDOFF_DEADLINE_MS = 30 * DAY;
+/** How often a parent that waits for a result looks into state.json. */
+export const HANDOFF_LOOK_MS = 500;
+/** How long a command waits for another to finish writing the project files. */
+export const PROJECT_LOCK_WAIT_MS = 30 * SECOND;
+/** A write takes milliseconds: whoever holds the lock this long has died or sleeps, and checks again before it writes. */
+export const PROJECT_LOCK_STALE_MS = 60 * SECOND;
+/** An agent waits for its hook: a relay far away gets this long, and then the hook goes on without it. */
+export const HOOK_REMOTE_MS = 300;
+/** Once per session and this long: a reminder at every turn is noise. */
+export const REMINDER_GAP_MS = 30 * 60 * SECOND;
+
+// Prompts and pipelines.
+
+/** What of a thread rides in a prompt: so many artifacts, each as a preview. The rest is a pull away. */
+export const PROMPT_PREVIEWS = 10;
+/** The beginnings of pins together, and as much for others: about 1 500 tokens, and never more than there are bytes. */
+export const PROMPT_PREVIEW_BYTES = 6 * KiB;
+/** Passages that a prompt shows of what has to do with its words: about 120 tokens each. A model that wants more can search. */
+export const PROMPT_PASSAGES = 4;
+/** Of what was answered last, to which a question may refer. */
+export const PROMPT_LAST_ANSWER_BYTES = 600;
+/** Passages and artifacts among which those of a prompt are chosen, sources first. */
+export const PROMPT_SCANNED = 100;
+/** How often a model may call for more before it has to answer, and how many calls it may make at once. */
+export const PULL_ROUNDS = 6;
+export const PULL_CALLS = 8;
+/** What one call answers, and all calls for one answer together: about what three pages and twelve pages cost. */
+export const PULL_CALL_TOKENS = 2_000;
+export const PULL_TOKENS = 8_000;
+/** Passages that one search for a model finds. */
+export const PULL_PASSAGES = 6;
+/** What a person says; anything longer is material, and goes in as an artifact of which a preview travels. */
+export const PROMPT_WORDS_BYTES = 64 * KiB;
+/** A model changes a state in small steps that people can follow. */
+export const ANSWER_PATCH_OPS = 50;
+/** Looked at for a patch at the end of an answer, however long the answer is. */
+export const ANSWER_TAIL_CHARS = 64 * KiB;
+/** An answer is used again for an identical bundle within a working day. */
+export const ANSWER_CACHE_MS = DAY;
+/** What a model may write by default. */
+export const ANSWER_TOKENS = 8_192;
+/** A provider that is busy is asked again so often before it is given up. */
+export const PROVIDER_RETRIES = 2;
+/** One event of a stream; a provider that sends more than this without a break is not one. */
+export const PROVIDER_EVENT_CHARS = 4 * MiB;
+
+/** A file that says more than this is not written by hand. */
+export const PIPELINE_FILE_BYTES = MiB;
+/** A file up to this size stands in the event that begins a run, so that the first step need not wait for an artifact. */
+export const PIPELINE_EVENT_BYTES = 32 * KiB;
+/** Instances of all steps: each is a process or a call, with events of its own. */
+export const PIPELINE_STEPS = 1_000;
+/** How long the lease of a run lasts. Its holder renews it every third of this. */
+export const PIPELINE_HOLD_S = 15;
+/** The longest lease of a thread. */
+export const THREAD_HOLD_S = 3_600;
+export const PIPELINE_PARALLEL = 4;
+export const PIPELINE_PARALLEL_MAX = 256;
+/** What one step may say; held in memory, times the steps that run at once. */
+export const STEP_OUTPUT_BYTES = 16 * MiB;
+/** The prompt of a step as its run keeps it, for people who look; of a longer one the beginning. */
+export const STEP_PROMPT_CHARS = 8 * KiB;
+/** The end of what a step said on stderr, kept for the reason of a failure. */
+export const STEP_COMPLAINT_CHARS = 4 * KiB;
+/** A value that a template puts into the environment of a shell: Linux takes no longer one. */
+export const STEP_VALUE_BYTES = 100 * KiB;
+export const STEP_TIMEOUT_MS = HOUR;
+export const STEP_RETRIES_MAX = 20;
+export const STEP_BACKOFF_MS = SECOND;
+export const STEP_BACKOFF_MAX_MS = 60 * SECOND;
+/** How long an unchanged step is answered from the cache by default. */
+export const STEP_CACHE_MS = 7 * DAY;
+
+// Files under a space. A file itself is as large as a payload may be (`PAYLOAD_BYTES`, or what the plan says).
+
+/** Part of every key of the space, and of addresses such as `relay://notes/a.md`. */
+export const SPACE_NAME_CHARS = 128;
+/** As long as object stores take it; with the space and the tenant it fits into a key of the store. */
+export const FILE_PATH_BYTES = 1024;
+/** What file systems take for one name, so that every file can be written out to a disk. */
+export const FILE_NAME_BYTES = 255;
+
+/** Travels as a header beside the bytes, so that a file and what is told of it come in one answer; and in every listing. */
+export const FILE_METADATA_BYTES = 4 * 1024;
+
+/** Earlier versions that a file keeps by default: enough to undo a bad afternoon, and still cheap for whoever overwrites often. */
+export const FILE_VERSIONS = 20;
+/** The most that a writer may ask for. The history of a file is read in one go. */
+export const FILE_VERSIONS_MAX = 100;
+/** Beyond ten years a file is one without an end. */
+export const FILE_TTL_MAX_S = 3650 * 24 * 3600;
+
+/** Files that are read, written or deleted by one request. */
+export const FILES_AT_ONCE = 1_000;
+/** Contents that one request reads together: as much as a JSON body may bring in. Larger files are read by themselves. */
+export const FILES_READ_BYTES = 2 * 1024 * 1024;
+/** A page of a listing ends early rather than hold more JSON than this: metadata may be long. */
+export const FILE_PAGE_BYTES = 4 * 1024 * 1024;
+
+// The search index over artifacts.
+
+/** One document of the search index. Earlier versions put the beginning of an artifact, up to this, into one. */
+export const INDEX_TEXT_CHARS = 1024 * KiB;
+/**
+ * A longer text is indexed in sections of about this size: a search reads those that match best, and no others. Of one artifact
+ * everything is indexed.
+ */
+export const INDEX_SECTION_BYTES = 32 * KiB;
+/** A text up to this is indexed with the event that stores it, in 2 ms or so of the event loop; a longer one behind it, in threads. */
+export const INDEX_AT_ONCE_BYTES = 16 * KiB;
+/** How long an answer waits for a longer one to be indexed. Beyond it a search tells what is still missing. */
+export const INDEX_WAIT_MS = 2_000;
+/** Artifacts that a search names of those it did not search to their end. */
+export const UNSEARCHED_NAMED = 20;
+
+// What the relay takes, keeps and gives as an A2A agent.
+
+/** A task that others gave us is remembered this long after its last change. */
+export const A2A_TASK_TTL_MS = 7 * DAY;
+/** An A2A call that waits for the result answers with the task as it is then, before proxies and clients give up. */
+export const A2A_WAIT_MS = 10 * 60 * SECOND;
+/** How often a task that is followed is looked at for what no message tells: that somebody took it, or cancelled it. */
+export const A2A_LOOK_MS = SECOND;
+/** A message, its parts above 16 KB taken out, is kept with its task, in one record. */
+export const A2A_MESSAGE_BYTES = 32 * KiB;
+export const A2A_PARTS = 100;
+/** The same as JSON, with all that its sender put beside the parts: it also has to fit into a variable of a process. */
+export const A2A_MESSAGE_JSON_BYTES = 64 * KiB;
+/** Up to this size a message rides in the metadata of its task, and behind a pointer of its own above it. */
+export const A2A_MESSAGE_RIDES_BYTES = 4 * KiB;
+/** Of a messageId and of a contextId that the client made up. */
+export const A2A_ID_CHARS = 256;
+/** Messages of one task that are kept as its history, the newest ones. */
+export const A2A_HISTORY = 100;
+export const A2A_HISTORY_BYTES = 256 * KiB;
+/** States that a task remembers to have been in, the newest ones. */
+export const A2A_STEPS = 50;
+/** Artifacts that one answer of an agent may have. */
+export const A2A_ARTIFACTS = 50;
+/** One request: a client that does not know the extension puts whole files into its message. */
+export const A2A_REQUEST_BYTES = STORED_BYTES + MiB;
+/** Webhooks that one task may tell. */
+export const A2A_WEBHOOKS = 10;
+/** What one list looks through, newest first. */
+export const A2A_TASKS_LISTED = 1_000;
+export const WEBHOOK_TIME_MS = 10 * SECOND;
+
+// The relay as a Worker, which has 128 MB of memory for all requests of an isolate, and for each of them 30 s of processor time by
+// default. The memory that is named here is the growth of a whole process on one machine, with what stands in for R2.
+
+/** Looked through of one text by default: the largest payload, which takes a second or so to search and no memory to speak of. */
+export const WORKER_TEXT_BYTES = PAYLOAD_BYTES;
+/** Held whole of one text, to count its tokens or to read it as JSON: up to 30 MB, so several requests fit. */
+export const WORKER_HELD_TEXT_BYTES = 4 * MiB;
+/** Steps (see WorkMeter) of one fold of a thread's log: a second or two. There is no other thread that could do it, and no deadline. */
+export const WORKER_FOLD_WORK = 200_000_000;
+/** One message of MCP or A2A: read as text, parsed, and encoded again, it is in memory several times, up to 10 bytes for each of its own. */
+export const WORKER_MESSAGE_BYTES = 8 * MiB;
+/** One artifact in JSON: its name may stand behind its content, which is stored once more then. */
+export const WORKER_JSON_ARTIFACT_BYTES = 8 * MiB;

@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import { FILE_TTL_MAX_S, FILE_VERSIONS, FILE_VERSIONS_MAX, FILES_AT_ONCE } from '../base/file-limits.ts';
-import { PAGE_ITEMS_MAX } from '../base/limits.ts';
+import {
+  FILE_TTL_MAX_S,
+  FILE_VERSIONS,
+  FILE_VERSIONS_MAX,
+  FILES_AT_ONCE,
+  PAGE_ITEMS_MAX,
+} from '../base/limits.ts';
 import { files } from '../contract/files.ts';
 import { BYTES, schemasFor } from './schema.ts';
 import {

@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { ENVELOPE_TTL_MAX_S, PART_CHARS, SHOWN_TOKENS, THREAD_TTL_MAX_S } from '../base/limits.ts';
-import { PROMPT_PREVIEWS, THREAD_HOLD_S } from '../base/prompt-limits.ts';
+import {
+  ENVELOPE_TTL_MAX_S,
+  PART_CHARS,
+  PROMPT_PREVIEWS,
+  SHOWN_TOKENS,
+  THREAD_HOLD_S,
+  THREAD_TTL_MAX_S,
+} from '../base/limits.ts';
 import { READ_KINDS } from '../contract/threads/tokens.ts';
 import { threads } from '../contract/threads.ts';
 import { BYTES, schemasFor } from './schema.ts';

@@ -1,8 +1,7 @@
 import { fromBase64, toBase64 } from '../base/base64.ts';
 import { isRelayError, RelayError } from '../base/errors.ts';
-import { FILES_AT_ONCE } from '../base/file-limits.ts';
 import type { Json, JsonObject } from '../base/json.ts';
-import { JSON_BODY_BYTES, STORED_BYTES } from '../base/limits.ts';
+import { FILES_AT_ONCE, JSON_BODY_BYTES, STORED_BYTES } from '../base/limits.ts';
 import { everyItem } from '../base/pages.ts';
 import { decodeUtf8, encodeUtf8, utf8Bytes } from '../base/utf8.ts';
 import type { FileDraft, FileInfo, FileRefused, FilesApi, ListOptions } from '../contract/files.ts';

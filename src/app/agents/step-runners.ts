@@ -1,4 +1,4 @@
-import { PROMPT_PREVIEWS } from '../../base/prompt-limits.ts';
+import { PROMPT_PREVIEWS } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { AgentBridge } from '../../client/bridge/agent-bridge.ts';

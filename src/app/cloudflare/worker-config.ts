@@ -1,6 +1,11 @@
 import { RelayError } from '../../base/errors.ts';
-import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, HEADER_TEXT_BYTES, LEASE_MS } from '../../base/limits.ts';
-import { WORKER_TEXT_BYTES } from '../../base/worker-limits.ts';
+import {
+  CHANNEL_MESSAGES,
+  CHANNEL_RETENTION_MS,
+  HEADER_TEXT_BYTES,
+  LEASE_MS,
+  WORKER_TEXT_BYTES,
+} from '../../base/limits.ts';
 import type { CoreOptions } from '../../domain/relay-core.ts';
 import type { Bindings } from '../../engines/cloudflare/store-object.ts';
 import type { RateLimits } from '../../interfaces/http/rate-limit.ts';

@@ -1,5 +1,4 @@
-import { WEBHOOK_TIME_MS } from '../../base/a2a-limits.ts';
-import { WORKER_MESSAGE_BYTES } from '../../base/worker-limits.ts';
+import { WEBHOOK_TIME_MS, WORKER_MESSAGE_BYTES } from '../../base/limits.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';

@@ -2,10 +2,9 @@ import table from 'relay:token-table';
 import { exactBytes } from '../../base/amounts.ts';
 import { joined, readerOf, streamFrom } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
-
+import { WORKER_FOLD_WORK, WORKER_HELD_TEXT_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
-import { WORKER_FOLD_WORK, WORKER_HELD_TEXT_BYTES } from '../../base/worker-limits.ts';
 import type { TextWork } from '../../domain/text-work.ts';
 import { runFold } from '../../domain/threads/fold-job.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';

@@ -4,7 +4,7 @@ import type { ExecutionContext, ScheduledController } from '@cloudflare/workers-
 import type { Context } from 'hono';
 import { equalInConstantTime } from '../../base/constant-time.ts';
 import { RelayError } from '../../base/errors.ts';
-import { WORKER_JSON_ARTIFACT_BYTES } from '../../base/worker-limits.ts';
+import { WORKER_JSON_ARTIFACT_BYTES } from '../../base/limits.ts';
 import { authorize } from '../../contract/authorize.ts';
 import { type Caller, isAnonymous, LOCAL_CALLER } from '../../contract/caller.ts';
 import { channels } from '../../contract/channels.ts';

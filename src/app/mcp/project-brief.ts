@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import { BRIEF_TOKENS } from '../../base/project-limits.ts';
+import { BRIEF_TOKENS } from '../../base/limits.ts';
 import { boundedBrief } from '../../client/projects/brief.ts';
 import { coldStart } from '../../client/projects/cold-start.ts';
 import { draftAsTyped } from '../../interfaces/cli/as-typed.ts';

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { PROJECT_FILE_BYTES } from '../../base/project-limits.ts';
+import { PROJECT_FILE_BYTES } from '../../base/limits.ts';
 import { type FileText, LOCAL_FOLDER, type ProjectFiles } from '../../client/projects/files.ts';
 import type { ProjectOptions } from '../../interfaces/cli/host.ts';
 import { needInside } from '../link-guard.ts';

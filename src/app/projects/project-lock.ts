@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { RelayError } from '../../base/errors.ts';
-import { PROJECT_LOCK_STALE_MS, PROJECT_LOCK_WAIT_MS } from '../../base/project-limits.ts';
+import { PROJECT_LOCK_STALE_MS, PROJECT_LOCK_WAIT_MS } from '../../base/limits.ts';
 import { processExists } from '../serve/pid-file.ts';
 import { unique } from '../store/atomic-file.ts';
 

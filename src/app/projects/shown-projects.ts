@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
-import { BRIEF_TOKENS } from '../../base/project-limits.ts';
+import { BRIEF_TOKENS } from '../../base/limits.ts';
 import { boundedBrief } from '../../client/projects/brief.ts';
 import { coldStart } from '../../client/projects/cold-start.ts';
 import type { Project } from '../../client/projects/project.ts';

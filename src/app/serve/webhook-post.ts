@@ -1,5 +1,5 @@
-import { WEBHOOK_TIME_MS } from '../../base/a2a-limits.ts';
 import { isLoopback } from '../../base/address.ts';
+import { WEBHOOK_TIME_MS } from '../../base/limits.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import { isPublicAddress } from './addresses.ts';
 import { type AddressGuard, checkHost, guardedRequest } from './guarded-request.ts';

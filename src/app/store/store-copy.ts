@@ -1,6 +1,6 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
+import { mapConcurrent } from '../../base/map-concurrent.ts';
 import { pause } from '../../base/pause.ts';
-import { inPool } from '../../base/pool.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import {
   ARRIVING,
@@ -82,10 +82,14 @@ export class StoreCopy {
     const { moving } = this.#from;
     const pass = ++this.#passes;
     let changed = 0;
-    await inPool(moving.exportLogs(), WIDTH.logs, async (log) => {
-      this.#moved(log.count);
-      if (await this.#copyLog(log, pass, o.checked ?? false)) changed++;
-    });
+    await mapConcurrent(
+      moving.exportLogs(),
+      async (log) => {
+        this.#moved(log.count);
+        if (await this.#copyLog(log, pass, o.checked ?? false)) changed++;
+      },
+      WIDTH.logs,
+    );
     for (const [stream, { seen }] of this.#logs) {
       if (seen === pass) continue;
       await this.#to.logs.drop(stream);
@@ -148,16 +152,24 @@ export class StoreCopy {
           throw notTheSame(key);
       for (const key of there.keys()) if (!wanted.has(key)) throw notTheSame(key);
     }
-    await inPool(moving.exportLogs(), WIDTH.logs, async (log) => {
-      if (!this.#isSame(log)) throw notTheSame(log.stream);
-      await this.#compareEntries(log);
-      this.#moved(log.count);
-    });
-    await inPool(moving.exportBlobs(), WIDTH.blobs, async (blob) => {
-      const body = await blobs.get(blob.key);
-      if (body && (await sha256Of(body.body)) !== blob.sha256) throw notTheSame(blob.key);
-      this.#moved(1);
-    });
+    await mapConcurrent(
+      moving.exportLogs(),
+      async (log) => {
+        if (!this.#isSame(log)) throw notTheSame(log.stream);
+        await this.#compareEntries(log);
+        this.#moved(log.count);
+      },
+      WIDTH.logs,
+    );
+    await mapConcurrent(
+      moving.exportBlobs(),
+      async (blob) => {
+        const body = await blobs.get(blob.key);
+        if (body && (await sha256Of(body.body)) !== blob.sha256) throw notTheSame(blob.key);
+        this.#moved(1);
+      },
+      WIDTH.blobs,
+    );
   }
 
   counts(): Counts {
@@ -189,16 +201,20 @@ export class StoreCopy {
     copy: (item: T) => Promise<boolean>,
   ): Promise<number> {
     let changed = 0;
-    await inPool(items, o.width, async (item) => {
-      const version = o.version(item);
-      const known = o.known.get(item.key);
-      if (known?.version === version) known.seen = o.pass;
-      else if (await copy(item)) {
-        o.known.set(item.key, { version, bytes: o.bytes?.(item) ?? 0, seen: o.pass });
-        changed++;
-      }
-      this.#moved(1);
-    });
+    await mapConcurrent(
+      items,
+      async (item) => {
+        const version = o.version(item);
+        const known = o.known.get(item.key);
+        if (known?.version === version) known.seen = o.pass;
+        else if (await copy(item)) {
+          o.known.set(item.key, { version, bytes: o.bytes?.(item) ?? 0, seen: o.pass });
+          changed++;
+        }
+        this.#moved(1);
+      },
+      o.width,
+    );
     return changed;
   }
 

@@ -1,6 +1,6 @@
-import { A2A_ARTIFACTS, A2A_PARTS } from '../../base/a2a-limits.ts';
 import { badRequest } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from '../../base/json.ts';
+import { A2A_ARTIFACTS, A2A_PARTS } from '../../base/limits.ts';
 
 /** The media type of a result that is such an answer. */
 export const ANSWER_TYPE = 'application/a2a+json';

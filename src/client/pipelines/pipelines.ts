@@ -1,8 +1,8 @@
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import type { Json } from '../../base/json.ts';
+import { PIPELINE_EVENT_BYTES } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
-import { PIPELINE_EVENT_BYTES } from '../../base/prompt-limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Pipeline, PipelineFile } from './definition.ts';

@@ -5,7 +5,7 @@ import {
   PIPELINE_PARALLEL,
   PIPELINE_PARALLEL_MAX,
   PIPELINE_STEPS,
-} from '../../base/prompt-limits.ts';
+} from '../../base/limits.ts';
 import { readYaml } from '../../formats/yaml.ts';
 import type { Input, Pipeline, PipelineFile, Problem } from './definition.ts';
 import type { Reference } from './expression.ts';

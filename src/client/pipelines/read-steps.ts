@@ -1,9 +1,4 @@
-import {
-  STEP_BACKOFF_MS,
-  STEP_CACHE_MS,
-  STEP_RETRIES_MAX,
-  STEP_TIMEOUT_MS,
-} from '../../base/prompt-limits.ts';
+import { STEP_BACKOFF_MS, STEP_CACHE_MS, STEP_RETRIES_MAX, STEP_TIMEOUT_MS } from '../../base/limits.ts';
 import type { ArtifactType } from '../../contract/threads/artifacts.ts';
 import type { Agent, Step } from './definition.ts';
 import {

@@ -1,6 +1,7 @@
 import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
-import { PIPELINE_STEPS } from '../../base/prompt-limits.ts';
+import { PIPELINE_STEPS } from '../../base/limits.ts';
+import { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 import type { Pipeline, Step } from './definition.ts';
@@ -8,7 +9,6 @@ import { parseExpression, referencesOf } from './expression.ts';
 import { withNeeds } from './graph.ts';
 import type { RunRecord } from './journal.ts';
 import { Scope, type ScopeParts, type StepView } from './scope.ts';
-import { Slots } from './slots.ts';
 import { StepRecorder } from './step-recorder.ts';
 import type { StepStatus } from './step-runner.ts';
 import { type Outcome, StepWork, type WorkParts } from './step-work.ts';
@@ -34,7 +34,7 @@ export class Run {
   readonly #parts: RunParts;
   readonly #pipeline: Pipeline;
   readonly #known: Known;
-  readonly #slots: Slots;
+  readonly #slots: ConcurrencyLimit;
   readonly #recorder: StepRecorder;
   readonly #views = new Map<string, StepView>();
   readonly #steps = new Map<string, Promise<void>>();
@@ -46,7 +46,7 @@ export class Run {
     this.#parts = { ...parts, signal: AbortSignal.any([parts.signal, this.#stop.signal]) };
     this.#pipeline = pipeline;
     this.#known = known;
-    this.#slots = new Slots(parts.maxParallel);
+    this.#slots = new ConcurrencyLimit(parts.maxParallel);
     this.#recorder = new StepRecorder(parts.threads('pipeline'), parts.run, pipeline.steps);
   }
 

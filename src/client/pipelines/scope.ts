@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { STEP_OUTPUT_BYTES, STEP_VALUE_BYTES } from '../../base/prompt-limits.ts';
+import { STEP_OUTPUT_BYTES, STEP_VALUE_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';

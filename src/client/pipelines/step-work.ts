@@ -1,8 +1,13 @@
 import { isRelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
-import { ARTIFACT_SOURCES } from '../../base/limits.ts';
-import { ANSWER_TAIL_CHARS, STEP_BACKOFF_MAX_MS, STEP_PROMPT_CHARS } from '../../base/prompt-limits.ts';
+import {
+  ANSWER_TAIL_CHARS,
+  ARTIFACT_SOURCES,
+  STEP_BACKOFF_MAX_MS,
+  STEP_PROMPT_CHARS,
+} from '../../base/limits.ts';
+import type { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { type AnswerCache, keptAnswer } from '../prompts/answer-cache.ts';
@@ -12,7 +17,6 @@ import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { LeaseParts } from './run-lease.ts';
 import type { Scope } from './scope.ts';
-import type { Slots } from './slots.ts';
 import {
   checkOutput,
   outputOf,
@@ -63,7 +67,7 @@ export class StepWork {
   }
 
   /** Waits for a free slot before it begins; recording what came of it needs none. */
-  async run(slots: Slots): Promise<Outcome> {
+  async run(slots: ConcurrencyLimit): Promise<Outcome> {
     const { env, signal } = this.#parts;
     const { step, scope } = this.#instance;
     this.#began = env.now();
@@ -82,8 +86,7 @@ export class StepWork {
     const cacheKey = step.cacheMs === null ? null : await this.#cacheKey(call);
     const known = cacheKey && (await this.#fromCache(cacheKey));
     if (known) return this.#done(known, call.key, 0, true);
-    await slots.take();
-    const worked = await this.#attempts(call).finally(() => slots.free());
+    const worked = await slots.run(() => this.#attempts(call));
     if ('status' in worked) return worked;
     const outcome = await this.#done(worked.result, call.key, worked.attempts);
     if (cacheKey && outcome.status === 'done') {

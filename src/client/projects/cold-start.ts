@@ -1,4 +1,4 @@
-import { REVIEW_AGE_MS } from '../../base/project-limits.ts';
+import { REVIEW_AGE_MS } from '../../base/limits.ts';
 import { type BriefLine, type BriefPart, type Draft, part, ranked } from './brief.ts';
 import type { Decision } from './decisions.ts';
 import {

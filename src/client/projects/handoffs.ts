@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
-import { HANDOFFS_KEPT } from '../../base/project-limits.ts';
+import { HANDOFFS_KEPT } from '../../base/limits.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import { STATE_JSON } from './files.ts';
 import { needKind, textAt, textsAt } from './json-file.ts';

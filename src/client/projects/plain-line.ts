@@ -1,4 +1,4 @@
-import { BRIEF_LINE_CHARS } from '../../base/project-limits.ts';
+import { BRIEF_LINE_CHARS } from '../../base/limits.ts';
 
 /**
  * Text from a file as one line of a brief: what a reader would not see (control characters, marks that turn the

@@ -1,6 +1,6 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
+import { HANDOFF_LOOK_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
-import { HANDOFF_LOOK_MS } from '../../base/project-limits.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import type { Finding } from './check.ts';
 import { acceptRewrites, checkProject } from './check.ts';

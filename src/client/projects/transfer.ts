@@ -1,4 +1,4 @@
-import { BRIEF_LINE_CHARS } from '../../base/project-limits.ts';
+import { BRIEF_LINE_CHARS } from '../../base/limits.ts';
 import { REDACTED, redact } from '../../base/redact.ts';
 import type { Header } from '../../contract/threads/state.ts';
 import { type BriefLine, type BriefPart, type Draft, maskedLine, part, ranked } from './brief.ts';

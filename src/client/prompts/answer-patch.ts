@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { ANSWER_PATCH_OPS } from '../../base/prompt-limits.ts';
+import { ANSWER_PATCH_OPS } from '../../base/limits.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 
 /** What a model wants to be remembered: operations that may be tried, or the reason why not. */

@@ -4,7 +4,7 @@ import { type Reply, startFakeModel } from '../../../examples/fake-model.ts';
 import { openPrompts } from '../../../test/prompts/open-prompts.ts';
 import { text } from '../../../test/threads/open-threads.ts';
 import { countTokens } from '../../../test/token-count.ts';
-import { PULL_CALL_TOKENS, PULL_ROUNDS, PULL_TOKENS } from '../../base/prompt-limits.ts';
+import { PULL_CALL_TOKENS, PULL_ROUNDS, PULL_TOKENS } from '../../base/limits.ts';
 import { openModel } from '../../runners/provider/provider.ts';
 import { TOOLS } from './thread-tools.ts';
 

@@ -1,5 +1,5 @@
 import { isRelayError } from '../../base/errors.ts';
-import { PULL_CALLS, PULL_ROUNDS } from '../../base/prompt-limits.ts';
+import { PULL_CALLS, PULL_ROUNDS } from '../../base/limits.ts';
 import { ThreadTools, TOOLS, type ToolParts } from './thread-tools.ts';
 import type { AnswerOptions, Billed, Bundle, Model, ModelAnswer, Pulls, Round } from './types.ts';
 

@@ -2,7 +2,7 @@ import type { Env } from '../../base/env.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
-import { ANSWER_CACHE_MS, ANSWER_TAIL_CHARS } from '../../base/prompt-limits.ts';
+import { ANSWER_CACHE_MS, ANSWER_TAIL_CHARS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import type { ArtifactCreated } from '../../contract/threads/artifacts.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';

@@ -1,6 +1,6 @@
 import { isRelayError } from '../../base/errors.ts';
 import { isRef } from '../../base/ids.ts';
-import { PULL_CALL_TOKENS, PULL_PASSAGES, PULL_TOKENS } from '../../base/prompt-limits.ts';
+import { PULL_CALL_TOKENS, PULL_PASSAGES, PULL_TOKENS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import type { Artifact, PartInput } from '../../contract/threads/artifacts.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';

@@ -1,12 +1,12 @@
 import { fromBase64, toBase64 } from '../../base/base64.ts';
 import { readBytes } from '../../base/byte-streams.ts';
 import { badRequest, isRelayError } from '../../base/errors.ts';
-import { FILES_AT_ONCE, FILES_READ_BYTES } from '../../base/file-limits.ts';
+import { FILES_AT_ONCE, FILES_READ_BYTES } from '../../base/limits.ts';
+import { mapConcurrent } from '../../base/map-concurrent.ts';
 import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { FileDraft, FileInfo, FileInput, FileRefused, FileText } from '../../contract/files.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
-import { sideBySide } from '../side-by-side.ts';
 import type { FileStore } from './file-store.ts';
 import { listFiles } from './listing.ts';
 import { checkPath, checkPrefix, checkSpace, type FilePlace, placeOf } from './names.ts';
@@ -30,7 +30,7 @@ export async function readFiles(
   checkMany(paths);
   const answer = { files: [] as (FileInfo & FileText)[], missing: [] as string[], left: [] as string[] };
   const wanted = [...new Set(paths)].map((path) => ({ path, at: placeOf(caller, space, path) }));
-  const heads = await sideBySide(wanted, ({ at }) => files.store.find(at));
+  const heads = await mapConcurrent(wanted, ({ at }) => files.store.find(at));
   let room = FILES_READ_BYTES;
   const fitting = wanted.filter(({ path }, i) => {
     const size = heads[i]?.value.current.size;
@@ -40,7 +40,7 @@ export async function readFiles(
     else (size === undefined ? answer.missing : answer.left).push(path);
     return fits;
   });
-  const read = await sideBySide(fitting, async ({ path, at }) => {
+  const read = await mapConcurrent(fitting, async ({ path, at }) => {
     try {
       const { head, version, body } = await files.open(at);
       const bytes = await readBytes(body);
@@ -66,7 +66,7 @@ export async function writeFiles(
   checkMany(drafts);
   checkSpace(space);
   return {
-    files: await sideBySide(drafts, async (draft) => {
+    files: await mapConcurrent(drafts, async (draft) => {
       try {
         const { path, content, encoding, ...options } = draft;
         return await files.put(caller, space, path, { ...options, body: fromJson(content, encoding) });
@@ -92,7 +92,7 @@ export async function removeFiles(
   const found = o.paths
     ? { paths: [...new Set(o.paths)].map(checkPath), next: undefined }
     : await below(files, at, checkPrefix('prefix', o.prefix));
-  const done = await sideBySide(found.paths, (path) =>
+  const done = await mapConcurrent(found.paths, (path) =>
     files.end({ ...at, path }).then(
       () => true,
       (error) => {

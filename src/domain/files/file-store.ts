@@ -1,12 +1,12 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { ORPHAN_AGE_MS, PAGE_ITEMS_MAX } from '../../base/limits.ts';
+import { mapConcurrent } from '../../base/map-concurrent.ts';
 import type { BlobItem, Blobs } from '../../kernel/blobs.ts';
 import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import type { EndIndex } from '../end-index.ts';
 import type { Allowance } from '../pointers/push-options.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
-import { sideBySide } from '../side-by-side.ts';
 import type { Storage } from '../usage/storage.ts';
 import { fileEnds } from './file-ends.ts';
 import {
@@ -108,7 +108,7 @@ export class FileStore {
   }
 
   async dropVersions(at: FilePlace, id: string, versions: readonly FileVersion[]): Promise<void> {
-    await sideBySide(versions, async ({ version, blob }) => {
+    await mapConcurrent(versions, async ({ version, blob }) => {
       await this.parts.deps.engine.blobs.delete(blob);
       await this.versions.delete(versionKey(at, id, version));
     });

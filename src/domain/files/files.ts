@@ -1,8 +1,8 @@
 import { countRead } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
-import { FILE_VERSIONS } from '../../base/file-limits.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, timeOrderedId } from '../../base/ids.ts';
+import { FILE_VERSIONS } from '../../base/limits.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { FileContent, FileInfo, FileInput, files } from '../../contract/files.ts';

@@ -1,6 +1,5 @@
 import { badRequest } from '../../base/errors.ts';
-import { FILE_PAGE_BYTES } from '../../base/file-limits.ts';
-import { PAGE_ITEMS, PAGE_ITEMS_MAX } from '../../base/limits.ts';
+import { FILE_PAGE_BYTES, PAGE_ITEMS, PAGE_ITEMS_MAX } from '../../base/limits.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { FileInfo, FilePage, ListOptions } from '../../contract/files.ts';

@@ -1,5 +1,5 @@
 import { badRequest } from '../../base/errors.ts';
-import { FILE_NAME_BYTES, FILE_PATH_BYTES, SPACE_NAME_CHARS } from '../../base/file-limits.ts';
+import { FILE_NAME_BYTES, FILE_PATH_BYTES, SPACE_NAME_CHARS } from '../../base/limits.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 import type { Caller } from '../../contract/caller.ts';
 

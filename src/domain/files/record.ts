@@ -1,6 +1,6 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
-import { FILE_METADATA_BYTES, FILE_TTL_MAX_S, FILE_VERSIONS_MAX } from '../../base/file-limits.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { FILE_METADATA_BYTES, FILE_TTL_MAX_S, FILE_VERSIONS_MAX } from '../../base/limits.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 import { reaches } from '../../contract/authorize.ts';
 import type { FileInfo, FileOptions } from '../../contract/files.ts';

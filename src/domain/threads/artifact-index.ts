@@ -1,15 +1,20 @@
 import { readBytes } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { ARTIFACT_BYTES, ORPHAN_AGE_MS } from '../../base/limits.ts';
+import {
+  ARTIFACT_BYTES,
+  INDEX_AT_ONCE_BYTES,
+  INDEX_WAIT_MS,
+  ORPHAN_AGE_MS,
+  UNSEARCHED_NAMED,
+} from '../../base/limits.ts';
+import { mapConcurrent } from '../../base/map-concurrent.ts';
 import { pause } from '../../base/pause.ts';
-import { INDEX_AT_ONCE_BYTES, INDEX_WAIT_MS, UNSEARCHED_NAMED } from '../../base/search-limits.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Unsearched } from '../../contract/threads/search.ts';
 import { sectionKey } from '../../kernel/search-index.ts';
 import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
-import { sideBySide } from '../side-by-side.ts';
 import { extensionOf } from './artifact-kind.ts';
 import { ALWAYS_INDEXED_BYTES, type FindThread, IndexPass, isSearchResult } from './index-pass.ts';
 import { artifactBlob, artifactKey, indexKey, type ThreadRoot } from './keys.ts';
@@ -89,7 +94,7 @@ export class ArtifactIndex {
   async begin(tenant: string, artifacts: readonly Artifact[]): Promise<void> {
     const waited = new AbortController();
     const [long, short] = [artifacts.filter(this.isLong), artifacts.filter((one) => !this.isLong(one))];
-    const indexing = sideBySide(short, (artifact) => this.#try(tenant, artifact))
+    const indexing = mapConcurrent(short, (artifact) => this.#try(tenant, artifact))
       .then(() => this.#inTurn(tenant, long))
       .finally(() => waited.abort());
     this.#background.run(() => indexing);

@@ -2,11 +2,11 @@ import { readBeginning, readBytes, readThrough, streamFrom } from '../../base/by
 import { RelayError, tooLarge } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { BUNDLE_BYTES, DAMAGED_NAMED, ORPHAN_AGE_MS } from '../../base/limits.ts';
+import { mapConcurrent } from '../../base/map-concurrent.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { ImportAnswer } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
-import { sideBySide } from '../side-by-side.ts';
 import { withoutContent } from './artifact-deletion.ts';
 import { extensionOf, kindOf } from './artifact-kind.ts';
 import { artifactRecords } from './artifacts.ts';
@@ -169,7 +169,7 @@ async function storeContents(
     else await log.index.putShort(tenant, artifact, '');
     return seen.isText ? [artifact] : [];
   };
-  for (const some of inTurns(artifacts)) kept.push(...(await sideBySide(some, take)).flat());
+  for (const some of inTurns(artifacts)) kept.push(...(await mapConcurrent(some, take)).flat());
   return kept;
 }
 

@@ -1,10 +1,10 @@
-import { PREVIEW_BYTES } from '../../base/limits.ts';
 import {
+  PREVIEW_BYTES,
   PROMPT_LAST_ANSWER_BYTES,
   PROMPT_PASSAGES,
   PROMPT_PREVIEW_BYTES,
   PROMPT_SCANNED,
-} from '../../base/prompt-limits.ts';
+} from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { cutNear } from '../../text/preview/cut.ts';

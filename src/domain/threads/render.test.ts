@@ -4,7 +4,7 @@ import { openThreads, stoppedClock, text } from '../../../test/threads/open-thre
 import { countTokens } from '../../../test/token-count.ts';
 import { until } from '../../../test/until.ts';
 import { isRelayError } from '../../base/errors.ts';
-import { PROMPT_PREVIEW_BYTES } from '../../base/prompt-limits.ts';
+import { PROMPT_PREVIEW_BYTES } from '../../base/limits.ts';
 
 async function prepared() {
   const env = stoppedClock();

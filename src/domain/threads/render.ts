@@ -1,5 +1,5 @@
 import { badRequest, tooLarge } from '../../base/errors.ts';
-import { PROMPT_PREVIEWS, PROMPT_WORDS_BYTES } from '../../base/prompt-limits.ts';
+import { PROMPT_PREVIEWS, PROMPT_WORDS_BYTES } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';

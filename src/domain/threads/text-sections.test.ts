@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { INDEX_SECTION_BYTES } from '../../base/search-limits.ts';
+import { INDEX_SECTION_BYTES } from '../../base/limits.ts';
 import { nextSections, type Section, sectionCount, TEXT_START } from './text-sections.ts';
 
 const WHOLE = Number.POSITIVE_INFINITY;

@@ -1,5 +1,4 @@
-import { ARTIFACT_BYTES } from '../../base/limits.ts';
-import { INDEX_SECTION_BYTES } from '../../base/search-limits.ts';
+import { ARTIFACT_BYTES, INDEX_SECTION_BYTES } from '../../base/limits.ts';
 
 /** How far beyond its size a section may reach for the end of a line. */
 const LOOK_BYTES = 8 * 1024;

@@ -1,5 +1,5 @@
 import { badRequest } from '../../base/errors.ts';
-import { THREAD_HOLD_S } from '../../base/prompt-limits.ts';
+import { THREAD_HOLD_S } from '../../base/limits.ts';
 import type { HoldAnswer, HoldInput } from '../../contract/threads/answers.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import { recordsOf } from '../records.ts';

@@ -1,8 +1,8 @@
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import { pause } from '../../base/pause.ts';
-import { Turns } from './turns.ts';
 
 /** An election takes some seconds; what is not confirmed by then is refused. */
 const DEADLINE_MS = 20_000;
@@ -82,8 +82,8 @@ export class Connection {
   readonly nats: NatsConnection;
   readonly #headers: () => MsgHdrs;
   readonly #deadlineMs: number;
-  readonly #publishing = new Turns(PUBLISHED_AT_ONCE);
-  readonly #batching = new Turns(BATCHES_AT_ONCE);
+  readonly #publishing = new ConcurrencyLimit(PUBLISHED_AT_ONCE);
+  readonly #batching = new ConcurrencyLimit(BATCHES_AT_ONCE);
   #closed = false;
   /** Asked where nobody listens to what is published: why that is, if it is so on purpose. */
   whyRefused: () => Promise<RelayError | null> = async () => null;

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { isRelayError, tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { INDEX_TEXT_CHARS } from '../../base/search-limits.ts';
+import { INDEX_TEXT_CHARS } from '../../base/limits.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
 import type { KeptDocument } from '../../kernel/moving.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';

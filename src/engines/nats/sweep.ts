@@ -1,5 +1,6 @@
 import { isRelayError } from '../../base/errors.ts';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
+import { mapConcurrent } from '../../base/map-concurrent.ts';
 import type { Swept } from '../../kernel/engine.ts';
 import type { NatsBlobs } from './blobs.ts';
 import type { Stored as Message } from './connection.ts';
@@ -43,14 +44,18 @@ export class Sweep {
     const { connection, env, expiries, streams } = this.#store;
     const swept = { blobs: 0, records: 0, bytes: 0 };
     if (this.#scans) await this.#scan();
-    await inPool(expiries.take(env.now()), async ({ subject, stream, bytes, expiresAt }) => {
-      const message = await connection.last(stream, subject);
-      if (!message || headOf(message).expiresAt !== expiresAt) return;
-      if ((await connection.remove(stream, message.seq).catch(() => null)) === null) return;
-      if (stream === streams.records) swept.records++;
-      else swept.blobs++;
-      swept.bytes += bytes ?? 0;
-    });
+    await mapConcurrent(
+      expiries.take(env.now()),
+      async ({ subject, stream, bytes, expiresAt }) => {
+        const message = await connection.last(stream, subject);
+        if (!message || headOf(message).expiresAt !== expiresAt) return;
+        if ((await connection.remove(stream, message.seq).catch(() => null)) === null) return;
+        if (stream === streams.records) swept.records++;
+        else swept.blobs++;
+        swept.bytes += bytes ?? 0;
+      },
+      WIDTH,
+    );
     if (Math.abs(env.now() - this.#chunksAt) >= CHUNKS_EVERY_MS) {
       this.#chunksAt = env.now();
       await this.#chunks();
@@ -71,14 +76,18 @@ export class Sweep {
       const manifests = await this.#blobs.manifests(keys, last);
       unused.push(...intents.filter(({ name, intent }) => manifests.get(intent.key)?.chunks !== name));
     }
-    await inPool(unused, async ({ name, subject, intent }) => {
-      const { gone = this.#unused.get(name) } = intent;
-      if (gone === undefined) await this.#noteUnused(name, subject, intent);
-      else if (env.now() - gone >= ORPHAN_AGE_MS) {
-        await this.#blobs.removeChunks(name);
-        this.#unused.delete(name);
-      }
-    });
+    await mapConcurrent(
+      unused,
+      async ({ name, subject, intent }) => {
+        const { gone = this.#unused.get(name) } = intent;
+        if (gone === undefined) await this.#noteUnused(name, subject, intent);
+        else if (env.now() - gone >= ORPHAN_AGE_MS) {
+          await this.#blobs.removeChunks(name);
+          this.#unused.delete(name);
+        }
+      },
+      WIDTH,
+    );
   }
 
   async #noteUnused(name: string, subject: string, intent: Intent): Promise<void> {
@@ -115,12 +124,4 @@ export class Sweep {
 function headOf({ data }: Message): { expiresAt?: number; size?: number } {
   const end = data.indexOf(0x0a);
   return end < 0 ? {} : JSON.parse(Buffer.from(data.subarray(0, end)).toString());
-}
-
-async function inPool<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const queue = [...items];
-  const worker = async () => {
-    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
-  };
-  await Promise.all(Array.from({ length: WIDTH }, worker));
 }

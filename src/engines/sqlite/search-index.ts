@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { INDEX_AT_ONCE_BYTES } from '../../base/search-limits.ts';
+import { INDEX_AT_ONCE_BYTES } from '../../base/limits.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import { FullText, segmented } from '../full-text.ts';

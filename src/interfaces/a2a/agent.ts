@@ -7,7 +7,7 @@ import type {
 } from '@a2a-js/sdk';
 import { RequestMalformedError, TaskNotFoundError, UnsupportedOperationError } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
-import { A2A_WAIT_MS } from '../../base/a2a-limits.ts';
+import { A2A_WAIT_MS } from '../../base/limits.ts';
 import { a2a } from '../../contract/a2a.ts';
 import { authorize, hasMade, may } from '../../contract/authorize.ts';
 import type { FromRecord, Verb } from '../../contract/verb.ts';

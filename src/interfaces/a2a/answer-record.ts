@@ -1,9 +1,8 @@
 import { Part } from '@a2a-js/sdk';
-import { A2A_ARTIFACTS, A2A_MESSAGE_BYTES } from '../../base/a2a-limits.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { ownKey } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
+import { A2A_ARTIFACTS, A2A_MESSAGE_BYTES, ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
 import { type AgentAnswer, type AnswerArtifact, readAnswer } from '../../client/bridge/answer.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { bytesOf } from './parts.ts';

@@ -1,7 +1,6 @@
 import type { Message } from '@a2a-js/sdk';
-import { A2A_TASK_TTL_MS } from '../../base/a2a-limits.ts';
 import { isRelayError } from '../../base/errors.ts';
-import { DEFAULT_TTL_MS } from '../../base/limits.ts';
+import { A2A_TASK_TTL_MS, DEFAULT_TTL_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { Deps } from '../../domain/deps.ts';

@@ -1,9 +1,8 @@
 import { A2A_CONTENT_TYPE, formatSSEErrorEvent, formatSSEEvent, SSE_HEADERS } from '@a2a-js/sdk';
 import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors';
 import type { Context } from 'hono';
-import { A2A_REQUEST_BYTES } from '../../base/a2a-limits.ts';
 import { RelayError } from '../../base/errors.ts';
-import { SSE_HEARTBEAT_MS } from '../../base/limits.ts';
+import { A2A_REQUEST_BYTES, SSE_HEARTBEAT_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { KeyWatch } from '../../domain/keys/key-watch.ts';

@@ -1,14 +1,14 @@
 import { Message, Role, type SendMessageRequest } from '@a2a-js/sdk';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
+import { sha256Hex } from '../../base/hash.ts';
+import type { JsonObject } from '../../base/json.ts';
 import {
   A2A_HISTORY,
   A2A_HISTORY_BYTES,
   A2A_ID_CHARS,
   A2A_MESSAGE_RIDES_BYTES,
-} from '../../base/a2a-limits.ts';
-import { sha256Hex } from '../../base/hash.ts';
-import type { JsonObject } from '../../base/json.ts';
-import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
+  ENVELOPE_PAYLOAD_BYTES,
+} from '../../base/limits.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { TaskMessage } from '../../contract/a2a.ts';
 import type { PointersApi, Pushed } from '../../contract/pointers.ts';

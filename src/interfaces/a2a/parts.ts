@@ -1,8 +1,12 @@
 import { Message, type Part } from '@a2a-js/sdk';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
-import { A2A_MESSAGE_BYTES, A2A_MESSAGE_JSON_BYTES, A2A_PARTS } from '../../base/a2a-limits.ts';
 import { ownKey } from '../../base/ids.ts';
-import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
+import {
+  A2A_MESSAGE_BYTES,
+  A2A_MESSAGE_JSON_BYTES,
+  A2A_PARTS,
+  ENVELOPE_PAYLOAD_BYTES,
+} from '../../base/limits.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { PointersApi } from '../../contract/pointers.ts';
 

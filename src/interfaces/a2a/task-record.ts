@@ -7,8 +7,8 @@ import {
   type TaskPushNotificationConfig,
   TaskState,
 } from '@a2a-js/sdk';
-import { A2A_STEPS } from '../../base/a2a-limits.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { A2A_STEPS } from '../../base/limits.ts';
 import type { AnswerState } from '../../client/bridge/answer.ts';
 import { pointerPart, textPart } from './parts.ts';
 

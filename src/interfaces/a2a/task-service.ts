@@ -5,10 +5,10 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
-import { A2A_LOOK_MS } from '../../base/a2a-limits.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { ownKey } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { A2A_LOOK_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import { hasMade, may, reaches } from '../../contract/authorize.ts';
 import { type Caller, SCOPES } from '../../contract/caller.ts';

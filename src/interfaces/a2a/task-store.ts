@@ -1,5 +1,5 @@
 import { TaskNotFoundError } from '@a2a-js/sdk/errors';
-import { A2A_TASK_TTL_MS, A2A_TASKS_LISTED } from '../../base/a2a-limits.ts';
+import { A2A_TASK_TTL_MS, A2A_TASKS_LISTED } from '../../base/limits.ts';
 import type { Deps } from '../../domain/deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../../domain/records.ts';
 import { nextStep, type TaskRecord } from './task-record.ts';

@@ -1,7 +1,7 @@
 import type { TaskPushNotificationConfig } from '@a2a-js/sdk';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
-import { A2A_WEBHOOKS, WEBHOOK_TIME_MS } from '../../base/a2a-limits.ts';
 import { uuid } from '../../base/ids.ts';
+import { A2A_WEBHOOKS, WEBHOOK_TIME_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Deps } from '../../domain/deps.ts';
 import type { Keys } from '../../domain/keys/keys.ts';

@@ -1,4 +1,4 @@
-import { A2A_TASK_TTL_MS } from '../../base/a2a-limits.ts';
+import { A2A_TASK_TTL_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Deps } from '../../domain/deps.ts';
 import { allRecords, recordsOf } from '../../domain/records.ts';

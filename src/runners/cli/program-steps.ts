@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import { STEP_COMPLAINT_CHARS, STEP_OUTPUT_BYTES } from '../../base/prompt-limits.ts';
+import { STEP_COMPLAINT_CHARS, STEP_OUTPUT_BYTES } from '../../base/limits.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { ShellAgent } from '../../client/pipelines/definition.ts';
 import {

@@ -1,8 +1,7 @@
 import { readThrough } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
-import { MODEL_SILENCE_MS } from '../../base/limits.ts';
+import { MODEL_SILENCE_MS, PROVIDER_RETRIES } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
-import { PROVIDER_RETRIES } from '../../base/prompt-limits.ts';
 import { redact } from '../../base/redact.ts';
 import type { AnswerListener } from '../../client/prompts/types.ts';
 

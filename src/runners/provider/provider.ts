@@ -1,5 +1,5 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { ANSWER_TOKENS } from '../../base/prompt-limits.ts';
+import { ANSWER_TOKENS } from '../../base/limits.ts';
 import type { Model, ModelChoice, ToolUse } from '../../client/prompts/types.ts';
 import { anthropic } from './anthropic.ts';
 import { chatCompletions } from './chat-completions.ts';

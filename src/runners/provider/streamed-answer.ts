@@ -1,5 +1,5 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { PROVIDER_EVENT_CHARS } from '../../base/prompt-limits.ts';
+import { PROVIDER_EVENT_CHARS } from '../../base/limits.ts';
 import type { AnswerOptions, ModelAnswer } from '../../client/prompts/types.ts';
 import type { Piece } from './format.ts';
 

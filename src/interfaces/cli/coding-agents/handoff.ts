@@ -1,4 +1,4 @@
-import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
+import { BRIEF_TOKENS } from '../../../base/limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../client/projects/brief.ts';
 import { transferDraft } from '../../../client/projects/transfer.ts';
 import type { Header } from '../../../contract/threads/state.ts';

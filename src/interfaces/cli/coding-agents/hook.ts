@@ -1,6 +1,6 @@
 import { EXIT } from '../../../base/errors.ts';
 import { type JsonObject, jsonObjectIn } from '../../../base/json.ts';
-import { BRIEF_TOKENS, HOOK_REMOTE_MS, REMINDER_GAP_MS } from '../../../base/project-limits.ts';
+import { BRIEF_TOKENS, HOOK_REMOTE_MS, REMINDER_GAP_MS } from '../../../base/limits.ts';
 import { boundedBrief } from '../../../client/projects/brief.ts';
 import { coldStart } from '../../../client/projects/cold-start.ts';
 import { LOCAL_FOLDER } from '../../../client/projects/files.ts';

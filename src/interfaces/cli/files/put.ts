@@ -1,5 +1,5 @@
-import { FILE_VERSIONS, FILE_VERSIONS_MAX } from '../../../base/file-limits.ts';
 import { isJsonObject, type JsonObject } from '../../../base/json.ts';
+import { FILE_VERSIONS, FILE_VERSIONS_MAX } from '../../../base/limits.ts';
 import { answerCommand, badUsage } from '../command.ts';
 import { bytes, expiry, labelled, parseCount, parseSpan, typedJson } from '../human.ts';
 import { openPayload } from '../pointers/payload.ts';

@@ -1,5 +1,5 @@
 import { EXIT, RelayError } from '../../../base/errors.ts';
-import { PIPELINE_PARALLEL_MAX } from '../../../base/prompt-limits.ts';
+import { PIPELINE_PARALLEL_MAX } from '../../../base/limits.ts';
 import type { PipelineFile } from '../../../client/pipelines/definition.ts';
 import type { RunOptions, RunSummary } from '../../../client/pipelines/pipelines.ts';
 import { readPipeline } from '../../../client/pipelines/read-pipeline.ts';

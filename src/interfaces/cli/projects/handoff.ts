@@ -1,4 +1,4 @@
-import { HANDOFF_DEADLINE_MS } from '../../../base/project-limits.ts';
+import { HANDOFF_DEADLINE_MS } from '../../../base/limits.ts';
 import { badUsage } from '../command.ts';
 import { parseMilliseconds } from '../human.ts';
 import { needText, projectCommand } from './project-call.ts';

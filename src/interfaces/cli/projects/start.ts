@@ -1,4 +1,4 @@
-import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
+import { BRIEF_TOKENS } from '../../../base/limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../client/projects/brief.ts';
 import { coldStart } from '../../../client/projects/cold-start.ts';
 import { draftAsTyped } from '../as-typed.ts';

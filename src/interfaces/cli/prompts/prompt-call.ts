@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
-import { PROMPT_WORDS_BYTES } from '../../../base/prompt-limits.ts';
+import { PROMPT_WORDS_BYTES } from '../../../base/limits.ts';
 import type { Billed, Bundle, PromptOutcome } from '../../../client/prompts/types.ts';
 import { badUsage, type Flags, type Invocation } from '../command.ts';
 import type { AgentWork } from '../host-agents.ts';

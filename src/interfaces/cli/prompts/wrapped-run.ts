@@ -1,4 +1,4 @@
-import { ANSWER_TAIL_CHARS } from '../../../base/prompt-limits.ts';
+import { ANSWER_TAIL_CHARS } from '../../../base/limits.ts';
 import type { Bundle, PromptOutcome } from '../../../client/prompts/types.ts';
 import type { AgentWork, ProgramRun } from '../host-agents.ts';
 import type { Io } from '../io.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
-import { PROJECT_TEXT_CHARS } from '../../../base/project-limits.ts';
+import { PROJECT_TEXT_CHARS } from '../../../base/limits.ts';
 import { oneLine } from '../../../client/projects/decisions.ts';
 import { secretWarning } from '../../../client/projects/secret-warning.ts';
 import { PRIORITIES } from '../../../client/projects/todos.ts';

@@ -1,0 +1,58 @@
+/** How many items of one request are worked on at once by default: enough for an engine to commit many of them together. */
+const WIDTH = 250;
+
+/**
+ * Runs `work` on every item, at most `width` at once, and returns the results in the order of the items. After a failure no other
+ * item is started, and the error is thrown once the running ones have ended.
+ */
+export async function mapConcurrent<T, R>(
+  items: Iterable<T> | AsyncIterable<T>,
+  work: (item: T) => Promise<R>,
+  width = WIDTH,
+): Promise<R[]> {
+  const results: R[] = [];
+  const iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
+  let started = 0;
+  let failed = false;
+  const worker = async () => {
+    try {
+      for (;;) {
+        const next = await iterator.next();
+        if (next.done || failed) return;
+        const at = started++;
+        results[at] = await work(next.value);
+      }
+    } catch (error) {
+      failed = true;
+      throw error;
+    }
+  };
+  const outcomes = await Promise.allSettled(Array.from({ length: width }, worker));
+  const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (!failure) return results;
+  await iterator.return?.();
+  throw failure.reason;
+}
+
+/** Lets at most `width` calls run at once; the others wait in the order they came. */
+export class ConcurrencyLimit {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(width: number) {
+    this.#free = width;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      // The slot goes straight to the call that has waited longest, so that no new call slips in between.
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
+}
