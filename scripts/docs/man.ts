@@ -93,7 +93,7 @@ interface Leafed {
 }
 
 async function leaves(path: readonly string[], node: Node | Group): Promise<Leafed[]> {
-  if (!isGroup(node)) return [{ path, summary: node.summary, command: (await node.load()).default }];
+  if (!isGroup(node)) return [{ path, summary: node.summary, command: await node.load() }];
   const below = Object.entries(node.commands).filter(([, { hidden }]) => !hidden);
   return (await Promise.all(below.map(([name, child]) => leaves([...path, name], child)))).flat();
 }

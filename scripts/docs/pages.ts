@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import markdownIt from 'markdown-it';
-import { guideIndex } from '../../src/interfaces/cli/program/guide-index.ts';
+import { guideIndex } from '../../src/interfaces/cli/commands/about.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const AT_ROOT = ['SECURITY.md', 'CHANGELOG.md'];

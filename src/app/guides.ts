@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import type { Guides } from '../interfaces/cli/host-guides.ts';
-import { guideIndex } from '../interfaces/cli/program/guide-index.ts';
+import { guideIndex } from '../interfaces/cli/commands/about.ts';
+import type { Guides } from '../interfaces/cli/host.ts';
 import { ownFile } from './own-package.ts';
 
 /** The pages of docs/ that came with this program, in the order of their index. */

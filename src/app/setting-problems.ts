@@ -4,7 +4,7 @@ import { isLoopback } from '../base/address.ts';
 import { isRelayError } from '../base/errors.ts';
 import { BUILT_IN_PLANS } from '../domain/usage/plans.ts';
 import { JsonDocument } from '../formats/json-document.ts';
-import type { SettingProblem } from '../interfaces/cli/host-config.ts';
+import type { SettingProblem } from '../interfaces/cli/host.ts';
 import {
   type Config,
   configFile,

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { RelayError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
 import { JsonDocument } from '../formats/json-document.ts';
-import type { ChangedSetting, Setting, Settings } from '../interfaces/cli/host-config.ts';
+import type { ChangedSetting, Setting, Settings } from '../interfaces/cli/host.ts';
 import { suggest } from '../interfaces/cli/suggest.ts';
 import { configFile, type Environment, givenValue, readConfigFile } from './config.ts';
 import { OPTIONS, type Option } from './options.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { commandTree } from '../../src/interfaces/cli/commands/completion.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
-import { commandTree } from '../../src/interfaces/cli/program/completion.ts';
 import { OPERATIONS } from '../../src/schemas/operations.ts';
 import { connect, startTestServer } from './server.ts';
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { writeManPages } from '../../scripts/docs/man.ts';
+import { guideText } from '../../src/interfaces/cli/commands/about.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
-import { guideText } from '../../src/interfaces/cli/program/guide-text.ts';
-import { makeStyle } from '../../src/interfaces/cli/style.ts';
+import { makeStyle } from '../../src/interfaces/cli/io.ts';
 import { runHere } from '../cli/in-process.ts';
 import { temporaryHome } from '../cli/program.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EXIT } from '../../src/base/errors.ts';
 import { GLOBAL_FLAGS } from '../../src/interfaces/cli/command.ts';
+import { commandTree } from '../../src/interfaces/cli/commands/completion.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
-import { commandTree } from '../../src/interfaces/cli/program/completion.ts';
 
 /** Scripts and agents depend on these words. Literals on purpose: a change here is a change for users. */
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SCOPES } from '../../src/contract/caller.ts';
 import { BUILT_IN_PLANS } from '../../src/domain/usage/plans.ts';
+import { commandTree } from '../../src/interfaces/cli/commands/completion.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
-import { commandTree } from '../../src/interfaces/cli/program/completion.ts';
 import { OPERATIONS } from '../../src/schemas/operations.ts';
 
 /** Others depend on these. Literals on purpose: a change here is a change for users. */

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { ourHook } from '../../src/app/install/entries.ts';
 import { appendDecision } from '../../src/client/projects/decisions.ts';
 import { stateJson, todosJson } from '../../src/client/projects/templates.ts';
+import { commandTree } from '../../src/interfaces/cli/commands/completion.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
-import { commandTree } from '../../src/interfaces/cli/program/completion.ts';
 
 /** Files that agents of all kinds read, and words that stand in people's settings. Literals on purpose. */
 

@@ -6,7 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { plainLine } from '../../client/projects/plain-line.ts';
 import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
 import { readToml } from '../../formats/toml.ts';
-import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/coding-agents/hook.ts';
+import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/commands/hook.ts';
 import type { Check, InstallReport } from '../../interfaces/cli/host.ts';
 import { findProgram } from '../../runners/cli/profiles.ts';
 import type { Environment } from '../config.ts';

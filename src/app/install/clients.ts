@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '../../base/json.ts';
-import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/coding-agents/hook.ts';
+import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/commands/hook.ts';
 import type { Entry } from './entries.ts';
 import { hookLine, type Launcher } from './launcher.ts';
 

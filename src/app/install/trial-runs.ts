@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
-import type { HookClient } from '../../interfaces/cli/coding-agents/hook.ts';
+import type { HookClient } from '../../interfaces/cli/commands/hook.ts';
 import { type Environment, loadConfig } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
 import { ownCommand } from '../own-package.ts';

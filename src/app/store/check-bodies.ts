@@ -1,6 +1,6 @@
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { idOf, parseRoot } from '../../domain/threads/keys.ts';
-import type { BodyCheck } from '../../interfaces/cli/host-store.ts';
+import type { BodyCheck } from '../../interfaces/cli/host.ts';
 import type { StoreChecks } from './open-engine.ts';
 
 /** Reads every body of the store, and says of what is damaged what refers to it. */

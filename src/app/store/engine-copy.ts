@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
-import type { CopyReport, EngineCopied } from '../../interfaces/cli/host-store.ts';
+import type { CopyReport, EngineCopied } from '../../interfaces/cli/host.ts';
 import type { Usage } from '../../kernel/engine.ts';
 import { ARRIVING } from '../../kernel/moving.ts';
 import { type Environment, loadConfig } from '../config.ts';

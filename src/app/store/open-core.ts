@@ -3,7 +3,7 @@ import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { ProjectSource } from '../../domain/projects/projects.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
-import type { LocalStore } from '../../interfaces/cli/host-store.ts';
+import type { LocalStore } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import { makeHome } from './home.ts';
 import { type Legible, type OpenedEngine, openEngine } from './open-engine.ts';

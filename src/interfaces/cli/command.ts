@@ -97,7 +97,7 @@ export interface Leaf {
   readonly summary: string;
   /** Left out of the list in --help. */
   readonly hidden?: boolean;
-  load(): Promise<{ default: Command }>;
+  load(): Promise<Command>;
 }
 
 export type Commands = { readonly [name: string]: Node };
@@ -111,8 +111,17 @@ export interface Group {
   readonly commands: Commands;
 }
 
-export function leaf(summary: string, load: Leaf['load'], o: { hidden?: boolean } = {}): Leaf {
-  return { summary, load, ...o };
+/** The commands of one file by their names, each with its summary. The file is loaded when one of them is called. */
+export function verbs<const S extends { readonly [name: string]: string }>(
+  load: () => Promise<{ readonly commands: { readonly [K in keyof S]: Command } }>,
+  summaries: S,
+  o: { readonly hidden?: boolean } = {},
+): Commands {
+  const leaves = Object.entries(summaries).map(([name, summary]): [string, Leaf] => [
+    name,
+    { summary, ...o, load: async () => (await load()).commands[name]! },
+  ]);
+  return Object.fromEntries(leaves);
 }
 
 export function group(summary: string, commands: Commands): Group {

@@ -1,6 +1,5 @@
 import { type Command, type Flags, GLOBAL_FLAGS, type Group, isGroup, type Sections } from './command.ts';
-import type { Io } from './io.ts';
-import type { Style } from './style.ts';
+import type { Io, Style } from './io.ts';
 
 /** Where it is shown. */
 type Look = Pick<Io, 'style' | 'width'>;

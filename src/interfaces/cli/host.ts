@@ -1,19 +1,21 @@
 import type { Readable, Writable } from 'node:stream';
+import type { Json } from '../../base/json.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { RemoteAgent } from '../../client/bridge/remote-agent.ts';
 import type { Runner } from '../../client/bridge/runner.ts';
 import type { AcpOptions, ExecOptions, TmuxOptions } from '../../client/bridge/runners.ts';
+import type { Pipelines } from '../../client/pipelines/pipelines.ts';
 import type { Project } from '../../client/projects/project.ts';
+import type { Prompts } from '../../client/prompts/prompts.ts';
+import type { Model, ModelChoice, PromptWay } from '../../client/prompts/types.ts';
 import type { Inbox } from '../../contract/inbox.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { Relay } from '../../contract/relay.ts';
+import type { ThreadsApi } from '../../contract/threads.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ContextRelayOptions } from '../../sdk/options.ts';
 import type { FrameSecret } from '../../text/frame.ts';
-import type { AgentWork } from './host-agents.ts';
-import type { Settings } from './host-config.ts';
-import type { Guides } from './host-guides.ts';
-import type { CopyReport, EngineCopied, LocalStore } from './host-store.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
 export interface Host {
@@ -312,4 +314,156 @@ export interface Check {
   readonly found: string;
   /** What to type, where something is to be done. */
   readonly fix?: string;
+}
+
+/** Where agents are put to work: prompts, programs and pipelines on the threads of a relay. */
+export interface AgentWork extends AsyncDisposable {
+  readonly threads: ThreadsApi;
+  readonly prompts: Prompts;
+  readonly pipelines: Pipelines;
+  /** The model that flags and environment lead to; an error that says what to set where there is none. */
+  model(choice: ModelChoice): Model;
+  readonly programs: Programs;
+}
+
+export interface Programs {
+  /** Coding agents that are known by name. */
+  known(): readonly { readonly name: string; readonly about: string; readonly installed: boolean }[];
+  /** Whether it converses when nothing is asked of it. */
+  converses(cli: string): boolean;
+  run(run: ProgramRun): Promise<{ readonly code: number; readonly signal: string | null }>;
+}
+
+export interface ProgramRun {
+  readonly cli: string;
+  readonly args: readonly string[];
+  readonly promptBy?: PromptWay;
+  /** Null where it is not asked anything. */
+  readonly prompt: string | null;
+  /** It gets the terminal itself; otherwise its output comes here and goes on from here. */
+  readonly terminal: boolean;
+  /** What it is about; without one, RELAY_THREAD is as it was. */
+  readonly thread?: string;
+  onOutput?(chunk: Uint8Array): Promise<void> | void;
+  /** Its standard error, which by default goes where that of this program goes. */
+  onComplaint?(chunk: Uint8Array): void;
+}
+
+/** The options of the relay: what counts, where it was said, and what is wrong with it. */
+export interface Settings {
+  /** `<home>/config.json`, whether or not it is there. */
+  readonly file: string;
+  show(): Setting[];
+  /** The variables of the environment that are no options. A secret is only told to be set. */
+  variables(): { readonly name: string; readonly value: string | null; readonly help: string }[];
+  /** What counts for an option as it is, with what `show` leaves out; null where nothing was said and there is no default. */
+  get(name: string): unknown;
+  /**
+   * Writes an option into the file, and leaves all else in there as it was. One word is taken as JSON, as a text or as a list
+   * of one, whichever the option takes; several are a list; null takes the option out.
+   */
+  set(name: string, words: readonly string[] | null): Promise<ChangedSetting>;
+  /** Everything that is wrong, also where only a server would notice it. */
+  check(): Promise<SettingProblem[]>;
+}
+
+export interface Setting {
+  readonly name: string;
+  /** What counts; of a secret what may be seen. */
+  readonly value: unknown;
+  readonly default: unknown;
+  readonly from: 'default' | 'file' | 'environment';
+  /** The variable that wins over the file. */
+  readonly variable: string | null;
+  readonly help: string;
+  /** What is said cannot be used, and why; the value is then the default. */
+  readonly problem?: string;
+}
+
+export interface ChangedSetting {
+  readonly name: string;
+  readonly value: Json;
+  readonly file: string;
+  readonly changed: boolean;
+  /** A variable that is set and wins over what was written. */
+  readonly overridden_by: string | null;
+  /** A server that runs on this home goes on as it was started. */
+  readonly restart: boolean;
+}
+
+export interface SettingProblem {
+  readonly state: 'wrong' | 'warning';
+  /** The file with its line, or the variable. */
+  readonly where: string;
+  readonly what: string;
+}
+
+/** The guides that came with the program, as Markdown. */
+export interface Guides {
+  readonly index: readonly GuideSection[];
+  /** Null where there is no such guide. */
+  read(topic: string): string | null;
+}
+
+export interface GuideSection {
+  readonly title: string;
+  readonly guides: readonly Guide[];
+}
+
+export interface Guide {
+  /** What `relay help` calls it: the name of its file. */
+  readonly topic: string;
+  readonly title: string;
+  readonly about: string;
+  /** From docs/ on. */
+  readonly file: string;
+}
+
+/** What the program offers to commands that keep the store in order. */
+
+export interface LocalStore extends AsyncDisposable {
+  sweep(): ReturnType<RelayCore['tidy']>;
+  usage: RelayCore['deps']['engine']['usage'];
+  state: RelayCore['deps']['engine']['state'];
+  /** Bodies whose files are gone, and the files of some of them. */
+  missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
+  /** Reads every body, one after the other. */
+  checkBodies(): AsyncIterable<BodyCheck>;
+  /** What is wrong with the database, in its own words; null where nothing is. */
+  checkDatabase(): Promise<string | null>;
+}
+
+export interface BodyCheck {
+  readonly size: number;
+  readonly damaged?: DamagedBody;
+}
+
+export interface DamagedBody {
+  readonly key: string;
+  /** Where it is, below the home; null for one that is no file there. */
+  readonly file: string | null;
+  readonly fault: 'missing' | 'cut' | 'altered';
+  /** What refers to it, in words; null where nothing does. */
+  readonly refers: string | null;
+}
+
+/** How far a copy is. */
+export interface CopyReport {
+  step(name: 'copy' | 'check' | 'switch', items: number): void;
+  add(items: number): void;
+}
+
+export interface EngineCopied {
+  readonly from: string;
+  readonly to: string;
+  readonly blobs: number;
+  readonly bytes: number;
+  readonly records: number;
+  readonly logs: number;
+  readonly entries: number;
+  readonly documents: number;
+  /** Keys of bodies that are damaged in the source, and that the copy does without. */
+  readonly lost: readonly string[];
+  /** How long nobody could write. */
+  readonly frozen_ms: number;
 }

@@ -1,7 +1,37 @@
 import type { Readable, Writable } from 'node:stream';
 import { asTyped } from './as-typed.ts';
-import { makeStyle, type Style } from './style.ts';
-import { ESCAPE, shown } from './terminal-text.ts';
+
+/**
+ * Stands for the escape character in what this program itself says to a terminal, until it is written. Whoever wrote the
+ * texts that are shown beside it cannot guess the number, so whatever else looks like an escape code is somebody else's.
+ */
+export const ESCAPE = `\u001b${Math.random().toString(36).slice(2)};`;
+
+/** A text of anybody's as a terminal may get it: control characters are shown, not obeyed. */
+export function shown(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replace(
+      /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g,
+      (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+}
+
+export type Style = ReturnType<typeof makeStyle>;
+
+/** Colours and weights for a terminal; texts stay as they are where it is not `on`. */
+export function makeStyle(on: boolean) {
+  const paint = (open: number, close: number) => (text: string) =>
+    on ? `${ESCAPE}[${open}m${text}${ESCAPE}[${close}m` : text;
+  return {
+    bold: paint(1, 22),
+    dim: paint(2, 22),
+    red: paint(31, 39),
+    green: paint(32, 39),
+    yellow: paint(33, 39),
+    cyan: paint(36, 39),
+  };
+}
 
 /** One end of the terminal, or of the pipe or file that stands in for it. */
 export interface Output {

@@ -1,8 +1,7 @@
 import { streamFrom } from '../../base/byte-streams.ts';
 import { bytes } from './human.ts';
-import type { Io } from './io.ts';
-import type { Style } from './style.ts';
-import { ESCAPE } from './terminal-text.ts';
+import type { Io, Style } from './io.ts';
+import { ESCAPE } from './io.ts';
 
 /** Below this a transfer is over before a bar could be read. */
 const WORTH_SHOWING_BYTES = 2 * 1024 * 1024;

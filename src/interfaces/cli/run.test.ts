@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { commandTree } from './commands/completion.ts';
 import { ROOT } from './commands.ts';
 import type { Host } from './host.ts';
 import type { Output, Terminal } from './io.ts';
-import { commandTree } from './program/completion.ts';
 import { type Globals, runCli } from './run.ts';
 
 /** No command that is called here needs more of its host. */

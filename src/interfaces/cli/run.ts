@@ -44,7 +44,7 @@ export async function runCli(
       await tellOfGuide(argv, io, makeHost);
       return code;
     }
-    const command = (await node.load()).default;
+    const command = await node.load();
     // At a terminal somebody tries it by hand, and wants to know.
     failsOpen = command.failsOpen === true && !terminal.stdin.isTTY;
     const { flags, args, rest } = parse(path, command, tail);

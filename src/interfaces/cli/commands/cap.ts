@@ -1,0 +1,69 @@
+import { isJsonObject, type JsonObject } from '../../../base/json.ts';
+import { answerCommand, badUsage } from '../command.ts';
+import { printable, span } from '../human.ts';
+import { plain } from './event-line.ts';
+import { jsonInput } from './payload.ts';
+import { openThread, THREAD_FLAG } from './thread-choice.ts';
+
+const list = answerCommand({
+  examples: [
+    ['relay cap list', 'the capabilities there are'],
+    ['relay cap list --json', 'with the JSON schema of their arguments'],
+  ],
+  ask: async ({ open }) => (await open()).relay.capabilities.list(),
+  print: ({ capabilities }, { style }) =>
+    capabilities
+      .map(({ name, description, args_schema, cacheable, cache_ttl_sec, enabled }) => {
+        const cached = cacheable ? `cached for ${span(cache_ttl_sec * 1000)}` : 'not cached';
+        const about = enabled === false ? `off: allow it in the configuration; ${cached}` : cached;
+        return [
+          `${style.cyan(plain(name))}  ${style.dim(about)}`,
+          `  ${plain(description)}`,
+          ...argumentLines(args_schema).map((line) => `  ${line}`),
+        ].join('\n');
+      })
+      .join('\n\n'),
+});
+
+function argumentLines(schema: JsonObject): string[] {
+  const properties = isJsonObject(schema.properties) ? schema.properties : {};
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  return Object.entries(properties).map(([name, value]) => {
+    const { type, description } = isJsonObject(value) ? value : {};
+    const kind = typeof type === 'string' ? type : 'any';
+    const told = typeof description === 'string' ? `: ${plain(description)}` : '';
+    return `  ${plain(name)} (${kind}${required.includes(name) ? '' : ', optional'})${told}`;
+  });
+}
+
+const invoke = answerCommand({
+  usage: '<name>',
+  details: `The result becomes an artifact, and its preview is printed. Asked for again while the cache holds it, it is
+not done twice. The arguments are a JSON object. Here --json is for them; --output json asks for an answer in JSON.`,
+  flags: { json: { value: 'ARGS', help: 'the arguments; - reads them from standard input' }, ...THREAD_FLAG },
+  examples: [
+    [`relay cap invoke retrieval.search --json '{"query":"retry"}'`, 'search, and keep what was found'],
+    [
+      `relay cap invoke retrieval.search --json '{"query":"retry"}' --output json`,
+      'the answer for a program',
+    ],
+  ],
+  async ask(call) {
+    const { io, args, flags } = call;
+    const given = (await jsonInput(io, 'cap invoke', { flag: flags.json })) ?? {};
+    if (!isJsonObject(given)) {
+      throw badUsage(
+        'The arguments of a capability are a JSON object.',
+        `Use: relay cap invoke ${args[0]} --json '{"query": "…"}'`,
+      );
+    }
+    const { relay, id } = await openThread(call, { use: true });
+    return relay.capabilities.invoke({ capability: args[0]!, thread_id: id, args: given });
+  },
+  print({ artifact_ref, cache_hit, preview: { text } }, { interactive, style }) {
+    const cached = cache_hit ? style.dim('  from the cache') : '';
+    return `${style.dim('artifact_ref')}  ${artifact_ref}${cached}\n${interactive ? printable(text) : text}`;
+  },
+});
+
+export const commands = { list, invoke };

@@ -1,0 +1,379 @@
+import { setTimeout } from 'node:timers/promises';
+import { toBase64 } from '../../../base/base64.ts';
+import type { RelayError } from '../../../base/errors.ts';
+import type { JsonObject } from '../../../base/json.ts';
+import { INLINE_BLOB_BYTES, MAX_PULLS, SECRET_SCAN_CHARS } from '../../../base/limits.ts';
+import { decodeUtf8 } from '../../../base/utf8.ts';
+import { parsePointer } from '../../../contract/pointer-url.ts';
+import type { Pushed } from '../../../contract/pointers.ts';
+import type { Receipt } from '../../../contract/receipts.ts';
+import type { ContextRelay } from '../../../sdk/context-relay.ts';
+import { findSecrets } from '../../../text/secrets.ts';
+import { answerCommand, badUsage, defineCommand, type Flags } from '../command.ts';
+import {
+  bytes,
+  count,
+  expiry,
+  moment,
+  oneOf,
+  parseCount,
+  parseSpan,
+  plural,
+  printable,
+  rows,
+  tokensInWords,
+  typedJson,
+} from '../human.ts';
+import { type Io, interruption, type Style } from '../io.ts';
+import { withProgress } from '../progress.ts';
+import { removeEach } from '../remove-each.ts';
+import { whyDead } from './message-line.ts';
+import {
+  type Body,
+  notForTerminals,
+  openPayload,
+  openPointer,
+  PART_FLAGS,
+  type PayloadSource,
+  partOf,
+  pointerArgument,
+  warnOfEncryption,
+  writePart,
+  writePayload,
+} from './payload.ts';
+
+const push = defineCommand({
+  usage: '[file|-]',
+  details: `Takes a file, or what is piped in, up to 25 MiB. At a terminal it prints the pointer, size, tokens and
+expiry; piped, the pointer alone. Whoever has the pointer can pull it until it expires or is revoked. On a relay
+with keys, by default only your tenant can, with a key: --visibility link makes the pointer enough.
+With --encrypt the relay sees only ciphertext: the key is behind #key= in the pointer and travels nowhere
+else. Metadata is never encrypted. A file's name is in its metadata, but not with
+--encrypt.`,
+  flags: {
+    encrypt: { short: 'e', help: 'encrypt it here; the key is in the pointer alone' },
+    ttl: { value: 'TIME', help: 'expire after 90s, 15m, 2h, 7d or that many seconds (24h)' },
+    meta: { short: 'm', value: 'K=V', multiple: true, help: 'metadata; K:=JSON for numbers and lists' },
+    name: { value: 'NAME', help: 'the same as --meta name=NAME (that of the file)' },
+    channel: { short: 'c', value: 'NAME', help: 'announce it on this channel' },
+    'max-pulls': { value: 'N', help: 'allow only so many pulls' },
+    visibility: {
+      value: 'link|tenant',
+      help: 'who may pull: anyone with the pointer, or your tenant (link; tenant with keys)',
+    },
+    count: { help: 'count the tokens also when piped' },
+    'no-count': { help: 'do not count the tokens' },
+  },
+  examples: [
+    ['relay push notes.md', 'a pointer that is good for 24 hours'],
+    ['git diff | relay push --ttl 2h', 'from a pipe, for two hours'],
+    ['relay push .env --encrypt --max-pulls 1', 'a secret, for one reader'],
+    ['relay push survey.md -m topic=survey -m pages:=12', 'with metadata for a peek'],
+    ['url=$(relay push report.md)', 'the pointer alone, for a script'],
+  ],
+  async run({ io, args, flags, open }) {
+    const options = {
+      encrypted: flags.encrypt,
+      metadata: readMetadata(flags.meta ?? [], flags.name),
+      channel: flags.channel,
+      ttl: parseSpan(flags.ttl, '--ttl'),
+      maxPulls: parseCount(flags['max-pulls'], '--max-pulls', { min: 1, max: MAX_PULLS }),
+      visibility: oneOf('--visibility', flags.visibility, ['link', 'tenant']),
+      count: flags.count ?? (!flags['no-count'] && io.interactive),
+    };
+    const source = await openPayload(io, args[0]);
+    const metadata = options.encrypted ? options.metadata : withFileName(options.metadata, source);
+    const kept = keepBeginning(source.body);
+    const client = await (await open()).client();
+    const body = withProgress(io, kept.body, source);
+    const pushed = await client.pushDetailed(body, { ...options, metadata, size: source.size });
+    tell(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
+    if (pushed.visibility === 'tenant' && options.visibility === undefined && !io.interactive)
+      io.note(`It can be pulled ${TENANT_ONLY}; --visibility link makes the pointer enough.`);
+    if (flags.encrypt) await warnOfEncryption(io, client, options);
+    else warnOfSecrets(io, kept.beginning(), pushed.id);
+  },
+});
+
+const TENANT_ONLY = 'only with a key of your tenant';
+
+function readMetadata(pairs: readonly string[], name: string | undefined): JsonObject | undefined {
+  const metadata: JsonObject = {};
+  for (const pair of pairs) {
+    const match = /^([^=]+?)(:?=)(.*)$/s.exec(pair);
+    if (!match) {
+      throw badUsage(
+        `--meta does not understand "${pair}".`,
+        'Say it as --meta topic=survey, or --meta pages:=12 for a number.',
+      );
+    }
+    const [, key, sign, value] = match as unknown as [string, string, string, string];
+    metadata[key] = sign === '=' ? value : typedJson(value, () => notJson(key, value));
+  }
+  if (name !== undefined) metadata.name = name;
+  return Object.keys(metadata).length > 0 ? metadata : undefined;
+}
+
+/** What only a pipe or a device knows has no name that tells anything. */
+function withFileName(
+  metadata: JsonObject | undefined,
+  { size, label }: PayloadSource,
+): JsonObject | undefined {
+  return size === undefined || metadata?.name !== undefined ? metadata : { ...metadata, name: label };
+}
+
+function notJson(key: string, text: string): RelayError {
+  return badUsage(
+    `--meta ${key}:= wants JSON, not "${text}".`,
+    `For a text use one equals sign: --meta ${key}=${text}`,
+  );
+}
+
+function tell(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): void {
+  io.result({ ...pushed, encrypted: o.encrypted }, () => {
+    if (!io.interactive) return pushed.url;
+    const facts = [
+      bytes(o.size),
+      pushed.tokens ? tokensInWords(pushed.tokens) : null,
+      o.encrypted ? 'encrypted' : null,
+      `expires ${expiry(pushed.expires_at)}`,
+      pushed.channel ? `on channel ${pushed.channel}` : null,
+      pushed.visibility === 'tenant' ? TENANT_ONLY : null,
+    ];
+    return `${io.style.bold(pushed.url)}\n${io.style.dim(facts.filter((fact) => fact !== null).join(' · '))}`;
+  });
+}
+
+/** Keeps as much of the beginning of what passes through as the search for secrets looks at, and counts all of it. */
+function keepBeginning(body: Body): { body: Body; size(): number; beginning(): Uint8Array } {
+  if (body instanceof Uint8Array) {
+    return { body, size: () => body.byteLength, beginning: () => body.subarray(0, SECRET_SCAN_CHARS) };
+  }
+  const kept: Uint8Array[] = [];
+  let left = SECRET_SCAN_CHARS;
+  const passing = body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        if (left > 0) kept.push(chunk.slice(0, left));
+        left -= chunk.byteLength;
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+  return { body: passing, size: () => SECRET_SCAN_CHARS - left, beginning: () => Buffer.concat(kept) };
+}
+
+/** Says what kind of secret is in which line, and what to type; never the secret. Says nothing about binary data. */
+function warnOfSecrets(io: Io, beginning: Uint8Array, id: string): void {
+  if (beginning.includes(0)) return;
+  const found = findSecrets(new TextDecoder().decode(beginning));
+  if (found.length === 0) return;
+  const named = found.slice(0, 3).map(({ kind, line }) => `${kind} in line ${line}`);
+  if (found.length > 3) named.push(`${found.length - 3} more`);
+  io.warn(`this looks like it holds a secret (${named.join(', ')}), and it was stored unencrypted.`);
+  io.note(`  → relay rm ${id}, then push it again with --encrypt`);
+}
+
+const FLAGS = {
+  ...PART_FLAGS,
+  cost: { help: 'only what it would cost, in tokens; takes nothing' },
+  out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
+  force: { short: 'f', help: 'write binary data even to a terminal' },
+} as const satisfies Flags;
+
+const pull = defineCommand({
+  usage: '<url>',
+  details: `The bytes go to standard output as they are. A part costs a model only its own tokens: look at --outline
+first, then take the lines you need. --cost tells the price of either without taking it.`,
+  flags: FLAGS,
+  examples: [
+    ['relay pull <url>', 'the payload, to standard output'],
+    ['relay pull <url> --outline', 'what is in it, for a few tokens'],
+    ['relay pull <url> --lines 120-180', 'these lines'],
+    ['relay pull <url> --grep "TODO|FIXME" -C 2', 'matching lines, each with two around it'],
+    ['relay pull <url> --out report.pdf', 'into a file'],
+    ['relay pull <url> --cost', 'what a model would pay for it'],
+  ],
+  async run(call) {
+    const { io, flags } = call;
+    const part = partOf(flags, 'relay pull <url>');
+    const { client, remote, url } = await openPointer(call);
+    if (flags.cost) {
+      const cost = await client.cost(url, part);
+      io.result(cost, `${tokensInWords(cost)}, ${bytes(cost.bytes)}`);
+      return;
+    }
+    if (part) {
+      await writePart(io, await client.pullPart(url, part), flags);
+      return;
+    }
+    if (io.json && flags.out === undefined) {
+      io.result(await envelope(client, url), '');
+      return;
+    }
+    // Looking is free on the local store, and worth a request where someone watches.
+    const look = remote === null || io.interactive || io.stderr.isTTY;
+    const found = look ? await client.inspect(url) : undefined;
+    const size = found?.size ?? undefined;
+    // Before it counts as a pull.
+    if (found?.text === false && io.interactive && !flags.force && flags.out === undefined)
+      throw notForTerminals();
+    const small = size !== undefined && size <= INLINE_BLOB_BYTES;
+    const body = small ? await client.pullBytes(url) : await client.pullStream(url);
+    await writePayload(io, body, { ...flags, size });
+  },
+});
+
+/** The shape that a pull over HTTP answers with. */
+async function envelope(client: ContextRelay, url: string): Promise<JsonObject> {
+  const { metadata } = await client.inspect(url);
+  const content = await client.pullBytes(url);
+  const text = decodeUtf8(content);
+  return text === null ? { data: toBase64(content), metadata, encoding: 'base64' } : { data: text, metadata };
+}
+
+const UNKNOWN = 'unknown: the server does not tell';
+
+const peek = answerCommand({
+  usage: '<url>',
+  details: `At a terminal: everything known about the pointer. Piped: the metadata as JSON. With --json: all of it.
+A peek is free: it reads no payload and counts as no pull. Of a pointer on a server that tells only the metadata, as the
+original ContextRelay does, the rest is unknown.`,
+  examples: [
+    ['relay peek http://127.0.0.1:7474/pull/<uuid>', 'what it is, how large, until when'],
+    ['relay peek <url> | jq -r .summary', 'one field of the metadata'],
+  ],
+  async ask(call) {
+    const { client, url } = await openPointer(call);
+    return client.inspect(url);
+  },
+  print(found, { interactive, style }) {
+    if (!interactive) return JSON.stringify(found.metadata);
+    const { tokens } = found;
+    const lines: [string, string][] = [
+      ['id', found.id],
+      ['size', found.size === null ? UNKNOWN : `${bytes(found.size)}${found.text ? '' : ', binary'}`],
+      [
+        'tokens',
+        tokens
+          ? `${count(tokens.tokens)} (${tokens.tokenizer})`
+          : found.size === null
+            ? UNKNOWN
+            : 'not counted yet',
+      ],
+      ['expires', found.expires_at === null ? UNKNOWN : expiry(found.expires_at)],
+      ['pushed', found.created_at === null ? UNKNOWN : pushed(found.created_at, found.from)],
+    ];
+    if (found.content_type) lines.push(['type', printable(found.content_type)]);
+    if (found.channel) lines.push(['channel', printable(found.channel)]);
+    if (found.max_pulls !== null) lines.push(['pulls', `at most ${count(found.max_pulls)}`]);
+    const metadata = Object.entries(found.metadata).map(([key, value]): [string, string] => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      return [`  ${printable(key)}`, printable(text)];
+    });
+    const table = rows(style.dim, lines);
+    return metadata.length === 0 ? table : `${table}\nmetadata\n${rows(style.dim, metadata)}`;
+  },
+});
+
+function pushed(at: string, from: string | null): string {
+  return from === null ? moment(at) : `${moment(at)} by ${printable(from)}`;
+}
+
+const rm = defineCommand({
+  usage: '<url…>',
+  details:
+    'The payload is deleted and the pointer answers like one that never existed. Only its owner can do that.',
+  takes: { min: 1, max: 1000 },
+  examples: [
+    ['relay rm http://127.0.0.1:7474/pull/<uuid>', 'revoke one'],
+    ['relay rm <url> <url>', 'several; those that are gone already are named, the others are revoked'],
+  ],
+  async run({ io, args, open }) {
+    const urls: string[] = [];
+    for (const arg of args) urls.push(await pointerArgument(io, arg));
+    const opened = await open();
+    const { resolve } = opened;
+    const client = await opened.client();
+    const ids = urls.map((url) => parsePointer(url).id);
+    return removeEach(io, 'revoked', ids, async (_, i) => client.delete(await resolve(urls[i]!)));
+  },
+});
+
+const LOOK_EVERY_MS = 500;
+
+const receipts = defineCommand({
+  usage: '<url>',
+  details: `The ladder goes stored, notified, pulled, acked, result. A rung is shown where there is evidence for it: a
+subscriber that answered after the message, bytes that were read, an acknowledgement, a result. Nothing turns into
+"delivered" by waiting.`,
+  flags: { watch: { short: 'w', help: 'go on and show what is new, until there is a result' } },
+  examples: [
+    ['relay receipts <url>', 'how far it has come'],
+    ['relay receipts <url> --watch', 'as it happens'],
+  ],
+  async run(call) {
+    const { io, flags } = call;
+    const { client, url } = await openPointer(call);
+    let ladder = await client.receipts(url);
+    const show = (receipts: readonly Receipt[]) => {
+      if (io.json) io.stdout.write(`${JSON.stringify({ ...ladder, receipts })}\n`);
+      else for (const receipt of receipts) io.print(line(receipt, io.style));
+    };
+    if (!flags.watch) {
+      io.result(ladder, () => ladder.receipts.map((receipt) => line(receipt, io.style)).join('\n'));
+      return;
+    }
+    using interrupted = interruption();
+    const { signal } = interrupted;
+    show(ladder.receipts);
+    while (ladder.reached !== 'result' && !signal.aborted) {
+      await setTimeout(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+      if (signal.aborted) break;
+      const seen = new Set(ladder.receipts.map((receipt) => JSON.stringify(receipt)));
+      ladder = await client.receipts(url);
+      const fresh = ladder.receipts.filter((receipt) => !seen.has(JSON.stringify(receipt)));
+      if (fresh.length > 0) show(fresh);
+    }
+  },
+});
+
+function line(receipt: Receipt, style: Style): string {
+  const { rung, by, at, last_at } = receipt;
+  const when = moment(last_at ?? at);
+  const notes = [...evidence(receipt), when].join(' · ');
+  return `${style.bold(rung.padEnd(9))} ${style.cyan(printable(by))}  ${style.dim(notes)}`;
+}
+
+function evidence(receipt: Receipt): string[] {
+  const {
+    rung,
+    count = 1,
+    retries,
+    bytes: size = 0,
+    group,
+    url,
+    status,
+    summary,
+    reason,
+    attempts = 0,
+  } = receipt;
+  switch (rung) {
+    case 'stored':
+      return [bytes(size)];
+    case 'notified':
+      return count > 1 ? [plural(count, 'subscriber')] : [];
+    case 'pulled':
+      return [plural(count, 'time'), ...(retries ? [`${retries} of them again`] : []), bytes(size)];
+    case 'acked':
+      return group === undefined ? [] : [`in the group ${printable(group)}`];
+    case 'dead':
+      return [`given up by the group ${printable(group ?? '')}`, whyDead(reason ?? 'attempts', attempts)];
+    case 'result':
+      return [status, summary, url && parsePointer(url).id].flatMap((text) =>
+        text ? [printable(text)] : [],
+      );
+  }
+}
+
+export const commands = { push, pull, peek, rm, receipts };

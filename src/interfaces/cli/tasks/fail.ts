@@ -1,3 +1,0 @@
-import { settlementCommand } from './done.ts';
-
-export default settlementCommand('failed');
