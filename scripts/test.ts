@@ -11,7 +11,7 @@ import { parseArgs, stripVTControlCharacters, styleText } from 'node:util';
 import { mapConcurrent } from '../src/base/map-concurrent.ts';
 import { endGroup, type Failure, type FileResult, runTestFile, type Skip } from './test-file.ts';
 
-const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--timeout S] [path…]
+const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--timeout S] [--quiet] [path…]
 
   (nothing)   type-check, lint and format check, then every *.test.ts
   --quick     the same checks, but only the unit and the architecture tests
@@ -21,6 +21,7 @@ const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--tim
   --jobs N    so many files at once (default: one more than there are cores, since many tests wait)
   --again     run files that failed once more, alone, if they are three at most: one that passes then is named as
               unsteady, and the run goes on to be green; CI does this
+  --quiet     name only the files that failed
   --timeout S seconds a file may take before it is killed (default: 120, slow ones 420)
   path…       only the test files whose path begins with or contains one of these; no checks`;
 
@@ -69,6 +70,7 @@ async function main(): Promise<number> {
       slow: { type: 'boolean' },
       full: { type: 'boolean' },
       again: { type: 'boolean' },
+      quiet: { type: 'boolean' },
       jobs: { type: 'string' },
       timeout: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
@@ -102,7 +104,9 @@ async function main(): Promise<number> {
     async (file) => {
       const result = await runFile(file);
       results.push(result);
-      printFile(result, `${String(++done).padStart(String(files.length).length)}/${files.length}`);
+      done++;
+      if (values.quiet && result.failures.length === 0) return;
+      printFile(result, `${String(done).padStart(String(files.length).length)}/${files.length}`);
     },
     jobs,
   );

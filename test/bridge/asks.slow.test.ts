@@ -138,7 +138,9 @@ async function answeredByAPerson(
 
   await sleep(o.afterMs);
   const before = await tasks.get(id);
-  assert.deepEqual([before.state, before.stuck], ['running', open.stuck], 'nobody has answered yet');
+  assert.equal(before.state, 'running', 'nobody has answered yet');
+  // The client may have drawn more of its dialog since.
+  assert.match(before.stuck!, asked);
   assert.ok(!model.asked.some(({ body }) => body.includes(o.words)));
 
   await terminal.tmux('send-keys', '-t', terminal.session, 'Enter');
