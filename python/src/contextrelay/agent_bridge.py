@@ -216,7 +216,7 @@ class AgentBridge:
             return False
 
     def _settle(self, message: Message, how: str) -> Any:
-        return self.hub._transport.run(self.hub._channels.settle(message, how))
+        return self.hub._transport.run(self.hub._flows.settle(message, how))
 
     def _ack(self, message: Message) -> None:
         try:

@@ -8,7 +8,7 @@ async with AsyncContextRelay() as relay:
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, AsyncIterator, Mapping, Optional
 
 try:
     import aiohttp
@@ -18,15 +18,15 @@ except ImportError as missing:  # pragma: no cover
     ) from missing
 
 from .channels import SILENCE, Backoff, ChannelFlows, Message, Since, parse_message, socket_path
+from .client import RelayFlows
 from .connection import Connection, is_passing
 from .encryption import ChannelKeys, channel_key
 from .errors import RelayError, RelayHTTPError, RelayTimeoutError, RelayUnreachableError
-from .files import FileContent, FileFlows, FileInfo, FilePage, NewFile
-from .parts import Part, PartRequest, part_of
-from .pointers import Inspected, PointerFlows, Pushed
+from .files import FileFlows, SpaceFlows
+from .pointers import PointerFlows
 from .tasks import TaskFlows
 from .threads import ThreadFlows
-from .wire import Answer, Call, Flow, JsonObject, T, redirected
+from .wire import Answer, Call, Flow, T, awaited, redirected
 
 __all__ = ["AsyncContextRelay"]
 
@@ -147,8 +147,7 @@ class AsyncContextRelay:
         connection = Connection(base_url, api_key, timeout=timeout, retries=retries)
         self._transport = AsyncTransport(connection)
         self._channel_keys = channel_keys
-        self._pointers = PointerFlows(connection, channel_keys)
-        self._channels = ChannelFlows()
+        self._flows = RelayFlows(connection, channel_keys)
         self.threads = AsyncThreads(self._transport)
         self.tasks = AsyncTasks(self._transport)
         self.files = AsyncFiles(self._transport)
@@ -156,6 +155,10 @@ class AsyncContextRelay:
     @property
     def base_url(self) -> str:
         return self._transport.connection.base
+
+    @property
+    def timeout(self) -> float:
+        return self._transport.connection.timeout
 
     async def __aenter__(self) -> AsyncContextRelay:
         return self
@@ -166,79 +169,23 @@ class AsyncContextRelay:
     async def close(self) -> None:
         await self._transport.close()
 
-    async def push(
-        self,
-        data: Union[str, bytes],
-        channel: Optional[str] = None,
-        encrypted: bool = False,
-        metadata: Optional[Mapping[str, Any]] = None,
-        **options: Any,
-    ) -> str:
-        return (await self.push_detailed(data, channel, encrypted, metadata, **options)).url
-
-    async def push_detailed(
-        self,
-        data: Union[str, bytes],
-        channel: Optional[str] = None,
-        encrypted: bool = False,
-        metadata: Optional[Mapping[str, Any]] = None,
-        **options: Any,
-    ) -> Pushed:
-        """``options`` are those of :meth:`contextrelay.ContextRelay.push_detailed`."""
-        flow = self._pointers.push(data, channel=channel, encrypted=encrypted, metadata=metadata, **options)
-        return await self._transport.run(flow)
-
-    async def pull(
-        self,
-        url: str,
-        *,
-        lines: Optional[str] = None,
-        grep: Optional[str] = None,
-        json: Optional[str] = None,
-        outline: bool = False,
-        context: Optional[int] = None,
-        ignore_case: bool = False,
-    ) -> str:
-        part = part_of(lines, grep, json, outline, context, ignore_case)
-        if part is not None:
-            return (await self.pull_part(url, part)).text
-        return await self._transport.run(self._pointers.pull(url))
-
-    async def pull_part(self, url: str, part: PartRequest) -> Part:
-        return await self._transport.run(self._pointers.pull_part(url, part))
-
-    async def pull_bytes(self, url: str) -> bytes:
-        return await self._transport.run(self._pointers.pull_bytes(url))
-
-    async def cost(self, url: str, part: Optional[PartRequest] = None) -> JsonObject:
-        return await self._transport.run(self._pointers.cost(url, part))
-
-    async def peek(self, url: str) -> JsonObject:
-        return (await self.inspect(url)).metadata
-
-    async def inspect(self, url: str) -> Inspected:
-        return await self._transport.run(self._pointers.inspect(url))
-
-    async def renew(self, urls: Sequence[str], *, ttl: Optional[float] = None) -> Dict[str, str]:
-        return await self._transport.run(self._pointers.renew(urls, ttl))
-
-    async def delete(self, url: str) -> None:
-        await self._transport.run(self._pointers.delete(url))
-
-    async def receipts(self, url: str) -> JsonObject:
-        return await self._transport.run(self._pointers.receipts(url))
-
-    async def publish(self, channel: str, msg: Any, *, idempotency_key: Optional[str] = None) -> JsonObject:
-        return await self._transport.run(self._channels.publish(channel, msg, idempotency_key))
-
-    async def ack(self, message: Message) -> None:
-        await self._transport.run(self._channels.settle(message, "ack"))
-
-    async def nack(self, message: Message) -> JsonObject:
-        return await self._transport.run(self._channels.settle(message, "nack"))
-
-    async def extend(self, message: Message) -> None:
-        await self._transport.run(self._channels.settle(message, "extend"))
+    push = awaited(PointerFlows.push)
+    push_detailed = awaited(PointerFlows.push_detailed)
+    pull = awaited(PointerFlows.pull)
+    pull_part = awaited(PointerFlows.pull_part)
+    pull_bytes = awaited(PointerFlows.pull_bytes)
+    cost = awaited(PointerFlows.cost)
+    peek = awaited(PointerFlows.peek)
+    inspect = awaited(PointerFlows.inspect)
+    renew = awaited(PointerFlows.renew)
+    delete = awaited(PointerFlows.delete)
+    receipts = awaited(PointerFlows.receipts)
+    publish = awaited(ChannelFlows.publish)
+    ack = awaited(ChannelFlows.ack)
+    nack = awaited(ChannelFlows.nack)
+    extend = awaited(ChannelFlows.extend)
+    channels = awaited(ChannelFlows.channels)
+    channel = awaited(ChannelFlows.channel)
 
     async def messages(
         self,
@@ -252,7 +199,7 @@ class AsyncContextRelay:
         """The messages of a channel, also after lost connections. Without ``since``, those that come once the loop has
         begun."""
         if since is None and group is None:
-            since = await self._transport.run(self._channels.position(channel))
+            since = await self._transport.run(self._flows.position(channel))
         backoff = Backoff(max_reconnect_delay)
         answered = False
         while True:
@@ -273,6 +220,10 @@ class AsyncContextRelay:
                     said = f"The relay at {self.base_url} does not answer."
                     raise RelayUnreachableError(said) from error
             await asyncio.sleep(backoff.wait())
+
+    def has_channel_key(self, channel: str) -> bool:
+        """Whether subscribers of the channel can read what is pushed there encrypted."""
+        return channel_key(self._channel_keys, channel) is not None
 
     def _open(self, path: str) -> Any:
         url, headers = self._transport.connection.socket(path)
@@ -324,152 +275,80 @@ class AsyncThreads:
     """As :class:`contextrelay.threads.Threads`."""
 
     def __init__(self, transport: AsyncTransport) -> None:
-        self._run = transport.run
+        self._transport = transport
         self._flows = ThreadFlows()
 
-    async def create(self, name: str, *, ttl: Optional[int] = None) -> JsonObject:
-        return await self._run(self._flows.create(name, ttl))
-
-    async def list(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> JsonObject:
-        return await self._run(self._flows.list(after, limit))
-
-    async def get(self, thread_id: str) -> JsonObject:
-        return await self._run(self._flows.get(thread_id))
-
-    async def delete(self, thread_id: str) -> None:
-        await self._run(self._flows.delete(thread_id))
-
-    async def state(self, thread_id: str, *, at: Optional[str] = None) -> JsonObject:
-        return await self._run(self._flows.state(thread_id, at))
-
-    async def header(self, thread_id: str) -> JsonObject:
-        return await self._run(self._flows.header(thread_id))
-
-    async def patch(
-        self,
-        thread_id: str,
-        ops: Sequence[Mapping[str, Any]],
-        *,
-        if_match: Optional[str] = None,
-        idempotency_key: Optional[str] = None,
-    ) -> JsonObject:
-        return await self._run(self._flows.patch(thread_id, ops, if_match, idempotency_key))
-
-    async def events(
-        self, thread_id: str, *, after: Optional[str] = None, limit: Optional[int] = None
-    ) -> JsonObject:
-        return await self._run(self._flows.events(thread_id, after, limit))
-
-    async def append(self, thread_id: str, type: str, payload: Mapping[str, Any]) -> JsonObject:
-        return await self._run(self._flows.append(thread_id, type, payload))
-
-    async def put_artifact(
-        self,
-        thread_id: str,
-        content: Union[str, bytes],
-        *,
-        name: Optional[str] = None,
-        type: Optional[str] = None,
-        mime: Optional[str] = None,
-        idempotency_key: Optional[str] = None,
-    ) -> JsonObject:
-        flow = self._flows.put_artifact(thread_id, content, name, type, mime, idempotency_key)
-        return await self._run(flow)
-
-    async def artifact_bytes(self, thread_id: str, ref: str) -> bytes:
-        return await self._run(self._flows.artifact_bytes(thread_id, ref))
-
-    async def artifact_part(self, thread_id: str, ref: str, part: PartRequest) -> Part:
-        return await self._run(self._flows.artifact_part(thread_id, ref, part))
-
-    async def search(self, thread_id: str, q: str, *, limit: Optional[int] = None) -> "List[JsonObject]":
-        return await self._run(self._flows.search(thread_id, q, limit))
+    create = awaited(ThreadFlows.create)
+    list = awaited(ThreadFlows.list)
+    get = awaited(ThreadFlows.get)
+    delete = awaited(ThreadFlows.delete)
+    state = awaited(ThreadFlows.state)
+    header = awaited(ThreadFlows.header)
+    patch = awaited(ThreadFlows.patch)
+    diff = awaited(ThreadFlows.diff)
+    revert = awaited(ThreadFlows.revert)
+    events = awaited(ThreadFlows.events)
+    append = awaited(ThreadFlows.append)
+    put_artifact = awaited(ThreadFlows.put_artifact)
+    artifacts = awaited(ThreadFlows.artifacts)
+    artifact = awaited(ThreadFlows.artifact)
+    artifact_bytes = awaited(ThreadFlows.artifact_bytes)
+    artifact_part = awaited(ThreadFlows.artifact_part)
+    delete_artifact = awaited(ThreadFlows.delete_artifact)
+    search = awaited(ThreadFlows.search)
+    stats = awaited(ThreadFlows.stats)
+    render = awaited(ThreadFlows.render)
+    report = awaited(ThreadFlows.report)
+    capabilities = awaited(ThreadFlows.capabilities)
+    invoke = awaited(ThreadFlows.invoke)
 
 
 class AsyncTasks:
     """As :class:`contextrelay.tasks.Tasks`."""
 
     def __init__(self, transport: AsyncTransport) -> None:
-        self._run = transport.run
+        self._transport = transport
         self._flows = TaskFlows()
 
-    async def list(
-        self, *, channel: Optional[str] = None, state: Optional[str] = None, limit: Optional[int] = None
-    ) -> List[JsonObject]:
-        return await self._run(self._flows.list(channel, state, limit))
-
-    async def get(self, task: str) -> JsonObject:
-        return await self._run(self._flows.get(task))
-
-    async def done(
-        self, task: str, data: Optional[str] = None, *, summary: Optional[str] = None
-    ) -> JsonObject:
-        return await self._run(self._flows.settle(task, "done", {"data": data, "summary": summary}))
-
-    async def fail(
-        self, task: str, data: Optional[str] = None, *, summary: Optional[str] = None
-    ) -> JsonObject:
-        return await self._run(self._flows.settle(task, "fail", {"data": data, "summary": summary}))
-
-    async def cancel(self, task: str, *, reason: Optional[str] = None) -> JsonObject:
-        return await self._run(self._flows.settle(task, "cancel", {"reason": reason}))
+    list = awaited(TaskFlows.list)
+    get = awaited(TaskFlows.get)
+    done = awaited(TaskFlows.done)
+    fail = awaited(TaskFlows.fail)
+    cancel = awaited(TaskFlows.cancel)
+    agents = awaited(TaskFlows.agents)
 
 
 class AsyncFiles:
+    """As :class:`contextrelay.files.Files`."""
+
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
+        self._flows = FileFlows()
 
     def space(self, name: str) -> AsyncSpace:
         return AsyncSpace(self._transport, name)
+
+    spaces = awaited(FileFlows.spaces)
 
 
 class AsyncSpace:
     """As :class:`contextrelay.Space`."""
 
     def __init__(self, transport: AsyncTransport, name: str) -> None:
-        self._run = transport.run
-        self._flows = FileFlows()
+        self._transport = transport
+        self._flows = SpaceFlows(name)
         self.name = name
 
-    async def put(self, path: str, content: Union[str, bytes], **options: Any) -> FileInfo:
-        """``options`` are those of :class:`contextrelay.NewFile`."""
-        return await self._run(self._flows.put(self.name, NewFile(path, content, **options), None))
-
-    async def bytes(
-        self, path: str, *, version: Optional[int] = None, range: Optional[Tuple[int, int]] = None
-    ) -> bytes:
-        return await self._run(self._flows.bytes(self.name, path, version, range))
-
-    async def part(self, path: str, part: PartRequest, *, version: Optional[int] = None) -> Part:
-        return await self._run(self._flows.part(self.name, path, part, version))
-
-    async def info(self, path: str, *, version: Optional[int] = None) -> FileInfo:
-        return await self._run(self._flows.info(self.name, path, version))
-
-    async def log(self, path: str) -> "List[FileInfo]":
-        return await self._run(self._flows.log(self.name, path))
-
-    async def delete(self, path: str, *, if_match: Optional[str] = None) -> None:
-        await self._run(self._flows.delete(self.name, path, if_match))
-
-    async def list(
-        self,
-        prefix: Optional[str] = None,
-        *,
-        delimiter: Optional[str] = None,
-        after: Optional[str] = None,
-        limit: Optional[int] = None,
-    ) -> FilePage:
-        return await self._run(self._flows.list(self.name, prefix, delimiter, after, limit))
-
-    async def all(self, prefix: Optional[str] = None) -> "List[FileInfo]":
-        return await self._run(self._flows.all(self.name, prefix))
-
-    async def read(self, paths: Sequence[str]) -> Dict[str, FileContent]:
-        return await self._run(self._flows.read(self.name, paths))
-
-    async def write(self, files: Sequence[NewFile]) -> "List[Union[FileInfo, JsonObject]]":
-        return await self._run(self._flows.write(self.name, files))
-
-    async def remove(self, paths: Optional[Sequence[str]] = None, *, prefix: Optional[str] = None) -> int:
-        return await self._run(self._flows.remove(self.name, paths, prefix))
+    put = awaited(SpaceFlows.put)
+    bytes = awaited(SpaceFlows.bytes)
+    text = awaited(SpaceFlows.text)
+    json = awaited(SpaceFlows.json)
+    part = awaited(SpaceFlows.part)
+    info = awaited(SpaceFlows.info)
+    log = awaited(SpaceFlows.log)
+    delete = awaited(SpaceFlows.delete)
+    list = awaited(SpaceFlows.list)
+    all = awaited(SpaceFlows.all)
+    read = awaited(SpaceFlows.read)
+    write = awaited(SpaceFlows.write)
+    remove = awaited(SpaceFlows.remove)

@@ -98,7 +98,8 @@ def parse_message(
 
 
 class ChannelFlows:
-    def publish(self, channel: str, msg: Any, idempotency_key: Optional[str] = None) -> Flow[JsonObject]:
+    def publish(self, channel: str, msg: Any, *, idempotency_key: Optional[str] = None) -> Flow[JsonObject]:
+        """A signal to all subscribers of a channel, without a payload: ``{"channel", "seq", "ts"}``."""
         return ask(post(f"/channels/{segment(channel)}", {"msg": msg}, key=idempotency_key or ""))
 
     def position(self, channel: str) -> Flow[Optional[int]]:
@@ -111,11 +112,25 @@ class ChannelFlows:
             raise
         return int(answer["seq"])
 
-    def list(self, after: Optional[str] = None, limit: Optional[int] = None) -> Flow[JsonObject]:
+    def channels(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> Flow[JsonObject]:
+        """``{"channels": […], "next"?}``."""
         return ask(get("/channels", after=after, limit=limit))
 
-    def get(self, channel: str) -> Flow[JsonObject]:
-        return ask(get(f"/channels/{segment(channel)}"))
+    def channel(self, name: str) -> Flow[JsonObject]:
+        """A channel and its groups: backlog, members, leases."""
+        return ask(get(f"/channels/{segment(name)}"))
+
+    def ack(self, message: Message) -> Flow[None]:
+        """In a group: the work is done."""
+        yield from self.settle(message, "ack")
+
+    def nack(self, message: Message) -> Flow[JsonObject]:
+        """In a group: gives the work back, for another member."""
+        return self.settle(message, "nack")
+
+    def extend(self, message: Message) -> Flow[None]:
+        """In a group: still at work. Raises ConflictError once the work is another's."""
+        yield from self.settle(message, "extend")
 
     def settle(self, message: Message, how: str) -> Flow[JsonObject]:
         """``ack``, ``nack`` or ``extend``."""

@@ -10,7 +10,20 @@ from urllib.parse import quote
 
 from .parts import Part, PartRequest, part_of
 from .transport import Transport
-from .wire import BODY_BYTES, Call, Flow, JsonObject, ask, get, idempotency, post, segment, tell, to_json
+from .wire import (
+    BODY_BYTES,
+    Call,
+    Flow,
+    JsonObject,
+    ask,
+    blocking,
+    get,
+    idempotency,
+    post,
+    segment,
+    tell,
+    to_json,
+)
 
 #: Of names in one call of read, write and remove.
 BATCH = 1000
@@ -82,128 +95,14 @@ class NewFile:
 
 
 class FileFlows:
-    def spaces(self, after: Optional[str], limit: Optional[int]) -> Flow[JsonObject]:
+    def spaces(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> Flow[JsonObject]:
+        """``{"spaces": [{"space"}], "next"?}``."""
         return ask(get("/files", after=after, limit=limit))
 
-    def put(self, space: str, file: NewFile, key: Optional[str]) -> Flow[FileInfo]:
-        headers = {**idempotency(key), "Content-Type": file.content_type or "application/octet-stream"}
-        if file.if_match is not None:
-            headers["If-Match"] = _match(file.if_match)
-        if file.if_absent:
-            headers["If-None-Match"] = "*"
-        if file.metadata is not None:
-            said = base64.urlsafe_b64encode(to_json(dict(file.metadata))).decode("ascii")
-            headers["Relay-Metadata"] = said.rstrip("=")
-        body = file.content.encode("utf-8") if isinstance(file.content, str) else bytes(file.content)
-        query = {"ttl": file.ttl, "keep": file.keep}
-        answer = yield from ask(Call("PUT", _path(space, file.path), query, headers, body))
-        return _info(answer)
 
-    def bytes(
-        self, space: str, path: str, version: Optional[int], range: Optional[Tuple[int, int]]
-    ) -> Flow[bytes]:
-        headers = {} if range is None else {"Range": f"bytes={range[0]}-{range[1] - 1}"}
-        answer = yield Call("GET", _path(space, path), {"version": version}, headers, most=BODY_BYTES)
-        if range is not None and answer.status == 200:
-            return answer.body[range[0] : range[1]]
-        return answer.body
-
-    def part(self, space: str, path: str, part: PartRequest, version: Optional[int]) -> Flow[Part]:
-        query = {**part.query(), "version": version}
-        answer = yield Call("GET", _path(space, path), query)
-        about = answer.headers.get("relay-part", "")
-        return Part(answer.body.decode("utf-8"), about, answer.headers.get("relay-truncated") == "1")
-
-    def info(self, space: str, path: str, version: Optional[int]) -> Flow[FileInfo]:
-        answer = yield from ask(get(_path(space, path), info=True, version=version))
-        return _info(answer)
-
-    def log(self, space: str, path: str) -> Flow[List[FileInfo]]:
-        answer = yield from ask(get(_path(space, path), log=True))
-        return [_info(each) for each in answer["versions"]]
-
-    def delete(self, space: str, path: str, if_match: Optional[str]) -> Flow[None]:
-        headers = {} if if_match is None else {"If-Match": _match(if_match)}
-        return tell(Call("DELETE", _path(space, path), headers=headers, repeatable=True))
-
-    def list(
-        self,
-        space: str,
-        prefix: Optional[str],
-        delimiter: Optional[str],
-        after: Optional[str],
-        limit: Optional[int],
-    ) -> Flow[FilePage]:
-        asked = {"prefix": prefix or None, "delimiter": delimiter, "after": after, "limit": limit}
-        answer = yield from ask(Call("GET", f"/files/{segment(space)}", asked))
-        files = [_info(each) for each in answer["files"]]
-        return FilePage(files, list(answer.get("prefixes") or []), answer.get("next"))
-
-    def all(self, space: str, prefix: Optional[str]) -> Flow[List[FileInfo]]:
-        found: List[FileInfo] = []
-        after: Optional[str] = None
-        while True:
-            page: FilePage = yield from self.list(space, prefix, None, after, BATCH)
-            found.extend(page.files)
-            after = page.next
-            if after is None:
-                return found
-
-    def read(self, space: str, paths: Sequence[str]) -> Flow[Dict[str, FileContent]]:
-        """Those that are there. Asks as often as their size needs."""
-        found: Dict[str, FileContent] = {}
-        left = list(dict.fromkeys(paths))
-        while left:
-            now, later = left[:BATCH], left[BATCH:]
-            answer = yield from ask(
-                post(f"/files/{segment(space)}/read", {"paths": now}, repeatable=True, most=BODY_BYTES)
-            )
-            for each in answer["files"]:
-                found[each["path"]] = FileContent(_info(each), _content(each))
-            skipped = list(answer.get("left") or [])
-            if len(skipped) == len(now):
-                # One alone is larger than such an answer may be.
-                path = skipped.pop(0)
-                info = yield from self.info(space, path, None)
-                found[path] = FileContent(info, (yield from self.bytes(space, path, None, None)))
-            left = skipped + later
-        return found
-
-    def write(self, space: str, files: Sequence[NewFile]) -> Flow[List[Union[FileInfo, JsonObject]]]:
-        written: List[Union[FileInfo, JsonObject]] = []
-        for batch in _batches(files):
-            if len(batch) == 1 and _size(batch[0]) > _WRITE_BYTES:
-                written.append((yield from self.put(space, batch[0], None)))
-                continue
-            value = {"files": [file.wire() for file in batch]}
-            answer = yield from ask(post(f"/files/{segment(space)}/write", value, repeatable=True))
-            written.extend(each if "error" in each else _info(each) for each in answer["files"])
-        return written
-
-    def remove(self, space: str, paths: Optional[Sequence[str]], prefix: Optional[str]) -> Flow[int]:
-        deleted = 0
-        todo: List[JsonObject] = []
-        if paths is not None:
-            todo = [{"paths": list(paths[at : at + BATCH])} for at in range(0, len(paths), BATCH)]
-        elif prefix is not None:
-            todo = [{"prefix": prefix}]
-        for value in todo:
-            more = True
-            while more:
-                call = post(f"/files/{segment(space)}/delete", value, repeatable=True)
-                answer = yield from ask(call)
-                deleted += int(answer["deleted"])
-                more = answer.get("more") is True
-        return deleted
-
-
-class Space:
-    """The files of one space: ``relay.files.space("notes")``. It exists as soon as a file is in it."""
-
-    def __init__(self, transport: Transport, name: str) -> None:
-        self._run = transport.run
-        self._flows = FileFlows()
-        self.name = name
+class SpaceFlows:
+    def __init__(self, space: str) -> None:
+        self._space = space
 
     def put(
         self,
@@ -217,17 +116,35 @@ class Space:
         if_match: Optional[str] = None,
         if_absent: bool = False,
         idempotency_key: Optional[str] = None,
-    ) -> FileInfo:
+    ) -> Flow[FileInfo]:
         """Writes a version. ``if_match="v3"`` or ``if_absent`` raise ConflictError where it is otherwise; ``keep`` says how
         many earlier versions stay; ``ttl`` in seconds, else it stays until it is deleted."""
         file = NewFile(path, content, content_type, metadata, ttl, keep, if_match, if_absent)
-        return self._run(self._flows.put(self.name, file, idempotency_key))
+        return self._put(file, idempotency_key)
+
+    def _put(self, file: NewFile, key: Optional[str]) -> Flow[FileInfo]:
+        headers = {**idempotency(key), "Content-Type": file.content_type or "application/octet-stream"}
+        if file.if_match is not None:
+            headers["If-Match"] = _match(file.if_match)
+        if file.if_absent:
+            headers["If-None-Match"] = "*"
+        if file.metadata is not None:
+            said = base64.urlsafe_b64encode(to_json(dict(file.metadata))).decode("ascii")
+            headers["Relay-Metadata"] = said.rstrip("=")
+        body = file.content.encode("utf-8") if isinstance(file.content, str) else bytes(file.content)
+        query = {"ttl": file.ttl, "keep": file.keep}
+        answer = yield from ask(Call("PUT", _path(self._space, file.path), query, headers, body))
+        return _info(answer)
 
     def bytes(
         self, path: str, *, version: Optional[int] = None, range: Optional[Tuple[int, int]] = None
-    ) -> bytes:
+    ) -> Flow[bytes]:
         """``range=(start, end)``, the end exclusive."""
-        return self._run(self._flows.bytes(self.name, path, version, range))
+        headers = {} if range is None else {"Range": f"bytes={range[0]}-{range[1] - 1}"}
+        answer = yield Call("GET", _path(self._space, path), {"version": version}, headers, most=BODY_BYTES)
+        if range is not None and answer.status == 200:
+            return answer.body[range[0] : range[1]]
+        return answer.body
 
     def text(
         self,
@@ -240,26 +157,35 @@ class Space:
         outline: bool = False,
         context: Optional[int] = None,
         ignore_case: bool = False,
-    ) -> str:
+    ) -> Flow[str]:
         """The file as text, or the asked part of it."""
         part = part_of(lines, grep, json, outline, context, ignore_case)
         if part is not None:
-            return self._run(self._flows.part(self.name, path, part, version)).text
-        return self.bytes(path, version=version).decode("utf-8")
+            return (yield from self.part(path, part, version=version)).text
+        return (yield from self.bytes(path, version=version)).decode("utf-8")
 
-    def json(self, path: str, *, version: Optional[int] = None) -> Any:
-        return json.loads(self.bytes(path, version=version))
+    def json(self, path: str, *, version: Optional[int] = None) -> Flow[Any]:
+        return json.loads((yield from self.bytes(path, version=version)))
 
-    def info(self, path: str, *, version: Optional[int] = None) -> FileInfo:
-        return self._run(self._flows.info(self.name, path, version))
+    def part(self, path: str, part: PartRequest, *, version: Optional[int] = None) -> Flow[Part]:
+        query = {**part.query(), "version": version}
+        answer = yield Call("GET", _path(self._space, path), query)
+        about = answer.headers.get("relay-part", "")
+        return Part(answer.body.decode("utf-8"), about, answer.headers.get("relay-truncated") == "1")
 
-    def log(self, path: str) -> List[FileInfo]:
+    def info(self, path: str, *, version: Optional[int] = None) -> Flow[FileInfo]:
+        answer = yield from ask(get(_path(self._space, path), info=True, version=version))
+        return _info(answer)
+
+    def log(self, path: str) -> Flow[List[FileInfo]]:
         """The versions that are kept, newest first."""
-        return self._run(self._flows.log(self.name, path))
+        answer = yield from ask(get(_path(self._space, path), log=True))
+        return [_info(each) for each in answer["versions"]]
 
-    def delete(self, path: str, *, if_match: Optional[str] = None) -> None:
+    def delete(self, path: str, *, if_match: Optional[str] = None) -> Flow[None]:
         """With all its versions."""
-        self._run(self._flows.delete(self.name, path, if_match))
+        headers = {} if if_match is None else {"If-Match": _match(if_match)}
+        return tell(Call("DELETE", _path(self._space, path), headers=headers, repeatable=True))
 
     def list(
         self,
@@ -268,24 +194,96 @@ class Space:
         delimiter: Optional[str] = None,
         after: Optional[str] = None,
         limit: Optional[int] = None,
-    ) -> FilePage:
+    ) -> Flow[FilePage]:
         """A page, sorted by path."""
-        return self._run(self._flows.list(self.name, prefix, delimiter, after, limit))
+        asked = {"prefix": prefix or None, "delimiter": delimiter, "after": after, "limit": limit}
+        answer = yield from ask(Call("GET", f"/files/{segment(self._space)}", asked))
+        files = [_info(each) for each in answer["files"]]
+        return FilePage(files, list(answer.get("prefixes") or []), answer.get("next"))
+
+    def all(self, prefix: Optional[str] = None) -> Flow[List[FileInfo]]:
+        found: List[FileInfo] = []
+        after: Optional[str] = None
+        while True:
+            page: FilePage = yield from self.list(prefix, after=after, limit=BATCH)
+            found.extend(page.files)
+            after = page.next
+            if after is None:
+                return found
+
+    def read(self, paths: Sequence[str]) -> Flow[Dict[str, FileContent]]:
+        """Many at once, by path; those that are not there are left out."""
+        found: Dict[str, FileContent] = {}
+        left = list(dict.fromkeys(paths))
+        while left:
+            now, later = left[:BATCH], left[BATCH:]
+            answer = yield from ask(
+                post(f"/files/{segment(self._space)}/read", {"paths": now}, repeatable=True, most=BODY_BYTES)
+            )
+            for each in answer["files"]:
+                found[each["path"]] = FileContent(_info(each), _content(each))
+            skipped = list(answer.get("left") or [])
+            if len(skipped) == len(now):
+                # One alone is larger than such an answer may be.
+                path = skipped.pop(0)
+                info = yield from self.info(path)
+                found[path] = FileContent(info, (yield from self.bytes(path)))
+            left = skipped + later
+        return found
+
+    def write(self, files: Sequence[NewFile]) -> Flow[List[Union[FileInfo, JsonObject]]]:
+        """Many at once, each whole or not at all. In the order asked: what was written, or ``{"path", "error", "code"}``."""
+        written: List[Union[FileInfo, JsonObject]] = []
+        for batch in _batches(files):
+            if len(batch) == 1 and _size(batch[0]) > _WRITE_BYTES:
+                written.append((yield from self._put(batch[0], None)))
+                continue
+            value = {"files": [file.wire() for file in batch]}
+            answer = yield from ask(post(f"/files/{segment(self._space)}/write", value, repeatable=True))
+            written.extend(each if "error" in each else _info(each) for each in answer["files"])
+        return written
+
+    def remove(self, paths: Optional[Sequence[str]] = None, *, prefix: Optional[str] = None) -> Flow[int]:
+        """Deletes by name or by prefix; how many there were."""
+        deleted = 0
+        todo: List[JsonObject] = []
+        if paths is not None:
+            todo = [{"paths": list(paths[at : at + BATCH])} for at in range(0, len(paths), BATCH)]
+        elif prefix is not None:
+            todo = [{"prefix": prefix}]
+        for value in todo:
+            more = True
+            while more:
+                call = post(f"/files/{segment(self._space)}/delete", value, repeatable=True)
+                answer = yield from ask(call)
+                deleted += int(answer["deleted"])
+                more = answer.get("more") is True
+        return deleted
+
+
+class Space:
+    """The files of one space: ``relay.files.space("notes")``. It exists as soon as a file is in it."""
+
+    def __init__(self, transport: Transport, name: str) -> None:
+        self._transport = transport
+        self._flows = SpaceFlows(name)
+        self.name = name
 
     def all(self, prefix: Optional[str] = None) -> Iterator[FileInfo]:
-        return iter(self._run(self._flows.all(self.name, prefix)))
+        return iter(self._transport.run(self._flows.all(prefix)))
 
-    def read(self, paths: Sequence[str]) -> Dict[str, FileContent]:
-        """Many at once, by path; those that are not there are left out."""
-        return self._run(self._flows.read(self.name, paths))
-
-    def write(self, files: Sequence[NewFile]) -> "List[Union[FileInfo, JsonObject]]":
-        """Many at once, each whole or not at all. In the order asked: what was written, or ``{"path", "error", "code"}``."""
-        return self._run(self._flows.write(self.name, files))
-
-    def remove(self, paths: Optional[Sequence[str]] = None, *, prefix: Optional[str] = None) -> int:
-        """Deletes by name or by prefix; how many there were."""
-        return self._run(self._flows.remove(self.name, paths, prefix))
+    put = blocking(SpaceFlows.put)
+    bytes = blocking(SpaceFlows.bytes)
+    text = blocking(SpaceFlows.text)
+    json = blocking(SpaceFlows.json)
+    part = blocking(SpaceFlows.part)
+    info = blocking(SpaceFlows.info)
+    log = blocking(SpaceFlows.log)
+    delete = blocking(SpaceFlows.delete)
+    list = blocking(SpaceFlows.list)
+    read = blocking(SpaceFlows.read)
+    write = blocking(SpaceFlows.write)
+    remove = blocking(SpaceFlows.remove)
 
 
 class Files:
@@ -298,9 +296,7 @@ class Files:
     def space(self, name: str) -> Space:
         return Space(self._transport, name)
 
-    def spaces(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> JsonObject:
-        """``{"spaces": [{"space"}], "next"?}``."""
-        return self._transport.run(self._flows.spaces(after, limit))
+    spaces = blocking(FileFlows.spaces)
 
 
 def _path(space: str, path: str) -> str:

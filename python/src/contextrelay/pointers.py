@@ -23,7 +23,7 @@ from .encryption import (
     seal_key,
 )
 from .errors import BadInputError, DecryptError, RelayHTTPError
-from .parts import Part, PartRequest, take_part
+from .parts import Part, PartRequest, part_of, take_part
 from .pointer_url import PointerRef, parse_pointer, pointer_url
 from .wire import (
     PAYLOAD_BYTES,
@@ -95,10 +95,43 @@ class PointerFlows:
     def push(
         self,
         data: Union[str, bytes],
-        *,
         channel: Optional[str] = None,
         encrypted: bool = False,
         metadata: Optional[Mapping[str, Any]] = None,
+        *,
+        ttl: Optional[int] = None,
+        max_pulls: Optional[int] = None,
+        visibility: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        content_type: Optional[str] = None,
+        count: bool = False,
+    ) -> Flow[str]:
+        """Stores a payload of up to 25 MB; gives its URL, which ends in ``#key=…`` where it is encrypted.
+
+        ``channel``: announced there. ``metadata``: can be peeked at; it is never encrypted. The other options are those of
+        :meth:`push_detailed`.
+        """
+        pushed = yield from self.push_detailed(
+            data,
+            channel,
+            encrypted,
+            metadata,
+            ttl=ttl,
+            max_pulls=max_pulls,
+            visibility=visibility,
+            idempotency_key=idempotency_key,
+            content_type=content_type,
+            count=count,
+        )
+        return pushed.url
+
+    def push_detailed(
+        self,
+        data: Union[str, bytes],
+        channel: Optional[str] = None,
+        encrypted: bool = False,
+        metadata: Optional[Mapping[str, Any]] = None,
+        *,
         ttl: Optional[int] = None,
         max_pulls: Optional[int] = None,
         visibility: Optional[str] = None,
@@ -106,6 +139,12 @@ class PointerFlows:
         content_type: Optional[str] = None,
         count: bool = False,
     ) -> Flow[Pushed]:
+        """The same with all that is known of the new pointer.
+
+        ``ttl`` in seconds, a day by default. ``visibility``: ``link``, the URL is enough to pull it, or ``tenant``.
+        ``idempotency_key``: the same key with the same content makes one pointer, however often it is pushed.
+        ``count``: counts its tokens.
+        """
         if metadata is not None and not isinstance(metadata, Mapping):
             raise TypeError("metadata must be a dict")
         body = _bytes_of(data)
@@ -162,7 +201,22 @@ class PointerFlows:
         self._unfinished.pop(ref.id, None)
         return body
 
-    def pull(self, url: str) -> Flow[str]:
+    def pull(
+        self,
+        url: str,
+        *,
+        lines: Optional[str] = None,
+        grep: Optional[str] = None,
+        json: Optional[str] = None,
+        outline: bool = False,
+        context: Optional[int] = None,
+        ignore_case: bool = False,
+    ) -> Flow[str]:
+        """The payload as text, decrypted where the URL has a key; or a part of it: ``lines="10-40"``,
+        ``grep="error"``, ``json="/users/0"``, ``outline=True``."""
+        part = part_of(lines, grep, json, outline, context, ignore_case)
+        if part is not None:
+            return (yield from self.pull_part(url, part)).text
         body = yield from self.pull_bytes(url)
         try:
             return body.decode("utf-8")
@@ -171,6 +225,7 @@ class PointerFlows:
             raise BadInputError("The payload is not text.", code="not_text", hint=hint) from None
 
     def pull_part(self, url: str, part: PartRequest) -> Flow[Part]:
+        """A part, with what it is a part of. Of an encrypted payload it is taken on this side."""
         ref = parse_pointer(url)
         if ref.key is not None:
             # Only this side can read it.
@@ -185,7 +240,8 @@ class PointerFlows:
         text = answer.body.decode("utf-8")
         return Part(text, about, answer.headers.get("relay-truncated") == "1")
 
-    def cost(self, url: str, part: Optional[PartRequest]) -> Flow[JsonObject]:
+    def cost(self, url: str, part: Optional[PartRequest] = None) -> Flow[JsonObject]:
+        """What it, or a part of it, would cost a model: ``{"tokens", "tokenizer", "estimated", "bytes"}``."""
         ref = parse_pointer(url)
         if ref.key is not None:
             raise BadInputError(
@@ -196,17 +252,25 @@ class PointerFlows:
         base = self._connection.base_for(ref.base)
         return (yield from ask(Call("GET", f"/pull/{ref.id}", query, base=base)))
 
+    def peek(self, url: str) -> Flow[JsonObject]:
+        """The metadata alone; never touches the payload."""
+        return (yield from self.inspect(url)).metadata
+
     def inspect(self, url: str) -> Flow[Inspected]:
+        """All that is known of it without pulling it: metadata, size, expiry, sender."""
         ref = parse_pointer(url)
         answer = yield Call("GET", f"/peek/{ref.id}", base=self._connection.base_for(ref.base))
         return _described(answer, ref.id)
 
     def delete(self, url: str) -> Flow[None]:
+        """Revokes it at once."""
         ref = parse_pointer(url)
         base = self._connection.base_for(ref.base)
         return tell(Call("DELETE", f"/pull/{ref.id}", repeatable=True, base=base))
 
-    def renew(self, urls: Sequence[str], ttl: Optional[float]) -> Flow[Dict[str, str]]:
+    def renew(self, urls: Sequence[str], *, ttl: Optional[float] = None) -> Flow[Dict[str, str]]:
+        """Has pointers of this relay live at least ``ttl`` seconds from now; without one, as long as it allows. Gives when those
+        that it knows now expire, by their ids."""
         ids = [parse_pointer(url).id for url in urls]
         found: Dict[str, str] = {}
         for at in range(0, len(ids), _RENEWED):
@@ -216,6 +280,7 @@ class PointerFlows:
         return found
 
     def receipts(self, url: str) -> Flow[JsonObject]:
+        """Who was told of a pointer, pulled it, did it: as far as there is evidence."""
         ref = parse_pointer(url)
         call = get(f"/pull/{ref.id}/receipts")
         return ask(Call(call.method, call.path, base=self._connection.base_for(ref.base)))

@@ -1,15 +1,17 @@
 """A request and its answer as plain values, without a network.
 
-What the client does is written once, as generators that yield a :class:`Call` and are sent an :class:`Answer`; the
-blocking client and the asynchronous one drive them over their own HTTP library.
+What the client does is written once, as generators that yield a :class:`Call` and are sent an :class:`Answer`. The
+blocking client and the asynchronous one drive them over their own HTTP library: :func:`blocking` and :func:`awaited`
+make their methods.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Any, Dict, Generator, Mapping, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Dict, Generator, Mapping, Optional, TypeVar
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -21,6 +23,11 @@ from .errors import (
     RelayHTTPError,
     RelayUnreachableError,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    P = ParamSpec("P")
 
 T = TypeVar("T")
 JsonObject = Dict[str, Any]
@@ -72,6 +79,28 @@ class Answer:
 
 
 Flow = Generator[Call, Answer, T]
+
+
+def blocking(flow: Callable[Concatenate[Any, P], Flow[T]]) -> Callable[Concatenate[Any, P], T]:
+    """Makes a method that runs a method of ``self._flows`` and returns its result."""
+
+    @functools.wraps(flow)
+    def method(self: Any, /, *args: P.args, **options: P.kwargs) -> T:
+        return self._transport.run(flow(self._flows, *args, **options))  # type: ignore[no-any-return]
+
+    return method
+
+
+def awaited(
+    flow: Callable[Concatenate[Any, P], Flow[T]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """Makes the same method as :func:`blocking`, to be awaited."""
+
+    @functools.wraps(flow)
+    async def method(self: Any, /, *args: P.args, **options: P.kwargs) -> T:
+        return await self._transport.run(flow(self._flows, *args, **options))  # type: ignore[no-any-return]
+
+    return method
 
 
 def ask(call: Call) -> Flow[JsonObject]:

@@ -12,6 +12,19 @@ from ..pages import run_page
 from ..test_keys import Listener
 
 
+def public(owner: object) -> set[str]:
+    return {name for name in dir(owner) if not name.startswith("_")}
+
+
+def test_it_has_every_method_of_the_blocking_client() -> None:
+    blocking, awaited = ContextRelay("http://relay"), AsyncContextRelay("http://relay")
+    # A loop over messages() does what a callback would do.
+    assert public(blocking) - {"subscribe"} == public(awaited)
+    for resource in ("threads", "tasks", "files"):
+        assert public(getattr(blocking, resource)) == public(getattr(awaited, resource))
+    assert public(blocking.files.space("notes")) == public(awaited.files.space("notes"))
+
+
 def test_push_pull_peek_and_parts(server: RelayProcess) -> None:
     async def run() -> None:
         async with AsyncContextRelay(server.url) as relay:
