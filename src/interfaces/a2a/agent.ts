@@ -46,9 +46,8 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     const record = task ? await tasks.proceed(agent, task, params) : await tasks.submit(agent, params);
     if (!webhook?.url) return record;
     // The same message again names the same webhook.
-    if (!record.webhooks.some(({ config }) => config.url === webhook.url))
-      await tasks.webhooks.add({ ...webhook, taskId: record.id }, context.requestedVersion, record);
-    webhooks.follow(record, tasks);
+    if (record.webhooks.some(({ config }) => config.url === webhook.url)) webhooks.follow(record, tasks);
+    else await webhooks.add({ ...webhook, taskId: record.id }, context.requestedVersion, record, tasks);
     return record;
   }
 
@@ -159,9 +158,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     async createTaskPushNotificationConfig(params, context) {
       const record = await find(a2a.addWebhook, params.taskId);
       await webhooks.check(params.url);
-      const added = await tasks.webhooks.add(params, context.requestedVersion, record);
-      webhooks.follow(record, tasks);
-      return added;
+      return webhooks.add(params, context.requestedVersion, record, tasks);
     },
 
     async getTaskPushNotificationConfig({ taskId, id }) {
@@ -178,7 +175,10 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
 
     async deleteTaskPushNotificationConfig({ taskId, id }) {
       await find(a2a.removeWebhook, taskId);
-      await tasks.webhooks.remove(taskId, id);
+      await tasks.change(taskId, (now) => ({
+        ...now,
+        webhooks: now.webhooks.filter(({ config }) => config.id !== id),
+      }));
     },
   };
 }

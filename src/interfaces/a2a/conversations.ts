@@ -1,11 +1,12 @@
 import type { Message } from '@a2a-js/sdk';
-import { isRelayError } from '../../base/errors.ts';
 import { A2A_TASK_TTL_MS, DEFAULT_TTL_MS } from '../../base/limits.ts';
+import { hasMade, may, reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
-import type { Deps } from '../../domain/deps.ts';
+import { threads } from '../../contract/threads.ts';
 import { type RecordsOf, recordsOf } from '../../domain/records.ts';
-import { summaryOf } from './parts.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
+import { summaryOf } from './messages.ts';
 
 /** A message that begins a task. */
 export interface Begun {
@@ -17,27 +18,22 @@ export interface Begun {
   readonly task?: string;
 }
 
-/** Whether the caller may write to a thread of its tenant, by its own rights. */
-type MayWrite = (thread: string) => Promise<boolean>;
-
 /** Which thread a message belongs to, for one tenant: a conversation is a thread, however often a message comes. */
 export class Conversations {
-  readonly #deps: Deps;
+  readonly #core: RelayCore;
   readonly #relay: Relay;
   readonly #caller: Caller;
-  readonly #mayWrite: MayWrite;
   readonly #prefix: string;
   readonly #messages: RecordsOf<Begun>;
   readonly #contexts: RecordsOf<string>;
 
-  constructor(deps: Deps, relay: Relay, caller: Caller, mayWrite: MayWrite) {
-    this.#deps = deps;
+  constructor(core: RelayCore, relay: Relay, caller: Caller) {
+    this.#core = core;
     this.#relay = relay;
     this.#caller = caller;
-    this.#mayWrite = mayWrite;
     this.#prefix = `ten.${caller.tenant}/a2a/`;
-    this.#messages = recordsOf(deps.engine.records);
-    this.#contexts = recordsOf(deps.engine.records);
+    this.#messages = recordsOf(core.deps.engine.records);
+    this.#contexts = recordsOf(core.deps.engine.records);
   }
 
   /** `isRepeated`: whether the task that the same message has begun before is what it asks for again. */
@@ -71,40 +67,38 @@ export class Conversations {
 
   async #thread(message: Message): Promise<string> {
     const { contextId } = message;
-    if (!contextId) return (await this.#relay.threads.create({ name: summaryOf(message) })).thread_id;
-    const own = await this.#existing(contextId);
-    if (own !== null && (await this.#mayWrite(own))) return own;
+    const create = async () => (await this.#relay.threads.create({ name: summaryOf(message) })).thread_id;
+    if (!contextId) return create();
+    if ((await this.#access(contextId)) === 'writable') return contextId;
     const name = encodeURIComponent(contextId);
     const shared = `${this.#prefix}context/${name}`;
     for (let key = shared; ; ) {
       const kept = await this.#contexts.get(key);
-      const found = kept && (await this.#existing(kept.value));
-      const known = found && (await this.#mayWrite(found)) ? found : null;
-      if (found && !known && key === shared) {
+      const access = kept ? await this.#access(kept.value) : 'absent';
+      if (access === 'foreign' && key === shared) {
         // Somebody else's conversation has the same name: this one is known by it to its own key alone.
         key = `${this.#prefix}context/${this.#caller.keyId}/${name}`;
         continue;
       }
-      const thread_id = known ?? (await this.#relay.threads.create({ name: summaryOf(message) })).thread_id;
-      const expiresAt = this.#deps.env.now() + A2A_TASK_TTL_MS;
+      const thread_id = kept && access === 'writable' ? kept.value : await create();
+      const expiresAt = this.#core.deps.env.now() + A2A_TASK_TTL_MS;
       const expect = kept?.revision ?? 'absent';
       if ((await this.#contexts.put(key, thread_id, { expect, expiresAt })) !== null) return thread_id;
-      if (known === null) await this.#relay.threads.delete(thread_id);
+      if (access !== 'writable') await this.#relay.threads.delete(thread_id);
     }
   }
 
-  /** Null where there is no such thread, or it is not this tenant's. */
-  async #existing(thread: string): Promise<string | null> {
-    try {
-      return (await this.#relay.threads.get(thread)).thread_id;
-    } catch (error) {
-      if (isRelayError(error) && error.status < 500) return null;
-      throw error;
-    }
+  /** A context may be the id of a thread. The relay writes there only for who may, or who began it over A2A. */
+  async #access(id: string): Promise<'absent' | 'foreign' | 'writable'> {
+    const thread = await (await this.#core.threads()).log.find(this.#caller.tenant, id);
+    if (!thread) return 'absent';
+    const by = thread.key;
+    const isAllowed = may(this.#caller, threads.record) && reaches(this.#caller, { by });
+    return isAllowed || hasMade(this.#caller, by) ? 'writable' : 'foreign';
   }
 
   async #note(digest: string, begun: Begun, expect?: number | 'absent'): Promise<boolean> {
-    const expiresAt = this.#deps.env.now() + DEFAULT_TTL_MS;
+    const expiresAt = this.#core.deps.env.now() + DEFAULT_TTL_MS;
     return (await this.#messages.put(this.#message(digest), begun, { expect, expiresAt })) !== null;
   }
 

@@ -1,6 +1,24 @@
-import { A2A_VERSION_HEADER, AgentCard, Extensions, HTTP_EXTENSION_HEADER } from '@a2a-js/sdk';
+import {
+  A2A_CONTENT_TYPE,
+  A2A_VERSION_HEADER,
+  AgentCard,
+  Extensions,
+  formatSSEErrorEvent,
+  formatSSEEvent,
+  HTTP_EXTENSION_HEADER,
+  type ListTasksResponse,
+  SSE_HEADERS,
+  type Task,
+} from '@a2a-js/sdk';
 import { LegacyJsonRpcTransportHandler, LegacyRestTransportHandler } from '@a2a-js/sdk/compat/v0_3/server';
-import { A2AError, RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
+import {
+  A2AError,
+  ContentTypeNotSupportedError,
+  RequestMalformedError,
+  restStatusFor,
+  TaskNotFoundError,
+  toRestErrorBody,
+} from '@a2a-js/sdk/errors';
 import {
   type A2ARequestHandler,
   JsonRpcTransportHandler,
@@ -11,16 +29,20 @@ import type { Context } from 'hono';
 import { isRelayError, RelayError, shownError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { jsonObjectIn } from '../../base/json.ts';
+import { A2A_REQUEST_BYTES, SSE_HEARTBEAT_MS } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
 import { percentDecoded } from '../../base/utf8.ts';
 import { a2a } from '../../contract/a2a.ts';
 import { authorize } from '../../contract/authorize.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
+import type { KeyWatch } from '../../domain/keys/key-watch.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
+import { BY_POINTER, jsonText } from '../body-text.ts';
 import type { Enter } from '../entered.ts';
+import { eventResponse } from '../event-response.ts';
 import { relayAgent } from './agent.ts';
 import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
-import { asEvents, checkMediaType, readBody, untilKeyEnds, withHeartbeat } from './http-bodies.ts';
-import { restResponse } from './rest.ts';
 import { TaskService } from './task-service.ts';
 import { type OutboxEntry, outboxEntries } from './webhook-outbox.ts';
 import { Webhooks, type WebhooksOptions } from './webhooks.ts';
@@ -62,19 +84,15 @@ export function a2aOverHttp(o: A2AOptions) {
     if (rest === '' && method !== 'POST')
       throw new RelayError('method_not_allowed', { method, path: path.slice(0, 200), allowed: 'POST' });
     const answering = untilKeyEnds(o.core.keys.watch, tasks.caller, (ended) => {
-      const plain = relayAgent({
+      const handler = relayAgent({
         agent,
         card: agentCard(agent, { ...o, base }),
         tasks,
         signal: AbortSignal.any([c.req.raw.signal, o.stopping, ended]),
         webhooks,
       });
-      const handler = withA2AErrors(plain, o.onError);
-      const context = callContext(c);
-      const read = () => readBody(c.req.raw, o.messageBytes);
-      return rest === ''
-        ? jsonRpcResponse(c, handler, context, read)
-        : restResponse(c, rest, handler, context, read);
+      const call = { c, agent: handler, onError: o.onError, messageBytes: o.messageBytes };
+      return rest === '' ? jsonRpcResponse(call) : restResponse(call, rest);
     });
     return withHeartbeat(answering);
   };
@@ -136,6 +154,14 @@ async function cardResponse(
   return new Response(body, { headers: { 'Content-Type': 'application/json', ...headers } });
 }
 
+/** A call of one agent, by either binding. */
+interface Call {
+  readonly c: Context;
+  readonly agent: A2ARequestHandler;
+  readonly onError: (error: unknown) => void;
+  readonly messageBytes?: number;
+}
+
 function callContext(c: Context): ServerCallContext {
   return new ServerCallContext({
     requestedExtensions: Extensions.parseServiceParameter(c.req.header(HTTP_EXTENSION_HEADER)),
@@ -143,18 +169,16 @@ function callContext(c: Context): ServerCallContext {
   });
 }
 
-async function jsonRpcResponse(
-  c: Context,
-  agent: A2ARequestHandler,
-  context: ServerCallContext,
-  read: () => Promise<string>,
-): Promise<Response> {
+async function jsonRpcResponse(call: Call): Promise<Response> {
+  const { c, onError } = call;
+  const context = callContext(c);
+  const agent = withErrors(call.agent, (error) => translate(error, onError));
   const legacy = context.requestedVersion === '0.3';
   const handler = legacy ? new LegacyJsonRpcTransportHandler(agent) : new JsonRpcTransportHandler(agent);
   const mapError = legacy
     ? LegacyJsonRpcTransportHandler.mapToLegacyJSONRPCError
     : JsonRpcTransportHandler.mapToJSONRPCError;
-  const body = await read();
+  const body = await readBody(call);
   const id = jsonObjectIn(body)?.id ?? null;
   const failed = (error: unknown) => ({ jsonrpc: '2.0', id, error: mapError(error) });
   try {
@@ -168,10 +192,188 @@ async function jsonRpcResponse(
   }
 }
 
-/** The agent, with errors of ours in the words of the protocol, and accidents logged instead of shown. */
-function withA2AErrors(agent: A2ARequestHandler, onError: (error: unknown) => void): A2ARequestHandler {
+/** The HTTP+JSON binding: method and path below the agent's own, and the method of JSON-RPC that does the same. */
+const ROUTES = [
+  route('POST', 'message:send', 'SendMessage', { body: true }),
+  route('POST', 'message:stream', 'SendStreamingMessage', { body: true }),
+  route('GET', 'tasks', 'ListTasks'),
+  route('GET', 'tasks/{id}', 'GetTask'),
+  route('POST', 'tasks/{id}:cancel', 'CancelTask'),
+  route('POST', 'tasks/{id}:subscribe', 'SubscribeToTask'),
+  route('GET', 'tasks/{id}:subscribe', 'SubscribeToTask'),
+  route('POST', 'tasks/{taskId}/pushNotificationConfigs', 'CreateTaskPushNotificationConfig', {
+    body: true,
+    status: 201,
+  }),
+  route('GET', 'tasks/{taskId}/pushNotificationConfigs', 'ListTaskPushNotificationConfigs'),
+  route('GET', 'tasks/{taskId}/pushNotificationConfigs/{+id}', 'GetTaskPushNotificationConfig'),
+  route('DELETE', 'tasks/{taskId}/pushNotificationConfigs/{+id}', 'DeleteTaskPushNotificationConfig', {
+    status: 204,
+  }),
+  route('GET', 'extendedAgentCard', 'GetExtendedAgentCard'),
+];
+
+function route(method: string, path: string, rpc: string, o: { body?: true; status?: number } = {}) {
+  const pattern = path.replace(/\{(\w+)\}/, '(?<$1>[^/:]+)').replace(/\{\+(\w+)\}/, '(?<$1>[^/]+)');
+  return { method, path: new RegExp(`^${pattern}$`), rpc, ...o };
+}
+
+async function restResponse(call: Call, rest: string): Promise<Response> {
+  const { c, onError } = call;
+  const matching = ROUTES.filter(({ path }) => path.test(rest));
+  const found = matching.find(({ method }) => method === c.req.method);
+  if (!found) {
+    const [method, path] = [c.req.method, c.req.path.slice(0, 200)];
+    if (matching.length === 0) throw new RelayError('no_route', { method, path });
+    const allowed = matching.map((route) => route.method).join(', ');
+    throw new RelayError('method_not_allowed', { method, path, allowed });
+  }
+  const context = callContext(c);
+  // JSON-RPC has codes of its own for what goes wrong, so the error itself is kept for the status.
+  let thrown: unknown = null;
+  const agent = withErrors(call.agent, (error) => {
+    thrown = translate(error, onError);
+    return thrown;
+  });
+  const answered = (body: unknown, status: number) =>
+    status === 204
+      ? new Response(null, { status })
+      : Response.json(body, { status, headers: { 'Content-Type': answerType(c) } });
+  const failure = (error: unknown) => toRestErrorBody(error, statusOf(error));
+  try {
+    validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
+    const given = found.body ? await jsonBody(call) : queryParams(c.req.query());
+    // A name that cannot be decoded is taken as it is, and found nowhere.
+    const named = Object.entries(found.path.exec(rest)!.groups ?? {}).map(([name, text]) => [
+      name,
+      percentDecoded(text) ?? text,
+    ]);
+    const params = { ...given, ...Object.fromEntries(named) };
+    const asked = { jsonrpc: '2.0', id: null, method: found.rpc, params };
+    const answer = await new JsonRpcTransportHandler(agent).handle(asked, context);
+    if (Symbol.asyncIterator in answer) return await asEvents(results(answer), failure);
+    if ('error' in answer) throw thrown ?? new RequestMalformedError('The request does not fit the method.');
+    if (found.rpc === 'ListTasks') leaveOutEmptyArtifacts(answer.result as ListTasksResponse);
+    return answered(answer.result, found.status ?? 200);
+  } catch (error) {
+    return answered(failure(error), statusOf(error));
+  }
+}
+
+/** In this binding a task without artifacts has no such field in a list. */
+function leaveOutEmptyArtifacts({ tasks }: ListTasksResponse): void {
+  for (const task of tasks as Partial<Task>[]) if (task.artifacts?.length === 0) delete task.artifacts;
+}
+
+async function* results(answers: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  for await (const answer of answers) yield (answer as { result: unknown }).result;
+}
+
+/** As revision 1.0.0 has it, and HTTP itself: the library goes by 1.0.1, which has no status of its own for it. */
+function statusOf(error: unknown): number {
+  if (isRelayError(error)) return error.status;
+  if (error instanceof Error && isRelayError(error.cause)) return error.cause.status;
+  return error instanceof ContentTypeNotSupportedError ? 415 : restStatusFor(error);
+}
+
+/** What is empty counts as missing. */
+function queryParams(query: { readonly [name: string]: string }): object {
+  const given = Object.entries(query).filter(([, text]) => text !== '');
+  for (const [name, text] of given) {
+    if ((name === 'pageSize' || name === 'historyLength') && !/^\d{1,9}$/.test(text))
+      throw new RequestMalformedError(`${name} must be a whole number`);
+  }
+  return { ...Object.fromEntries(given), includeArtifacts: query.includeArtifacts === 'true' };
+}
+
+async function jsonBody(call: Call): Promise<object> {
+  checkMediaType(call.c);
+  const body = jsonObjectIn((await readBody(call)) || '{}');
+  if (body) return body;
+  throw new RequestMalformedError('The body is not a JSON object.');
+}
+
+function readBody({ c, messageBytes = A2A_REQUEST_BYTES }: Call): Promise<string> {
+  return jsonText(c.req.raw, { bytes: messageBytes, what: 'an A2A request', hint: BY_POINTER });
+}
+
+/** A body without a media type is taken for what it should be. */
+function checkMediaType(c: Context): void {
+  const type = mediaType(c.req.header('content-type'));
+  if (type && type !== 'application/json' && type !== A2A_CONTENT_TYPE)
+    throw new ContentTypeNotSupportedError(`Send application/json or ${A2A_CONTENT_TYPE}, not ${type}.`);
+}
+
+/** Of an answer over HTTP+JSON: revisions of 1.0 differ about the media type, so it is the one that the client speaks. */
+function answerType(c: Context): string {
+  const accepted = (c.req.header('accept') ?? '').split(',').map(mediaType);
+  const speaks = mediaType(c.req.header('content-type')) === A2A_CONTENT_TYPE;
+  return speaks || accepted.includes(A2A_CONTENT_TYPE) ? A2A_CONTENT_TYPE : 'application/json';
+}
+
+function mediaType(header = ''): string {
+  return header.split(';', 1)[0]!.trim().toLowerCase();
+}
+
+/** Server-sent events. What goes wrong before the first is thrown, to be answered as if it were no stream. */
+async function asEvents(
+  events: AsyncIterable<unknown>,
+  failure: (error: unknown) => unknown,
+): Promise<Response> {
+  const iterator = events[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  return eventResponse(from(first, iterator), {
+    write: formatSSEEvent,
+    failed: (error) => formatSSEErrorEvent(failure(error)),
+    headers: SSE_HEADERS,
+    ended: async () => void (await iterator.return?.()),
+  });
+}
+
+async function* from(first: IteratorResult<unknown>, rest: AsyncIterator<unknown>): AsyncGenerator<unknown> {
+  for (let next = first; !next.done; next = await rest.next()) yield next.value;
+}
+
+/** An answer that may take minutes, refused as soon as the key that it was asked for with no longer works. */
+async function untilKeyEnds(
+  watch: KeyWatch,
+  caller: Caller,
+  answer: (ended: AbortSignal) => Promise<Response>,
+): Promise<Response> {
+  const ended = new AbortController();
+  const refused = Promise.withResolvers<never>();
+  const unwatch = watch.watch(caller, () => {
+    refused.reject(new RelayError('unauthorized'));
+    ended.abort();
+  });
+  try {
+    return await Promise.race([answer(ended.signal), refused.promise]);
+  } finally {
+    unwatch();
+  }
+}
+
+/**
+ * An answer that may take minutes. One that takes longer than a heartbeat begins with spaces, which mean nothing in JSON,
+ * so that no proxy takes the connection for dead.
+ */
+async function withHeartbeat(answer: Promise<Response>): Promise<Response> {
+  const settled = new AbortController();
+  const waited = pause(SSE_HEARTBEAT_MS, settled.signal).then(() => null);
+  const early = await Promise.race([answer, waited]).finally(() => settled.abort());
+  if (early) return early;
+  const headers = { 'Content-Type': 'application/json' };
+  return eventResponse(bodyOf(answer), { write: (body) => body, head: ' ', heartbeat: ' ', headers });
+}
+
+async function* bodyOf(answer: Promise<Response>): AsyncGenerator<string> {
+  yield await (await answer).text();
+}
+
+/** The agent, which throws what `translate` makes of its errors. */
+function withErrors(agent: A2ARequestHandler, translate: (error: unknown) => unknown): A2ARequestHandler {
   const fail = (error: unknown): never => {
-    throw translate(error, onError);
+    throw translate(error);
   };
   return new Proxy(agent, {
     get(target, name) {
@@ -193,6 +395,7 @@ async function* streamFailingWith(events: AsyncIterable<unknown>, fail: (error: 
   }
 }
 
+/** Errors of ours in the words of the protocol; accidents are logged instead of shown. */
 function translate(error: unknown, onError: (error: unknown) => void): unknown {
   if (error instanceof A2AError) return error;
   if (isRelayError(error) && error.status < 500)

@@ -10,7 +10,7 @@ import {
 import type { JsonObject } from '../../base/json.ts';
 import { A2A_STEPS } from '../../base/limits.ts';
 import type { AnswerState } from '../../client/bridge/answer.ts';
-import { pointerPart, textPart } from './parts.ts';
+import { pointerPart, textPart } from './messages.ts';
 
 export type State = 'submitted' | 'working' | 'canceled' | AnswerState;
 

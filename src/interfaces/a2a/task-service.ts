@@ -8,62 +8,48 @@ import {
 import { isRelayError } from '../../base/errors.ts';
 import { ownKey } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { A2A_LOOK_MS } from '../../base/limits.ts';
+import { A2A_LOOK_MS, A2A_TASK_TTL_MS, A2A_TASKS_LISTED } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
-import { hasMade, may, reaches } from '../../contract/authorize.ts';
 import { type Caller, SCOPES } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
-import { threads } from '../../contract/threads.ts';
-import type { Deps } from '../../domain/deps.ts';
+import { allRecords, type RecordsOf, recordsOf } from '../../domain/records.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
-import { ContextRelay } from '../../sdk/context-relay.ts';
-import { type FoundResult, ResultWaiters, resultIn } from '../../sdk/result-waiters.ts';
+import { resultIn } from '../../sdk/result-waiters.ts';
 import type { AgentEntry } from './card.ts';
 import { Conversations } from './conversations.ts';
-import { checkedMessage, digestOf, newestOf, putTurn } from './messages.ts';
-import { storeLargeParts, taskText } from './parts.ts';
-import { isOver, isWaiting, stepsSince, type TaskRecord, threadOf, toTask, turnOf } from './task-record.ts';
-import { recordResult } from './task-result.ts';
-import { TaskStore } from './task-store.ts';
-import { TaskWebhooks } from './task-webhooks.ts';
-import { outboxOf } from './webhook-outbox.ts';
+import { checkedMessage, digestOf, newestOf, putTurn, storeLargeParts, taskText } from './messages.ts';
+import { recordResult } from './results.ts';
+import {
+  isOver,
+  isWaiting,
+  nextStep,
+  stepsSince,
+  type TaskRecord,
+  threadOf,
+  toTask,
+  turnOf,
+} from './task-record.ts';
 
 /** Tasks that others give to agents of this relay, for one caller. Everything it knows is in the store. */
 export class TaskService {
+  readonly core: RelayCore;
   readonly caller: Caller;
   /** What the URLs of pointers begin with. */
   readonly base: string;
   readonly relay: Relay;
-  readonly webhooks: TaskWebhooks;
-  readonly #deps: Deps;
-  readonly #store: TaskStore;
-  readonly #results: ResultWaiters;
+  readonly #records: RecordsOf<TaskRecord>;
+  readonly #prefix: string;
   readonly #conversations: Conversations;
 
   constructor(core: RelayCore, caller: Caller, base: string) {
+    this.core = core;
     this.caller = caller;
     this.base = base;
     // A key for tasks is enough: that a task is a push and a thread behind it is our affair. Its prefix still binds.
     this.relay = core.relay({ ...caller, scopes: SCOPES, asRelay: true }, base);
-    this.#deps = core.deps;
-    this.#store = new TaskStore(core.deps, caller.tenant);
-    const outbox = outboxOf(core.deps, caller, base);
-    this.webhooks = new TaskWebhooks({
-      outbox,
-      deps: core.deps,
-      keys: core.keys,
-      store: this.#store,
-      caller,
-    });
-    // A context may be the id of a thread. The relay writes there only for who may, or who began it over A2A.
-    this.#conversations = new Conversations(core.deps, this.relay, caller, async (id) => {
-      const thread = await (await core.threads()).log.find(caller.tenant, id);
-      if (!thread) return false;
-      return (
-        hasMade(caller, thread.key) || (may(caller, threads.record) && reaches(caller, { by: thread.key }))
-      );
-    });
-    this.#results = new ResultWaiters(new ContextRelay({ relay: this.relay, ownBases: [base] }));
+    this.#records = recordsOf(core.deps.engine.records);
+    this.#prefix = `ten.${caller.tenant}/a2a/task/`;
+    this.#conversations = new Conversations(core, this.relay, caller);
   }
 
   /**
@@ -76,7 +62,7 @@ export class TaskService {
     const older = await this.#takenByOlder(agent, message);
     if (older) return older;
     const begun = await this.#conversations.begin(message, asked, async (id) => {
-      const kept = await this.#store.get(id);
+      const kept = await this.#get(id);
       return kept?.value.asked === asked && kept.value.state !== 'canceled';
     });
     if (begun.task) return this.find(begun.task);
@@ -98,7 +84,7 @@ export class TaskService {
       asked,
       webhooks: [],
     };
-    const first = await this.#store.write(record, 'absent');
+    const first = await this.#write(record, 'absent');
     await this.#conversations.began(asked, begun, id);
     if (!first) return this.find(id);
     await this.relay.threads.record(thread_id, 'a2a.task.submitted', { task_id: id, agent: agent.name });
@@ -126,7 +112,7 @@ export class TaskService {
     if (status?.message) history.push(status.message);
     const next = { message: light, context_id, thread_id, task: { id, history } };
     const { id: turn } = await putTurn(agent, next, pointers, ownKey(`a2a ${turnOf(record)} ${asked}`));
-    const working = await this.#store.change(id, (now) => {
+    const working = await this.change(id, (now) => {
       if (now.at !== record.at || !isWaiting(now)) return null;
       const { note: _note, said: _said, ...rest } = now;
       const said = newestOf([...history.slice(1), light]);
@@ -136,20 +122,38 @@ export class TaskService {
       await this.relay.threads.record(thread_id, 'a2a.task.continued', { task_id: id, turn });
       return working;
     }
+    // A pointer that cannot be deleted now expires by itself.
     await pointers.delete(turn).catch(() => {});
     throw new UnsupportedOperationError('Somebody else has answered this task in the meantime.');
   }
 
   /** The task as it is now: what has come of it in the meantime is taken in first. */
   async find(id: string): Promise<TaskRecord> {
-    const kept = /^[0-9a-f-]{36}$/.test(id) ? await this.#store.get(id) : null;
+    const kept = /^[0-9a-f-]{36}$/.test(id) ? await this.#get(id) : null;
     if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
-    return this.#current(kept.value, kept.revision, null);
+    return this.#current(kept.value, kept.revision);
   }
 
   /** Newest first. */
-  list(keep: (record: TaskRecord) => boolean): Promise<TaskRecord[]> {
-    return this.#store.list(keep);
+  async list(keep: (record: TaskRecord) => boolean): Promise<TaskRecord[]> {
+    const found: TaskRecord[] = [];
+    for await (const { value } of allRecords(this.#records, this.#prefix)) {
+      found.push(value);
+      if (found.length === A2A_TASKS_LISTED) break;
+    }
+    return found.filter(keep).sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  }
+
+  /** Applies a change to the newest state of a task; null leaves it as it is. */
+  async change(id: string, change: (now: TaskRecord) => TaskRecord | null): Promise<TaskRecord> {
+    for (;;) {
+      const kept = await this.#get(id);
+      if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
+      const next = change(kept.value);
+      if (next === null) return kept.value;
+      const record = nextStep(kept.value, next);
+      if (await this.#write(record, kept.revision)) return record;
+    }
   }
 
   async cancel(record: TaskRecord): Promise<TaskRecord> {
@@ -162,10 +166,9 @@ export class TaskService {
     const now = await this.find(id);
     const over = isOver(now)
       ? now
-      : await this.#store.change(id, (old) =>
-          isOver(old) ? null : { ...old, state: 'canceled', at: this.#now() },
-        );
+      : await this.change(id, (old) => (isOver(old) ? null : { ...old, state: 'canceled', at: this.#now() }));
     if (over.state !== 'canceled') throw new TaskNotCancelableError(`Task is ${over.state}: ${id}`);
+    // A pointer that cannot be deleted now expires by itself.
     await this.relay.pointers.delete(turnOf(over)).catch(() => {});
     return over;
   }
@@ -180,25 +183,26 @@ export class TaskService {
     yield first;
     if (ends(first)) return;
     let last = first;
-    let turn = this.#listen(first, signal);
+    let woken = new AbortController();
+    const left = new AbortController();
+    void this.#hearResults(first.done_channel, AbortSignal.any([signal, left.signal]), (task) => {
+      if (task === turnOf(last)) woken.abort();
+    });
     try {
       while (!signal.aborted) {
-        const kept = await this.#store.get(first.id);
+        const kept = await this.#get(first.id);
         if (!kept) return;
-        if (turnOf(kept.value) !== turn.id) {
-          await turn.stop();
-          turn = this.#listen(kept.value, signal);
-        }
-        const record = await this.#current(kept.value, kept.revision, turn.result());
+        const record = await this.#current(kept.value, kept.revision);
         for (const step of stepsSince(last, record)) {
           yield step;
           if (ends(step)) return;
           last = step;
         }
-        await pause(A2A_LOOK_MS, isWaiting(record) ? signal : turn.arrived);
+        await pause(A2A_LOOK_MS, AbortSignal.any([signal, woken.signal]));
+        if (woken.signal.aborted) woken = new AbortController();
       }
     } finally {
-      await turn.stop();
+      left.abort();
     }
   }
 
@@ -206,11 +210,11 @@ export class TaskService {
    * Asks for the task and not only for its receipts: its result is on disk before anybody is told of it, while receipts are
    * written a moment later and a crash may swallow them.
    */
-  async #current(record: TaskRecord, revision: number, arrived: FoundResult | null): Promise<TaskRecord> {
+  async #current(record: TaskRecord, revision: number): Promise<TaskRecord> {
     if (isOver(record) || isWaiting(record)) return record;
-    const { relay } = this;
-    const known = arrived ? null : await relay.tasks.get(turnOf(record)).catch(() => null);
-    const result = arrived ?? known?.result ?? resultIn(known?.receipts ?? []);
+    // A turn that has expired has no result any more.
+    const known = await this.relay.tasks.get(turnOf(record)).catch(() => null);
+    const result = known?.result ?? resultIn(known?.receipts ?? []);
     if (result) {
       const over = { ...record, ...(await recordResult(record, result, this.relay)), at: this.#now() };
       return this.#move(record, over, revision);
@@ -221,9 +225,20 @@ export class TaskService {
   }
 
   /** What the task is then: this, or what somebody else has made of it in the meantime. */
-  async #move(record: TaskRecord, next: TaskRecord, revision: number): Promise<TaskRecord> {
-    const moved = await this.#store.move(record, next, revision);
-    return moved ?? (await this.#store.get(record.id))?.value ?? next;
+  async #move(before: TaskRecord, next: TaskRecord, revision: number): Promise<TaskRecord> {
+    const record = nextStep(before, next);
+    if (await this.#write(record, revision)) return record;
+    return (await this.#get(record.id))?.value ?? record;
+  }
+
+  #get(id: string): ReturnType<RecordsOf<TaskRecord>['get']> {
+    return this.#records.get(this.#prefix + id);
+  }
+
+  /** False where the task is not what was expected of it. */
+  async #write(record: TaskRecord, expect: 'absent' | number): Promise<boolean> {
+    const expiresAt = this.core.deps.env.now() + A2A_TASK_TTL_MS;
+    return (await this.#records.put(this.#prefix + record.id, record, { expect, expiresAt })) !== null;
   }
 
   /** The task of a message that 0.1.0 took, which knew a message by its id and noted the thread that it began. */
@@ -237,38 +252,17 @@ export class TaskService {
     return found ? this.find(found.id) : null;
   }
 
-  /** Listens for the result of the turn that the agent is at, until it is stopped or the signal fires. */
-  #listen(record: TaskRecord, signal: AbortSignal) {
-    const stop = new AbortController();
-    const arrived = new AbortController();
-    let result: FoundResult | null = null;
-    const until = AbortSignal.any([signal, stop.signal]);
-    const listening = this.#result(record, until).then((found) => {
-      result = found;
-      if (found) arrived.abort();
-    });
-    return {
-      id: turnOf(record),
-      arrived: AbortSignal.any([until, arrived.signal]),
-      result: () => result,
-      stop: () => {
-        stop.abort();
-        return listening;
-      },
-    };
-  }
-
-  /** The result as soon as it is announced; null where nobody can listen. Then the task is still looked at now and then. */
-  async #result(record: TaskRecord, signal: AbortSignal): Promise<FoundResult | null> {
+  /** Calls `heard` with the task of each result that is announced on a channel, so that nobody has to wait for the next look. */
+  async #hearResults(channel: string, signal: AbortSignal, heard: (task: unknown) => void): Promise<void> {
     try {
-      using listening = await this.#results.listen(record.done_channel);
-      return await listening.wait(turnOf(record), { signal });
+      for await (const { metadata } of this.relay.channels.subscribe(channel, { signal }))
+        heard(metadata?.task_id);
     } catch {
-      return null;
+      // Whoever follows the task still looks at it every second.
     }
   }
 
   #now(): string {
-    return new Date(this.#deps.env.now()).toISOString();
+    return new Date(this.core.deps.env.now()).toISOString();
   }
 }
