@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CLIENT_ERRORS } from './error-rows/client.ts';
-import { PROGRAM_ERRORS } from './error-rows/program.ts';
-import { REQUEST_ERRORS } from './error-rows/requests.ts';
-import { THREAD_ERRORS } from './error-rows/threads.ts';
 import { ERRORS, type ErrorCode, EXIT, isErrorCode, isRelayError, RelayError } from './errors.ts';
 
 test('status and exit code of what clients rely on stay as they are', () => {
@@ -46,15 +42,6 @@ test('every row has a name, a status, a message and a way on', () => {
     assert.ok(row.message.trim() === row.message && row.message.length > 0, `${code} has a message`);
     assert.ok(row.hint.trim() === row.hint && row.hint.length > 0, `${code} has a hint`);
   }
-});
-
-test('no code has two rows', () => {
-  const groups = [REQUEST_ERRORS, THREAD_ERRORS, CLIENT_ERRORS, PROGRAM_ERRORS];
-  const codes = groups.flatMap((rows) => Object.keys(rows));
-  assert.deepEqual(
-    codes.filter((code, i) => codes.indexOf(code) !== i),
-    [],
-  );
 });
 
 test('details fill the message and the hint', () => {

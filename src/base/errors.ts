@@ -1,22 +1,9 @@
-import { exactBytes } from './amounts.ts';
-import { CLIENT_ERRORS } from './error-rows/client.ts';
-import { PROGRAM_ERRORS } from './error-rows/program.ts';
-import { REQUEST_ERRORS } from './error-rows/requests.ts';
-import type { ErrorRow } from './error-rows/row.ts';
-import { THREAD_ERRORS } from './error-rows/threads.ts';
+import { ERRORS, type ErrorRow } from './error-rows.ts';
+import { exactBytes } from './format.ts';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 3, refused: 4, unreachable: 5 } as const;
 
-/**
- * The one table of errors. A row is what others can observe: the code, the HTTP status, the exit code of the CLI, the
- * message, and what to do next. Rows live in error-rows/, by subject.
- */
-export const ERRORS = {
-  ...REQUEST_ERRORS,
-  ...THREAD_ERRORS,
-  ...CLIENT_ERRORS,
-  ...PROGRAM_ERRORS,
-} as const satisfies Record<string, ErrorRow>;
+export { ERRORS };
 
 export type ErrorCode = keyof typeof ERRORS;
 

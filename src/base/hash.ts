@@ -17,3 +17,32 @@ export async function hmacSha256(
   const bytes = typeof data === 'string' ? encoder.encode(data) : data;
   return new Uint8Array(await crypto.subtle.sign('HMAC', imported, bytes));
 }
+
+/** Whether two ASCII texts are alike, in a time that depends on their lengths alone. */
+export function equalInConstantTime(a: string, b: string): boolean {
+  let difference = a.length ^ b.length;
+  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i % (b.length || 1));
+  return difference === 0;
+}
+
+/** CRC-32 as ZIP and gzip use it. Of bytes in several pieces, `before` is the value of those that came first. */
+export function crc32(bytes: Uint8Array, before = 0): number {
+  table ??= makeTable();
+  let crc = ~before;
+  // Byte by byte: packing the same bytes takes longer still.
+  for (let i = 0; i < bytes.length; i++) crc = table[(crc ^ bytes[i]!) & 255]! ^ (crc >>> 8);
+  return ~crc >>> 0;
+}
+
+/** Made when first used: a command that hashes nothing would pay for it at its start. */
+let table: Uint32Array | undefined;
+
+function makeTable(): Uint32Array {
+  const made = new Uint32Array(256);
+  // That of a sum of powers of two is the sum of theirs.
+  for (let power = 128, crc = 1; power > 0; power >>= 1) {
+    crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;
+    for (let rest = 0; rest < 256; rest += 2 * power) made[power + rest] = crc ^ made[rest]!;
+  }
+  return made;
+}

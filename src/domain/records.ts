@@ -1,7 +1,6 @@
 import type { Json } from '../base/json.ts';
 import type { Entry, Logs } from '../kernel/logs.ts';
-import type { Records } from '../kernel/records.ts';
-import type { Staged } from '../kernel/staged.ts';
+import type { Records, Staged } from '../kernel/records.ts';
 
 /** `T` itself where JSON can express it. A field that is a function or has methods makes the compiler refuse `T`. */
 type Plain<T> = { [K in keyof T]: PlainValue<T[K]> };

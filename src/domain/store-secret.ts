@@ -1,5 +1,5 @@
 import { toHex } from '../base/ids.ts';
-import { compareAndSet } from '../kernel/compare-and-set.ts';
+import { compareAndSet } from '../kernel/records.ts';
 import type { Deps } from './deps.ts';
 
 const KEY = 'sys/secret';

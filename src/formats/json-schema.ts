@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import { childAt, joinPath, parsePath } from '../base/json-pointer.ts';
+import { childAt, isJsonObject, type Json, type JsonObject, joinPath, parsePath } from '../base/json.ts';
 import { jsonEqual } from './json-patch/equal.ts';
 
 /** What is wrong with a part of a value. */

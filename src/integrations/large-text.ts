@@ -1,4 +1,4 @@
-import { count, exactBytes } from '../base/amounts.ts';
+import { count, exactBytes } from '../base/format.ts';
 import type { TokenCount } from '../base/tokens.ts';
 import type { Inspected } from '../contract/pointers.ts';
 import type { ContextRelay } from '../sdk/context-relay.ts';

@@ -1,4 +1,4 @@
-import type { Staged } from './staged.ts';
+import type { Staged } from './records.ts';
 
 /** Small bodies come and go whole, large ones as a stream; whoever takes one must take both. */
 export type BlobBody = Uint8Array | ReadableStream<Uint8Array>;

@@ -1,5 +1,6 @@
+import { RelayError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
-import type { Staged } from './staged.ts';
+import { pause } from '../base/pause.ts';
 
 export interface Stored<T extends Json = Json> {
   readonly value: T;
@@ -66,4 +67,34 @@ export interface Records {
   delete(key: string, o?: { expect?: number }): Promise<boolean>;
   /** In key order. The prefix holds the whole first segment, with its slash: `ten.acme/…`. */
   list(prefix: string, o?: { after?: string; limit?: number }): Promise<RecordPage>;
+}
+
+/**
+ * A write that is to last with another one, the commit point of what its maker does, which names it in `with`. Until then it may
+ * be there or not, as the engine sees fit; once the commit point is acknowledged it is there for good. Where the commit point is
+ * not written, because what it expects does not hold, or never comes, it is an orphan: its maker deletes it, or a sweep does.
+ * An engine with transactions keeps it back and waits for its disk once for all of them. One without writes it at once.
+ */
+export interface Staged {
+  readonly key: string;
+}
+
+/** Attempts before giving up: with N writers at most N-1 rounds are lost, and 64 at once is plenty for one key. */
+const ATTEMPTS = 64;
+
+/**
+ * Runs `attempt` until it gives something other than null (which means: lost the race, read again).
+ * Waits a random moment between rounds so that racers spread out.
+ */
+export async function compareAndSet<T>(
+  what: string,
+  attempt: (round: number) => Promise<T | null>,
+  random: () => number = Math.random,
+): Promise<T> {
+  for (let round = 0; round < ATTEMPTS; round++) {
+    const result = await attempt(round);
+    if (result !== null) return result;
+    if (round > 0) await pause(random() * Math.min(50, 2 ** Math.min(round, 6)));
+  }
+  throw new RelayError('busy', { what: `${ATTEMPTS} attempts to change ${what} were overtaken by others` });
 }

@@ -1,5 +1,5 @@
-import { deferred } from '../base/deferred.ts';
 import { RelayError } from '../base/errors.ts';
+import { deferred } from '../base/pause.ts';
 
 /** Gives up on the promise when the signal says so. What runs over HTTP stops with it; what does not goes on unseen. */
 export async function abortable<T>(

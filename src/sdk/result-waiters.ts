@@ -1,5 +1,5 @@
-import { deferred } from '../base/deferred.ts';
 import { isRelayError } from '../base/errors.ts';
+import { deferred } from '../base/pause.ts';
 import { parsePointer } from '../contract/pointer-url.ts';
 import type { Receipt } from '../contract/receipts.ts';
 import { TASK_STATUSES, type TaskResult } from '../contract/tasks.ts';

@@ -1,5 +1,5 @@
-import { deferred } from '../base/deferred.ts';
 import { RelayError } from '../base/errors.ts';
+import { deferred } from '../base/pause.ts';
 
 /** Frames held for a consumer that does not keep up; then the connection is dropped, and resumed once they are read. */
 const HELD_FRAMES = 1_000;

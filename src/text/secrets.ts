@@ -1,6 +1,5 @@
-import { CREDENTIAL_FORMATS, URL_PASSWORD } from '../base/credential-formats.ts';
 import { SECRET_FINDINGS, SECRET_SCAN_CHARS } from '../base/limits.ts';
-import { REDACTED } from '../base/redact.ts';
+import { CREDENTIAL_FORMATS, REDACTED, URL_PASSWORD } from '../base/redact.ts';
 
 /** What and where, never the secret itself. */
 export interface SecretFinding {

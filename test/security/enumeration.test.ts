@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { equalInConstantTime } from '../../src/base/constant-time.ts';
-import { sha256Hex } from '../../src/base/hash.ts';
+import { equalInConstantTime, sha256Hex } from '../../src/base/hash.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';

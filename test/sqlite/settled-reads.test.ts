@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { readText } from '../../src/base/read-text.ts';
+import { readText } from '../../src/base/utf8.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 import { startChild } from './child.ts';

@@ -1,5 +1,5 @@
 import { deflateRawSync } from 'node:zlib';
-import { crc32 } from '../../src/base/crc32.ts';
+import { crc32 } from '../../src/base/hash.ts';
 
 /** An entry of an archive that need not be honest. Whatever is not said is as it should be. */
 export interface Entry {

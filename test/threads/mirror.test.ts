@@ -15,7 +15,7 @@ import { openCore } from '../../src/app/store/open-core.ts';
 import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { hasStale } from '../../src/app/store/stale-marks.ts';
 import { systemEnv } from '../../src/base/env.ts';
-import { readText } from '../../src/base/read-text.ts';
+import { readText } from '../../src/base/utf8.ts';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
 import { RelayCore } from '../../src/domain/relay-core.ts';

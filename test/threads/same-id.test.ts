@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { readBytes } from '../../src/base/byte-streams.ts';
 import { RelayError } from '../../src/base/errors.ts';
-import { readText } from '../../src/base/read-text.ts';
+import { readText } from '../../src/base/utf8.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openProject } from '../../src/app/projects/open-project.ts';
-import { readText } from '../../src/base/read-text.ts';
+import { readText } from '../../src/base/utf8.ts';
 import { noBrowser } from '../browser/chromium.ts';
 import { type Dashboard, openDashboard } from './dashboard.ts';
 import { asAgent, type Demo, openDemo } from './demo/content.ts';

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { bytes as amount } from '../../src/base/amounts.ts';
+import { bytes as amount } from '../../src/base/format.ts';
 import { decodeUtf8 } from '../../src/base/utf8.ts';
 import { binaryKind } from '../../src/text/preview/binary-kind.ts';
 import { Empty } from '../parts/notices.tsx';

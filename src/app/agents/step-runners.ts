@@ -1,6 +1,6 @@
 import { PROMPT_PREVIEWS } from '../../base/limits.ts';
-import { readText } from '../../base/read-text.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
+import { readText } from '../../base/utf8.ts';
 import { AgentBridge } from '../../client/bridge/agent-bridge.ts';
 import { type StepCall, StepFailure, type StepRunners } from '../../client/pipelines/step-runner.ts';
 import type { Relay } from '../../contract/relay.ts';

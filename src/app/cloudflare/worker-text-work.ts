@@ -1,9 +1,9 @@
 import table from 'relay:token-table';
-import { exactBytes } from '../../base/amounts.ts';
 import { joined, readerOf, streamFrom } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
+import { exactBytes } from '../../base/format.ts';
 import { WORKER_FOLD_WORK, WORKER_HELD_TEXT_BYTES } from '../../base/limits.ts';
-import { readText } from '../../base/read-text.ts';
+import { readText } from '../../base/utf8.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
 import type { TextWork } from '../../domain/text-work.ts';
 import { runFold } from '../../domain/threads/fold-job.ts';

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { shellWord } from '../../base/shell-word.ts';
+import { shellWord } from '../../base/format.ts';
 import { APPLICATION_ID } from '../../engines/sqlite/schema.ts';
 
 /** Where an SQLite file says whose it is. */

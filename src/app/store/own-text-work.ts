@@ -1,5 +1,5 @@
-import { readText } from '../../base/read-text.ts';
 import type { TokenCount } from '../../base/tokens.ts';
+import { readText } from '../../base/utf8.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
 import type { TextWork } from '../../domain/text-work.ts';
 import { runFold } from '../../domain/threads/fold-job.ts';

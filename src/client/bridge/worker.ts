@@ -1,9 +1,8 @@
-import { deferred } from '../../base/deferred.ts';
 import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { AGENT_BEAT_MS, BRIDGE_TASKS } from '../../base/limits.ts';
-import { pause } from '../../base/pause.ts';
+import { deferred, pause } from '../../base/pause.ts';
 import type { Bridge } from '../../contract/agents.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
 import { directChannel, TASK_GROUP } from '../../contract/task-names.ts';

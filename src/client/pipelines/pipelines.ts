@@ -3,7 +3,7 @@ import { sha256Hex } from '../../base/hash.ts';
 import type { Json } from '../../base/json.ts';
 import { PIPELINE_EVENT_BYTES } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
-import { readText } from '../../base/read-text.ts';
+import { readText } from '../../base/utf8.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Pipeline, PipelineFile } from './definition.ts';
 import { graphOf, lastSteps, withDependents } from './graph.ts';

@@ -8,7 +8,7 @@ import {
   STEP_PROMPT_CHARS,
 } from '../../base/limits.ts';
 import type { ConcurrencyLimit } from '../../base/map-concurrent.ts';
-import { readText } from '../../base/read-text.ts';
+import { readText } from '../../base/utf8.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { type AnswerCache, keptAnswer } from '../prompts/answer-cache.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';

@@ -1,5 +1,5 @@
 import { isRelayError } from '../../base/errors.ts';
-import { readText } from '../../base/read-text.ts';
+import { readText } from '../../base/utf8.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 

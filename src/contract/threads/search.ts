@@ -1,4 +1,4 @@
-import { bytes } from '../../base/amounts.ts';
+import { bytes } from '../../base/format.ts';
 import type { Artifact } from './artifacts.ts';
 
 export interface SearchHit extends Pick<Artifact, 'ref' | 'thread_id' | 'name'> {

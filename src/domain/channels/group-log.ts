@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
-import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import { compareAndSet } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
 import { groupKey, groupStream } from '../names.ts';
 import { asJson, fromJson, type RecordsOf, recordsOf } from '../records.ts';

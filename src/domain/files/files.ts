@@ -9,8 +9,7 @@ import type { FileContent, FileInfo, FileInput, files } from '../../contract/fil
 import type { Cost, LocalOptions, Part, PartRequest } from '../../contract/pointers.ts';
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
-import { compareAndSet } from '../../kernel/compare-and-set.ts';
-import type { Staged } from '../../kernel/staged.ts';
+import { compareAndSet, type Staged } from '../../kernel/records.ts';
 import { meterBody } from '../bodies.ts';
 import { allRecords } from '../records.ts';
 import type { Serves } from '../relay-binding.ts';

@@ -4,7 +4,7 @@ import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import type { Since } from '../../contract/channels.ts';
 import type { Followed, Inbox, InboxMessage } from '../../contract/inbox.ts';
-import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import { compareAndSet } from '../../kernel/records.ts';
 import type { Background } from '../background.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Deps } from '../deps.ts';

@@ -1,6 +1,5 @@
-import { equalInConstantTime } from '../../base/constant-time.ts';
 import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
-import { sha256Hex } from '../../base/hash.ts';
+import { equalInConstantTime, sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
 import { KEY_GRACE_MAX_MS, KEY_REMEMBERED_MS } from '../../base/limits.ts';
 import { reaches } from '../../contract/authorize.ts';

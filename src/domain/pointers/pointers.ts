@@ -23,9 +23,7 @@ import {
   type Renewed,
 } from '../../contract/pointers.ts';
 import { cutRange } from '../../kernel/admission.ts';
-import { compareAndSet } from '../../kernel/compare-and-set.ts';
-import type { AnnouncingEntry } from '../../kernel/records.ts';
-import type { Staged } from '../../kernel/staged.ts';
+import { type AnnouncingEntry, compareAndSet, type Staged } from '../../kernel/records.ts';
 import { meterBody } from '../bodies.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Deps } from '../deps.ts';

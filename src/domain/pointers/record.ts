@@ -1,15 +1,14 @@
 import { RelayError } from '../../base/errors.ts';
-import { madeOnce } from '../../base/frozen.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, isUuid, toHex, uuid } from '../../base/ids.ts';
+import { madeOnce } from '../../base/json.ts';
 import { PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { missingScope, reaches } from '../../contract/authorize.ts';
 import { type Caller, isAnonymous } from '../../contract/caller.ts';
 import type { Peeked, Pushed, PushOptions } from '../../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
-import { compareAndSet } from '../../kernel/compare-and-set.ts';
-import type { GetOptions } from '../../kernel/records.ts';
+import { compareAndSet, type GetOptions } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
 import { channelStream } from '../names.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';

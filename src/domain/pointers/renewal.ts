@@ -5,7 +5,7 @@ import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Renewed } from '../../contract/pointers.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
-import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import { compareAndSet } from '../../kernel/records.ts';
 import { wrong } from '../bodies.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';

@@ -6,7 +6,7 @@ import { countTokens } from '../../../test/token-count.ts';
 import { readBytes } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { ARTIFACT_BYTES } from '../../base/limits.ts';
-import { readText } from '../../base/read-text.ts';
+import { readText } from '../../base/utf8.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { searchArtifacts } from './artifact-search.ts';
 import { ContentScan, countTokens as contentTokens } from './content-scan.ts';

@@ -14,7 +14,7 @@ import {
 } from '../../contract/threads/artifacts.ts';
 import { cutRange, intake } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, Blobs } from '../../kernel/blobs.ts';
-import type { Staged } from '../../kernel/staged.ts';
+import type { Staged } from '../../kernel/records.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';
 import { extensionOf, guessType, KINDS, kindOf, MEDIA_TYPE } from './artifact-kind.ts';

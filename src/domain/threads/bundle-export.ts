@@ -1,7 +1,6 @@
 import { readBytes, streamFrom } from '../../base/byte-streams.ts';
-import { crc32 } from '../../base/crc32.ts';
 import { isRelayError } from '../../base/errors.ts';
-import { sha256Hex } from '../../base/hash.ts';
+import { crc32, sha256Hex } from '../../base/hash.ts';
 import { DAMAGED_NAMED } from '../../base/limits.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { writeZip, type ZipEntry } from '../../formats/zip/zip-writer.ts';

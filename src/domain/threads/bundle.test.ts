@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { exported, forged, packed, prepared, unpacked } from '../../../test/threads/bundles.ts';
 import { openThreads, text } from '../../../test/threads/open-threads.ts';
 import { isRelayError } from '../../base/errors.ts';
-import { readText } from '../../base/read-text.ts';
+import { readText } from '../../base/utf8.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { openArtifact } from './artifacts.ts';
 import { bareRoot } from './keys.ts';

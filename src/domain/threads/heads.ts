@@ -1,10 +1,10 @@
 import { isRelayError } from '../../base/errors.ts';
 import { SNAPSHOT_LOG_BYTES, SNAPSHOTS, STATE_CACHE_BYTES } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
-import { readText } from '../../base/read-text.ts';
+import { readText } from '../../base/utf8.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
-import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Engine } from '../../kernel/engine.ts';
+import { compareAndSet } from '../../kernel/records.ts';
 import type { Background } from '../background.ts';
 import { asJson, fromJson, type RecordsOf, recordsOf } from '../records.ts';
 import { makesVersion, type StoredEvent } from './event.ts';

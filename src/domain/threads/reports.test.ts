@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
-import { readText } from '../../base/read-text.ts';
+import { readText } from '../../base/utf8.ts';
 
 async function prepared() {
   const env = stoppedClock();

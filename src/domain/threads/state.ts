@@ -1,6 +1,5 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { joinPath } from '../../base/json-pointer.ts';
+import { isJsonObject, type Json, type JsonObject, joinPath } from '../../base/json.ts';
 import { PATCH_OPS, PATCH_WORK, STATE_BYTES } from '../../base/limits.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
 import { type Metrics, STATE_SCHEMA, type State } from '../../contract/threads/state.ts';

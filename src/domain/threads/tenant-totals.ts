@@ -1,6 +1,6 @@
 import { toHex } from '../../base/ids.ts';
 import { pause } from '../../base/pause.ts';
-import { readText } from '../../base/read-text.ts';
+import { readText } from '../../base/utf8.ts';
 import type { Deps } from '../deps.ts';
 import { isOneIn, type RecordsOf, recordsOf } from '../records.ts';
 import { SUMMED, type ThreadFigures } from './token-ledger.ts';

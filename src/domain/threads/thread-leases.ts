@@ -1,7 +1,7 @@
 import { badRequest } from '../../base/errors.ts';
 import { THREAD_HOLD_S } from '../../base/limits.ts';
 import type { HoldAnswer, HoldInput } from '../../contract/threads/answers.ts';
-import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import { compareAndSet } from '../../kernel/records.ts';
 import { recordsOf } from '../records.ts';
 import { holdKey } from './keys.ts';
 import { isoTime } from './state.ts';

@@ -1,6 +1,6 @@
 import { USAGE_KEPT_MS, USAGE_WAITING, USAGE_WRITE_MS } from '../../base/limits.ts';
 import type { UsageRow } from '../../contract/usage.ts';
-import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import { compareAndSet } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 

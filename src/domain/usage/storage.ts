@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import { compareAndSet } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { CountedAhead } from './counted-ahead.ts';

@@ -22,8 +22,14 @@ import type {
   Blobs,
   ByteRange,
 } from '../../kernel/blobs.ts';
-import { BlockHashes, blocksAround, type Crc32, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
-import { checkedBody } from '../../kernel/checked-body.ts';
+import {
+  BlockHashes,
+  blocksAround,
+  type Crc32,
+  checkedBody,
+  damagedBody,
+  isIntact,
+} from '../../kernel/block-hashes.ts';
 import type { HeldBody } from './body-cache.ts';
 import type { BodyRow } from './body-rows.ts';
 import { objectOf } from './objects.ts';

@@ -1,5 +1,5 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
-import { keyRange } from '../../kernel/key-range.ts';
+import { keyRange } from '../../kernel/admission.ts';
 
 /** A body as a row: its bytes, or its name in the bucket. */
 export type BodyRow = {

@@ -1,8 +1,7 @@
 import type { R2Bucket } from '@cloudflare/workers-types';
 import { type Env, systemEnv } from '../../base/env.ts';
 import type { Crc32 } from '../../kernel/block-hashes.ts';
-import { DeferredWork } from '../../kernel/deferred-work.ts';
-import type { Engine, EngineLimits } from '../../kernel/engine.ts';
+import { DeferredWork, type Engine, type EngineLimits } from '../../kernel/engine.ts';
 import { CloudflareBlobs } from './blobs.ts';
 import { BodyCache } from './body-cache.ts';
 import { Calls } from './calls.ts';

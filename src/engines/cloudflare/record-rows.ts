@@ -1,7 +1,6 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
 import type { Json } from '../../base/json.ts';
-import { addTo } from '../../kernel/admission.ts';
-import { keyRange } from '../../kernel/key-range.ts';
+import { addTo, keyRange } from '../../kernel/admission.ts';
 import type { Counter } from './counter.ts';
 
 export type RecordRow = {

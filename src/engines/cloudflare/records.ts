@@ -1,6 +1,5 @@
 import { badRequest } from '../../base/errors.ts';
-import { freeze } from '../../base/frozen.ts';
-import type { Json } from '../../base/json.ts';
+import { freeze, type Json } from '../../base/json.ts';
 import {
   checkDelta,
   checkExpiry,

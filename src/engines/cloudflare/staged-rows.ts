@@ -1,4 +1,4 @@
-import type { Staged } from '../../kernel/staged.ts';
+import type { Staged } from '../../kernel/records.ts';
 import type { BodyRow } from './body-rows.ts';
 import type { Brought } from './object-calls.ts';
 import { objectOf } from './objects.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from '../../kernel/blobs.ts';
 import { BlockHashes, blocksAround, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
-import type { Staged } from '../../kernel/staged.ts';
+import type { Staged } from '../../kernel/records.ts';
 import type { Store } from './hazard.ts';
 import { Rows } from './rows.ts';
 

@@ -1,6 +1,5 @@
 import { type Env, systemEnv } from '../../base/env.ts';
-import { DeferredWork } from '../../kernel/deferred-work.ts';
-import type { Engine, EngineLimits } from '../../kernel/engine.ts';
+import { DeferredWork, type Engine, type EngineLimits } from '../../kernel/engine.ts';
 import { MemoryBlobs } from './blobs.ts';
 import { createHazard } from './hazard.ts';
 import { MemoryLogs } from './logs.ts';

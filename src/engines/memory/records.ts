@@ -1,5 +1,4 @@
-import { freeze } from '../../base/frozen.ts';
-import type { Json } from '../../base/json.ts';
+import { freeze, type Json } from '../../base/json.ts';
 import {
   addTo,
   checkDelta,
@@ -10,8 +9,7 @@ import {
   encodeJson,
 } from '../../kernel/admission.ts';
 import type { Logs } from '../../kernel/logs.ts';
-import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
-import type { Staged } from '../../kernel/staged.ts';
+import type { AddOptions, PutOptions, RecordPage, Records, Staged, Stored } from '../../kernel/records.ts';
 import type { Store } from './hazard.ts';
 import { Rows } from './rows.ts';
 

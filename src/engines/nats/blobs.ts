@@ -21,7 +21,7 @@ import type {
 } from '../../kernel/blobs.ts';
 import { BLOCK_BYTES, BlockHashes, blocksAround, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
 import type { KeptBlob } from '../../kernel/moving.ts';
-import type { Staged } from '../../kernel/staged.ts';
+import type { Staged } from '../../kernel/records.ts';
 import type { Stored as Message } from './connection.ts';
 import { Listing } from './listing.ts';
 import { filterOf, keyOf, subjectOf } from './names.ts';

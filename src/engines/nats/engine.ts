@@ -1,7 +1,12 @@
 import { type Env, systemEnv } from '../../base/env.ts';
 import { CLUSTER_CLOCK_TOLERANCE_MS } from '../../base/limits.ts';
-import { DeferredWork } from '../../kernel/deferred-work.ts';
-import type { Engine, EngineLimits, EngineState, Swept } from '../../kernel/engine.ts';
+import {
+  DeferredWork,
+  type Engine,
+  type EngineLimits,
+  type EngineState,
+  type Swept,
+} from '../../kernel/engine.ts';
 import { type Moving, movingWarnings } from '../../kernel/moving.ts';
 import type { IndexThreads } from '../index-thread.ts';
 import { AccountStorage } from './account-storage.ts';

@@ -1,4 +1,4 @@
-import { keyRange } from '../../kernel/key-range.ts';
+import { keyRange } from '../../kernel/admission.ts';
 import type { LocalIndex } from './local-index.ts';
 
 /** Names that are written at once, between which others run. */

@@ -1,7 +1,6 @@
 import type { Subscription } from '@nats-io/transport-node';
 import type { JsonObject } from '../../base/json.ts';
-import { Followers } from '../../kernel/followers.ts';
-import type { Entry } from '../../kernel/logs.ts';
+import { type Entry, Followers } from '../../kernel/logs.ts';
 import { storedOf } from './connection.ts';
 import { entryOf } from './entries.ts';
 import { departureOf } from './frozen.ts';

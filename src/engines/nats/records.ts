@@ -1,6 +1,5 @@
 import { isRelayError } from '../../base/errors.ts';
-import { freeze } from '../../base/frozen.ts';
-import type { Json } from '../../base/json.ts';
+import { freeze, type Json } from '../../base/json.ts';
 import {
   addTo,
   checkDelta,
@@ -10,18 +9,18 @@ import {
   checkScope,
   encodeJson,
 } from '../../kernel/admission.ts';
-import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Logs } from '../../kernel/logs.ts';
 import type { KeptRecord } from '../../kernel/moving.ts';
-import type {
-  AddOptions,
-  PutOptions,
-  RecordItem,
-  RecordPage,
-  Records,
-  Stored,
+import {
+  type AddOptions,
+  compareAndSet,
+  type PutOptions,
+  type RecordItem,
+  type RecordPage,
+  type Records,
+  type Staged,
+  type Stored,
 } from '../../kernel/records.ts';
-import type { Staged } from '../../kernel/staged.ts';
 import type { Stored as Message } from './connection.ts';
 import { Listing } from './listing.ts';
 import { keyOf, subjectOf } from './names.ts';

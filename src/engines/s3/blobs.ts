@@ -9,9 +9,8 @@ import {
   settleExpiry,
 } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from '../../kernel/blobs.ts';
-import { blocksAround, type Crc32, damagedBody } from '../../kernel/block-hashes.ts';
-import { checkedBody } from '../../kernel/checked-body.ts';
-import type { Staged } from '../../kernel/staged.ts';
+import { blocksAround, type Crc32, checkedBody, damagedBody } from '../../kernel/block-hashes.ts';
+import type { Staged } from '../../kernel/records.ts';
 import type { StoreBucket } from './store-bucket.ts';
 import { BODY_BYTES_MAX, readStub, STUB_BYTES, type Stub, writeStub } from './stub.ts';
 import { Upload } from './upload.ts';

@@ -1,5 +1,5 @@
-import { crc32 } from '../../base/crc32.ts';
 import { isRelayError } from '../../base/errors.ts';
+import { crc32 } from '../../base/hash.ts';
 import type { Crc32 } from '../../kernel/block-hashes.ts';
 import type { Engine, Swept, Usage } from '../../kernel/engine.ts';
 import type { Moving } from '../../kernel/moving.ts';

@@ -9,6 +9,7 @@ import {
   checkSize,
   checkText,
   intake,
+  keyRange,
   settleExpiry,
 } from '../../kernel/admission.ts';
 import type {
@@ -22,8 +23,7 @@ import type {
   Expiry,
 } from '../../kernel/blobs.ts';
 import { BlockHashes } from '../../kernel/block-hashes.ts';
-import { keyRange } from '../../kernel/key-range.ts';
-import type { Staged } from '../../kernel/staged.ts';
+import type { Staged } from '../../kernel/records.ts';
 import { damageOf, inlined, openedBody, type StoredBody, wholeBody } from './body-check.ts';
 import {
   BodyFiles,

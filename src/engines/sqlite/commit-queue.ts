@@ -1,4 +1,4 @@
-import type { Staged } from '../../kernel/staged.ts';
+import type { Staged } from '../../kernel/records.ts';
 import { closed, type Database } from './database.ts';
 import { endsTransaction, isFull, translated } from './failure.ts';
 import type { Reserve } from './reserve.ts';

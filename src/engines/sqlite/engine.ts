@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { type Env, systemEnv } from '../../base/env.ts';
 import { isRelayError } from '../../base/errors.ts';
-import { DeferredWork } from '../../kernel/deferred-work.ts';
-import type { Engine, EngineLimits, Swept } from '../../kernel/engine.ts';
+import { DeferredWork, type Engine, type EngineLimits, type Swept } from '../../kernel/engine.ts';
 import { type Moving, movingWarnings } from '../../kernel/moving.ts';
 import type { IndexThreads } from '../index-thread.ts';
 import { SqliteBlobs } from './blobs.ts';

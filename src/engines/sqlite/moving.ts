@@ -1,6 +1,6 @@
+import { keyRange } from '../../kernel/admission.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { damagedBody } from '../../kernel/block-hashes.ts';
-import { keyRange } from '../../kernel/key-range.ts';
 import type {
   Departure,
   KeptBlob,

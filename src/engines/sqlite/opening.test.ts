@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { contents, temporaryHome } from '../../../test/sqlite/home.ts';
-import type { ErrorCode } from '../../base/errors.ts';
-import { RelayError } from '../../base/errors.ts';
+import { type ErrorCode, RelayError } from '../../base/errors.ts';
 import { openSqlite } from './engine.ts';
 
 test('a database of another program is told apart and left as it is', async (t) => {

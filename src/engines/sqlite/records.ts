@@ -1,5 +1,4 @@
-import { freeze } from '../../base/frozen.ts';
-import type { Json } from '../../base/json.ts';
+import { freeze, type Json } from '../../base/json.ts';
 import {
   addTo,
   checkDelta,
@@ -8,17 +7,18 @@ import {
   checkLimit,
   checkScope,
   encodeJson,
+  type KeyRange,
+  keyRange,
 } from '../../kernel/admission.ts';
-import { type KeyRange, keyRange } from '../../kernel/key-range.ts';
 import type {
   AddOptions,
   PutOptions,
   RecordItem,
   RecordPage,
   Records,
+  Staged,
   Stored,
 } from '../../kernel/records.ts';
-import type { Staged } from '../../kernel/staged.ts';
 import { StagedWrite, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { SqliteLogs } from './logs.ts';
 import { SettledReads } from './settled-reads.ts';

@@ -1,7 +1,6 @@
 import { closeSync, constants, type FSWatcher, openSync, watch, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { Followers } from '../../kernel/followers.ts';
-import type { Entry } from '../../kernel/logs.ts';
+import { type Entry, Followers } from '../../kernel/logs.ts';
 import type { Database } from './database.ts';
 
 /** The file in the home that processes wake each other with. */

@@ -1,6 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject, isTooDeep, type Json, type JsonObject } from '../../base/json.ts';
-import { joinPath, parsePath } from '../../base/json-pointer.ts';
+import { isJsonObject, isTooDeep, type Json, type JsonObject, joinPath, parsePath } from '../../base/json.ts';
 import { JSON_DEPTH } from '../../base/limits.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
 import { Draft, PatchProblem } from './draft.ts';

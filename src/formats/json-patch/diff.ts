@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { escapeSegment } from '../../base/json-pointer.ts';
+import { escapeSegment, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import type { PatchOp } from './apply.ts';
 import { jsonEqual } from './equal.ts';
 

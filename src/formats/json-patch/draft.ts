@@ -1,5 +1,4 @@
-import type { Json } from '../../base/json.ts';
-import { childAt, parseIndex } from '../../base/json-pointer.ts';
+import { childAt, type Json, parseIndex } from '../../base/json.ts';
 import { JSON_DEPTH } from '../../base/limits.ts';
 import type { WorkMeter } from '../../base/work-meter.ts';
 import { type Measure, measure, stringBytes } from './measure.ts';

@@ -1,5 +1,5 @@
-import { crc32 } from '../../base/crc32.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
+import { crc32 } from '../../base/hash.ts';
 import { BUNDLE_BYTES, BUNDLE_ENTRIES, BUNDLE_RATIO } from '../../base/limits.ts';
 
 /** Bytes that can be read from any place: a file, a blob, memory. */

@@ -1,4 +1,4 @@
-import { crc32 } from '../../base/crc32.ts';
+import { crc32 } from '../../base/hash.ts';
 
 type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inflateRawSync, crc32 as platformCrc32 } from 'node:zlib';
 import { type Entry, forgeZip } from '../../../test/threads/hostile-zip.ts';
-import { crc32 } from '../../base/crc32.ts';
 import { isRelayError } from '../../base/errors.ts';
+import { crc32 } from '../../base/hash.ts';
 import { openZip, type ZipSource } from './zip-reader.ts';
 import { writeZip, type ZipEntry } from './zip-writer.ts';
 

@@ -1,11 +1,11 @@
-import { count } from '../../base/amounts.ts';
 import type { RelayError } from '../../base/errors.ts';
+import { count } from '../../base/format.ts';
 import type { Json } from '../../base/json.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { badUsage } from './command.ts';
 import type { Io } from './io.ts';
 
-export { bytes, count } from '../../base/amounts.ts';
+export { bytes, count } from '../../base/format.ts';
 
 /** Figures and times as people read and write them. Without Intl: loading it costs more than a peek. */
 

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { toBase64 } from '../../base/base64.ts';
 import { joined } from '../../base/byte-streams.ts';
-import { madeOnce } from '../../base/frozen.ts';
+import { madeOnce } from '../../base/json.ts';
 import {
   type Inspected,
   type Peeked,

@@ -1,6 +1,5 @@
 import type { RelayError } from '../../base/errors.ts';
-import type { Json } from '../../base/json.ts';
-import { joinPath } from '../../base/json-pointer.ts';
+import { type Json, joinPath } from '../../base/json.ts';
 import { PART_CHARS } from '../../base/limits.ts';
 import { type JsonSpan, scanJson } from './json-scan.ts';
 import { badPart, type Part, parseJsonPointer, shown } from './part-request.ts';

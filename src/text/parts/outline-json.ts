@@ -1,4 +1,4 @@
-import { escapeSegment } from '../../base/json-pointer.ts';
+import { escapeSegment } from '../../base/json.ts';
 import { OUTLINE_DEPTH, OUTLINE_ENTRIES, OUTLINE_LINE_CHARS } from '../../base/limits.ts';
 
 export interface OutlineEntry {

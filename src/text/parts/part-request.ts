@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import { parsePath } from '../../base/json-pointer.ts';
+import { parsePath } from '../../base/json.ts';
 import { GREP_CONTEXT_LINES, GREP_PATTERN_CHARS } from '../../base/limits.ts';
 
 /** A part of a text payload. Exactly one of the four. */

@@ -1,5 +1,5 @@
 import { deflateSync } from 'node:zlib';
-import { crc32 } from '../../../src/base/crc32.ts';
+import { crc32 } from '../../../src/base/hash.ts';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
 

@@ -1,4 +1,4 @@
-import { count } from '../../../src/base/amounts.ts';
+import { count } from '../../../src/base/format.ts';
 import { to } from '../../frame/router.ts';
 import { Answer } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';

@@ -1,5 +1,4 @@
-import { count } from '../../../src/base/amounts.ts';
-import { shellWord } from '../../../src/base/shell-word.ts';
+import { count, shellWord } from '../../../src/base/format.ts';
 import type { GroupDetail } from '../../../src/contract/channels.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command } from '../../parts/copying.tsx';

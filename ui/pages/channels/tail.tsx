@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { shellWord } from '../../../src/base/shell-word.ts';
+import { shellWord } from '../../../src/base/format.ts';
 import type { Message, Since } from '../../../src/contract/channels.ts';
 import { to } from '../../frame/router.ts';
 import { Command } from '../../parts/copying.tsx';

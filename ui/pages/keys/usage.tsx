@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { bytes, count } from '../../../src/base/amounts.ts';
+import { bytes, count } from '../../../src/base/format.ts';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
 import type { Meter, UsageReport, UsageRow } from '../../../src/contract/usage.ts';
 import { Command } from '../../parts/copying.tsx';

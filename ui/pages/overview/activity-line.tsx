@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { bytes } from '../../../src/base/amounts.ts';
+import { bytes } from '../../../src/base/format.ts';
 import type { Activity, ActivityKind } from '../../../src/contract/activity.ts';
 import { to } from '../../frame/router.ts';
 import { Said } from '../../parts/said.tsx';

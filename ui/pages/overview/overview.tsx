@@ -1,4 +1,4 @@
-import { bytes, count } from '../../../src/base/amounts.ts';
+import { bytes, count } from '../../../src/base/format.ts';
 import type { Activity } from '../../../src/contract/activity.ts';
 import { to } from '../../frame/router.ts';
 import { Command } from '../../parts/copying.tsx';

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { count } from '../../../src/base/amounts.ts';
+import { count } from '../../../src/base/format.ts';
 import { Chart } from '../../parts/chart.tsx';
 import { Answer } from '../../parts/notices.tsx';
 import { useAsked } from '../../session/asking.ts';

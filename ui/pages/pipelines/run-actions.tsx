@@ -1,4 +1,4 @@
-import { shellWord } from '../../../src/base/shell-word.ts';
+import { shellWord } from '../../../src/base/format.ts';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
 import { PIPELINE_RUNNER } from '../../../src/contract/task-names.ts';
 import type { PipelineRun } from '../../../src/contract/threads/runs.ts';

@@ -1,4 +1,4 @@
-import { count } from '../../../src/base/amounts.ts';
+import { count } from '../../../src/base/format.ts';
 import type { PipelineRun, StepInstance } from '../../../src/contract/threads/runs.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Answer } from '../../parts/notices.tsx';

@@ -1,4 +1,4 @@
-import { bytes, count } from '../../../src/base/amounts.ts';
+import { bytes, count } from '../../../src/base/format.ts';
 import { type Receipt, RUNGS } from '../../../src/contract/receipts.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Said } from '../../parts/said.tsx';

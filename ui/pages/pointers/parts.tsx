@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { count } from '../../../src/base/amounts.ts';
+import { count } from '../../../src/base/format.ts';
 import type { Part, PartRequest } from '../../../src/contract/pointers.ts';
 import type { ContextRelay } from '../../../src/sdk/context-relay.ts';
 import { Failure } from '../../parts/notices.tsx';

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { bytes, count } from '../../../src/base/amounts.ts';
 import { isRelayError } from '../../../src/base/errors.ts';
+import { bytes, count } from '../../../src/base/format.ts';
 import type { Inspected } from '../../../src/contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../../src/formats/fernet.ts';
 import { ContextRelay } from '../../../src/sdk/context-relay.ts';

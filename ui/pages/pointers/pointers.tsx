@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { bytes } from '../../../src/base/amounts.ts';
+import { bytes } from '../../../src/base/format.ts';
 import type { ListedPointer } from '../../../src/contract/pointers.ts';
 import { to } from '../../frame/router.ts';
 import { Command, CopyButton } from '../../parts/copying.tsx';

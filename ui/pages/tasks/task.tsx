@@ -1,4 +1,4 @@
-import { bytes } from '../../../src/base/amounts.ts';
+import { bytes } from '../../../src/base/format.ts';
 import type { Task } from '../../../src/contract/tasks.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { bytes, count } from '../../../src/base/amounts.ts';
+import { bytes, count } from '../../../src/base/format.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
 import type { Artifact } from '../../../src/contract/threads/artifacts.ts';
 import { collect } from '../../../src/sdk/streams.ts';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { bytes, count } from '../../../src/base/amounts.ts';
+import { bytes, count } from '../../../src/base/format.ts';
 import type { Artifact } from '../../../src/contract/threads/artifacts.ts';
 import { type SearchHit, unsearchedText } from '../../../src/contract/threads/search.ts';
 import { query, setParam } from '../../frame/router.ts';

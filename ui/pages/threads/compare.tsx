@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { count } from '../../../src/base/amounts.ts';
+import { count } from '../../../src/base/format.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
 import { query, setParam, to } from '../../frame/router.ts';
 import { Id } from '../../parts/copying.tsx';

@@ -1,4 +1,4 @@
-import { count } from '../../../src/base/amounts.ts';
+import { count } from '../../../src/base/format.ts';
 import type { PromptFigures, Stats } from '../../../src/contract/threads/tokens.ts';
 import { Command } from '../../parts/copying.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';

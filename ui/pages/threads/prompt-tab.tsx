@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { count } from '../../../src/base/amounts.ts';
+import { count } from '../../../src/base/format.ts';
 import type { RenderFormat } from '../../../src/contract/threads/tokens.ts';
 import { CopyButton } from '../../parts/copying.tsx';
 import { Answer } from '../../parts/notices.tsx';

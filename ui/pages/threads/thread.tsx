@@ -1,4 +1,4 @@
-import { count } from '../../../src/base/amounts.ts';
+import { count } from '../../../src/base/format.ts';
 import { navigate, to } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command, Id } from '../../parts/copying.tsx';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { caller, openThreads, stoppedClock, text } from '../../../../test/threads/open-threads.ts';
 import { isRelayError } from '../../../base/errors.ts';
-import { readText } from '../../../base/read-text.ts';
+import { readText } from '../../../base/utf8.ts';
 import { type Caller, LOCAL_CALLER } from '../../../contract/caller.ts';
 import type { Capability } from './capability.ts';
 

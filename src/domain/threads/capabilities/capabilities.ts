@@ -2,7 +2,7 @@ import { badRequest, isRelayError, RelayError, tooLarge } from '../../../base/er
 import { sha256Hex } from '../../../base/hash.ts';
 import type { Json, JsonObject } from '../../../base/json.ts';
 import { CAPABILITY_ARGS_BYTES, CAPABILITY_TIME_MS, CAPABILITY_TTL_MAX_S } from '../../../base/limits.ts';
-import { readText } from '../../../base/read-text.ts';
+import { readText } from '../../../base/utf8.ts';
 import type { Caller } from '../../../contract/caller.ts';
 import type { CapabilityInfo, Found, InvokeAnswer, InvokeInput } from '../../../contract/capabilities.ts';
 import type { Artifact, ArtifactInput } from '../../../contract/threads/artifacts.ts';

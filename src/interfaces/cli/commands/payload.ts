@@ -1,8 +1,8 @@
 import { promises, readFileSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { exactBytes } from '../../../base/amounts.ts';
 import { streamFrom } from '../../../base/byte-streams.ts';
 import { RelayError } from '../../../base/errors.ts';
+import { exactBytes } from '../../../base/format.ts';
 import type { Json } from '../../../base/json.ts';
 import {
   GREP_CONTEXT_LINES,

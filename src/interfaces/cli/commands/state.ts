@@ -1,6 +1,6 @@
 import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
-import { childAt, parsePath } from '../../../base/json-pointer.ts';
+import { childAt, parsePath } from '../../../base/json.ts';
 import type { ThreadEvent } from '../../../contract/threads/answers.ts';
 import { VERSION_EVENTS } from '../../../domain/threads/event.ts';
 import { parseVersion } from '../../../domain/threads/state.ts';

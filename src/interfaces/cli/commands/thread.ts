@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EXIT, isRelayError, RelayError } from '../../../base/errors.ts';
+import { shellWord } from '../../../base/format.ts';
 import { BUNDLE_BYTES } from '../../../base/limits.ts';
 import { everyItem, firstItems } from '../../../base/pages.ts';
-import { shellWord } from '../../../base/shell-word.ts';
 import type { ThreadEvent, ThreadInfo } from '../../../contract/threads/answers.ts';
 import type { State } from '../../../contract/threads/state.ts';
 import type { Stats, SumStats } from '../../../contract/threads/tokens.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { freeze, madeOnce } from './frozen.ts';
+import { freeze, madeOnce } from './json.ts';
 
 test('all that is in a frozen value is frozen', () => {
   const value = freeze({ list: [{ a: 1 }], none: null });

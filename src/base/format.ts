@@ -23,3 +23,9 @@ export function count(n: number): string {
 export function exactBytes(n: number): string {
   return n < 1024 ? bytes(n) : `${count(n)} bytes (${bytes(n)})`;
 }
+
+/** A text as one word of a command line that a person can paste: in quotes where a shell would take it apart. */
+export function shellWord(text: string): string {
+  const isPlain = /^[\w./~:-]+$/.test(text) || /^[A-Za-z]:[\w.\\~-]+$/.test(text);
+  return isPlain ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../base/errors.ts';
 import { openMemory } from '../engines/memory/engine.ts';
-import { compareAndSet } from './compare-and-set.ts';
+import { compareAndSet } from './records.ts';
 
 const atOnce = () => 0;
 

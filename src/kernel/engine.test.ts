@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeferredWork } from './deferred-work.ts';
+import { DeferredWork } from './engine.ts';
 
 test('work that defers itself again and again does not keep an engine from closing', async () => {
   const deferred = new DeferredWork();

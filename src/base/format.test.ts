@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from './format.ts';
 
 test('a shell reads a word as the text that it was', { skip: process.platform === 'win32' }, () => {
   for (const text of ['/srv/ada/.relay', "/srv/o'hara/my relay", `a "b" $HOME \`id\` 'c'`, '', '-', 'C:x']) {
