@@ -57,15 +57,13 @@ export class FullText {
       .run(lastInsertRowid, scope, words);
   }
 
-  /** Gives the length of what was removed. */
-  remove(key: string): number {
+  remove(key: string): void {
     const find = 'SELECT id, scope, text FROM documents WHERE key = ?';
     const row = this.#db.sql<{ id: number; scope: string; text: string }>(find).get(key);
-    if (!row) return 0;
+    if (!row) return;
     const sql = "INSERT INTO words (words, rowid, scope, text) VALUES ('delete', ?, ?, ?)";
     this.#db.sql(sql).run(row.id, row.scope, row.text);
     this.#db.sql('DELETE FROM documents WHERE id = ?').run(row.id);
-    return row.text.length;
   }
 
   /** Bounded work: 64 terms, the 1000 newest matches, and 2 MiB of text in which passages are ranked. */

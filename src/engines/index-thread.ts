@@ -13,16 +13,17 @@ export interface IndexChange {
 export interface IndexJob {
   readonly file: string;
   readonly search?: { readonly scope: string; readonly query: string; readonly limit: number };
+  /** Made in one transaction. */
   readonly changes?: readonly IndexChange[];
-  /** Leave the write lock to others for as long as it was held, after each transaction. */
+  /** Leave the write lock to others for as long as the transaction held it. */
   readonly yields?: boolean;
 }
 
 /** Runs a job in a thread. `tenant`: whose job it is, for a fair queue. */
 export type IndexThreads = (job: IndexJob, o: { readonly tenant: string }) => Promise<Hit[]>;
 
-/** Text that one job indexes: a fraction of a second. A document that is removed is counted as this long. */
-const JOB_CHARS = 256 * 1024;
+/** Text that one job changes, so that other writers wait 10 ms or so. A document that is removed is taken to be this long. */
+const JOB_CHARS = 64 * 1024;
 const REMOVED_CHARS = 32 * 1024;
 
 /** The pause before a change that found the threads overloaded is tried again. */
@@ -50,6 +51,7 @@ export class IndexThread {
     const tenant = tenantOf(changes[0]?.key ?? '');
     const before = this.#changing.get(tenant) ?? Promise.resolve();
     const changing = before
+      // Its own caller is told of a failure.
       .catch(() => {})
       .then(() => this.#change(changes, tenant))
       .finally(() => {

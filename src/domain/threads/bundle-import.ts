@@ -8,13 +8,13 @@ import type { ImportAnswer } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
 import { withoutContent } from './artifact-deletion.ts';
+import { isSearchResult } from './artifact-index.ts';
 import { extensionOf, kindOf } from './artifact-kind.ts';
 import { artifactRecords } from './artifacts.ts';
 import { type Bundle, badBundle, contentFile, readBundle, readManifest } from './bundle.ts';
 import { inTurns } from './bundle-export.ts';
 import { ContentScan } from './content-scan.ts';
 import { emptyHead, type Head } from './fold.ts';
-import { isSearchResult } from './index-pass.ts';
 import {
   artifactBlob,
   artifactKey,
@@ -165,9 +165,10 @@ async function storeContents(
     const artifact: Artifact = { ...described, preview };
     await records.put(key, artifact);
     if (isSearchResult(described)) return [];
-    if (seen.isText) await log.index.plan(tenant, root, artifact);
-    else await log.index.putShort(tenant, artifact, '');
-    return seen.isText ? [artifact] : [];
+    const isLong = seen.isText && log.index.isLong(artifact);
+    if (isLong) await log.index.plan(tenant, root, artifact);
+    else await log.index.putShort(tenant, artifact, seen.text);
+    return isLong ? [artifact] : [];
   };
   for (const some of inTurns(artifacts)) kept.push(...(await mapConcurrent(some, take)).flat());
   return kept;

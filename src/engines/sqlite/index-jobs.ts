@@ -6,9 +6,6 @@ import type { IndexJob } from '../index-thread.ts';
 import { loadSqlite } from '../node-sqlite.ts';
 import { translated } from './failure.ts';
 
-/** Text that one transaction indexes, so that other writers wait 10 ms or so. */
-const TRANSACTION_CHARS = 64 * 1024;
-
 /** Nobody waits on this thread but the caller of the job, so it may block until the lock is free. */
 const BUSY_TIMEOUT_MS = 5_000;
 
@@ -31,18 +28,14 @@ export async function runIndexJob(job: IndexJob): Promise<Hit[]> {
 async function applyChanges({ file, changes = [], yields }: IndexJob): Promise<void> {
   const connection = connectionTo(file, false);
   const texts = new FullText(connection, folderWord);
-  for (let next = 0; next < changes.length; ) {
-    const began = performance.now();
-    connection.transaction(() => {
-      for (let chars = 0; next < changes.length && chars < TRANSACTION_CHARS; next++) {
-        const { key, text, fields } = changes[next]!;
-        if (text === null) chars += texts.remove(key);
-        else texts.put(key, segmented(text), fields);
-        chars += text?.length ?? 0;
-      }
-    });
-    if (yields) await pause(performance.now() - began);
-  }
+  const began = performance.now();
+  connection.transaction(() => {
+    for (const { key, text, fields } of changes) {
+      if (text === null) texts.remove(key);
+      else texts.put(key, segmented(text), fields);
+    }
+  });
+  if (yields) await pause(performance.now() - began);
 }
 
 function connectionTo(file: string, readOnly: boolean): Connection {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INDEX_SECTION_BYTES } from '../../base/limits.ts';
-import { nextSections, type Section, sectionCount, TEXT_START } from './text-sections.ts';
+import { nextSections, type Section, sectionCount, TEXT_START } from './artifact-index.ts';
 
 const WHOLE = Number.POSITIVE_INFINITY;
 
