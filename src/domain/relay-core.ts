@@ -257,7 +257,7 @@ export class RelayCore {
 
   /** Writes what waits to be written. The store itself is closed after this, by whoever opened it. */
   async close(): Promise<void> {
-    if (this.#threads) (await this.#threads).log.index.closing();
+    if (this.#threads) (await this.#threads).log.closing();
     // A recount may use threads, and leave them something to finish.
     await this.background.settle();
     if (this.#threads) await (await this.#threads).settle();

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { checkField, checkItem, LISTS, type ListName } from '../../domain/threads/state-schema.ts';
+import { checkField, checkItem, LISTS, type ListName } from '../../domain/threads/state.ts';
 
 export interface TakenOver {
   /** What people and agents wrote into a state: every list, and the summary where there is one. */

@@ -1,21 +1,21 @@
 import { readBytes } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { ARTIFACT_BYTES, ORPHAN_AGE_MS } from '../../base/limits.ts';
-import { pause } from '../../base/pause.ts';
 import {
+  ARTIFACT_BYTES,
   INDEX_AT_ONCE_BYTES,
   INDEX_SECTION_BYTES,
   INDEX_WAIT_MS,
+  ORPHAN_AGE_MS,
   UNSEARCHED_NAMED,
 } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Unsearched } from '../../contract/threads/search.ts';
 import { sectionKey } from '../../kernel/search-index.ts';
-import type { Background } from '../background.ts';
-import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import { extensionOf } from './artifact-kind.ts';
 import { artifactBlob, artifactKey, indexKey, listPrefix, type ThreadRoot, threadPrefix } from './keys.ts';
+import type { ThreadLog } from './thread-log.ts';
 
 /** How far a long artifact is indexed. The record exists until all of it is. */
 interface Unfinished extends Place {
@@ -61,9 +61,7 @@ const unfinishedKey = (tenant: string, { thread_id, ref }: Pick<Artifact, 'threa
  * crash the next search continues from there, and every search tells what it did not see.
  */
 export class ArtifactIndex {
-  readonly #deps: Deps;
-  readonly #background: Background;
-  readonly #find: (tenant: string, id: string) => Promise<{ readonly root: ThreadRoot } | null>;
+  readonly #log: ThreadLog;
   readonly #unfinished: RecordsOf<Unfinished>;
   readonly #passes: RecordsOf<Pass>;
   readonly #artifacts: RecordsOf<Artifact>;
@@ -73,18 +71,13 @@ export class ArtifactIndex {
   readonly #running = new Map<string, Promise<void>>();
   #stopAt = Number.POSITIVE_INFINITY;
 
-  constructor(
-    deps: Deps,
-    background: Background,
-    find: (tenant: string, id: string) => Promise<{ readonly root: ThreadRoot } | null>,
-  ) {
-    this.#deps = deps;
-    this.#background = background;
-    this.#find = find;
-    this.#unfinished = recordsOf(deps.engine.records);
-    this.#passes = recordsOf(deps.engine.records);
-    this.#artifacts = recordsOf(deps.engine.records);
-    this.#most = deps.engine.limits.indexedBytes ?? ARTIFACT_BYTES;
+  constructor(log: ThreadLog) {
+    const { records, limits } = log.deps.engine;
+    this.#log = log;
+    this.#unfinished = recordsOf(records);
+    this.#passes = recordsOf(records);
+    this.#artifacts = recordsOf(records);
+    this.#most = limits.indexedBytes ?? ARTIFACT_BYTES;
   }
 
   /** Whether a text takes so long to index that it is planned, and the answer does not wait for all of it. */
@@ -93,7 +86,12 @@ export class ArtifactIndex {
   }
 
   /** Notes that an artifact is to be indexed. Call it before the artifact is stored, so that a crash cannot come between. */
-  async plan(tenant: string, root: ThreadRoot, artifact: Artifact, at = this.#deps.env.now()): Promise<void> {
+  async plan(
+    tenant: string,
+    root: ThreadRoot,
+    artifact: Artifact,
+    at = this.#log.deps.env.now(),
+  ): Promise<void> {
     await this.#currentPass(tenant, at);
     const { size } = artifact;
     await this.#unfinished.put(unfinishedKey(tenant, artifact), { ...TEXT_START, root, size, at });
@@ -111,15 +109,15 @@ export class ArtifactIndex {
       for (const artifact of artifacts) await this.#try(tenant, artifact);
     };
     const indexing = index().finally(() => done.abort());
-    this.#background.run(() => indexing);
-    const { indexWaitMs = INDEX_WAIT_MS } = this.#deps;
+    this.#log.background.run(() => indexing);
+    const { indexWaitMs = INDEX_WAIT_MS } = this.#log.deps;
     await (indexWaitMs === Number.POSITIVE_INFINITY ? indexing : pause(indexWaitMs, done.signal));
   }
 
   /** Indexes an artifact anew, to its end. False where its content is missing or damaged. */
   async rebuild(tenant: string, root: ThreadRoot, artifact: Artifact): Promise<boolean> {
     try {
-      const found = await this.#deps.engine.blobs.get(contentOf(root, artifact));
+      const found = await this.#log.deps.engine.blobs.get(contentOf(root, artifact));
       if (!found) return false;
       if (found.body instanceof ReadableStream) await found.body.cancel();
       if (isSearchResult(artifact)) return true;
@@ -166,11 +164,11 @@ export class ArtifactIndex {
         const ref = key.slice(key.lastIndexOf('/') + 1);
         const stored = await this.#artifacts.get(artifactKey(value.root, ref));
         if (stored) await this.#try(tenant, stored.value);
-        else if (value.at < this.#deps.env.now() - ORPHAN_AGE_MS) await this.#unfinished.delete(key);
-        if (stored && this.#deps.engine.limits.shortLived) return;
+        else if (value.at < this.#log.deps.env.now() - ORPHAN_AGE_MS) await this.#unfinished.delete(key);
+        if (stored && this.#log.deps.engine.limits.shortLived) return;
       }
     };
-    this.#background.run(() => this.#once(unfinishedPrefix(tenant), resume));
+    this.#log.background.run(() => this.#once(unfinishedPrefix(tenant), resume));
   }
 
   /** The store is about to be closed: indexing stops soon, and the next process continues it. */
@@ -216,7 +214,7 @@ export class ArtifactIndex {
   async #indexSome(tenant: string, artifact: Artifact, from: Unfinished): Promise<Place> {
     const { size } = artifact;
     const read = async (start: number, end: number) => {
-      const found = await this.#deps.engine.blobs.get(contentOf(from.root, artifact), { start, end });
+      const found = await this.#log.deps.engine.blobs.get(contentOf(from.root, artifact), { start, end });
       if (!found) throw new RelayError('not_found', { what: `the content of artifact ${artifact.ref}` });
       return readBytes(found.body);
     };
@@ -243,10 +241,10 @@ export class ArtifactIndex {
   }
 
   /** Begins the pass where it has not begun yet. */
-  async #currentPass(tenant: string, before = this.#deps.env.now()) {
+  async #currentPass(tenant: string, before = this.#log.deps.env.now()) {
     const stored = await this.#passes.get(passKey(tenant));
     if (stored) return stored;
-    const { items: threads } = await this.#deps.engine.records.list(listPrefix(tenant), { limit: 1 });
+    const { items: threads } = await this.#log.deps.engine.records.list(listPrefix(tenant), { limit: 1 });
     const begun: Pass = { before, after: threads.length === 0 ? null : '' };
     await this.#passes.put(passKey(tenant), begun, { expect: 'absent' });
     return (await this.#passes.get(passKey(tenant)))!;
@@ -257,7 +255,7 @@ export class ArtifactIndex {
    * it is not done by `until`; then it goes on from there the next time.
    */
   async #pass(tenant: string, until: number): Promise<boolean> {
-    const { records, limits } = this.#deps.engine;
+    const { records, limits } = this.#log.deps.engine;
     try {
       for (;;) {
         const { value: pass, revision } = await this.#currentPass(tenant);
@@ -278,14 +276,14 @@ export class ArtifactIndex {
   }
 
   async #noteOld(tenant: string, listed: string, before: number): Promise<void> {
-    const found = await this.#find(tenant, listed.slice(listed.lastIndexOf('.') + 1));
+    const found = await this.#log.find(tenant, listed.slice(listed.lastIndexOf('.') + 1));
     if (!found) return;
     const { root } = found;
     for await (const { value } of allRecords(this.#artifacts, `${threadPrefix(root)}artifacts/`)) {
       const { size, type, deleted_at, created_at } = value;
       const isWhole = size <= ALWAYS_INDEXED_BYTES || Date.parse(created_at) >= before;
       if (isWhole || deleted_at !== undefined || type === 'binary' || isSearchResult(value)) continue;
-      const noted = { root, size, at: this.#deps.env.now(), known: ALWAYS_INDEXED_BYTES };
+      const noted = { root, size, at: this.#log.deps.env.now(), known: ALWAYS_INDEXED_BYTES };
       await this.#unfinished.put(
         unfinishedKey(tenant, value),
         { ...TEXT_START, ...noted },
@@ -299,7 +297,7 @@ export class ArtifactIndex {
       const key = indexKey(tenant, thread_id, ref);
       return Array.from({ length: sectionCount(size) }, (_, section) => sectionKey(key, section));
     });
-    await this.#deps.engine.index.remove(...keys);
+    await this.#log.deps.engine.index.remove(...keys);
   }
 
   /** The first section begins with the name, on a line that is none of the content's. */
@@ -307,7 +305,7 @@ export class ArtifactIndex {
     const { ref, thread_id, name, type } = artifact;
     const key = sectionKey(indexKey(tenant, thread_id, ref), number);
     const [shown, before] = number === 0 ? [`${name}\n${text}`, -1] : [text, line - 1];
-    await this.#deps.engine.index.put(key, shown, { ref, thread_id, name, type, lines_before: before });
+    await this.#log.deps.engine.index.put(key, shown, { ref, thread_id, name, type, lines_before: before });
   }
 }
 

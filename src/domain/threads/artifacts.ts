@@ -2,7 +2,7 @@ import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isRef, timeOrderedId } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { ARTIFACT_BYTES, ARTIFACT_NAME_CHARS, ARTIFACT_SOURCES, PAGE_ITEMS } from '../../base/limits.ts';
+import { ARTIFACT_NAME_CHARS, ARTIFACT_SOURCES, PAGE_ITEMS, PART_CHARS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import {
   ARTIFACT_TYPE,
@@ -12,16 +12,17 @@ import {
   type ArtifactFields,
   type ArtifactInput,
 } from '../../contract/threads/artifacts.ts';
-import { cutRange, intake } from '../../kernel/admission.ts';
-import type { BlobBody, BlobInfo, Blobs } from '../../kernel/blobs.ts';
-import type { Staged } from '../../kernel/records.ts';
+import { cutRange } from '../../kernel/admission.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
+import { withinBudget } from '../../text/parts/part-budget.ts';
+import { checkPartRequest, type PartRequest } from '../../text/parts/part-request.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';
 import { extensionOf, guessType, KINDS, kindOf, MEDIA_TYPE } from './artifact-kind.ts';
-import { ContentScan, countTokens, type Seen } from './content-scan.ts';
+import { ContentScan, countTokens } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
 import { repeatable } from './fold.ts';
-import { ARTIFACT_FILES, artifactBlob, artifactKey, idOf, incomingBlob, type ThreadRoot } from './keys.ts';
+import { ARTIFACT_FILES, artifactBlob, artifactKey, idOf, type ThreadRoot } from './keys.ts';
 import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -38,30 +39,25 @@ export async function putArtifact(
 ): Promise<ArtifactCreated> {
   const { engine, env } = log.deps;
   const { root } = await log.meta(caller, id);
-  const early = input.late ? null : checkInput(input);
-  // A form tells the name of its file before the content: where that holds in the end, nothing is copied.
-  const likely = early ?? (input.name === undefined ? null : checkInput(input));
+  // A form usually tells the name of its file before the content: where that holds in the end, nothing is copied.
+  const likely = checkInput(input);
   // A retry of one that is stored is answered whatever room there is.
   if (input.idempotency_key === undefined) await log.storage.admit(caller.tenant, input.size ?? 0);
   const ref = timeOrderedId(env);
-  let blob = likely ? artifactBlob(root, ref, extensionOf(likely)) : incomingBlob(root, ref);
-  const body = await wholeIfShort(input);
-  const scan = new ContentScan(body, input.size);
+  let blob = artifactBlob(root, ref, extensionOf(likely));
+  const scan = new ContentScan(input.body, input.size);
   const texts = workFor(caller, log.deps.texts);
-  const describe = async (fields: Checked, seen: Seen) => {
-    const preview = await texts.preview(kindOf(fields), seen);
-    return { seen, preview, tokens: await countTokens(texts, seen, preview.text) };
-  };
   try {
-    const storing = storeContent(engine.blobs, blob, scan.body, { size: input.size, named: early !== null });
-    // What is here whole is looked at while its file is written.
-    const described = early && body instanceof Uint8Array ? describe(early, scan.seen()) : null;
-    const [staged] = await bothOf(storing, described);
-    const { size, sha256: hash } = staged;
-    const fields = early ?? checkInput(input.late!());
+    // A content that may get another name is stored, not staged, so that it can be read again for that.
+    const options = { size: input.size };
+    const staged = input.late ? null : await engine.blobs.stage(blob, scan.body, options);
+    const { size, sha256: hash } = staged ?? (await engine.blobs.put(blob, scan.body, options));
+    const fields = input.late ? checkInput(input.late()) : likely;
     const { name, type, mime, source_refs } = fields;
     blob = await rename(log, blob, artifactBlob(root, ref, extensionOf(fields)));
-    const { seen, preview, tokens } = await (described ?? describe(fields, scan.seen()));
+    const seen = scan.seen();
+    const preview = await texts.preview(kindOf(fields), seen);
+    const tokens = await countTokens(texts, seen, preview.text);
     const at = env.now();
     const [by, created_at] = [caller.name, isoTime(at)];
     const provenance = { created_by: by, created_at, source_refs, capability: o.capability ?? null };
@@ -94,7 +90,7 @@ export async function putArtifact(
         payload: { version, ...payload },
         ...retry?.mark,
       };
-      return { event, with: [staged, record], answer: () => ({ ref, version }) };
+      return { event, with: staged ? [staged, record] : [record], answer: () => ({ ref, version }) };
     });
     await indexed;
     const state_ref = versionRef(kept.version);
@@ -129,11 +125,7 @@ export const readContent: ThreadVerb<'content'> = async (log, caller, id, ref, o
   const range = o.range && cutRange(o.range, size);
   const body = await openArtifact(log, root, artifact, range);
   const share = range && size > 0 ? (range.end - range.start) / size : 1;
-  const uncounted: JsonObject = (o.counted ?? true) ? {} : { counted: false };
-  const payload = { ref, by: caller.name, tokens: Math.round(tokens.content * share), ...uncounted };
-  log.background.run(() =>
-    log.note(caller, id, { type: 'artifact.pulled', at: log.deps.env.now(), payload }),
-  );
+  notePull(log, caller, id, { ref, tokens: Math.round(tokens.content * share) }, o.counted);
   return { artifact: withPath(root, artifact), body, ...(range ? { range } : {}) };
 };
 
@@ -190,42 +182,11 @@ export async function openArtifact(
   return found.body;
 }
 
-/** One that gets its name later may be read again for that. */
-async function storeContent(
-  blobs: Blobs,
-  key: string,
-  body: BlobBody,
-  { size, named }: { size: number | undefined; named: boolean },
-): Promise<Staged & BlobInfo> {
-  return named ? blobs.stage(key, body, { size }) : { key, ...(await blobs.put(key, body, { size })) };
-}
-
 /** Where the content of an artifact is of which an event tells that it was made; null for any other. */
 export function contentKey(root: ThreadRoot, { type, payload }: StoredEvent): string | null {
   if (type !== 'artifact.created') return null;
   const about = payload as Pick<Artifact, 'ref' | 'type' | 'name' | 'mime'>;
   return artifactBlob(root, about.ref, extensionOf(about));
-}
-
-/** A content up to this size is taken whole before it is stored. */
-const SHORT_BYTES = 64 * 1024;
-
-async function wholeIfShort({ body, size = Number.POSITIVE_INFINITY }: ArtifactInput): Promise<BlobBody> {
-  if (body instanceof Uint8Array || size > SHORT_BYTES) return body;
-  const whole = new Uint8Array(size);
-  let at = 0;
-  // It stops with an error where there is more than was promised.
-  for await (const piece of intake(body, { size, max: ARTIFACT_BYTES })) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole.subarray(0, at);
-}
-
-/** Waits for both also where one fails, so that nothing is still being written when it is tidied up. */
-async function bothOf<A, B>(a: Promise<A>, b: Promise<B> | null): Promise<[A, B | null]> {
-  await Promise.allSettled([a, b]);
-  return Promise.all([a, b]);
 }
 
 async function rename(log: ThreadLog, from: string, to: string): Promise<string> {
@@ -254,8 +215,6 @@ async function discard(
 export function artifactRecords(log: ThreadLog): RecordsOf<Artifact> {
   return recordsOf(log.deps.engine.records);
 }
-
-type Checked = ReturnType<typeof checkInput>;
 
 function checkInput(input: ArtifactFields) {
   const name = input.name ?? '';
@@ -286,4 +245,68 @@ function noArtifact(ref: string): RelayError {
     what: `artifact ${ref.slice(0, 64)}`,
     hint: 'See relay artifact list for those of the thread.',
   });
+}
+
+/** A part of a content. It is a pull that costs what is answered; what is refused is none. */
+export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
+  const { max_tokens = PART_CHARS, counted = true, ...asked } = o;
+  if (!Number.isInteger(max_tokens) || max_tokens < 1 || max_tokens > PART_CHARS)
+    throw badRequest(`"max_tokens" is a whole number from 1 to ${PART_CHARS}.`);
+  const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== false);
+  const part = checkPartRequest(Object.fromEntries(given) as PartRequest);
+  const { root } = await log.meta(caller, id);
+  const artifact = await artifactMeta(log, root, ref);
+  const texts = workFor(caller, log.deps.texts);
+  const taken = await texts.part(await openArtifact(log, root, artifact), part, { size: artifact.size });
+  const answer = await withinBudget(taken, max_tokens, texts);
+  const [[name, value]] = given as [[string, unknown]];
+  const what = name === 'outline' ? name : `${name}=${value}`.slice(0, 200);
+  notePull(log, caller, id, { ref, tokens: answer.tokens.tokens, part: what }, counted);
+  return answer;
+};
+
+/** Nobody waits for the event of a pull. */
+function notePull(log: ThreadLog, caller: Caller, id: string, about: JsonObject, counted = true): void {
+  const payload = { ...about, by: caller.name, ...(counted ? {} : { counted }) };
+  const event = { type: 'artifact.pulled', at: log.deps.env.now(), payload };
+  log.background.run(() => log.note(caller, id, event));
+}
+
+/**
+ * Deletes the content of an artifact and what was made of it: the preview and the entry in the search index. Its hash, name
+ * and provenance stay, so that the log and every version of the state still make sense. The record goes first, and from
+ * there on nobody reads it; a deletion that a crash interrupted is finished by asking for it again.
+ */
+export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, id, ref) => {
+  const { engine, env } = log.deps;
+  const { root } = await log.meta(caller, id);
+  const artifact = await artifactMeta(log, root, ref);
+  const at = artifact.deleted_at === undefined ? env.now() : Date.parse(artifact.deleted_at);
+  const gone = { ...withoutContent(artifact), deleted_at: isoTime(at) };
+  await artifactRecords(log).put(artifactKey(root, ref), gone, { frees: true });
+  await log.index.remove(caller.tenant, artifact);
+  await engine.blobs.delete(artifactBlob(root, ref, extensionOf(artifact)));
+  const { name, size, hash } = gone;
+  const once = await repeatable('artifact.deleted', ref, () => sha256Hex(ref));
+  const payload = { by: caller.name, ref, name, size, hash };
+  return log.commit<Artifact>(caller, id, async (head) => {
+    if (once!.seen(head) || (artifact.deleted_at !== undefined && (await isNoted(log, root, ref)))) {
+      return { done: gone };
+    }
+    const event = { type: 'artifact.deleted', at, payload, ...once!.mark };
+    return { event, answer: () => gone };
+  });
+};
+
+/** Whether the log has the deletion, however many keys were used since: its bytes are given back once. */
+async function isNoted(log: ThreadLog, root: ThreadRoot, ref: string): Promise<boolean> {
+  for await (const { event } of log.heads.events(root, 0)) {
+    if (event.type === 'artifact.deleted' && event.payload.ref === ref) return true;
+  }
+  return false;
+}
+
+/** What is left of an artifact whose content is gone. */
+export function withoutContent(artifact: Artifact): Artifact {
+  return { ...artifact, preview: { ...artifact.preview, text: '', line_count: 0, truncated: false } };
 }

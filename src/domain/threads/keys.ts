@@ -52,8 +52,6 @@ export const opsBlob = (root: ThreadRoot, name: string) => `thr.${root}/ops/${na
 export const artifactKey = (root: ThreadRoot, ref: string) => `thr.${root}/artifacts/${ref}`;
 export const artifactBlob = (root: ThreadRoot, ref: string, ext: string) =>
   `thr.${root}/artifacts/${ref}.${ext}`;
-/** A content whose kind is not yet known. */
-export const incomingBlob = (root: ThreadRoot, ref: string) => `thr.${root}/incoming/${ref}`;
 /** Whoever imports to the root, or clears it, has this record meanwhile. */
 export const turnKey = (root: ThreadRoot) => `thr.${root}/turn`;
 /** Everything of a thread that is a blob or a record. */

@@ -1,7 +1,9 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { isUuid, toHex } from '../../base/ids.ts';
+import type { Json } from '../../base/json.ts';
+import type { ActivityKind } from '../../contract/activity.ts';
 import { reaches } from '../../contract/authorize.ts';
-import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import { compareAndSet, type Staged } from '../../kernel/records.ts';
@@ -10,9 +12,8 @@ import type { Deps } from '../deps.ts';
 import { asJson, type RecordsOf, recordsOf } from '../records.ts';
 import type { Storage } from '../usage/storage.ts';
 import { ArtifactIndex } from './artifact-index.ts';
-import { type StoredEvent, storedBytes, toWire } from './event.ts';
-import { noteEvent } from './event-activity.ts';
-import { emptyHead, type Head, stateAfter } from './fold.ts';
+import { makesVersion, type StoredEvent, storedBytes, toWire } from './event.ts';
+import { emptyHead, type Head, promptFigures, stateAfter } from './fold.ts';
 import type { FoldAnswers, FoldKind } from './fold-job.ts';
 import { Heads } from './heads.ts';
 import { idOf, logOf, metaKey, opsBlob, rootsFor, type ThreadRoot } from './keys.ts';
@@ -33,12 +34,12 @@ export interface ThreadMeta {
 }
 
 /** A thread that is there: its record, and where it is kept. */
-export interface FoundThread extends ThreadMeta {
+interface FoundThread extends ThreadMeta {
   readonly root: ThreadRoot;
 }
 
 /** What a commit is to do with the head it found: append an event, or nothing because it is done already. */
-export type Plan<T> =
+type Plan<T> =
   | { readonly done: T }
   | {
       readonly event: StoredEvent;
@@ -48,7 +49,7 @@ export type Plan<T> =
     };
 
 /** Keeps something that is derived from the logs up to date. None of its methods is awaited. */
-export interface Follower {
+interface Follower {
   /** Before every append. It must be quick, and do no harm where the append never comes. */
   before?(head: Head): void;
   /** After every append. */
@@ -72,34 +73,43 @@ export class ThreadLog {
   readonly deps: Deps;
   readonly background: Background;
   readonly heads: Heads;
-  readonly ledger: TokenLedger;
   readonly totals: TenantTotals;
   readonly storage: Storage;
-  readonly index: ArtifactIndex;
   readonly followers: Follower[] = [];
   /** The records of threads, under `metaKey`. */
   readonly metas: RecordsOf<ThreadMeta>;
   /** Within one process, writers of a thread queue up instead of racing each other. */
   readonly #turns = new Map<string, Promise<unknown>>();
+  #ledger: TokenLedger | undefined;
+  #index: ArtifactIndex | undefined;
 
   constructor(deps: Deps, storage: Storage) {
     this.deps = deps;
     this.background = new Background(deps);
     this.storage = storage;
-    this.index = new ArtifactIndex(deps, this.background, (tenant, id) => this.find(tenant, id));
     this.heads = new Heads(deps.engine, this.background);
     this.totals = new TenantTotals(deps);
     this.metas = recordsOf(deps.engine.records);
-    this.ledger = new TokenLedger(deps, this.background, {
-      changes: async (root) => {
-        const tenant = await this.ownerOf(root);
-        return tenant === undefined ? null : () => this.totals.changed(tenant, idOf(root));
-      },
-      note: async (root, event) => {
-        const tenant = await this.ownerOf(root);
-        if (tenant !== undefined) await this.note({ ...LOCAL_CALLER, tenant }, idOf(root), event);
-      },
-    });
+  }
+
+  get ledger(): TokenLedger {
+    this.#ledger ??= new TokenLedger(this);
+    return this.#ledger;
+  }
+
+  get index(): ArtifactIndex {
+    this.#index ??= new ArtifactIndex(this);
+    return this.#index;
+  }
+
+  /** Resolves once everything that nobody waited for is done. */
+  settle(): Promise<void> {
+    return this.#ledger ? this.#ledger.flush() : this.background.settle();
+  }
+
+  /** The store is about to be closed: what takes long stops soon, and the next process continues it. */
+  closing(): void {
+    this.#index?.closing();
   }
 
   /** The thread's own record. A missing thread and one of another tenant give the same error. */
@@ -249,4 +259,52 @@ function noThread(id: string): RelayError {
     what: `thread ${id.slice(0, 64)}`,
     hint: 'See relay runs for the threads there are.',
   });
+}
+
+/** Events that are told as what they are; all others are told as an event of some type. */
+const ACTIVITY_KINDS: { readonly [type: string]: ActivityKind } = {
+  'thread.created': 'thread.created',
+  'state.patch.applied': 'thread.patched',
+  'checkpoint.created': 'thread.patched',
+  'artifact.created': 'artifact.created',
+  'artifact.deleted': 'artifact.deleted',
+  'pipeline.started': 'pipeline.started',
+  'pipeline.resumed': 'pipeline.resumed',
+  'pipeline.finished': 'pipeline.finished',
+  'step.started': 'step.started',
+  'step.done': 'step.done',
+  'step.failed': 'step.failed',
+};
+
+/**
+ * Tells of an event that was appended to a thread. Names are cut: events of clients may say anything. A look that is not counted
+ * is in the thread's own log and no news to anybody: pages that show what happens would fill it by being looked at.
+ */
+function noteEvent({ activity }: Deps, tenant: string, head: Head, event: StoredEvent): void {
+  const { type, payload } = event;
+  if (type === 'artifact.pulled' && payload.counted === false) return;
+  const kind = ACTIVITY_KINDS[type] ?? 'thread.event';
+  const name = text(payload.name ?? payload.pipeline ?? payload.step);
+  const status = text(payload.status);
+  const prompt = promptFigures(event);
+  activity.note(
+    tenant,
+    {
+      kind,
+      by: text(payload.by) ?? 'relay',
+      thread: head.id,
+      event: String(head.count),
+      type,
+      ...(makesVersion(event) ? { version: head.version } : {}),
+      ...(typeof payload.ref === 'string' ? { artifact: text(payload.ref) } : {}),
+      ...(typeof payload.size === 'number' ? { size: payload.size } : {}),
+      ...(name === undefined ? {} : { name }),
+      ...(status === undefined ? {} : { status }),
+    },
+    prompt ? { prompts: 1, pasted_tokens: prompt.pasted_tokens, shown_tokens: prompt.shown_tokens } : {},
+  );
+}
+
+function text(value: Json | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value.slice(0, 120) : undefined;
 }

@@ -3,23 +3,27 @@ import type { ThreadsApi } from '../../contract/threads.ts';
 import type { Deps } from '../deps.ts';
 import type { Serves } from '../relay-binding.ts';
 import type { Storage } from '../usage/storage.ts';
-import { deleteArtifact } from './artifact-deletion.ts';
-import { readPart } from './artifact-parts.ts';
 import { findUnsearched, searchArtifacts } from './artifact-search.ts';
-import { getArtifact, listArtifacts, putArtifact, readContent } from './artifacts.ts';
+import {
+  deleteArtifact,
+  getArtifact,
+  listArtifacts,
+  putArtifact,
+  readContent,
+  readPart,
+} from './artifacts.ts';
 import { exportThread } from './bundle-export.ts';
 import { importThread } from './bundle-import.ts';
 import { compactIfLong, compactThread } from './compaction.ts';
-import { listEnvelopes, sendEnvelope } from './envelopes.ts';
-import { listEvents, recordEvent, watchEvents } from './events.ts';
+import { listEnvelopes, listEvents, recordEvent, sendEnvelope, watchEvents } from './events.ts';
 import { readHeader } from './headers.ts';
 import { listRuns, noteRun, readRun } from './pipeline-runs.ts';
 import { renderThread } from './render.ts';
 import { makeReport, tellShown, tenantFigures, threadStats, totalStats } from './reports.ts';
-import { holdThread, releaseThread } from './thread-leases.ts';
 import { ThreadLog, type ThreadVerb } from './thread-log.ts';
 import { countedFor, deleteThread, removeExpiredThreads } from './thread-removal.ts';
 import * as threads from './threads.ts';
+import { holdThread, releaseThread } from './threads.ts';
 
 /** What stands behind `relay.threads`, put together once for a store. */
 export class ThreadServices {
@@ -63,7 +67,7 @@ export class ThreadServices {
 
   /** Resolves once everything that nobody waited for is done. Call it before the store is closed. */
   settle(): Promise<void> {
-    return this.log.ledger.flush();
+    return this.log.settle();
   }
 }
 

@@ -2,19 +2,20 @@ import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isUuid, uuid } from '../../base/ids.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
-import { PAGE_ITEMS, PATCH_OPS, THREAD_NAME_CHARS } from '../../base/limits.ts';
+import { PAGE_ITEMS, PATCH_OPS, THREAD_HOLD_S, THREAD_NAME_CHARS } from '../../base/limits.ts';
 import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { PatchAnswer } from '../../contract/threads/answers.ts';
+import type { HoldAnswer, HoldInput, PatchAnswer } from '../../contract/threads/answers.ts';
 import type { State } from '../../contract/threads/state.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
 import { jsonEqual } from '../../formats/json-patch/equal.ts';
 import type { RecordItem } from '../../kernel/records.ts';
-import { allRecords, asJson, lookedUp } from '../records.ts';
+import { compareAndSet } from '../../kernel/records.ts';
+import { allRecords, asJson, lookedUp, recordsOf } from '../records.ts';
 import { storedBytes } from './event.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
-import { idOf, listKey, listPrefix, logOf, metaKey, rootsFor, type ThreadRoot } from './keys.ts';
+import { holdKey, idOf, listKey, listPrefix, logOf, metaKey, rootsFor, type ThreadRoot } from './keys.ts';
 import { comparable, isoTime, parseVersion, versionRef } from './state.ts';
 import { checkThreadTtl, threadEnds } from './thread-expiry.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
@@ -231,4 +232,61 @@ function expiry({ expires }: { readonly expires?: number }): { expires_at?: stri
 
 function patchAnswer(version: number, at: number): PatchAnswer {
   return { version, updated_at: isoTime(at), state_ref: versionRef(version) };
+}
+
+/** A lease as it is stored. */
+interface Lease extends Pick<HoldInput, 'token' | 'holder'> {
+  readonly since: number;
+  readonly until: number;
+}
+
+/** How long a lapsed lease is remembered. Until then its holder may renew it, if nobody else has taken it. */
+const FORGOTTEN_MS = 24 * 60 * 60 * 1000;
+const LEASE_WORD = /^[^\p{C}]{1,200}$/u;
+
+/**
+ * Takes or renews the lease of a thread; of many who ask at once one gets it. It is advisory, since writing needs no
+ * lease, and meant for work that must not be done twice at once, such as a run of a pipeline.
+ */
+export const holdThread: ThreadVerb<'hold'> = async (log, caller, id, o) => {
+  checkLease(o);
+  const { root } = await log.meta(caller, id);
+  const leases = recordsOf<Lease>(log.deps.engine.records);
+  return compareAndSet('the lease of a thread', async () => {
+    const stored = await leases.get(holdKey(root));
+    const kept = stored?.value ?? null;
+    const now = log.deps.env.now();
+    const mine = kept?.token === o.token;
+    const free = kept === null || kept.until <= now || kept.holder === o.instead_of;
+    if (!mine && (o.renew || !free)) return { granted: false, hold: kept && holdOf(kept) };
+    const until = now + o.ttl * 1000;
+    const next: Lease = { token: o.token, holder: o.holder, since: mine ? kept.since : now, until };
+    const revision = await leases.put(holdKey(root), next, {
+      expect: stored?.revision ?? 'absent',
+      expiresAt: until + FORGOTTEN_MS,
+    });
+    return revision === null ? null : { granted: true, hold: holdOf(next) };
+  });
+};
+
+/** Ends the lease. Does nothing for whoever does not have it. */
+export const releaseThread: ThreadVerb<'release'> = async (log, caller, id, o) => {
+  const { root } = await log.meta(caller, id);
+  const leases = recordsOf<Lease>(log.deps.engine.records);
+  const stored = await leases.get(holdKey(root));
+  if (stored?.value.token !== o.token) return;
+  await leases.delete(holdKey(root), { expect: stored.revision });
+};
+
+function holdOf({ holder, since, until }: Lease): NonNullable<HoldAnswer['hold']> {
+  return { holder, since: isoTime(since), until: isoTime(until) };
+}
+
+function checkLease({ token, holder, ttl }: HoldInput): void {
+  for (const [name, word] of Object.entries({ token, holder })) {
+    if (LEASE_WORD.test(word)) continue;
+    throw badRequest(`"${name}" is a line of 1 to 200 characters.`);
+  }
+  if (Number.isFinite(ttl) && ttl >= 1 && ttl <= THREAD_HOLD_S) return;
+  throw badRequest(`"ttl" is a number of seconds from 1 to ${THREAD_HOLD_S}.`);
 }

@@ -1,32 +1,22 @@
 import { sha256Hex } from '../../base/hash.ts';
 import type { TokenCount } from '../../base/tokens.ts';
+import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { PromptLedger, ReadKind, Stats, SumStats } from '../../contract/threads/tokens.ts';
-import type { Background } from '../background.ts';
-import type { Deps } from '../deps.ts';
-import type { StoredEvent } from './event.ts';
 import { type Head, metricsOf, type Totals } from './fold.ts';
-import { COUNTERS, type Counters, counterKey, type ThreadRoot } from './keys.ts';
+import { COUNTERS, type Counters, counterKey, idOf, type ThreadRoot } from './keys.ts';
+import type { ThreadLog } from './thread-log.ts';
 
 /** Reads come often and close together, so their counters are written together, this much later. */
 const WRITE_EVERY_MS = 250;
 /** Answers whose count is remembered. */
 const KNOWN = 1_000;
 
-/** What the ledger needs of the logs. */
-interface Threads {
-  /** What tells that a thread changes, in the same turn as its counters are written; null where it is gone. */
-  changes(root: ThreadRoot): Promise<(() => Promise<void>) | null>;
-  note(root: ThreadRoot, event: StoredEvent): Promise<void>;
-}
-
 /**
  * Counts what is put in front of models. Artifacts, prompts and pulls are events; what is read all the time is in counters
  * that are written behind: a crash may lose the last few, and never adds one.
  */
 export class TokenLedger {
-  readonly #deps: Deps;
-  readonly #background: Background;
-  readonly #threads: Threads;
+  readonly #log: ThreadLog;
   /** Thread → counter → what is still to be added to it. */
   readonly #pending = new Map<ThreadRoot, Map<string, number>>();
   readonly #counting = new Set<Promise<void>>();
@@ -34,10 +24,8 @@ export class TokenLedger {
   readonly #known = new Map<string, number>();
   #isDue = false;
 
-  constructor(deps: Deps, background: Background, threads: Threads) {
-    this.#deps = deps;
-    this.#background = background;
-    this.#threads = threads;
+  constructor(log: ThreadLog) {
+    this.#log = log;
   }
 
   /** A prompt was made of the thread: what it puts in front of a model, and what it would cost with everything pasted. */
@@ -48,8 +36,11 @@ export class TokenLedger {
       tokenizer: shown.tokenizer,
       estimated: shown.estimated || pasted.estimated,
     };
-    const event = { type: 'prompt.rendered', at: this.#deps.env.now(), payload };
-    this.#background.run(() => this.#threads.note(root, event));
+    const event = { type: 'prompt.rendered', at: this.#log.deps.env.now(), payload };
+    this.#log.background.run(async () => {
+      const tenant = await this.#log.ownerOf(root);
+      if (tenant !== undefined) await this.#log.note({ ...LOCAL_CALLER, tenant }, idOf(root), event);
+    });
   }
 
   /** An answer was read, which costs what its JSON does. Nobody waits for the count. */
@@ -59,7 +50,7 @@ export class TokenLedger {
       .catch(() => {})
       .finally(() => this.#counting.delete(counting));
     this.#counting.add(counting);
-    this.#deps.engine.defer(() => counting);
+    this.#log.deps.engine.defer(() => counting);
   }
 
   /** Something was read beside the prompts. */
@@ -94,7 +85,7 @@ export class TokenLedger {
       cache_hits: totals.cache_hits,
       session_cache_hits: totals.session_cache_hits,
       breakdown,
-      tokenizer: totals.tokenizer ?? (await this.#deps.texts.count('')).tokenizer,
+      tokenizer: totals.tokenizer ?? (await this.#log.deps.texts.count('')).tokenizer,
       estimated: totals.estimated,
       billed: {
         input_tokens: totals.billed_input,
@@ -113,7 +104,7 @@ export class TokenLedger {
   }
 
   async counter(root: ThreadRoot, what: keyof Counters): Promise<number> {
-    const value = (await this.#deps.engine.records.get(counterKey(root, what)))?.value;
+    const value = (await this.#log.deps.engine.records.get(counterKey(root, what)))?.value;
     return typeof value === 'number' ? value : 0;
   }
 
@@ -124,14 +115,14 @@ export class TokenLedger {
     const counted = [...this.#pending];
     this.#pending.clear();
     for (const [root, counters] of counted) {
-      this.#background.run(async () => {
-        const tell = await this.#threads.changes(root);
-        if (!tell) return;
-        const added = [...counters].map(([key, delta]) => this.#deps.engine.records.add(key, delta));
-        await Promise.allSettled([...added, tell()]);
+      this.#log.background.run(async () => {
+        const tenant = await this.#log.ownerOf(root);
+        if (tenant === undefined) return;
+        const added = [...counters].map(([key, delta]) => this.#log.deps.engine.records.add(key, delta));
+        await Promise.allSettled([...added, this.#log.totals.changed(tenant, idOf(root))]);
       });
     }
-    await this.#background.settle();
+    await this.#log.background.settle();
   }
 
   /** Whoever looks again and again mostly reads the same. */
@@ -139,7 +130,7 @@ export class TokenLedger {
     const digest = await sha256Hex(text);
     const known = this.#known.get(digest);
     if (known !== undefined) return known;
-    const { tokens } = await this.#deps.texts.count(text);
+    const { tokens } = await this.#log.deps.texts.count(text);
     if (this.#known.size >= KNOWN) this.#known.clear();
     this.#known.set(digest, tokens);
     return tokens;
@@ -155,7 +146,7 @@ export class TokenLedger {
     }
     if (this.#pending.size === 0 || this.#isDue) return;
     this.#isDue = true;
-    this.#deps.engine.defer(() => this.flush(), WRITE_EVERY_MS);
+    this.#log.deps.engine.defer(() => this.flush(), WRITE_EVERY_MS);
   }
 }
 
