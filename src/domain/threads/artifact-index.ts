@@ -12,10 +12,18 @@ import { pause } from '../../base/pause.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Unsearched } from '../../contract/threads/search.ts';
 import { sectionKey } from '../../kernel/search-index.ts';
+import type { Background } from '../background.ts';
+import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import { extensionOf } from './artifact-kind.ts';
 import { artifactBlob, artifactKey, indexKey, listPrefix, type ThreadRoot, threadPrefix } from './keys.ts';
-import type { ThreadLog } from './thread-log.ts';
+
+/** What the index needs of the logs of threads. */
+interface Log {
+  readonly deps: Deps;
+  readonly background: Background;
+  find(tenant: string, id: string): Promise<{ readonly root: ThreadRoot } | null>;
+}
 
 /** How far a long artifact is indexed. The record exists until all of it is. */
 interface Unfinished extends Place {
@@ -61,7 +69,7 @@ const unfinishedKey = (tenant: string, { thread_id, ref }: Pick<Artifact, 'threa
  * crash the next search continues from there, and every search tells what it did not see.
  */
 export class ArtifactIndex {
-  readonly #log: ThreadLog;
+  readonly #log: Log;
   readonly #unfinished: RecordsOf<Unfinished>;
   readonly #passes: RecordsOf<Pass>;
   readonly #artifacts: RecordsOf<Artifact>;
@@ -71,7 +79,7 @@ export class ArtifactIndex {
   readonly #running = new Map<string, Promise<void>>();
   #stopAt = Number.POSITIVE_INFINITY;
 
-  constructor(log: ThreadLog) {
+  constructor(log: Log) {
     const { records, limits } = log.deps.engine;
     this.#log = log;
     this.#unfinished = recordsOf(records);

@@ -1,22 +1,33 @@
 import { sha256Hex } from '../../base/hash.ts';
 import type { TokenCount } from '../../base/tokens.ts';
-import { LOCAL_CALLER } from '../../contract/caller.ts';
+import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
 import type { PromptLedger, ReadKind, Stats, SumStats } from '../../contract/threads/tokens.ts';
+import type { Background } from '../background.ts';
+import type { Deps } from '../deps.ts';
+import type { StoredEvent } from './event.ts';
 import { type Head, metricsOf, type Totals } from './fold.ts';
 import { COUNTERS, type Counters, counterKey, idOf, type ThreadRoot } from './keys.ts';
-import type { ThreadLog } from './thread-log.ts';
 
 /** Reads come often and close together, so their counters are written together, this much later. */
 const WRITE_EVERY_MS = 250;
 /** Answers whose count is remembered. */
 const KNOWN = 1_000;
 
+/** What the ledger needs of the logs of threads. */
+interface Log {
+  readonly deps: Deps;
+  readonly background: Background;
+  readonly totals: { changed(tenant: string, id: string): Promise<void> };
+  ownerOf(root: ThreadRoot): Promise<string | undefined>;
+  note(caller: Caller, id: string, event: StoredEvent): Promise<unknown>;
+}
+
 /**
  * Counts what is put in front of models. Artifacts, prompts and pulls are events; what is read all the time is in counters
  * that are written behind: a crash may lose the last few, and never adds one.
  */
 export class TokenLedger {
-  readonly #log: ThreadLog;
+  readonly #log: Log;
   /** Thread → counter → what is still to be added to it. */
   readonly #pending = new Map<ThreadRoot, Map<string, number>>();
   readonly #counting = new Set<Promise<void>>();
@@ -24,7 +35,7 @@ export class TokenLedger {
   readonly #known = new Map<string, number>();
   #isDue = false;
 
-  constructor(log: ThreadLog) {
+  constructor(log: Log) {
     this.#log = log;
   }
 
