@@ -79,8 +79,8 @@ export function makeHost(
       return (await import('./store/engine-copy.ts')).copyEngine({ from, to, blobs, env, warn }, report);
     },
     reopenEngine: async (place) => (await import('./store/engine-copy.ts')).reopenEngine(place, warn),
-    openProject: async (folder, o) => (await import('./projects/open-project.ts')).openProject(folder, o),
-    findProject: async (from, o) => (await import('./projects/open-project.ts')).findProject(from, o),
+    openProject: async (folder, o) => (await import('./projects/project-files.ts')).openProject(folder, o),
+    findProject: async (from, o) => (await import('./projects/project-files.ts')).findProject(from, o),
     peekInbox: async (agent, o) =>
       (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o, warn),
     openAgentWork: async (cwd) =>
@@ -91,10 +91,10 @@ export function makeHost(
       const local = home === findHome(undefined, {}) ? [] : ['--home', home];
       return shellLine(findLauncher(env, 'anywhere'), remote === null ? local : ['--url', remote]);
     },
-    openRunner: async (spec) => (await import('./agents/open-runner.ts')).openRunner(spec, host.home),
+    openRunner: async (spec) => (await import('./agents/node-runners.ts')).openRunner(spec, host.home),
     installer: async () => (await import('./install/installer.ts')).openInstaller(env, host.home),
     openAgent: async (url, o) =>
-      (await import('./agents/open-agent.ts')).openAgent(url, o, config(), env, host),
+      (await import('./agents/node-runners.ts')).openAgent(url, o, config(), env, host),
     serveMcp: async (o) => (await import('./mcp/mcp-stdio.ts')).serveMcp(host, o),
     repair: async () => (await import('./store/repair-threads.ts')).repairStore(config(), warn),
     async *diagnose(ms) {

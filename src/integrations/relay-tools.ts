@@ -5,7 +5,7 @@ import type { ContextRelay } from '../sdk/context-relay.ts';
 import { PEEK_TOOL, PULL_TOOL, PUSH_TOOL, peekText } from '../sdk/context-tools.ts';
 import { readPart } from '../text/parts/part-request.ts';
 import { cutNear } from '../text/preview/cut.ts';
-import { insteadOf } from './large-text.ts';
+import { insteadOf } from './large-results.ts';
 
 /** A tool before a framework wraps it. Its answers are texts for a model, also where something went wrong. */
 export interface RelayTool {
@@ -38,14 +38,6 @@ const PULL_BYTES = 64 * 1024;
 /** `push_context`, `peek_context` and `pull_context`, in this order. */
 export function relayTools(relay: ContextRelay, o: RelayToolOptions = {}): RelayTool[] {
   return [pushTool(relay, o), peekTool(relay), pullTool(relay, o)];
-}
-
-/** Whether it is one of them: what they answer is never swapped for a pointer. */
-export function isRelayTool(name: string): boolean {
-  // Some frameworks put the name of a server in front: mcp__contextrelay__pull_context.
-  return [PUSH_TOOL, PEEK_TOOL, PULL_TOOL].some(
-    (tool) => name === tool.name || name.endsWith(`__${tool.name}`),
-  );
 }
 
 function pushTool(relay: ContextRelay, o: RelayToolOptions): RelayTool {

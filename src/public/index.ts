@@ -11,8 +11,16 @@ export type {
   TaskAnswer,
   WaitOptions,
 } from '../client/bridge/options.ts';
-export type { Job, JobMessage, Ran, Runner, StuckReason } from '../client/bridge/runner.ts';
-export type { AcpOptions, ExecOptions, TmuxOptions } from '../client/bridge/runners.ts';
+export type {
+  AcpOptions,
+  ExecOptions,
+  Job,
+  JobMessage,
+  Ran,
+  Runner,
+  StuckReason,
+  TmuxOptions,
+} from '../client/bridge/runner.ts';
 export type { BridgeWorker } from '../client/bridge/worker.ts';
 export type { Agent, AgentsApi } from '../contract/agents.ts';
 export type {

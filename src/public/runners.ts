@@ -1,4 +1,4 @@
-import type { NodeRunners } from '../client/bridge/runners.ts';
+import type { NodeRunners } from '../client/bridge/runner.ts';
 
 export type {
   AcpOptions,
@@ -6,7 +6,7 @@ export type {
   NodeRunners,
   RunnerOptions,
   TmuxOptions,
-} from '../client/bridge/runners.ts';
+} from '../client/bridge/runner.ts';
 
 /** Types of `contextrelay/runners`. At run time package.json leads Node to the bundle of src/app/agents/node-runners.ts. */
 export declare const nodeRunners: NodeRunners;

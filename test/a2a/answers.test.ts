@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Client } from '@a2a-js/sdk/client';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
-import { execRunner } from '../../src/runners/exec/exec-runner.ts';
+import { execRunner } from '../../src/runners/exec.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import {

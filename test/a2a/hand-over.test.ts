@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { connectAgent } from '../../src/runners/a2a/runner.ts';
+import { connectAgent } from '../../src/runners/a2a.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../src/base/json.ts';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
-import { a2aBridgeRunner } from '../../src/runners/a2a/bridge-runner.ts';
+import { a2aBridgeRunner } from '../../src/runners/a2a.ts';
 import { a2aClient, request, says, startAgent, stateOf, taskOf } from '../a2a/agents.ts';
 import { startTestServer } from '../channels/server.ts';
 import { agent, block, client, startWorker } from './bridge.ts';

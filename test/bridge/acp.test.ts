@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
-import { AcpRunner } from '../../src/runners/acp/acp-runner.ts';
+import { AcpRunner } from '../../src/runners/acp.ts';
 import { startTestServer } from '../channels/server.ts';
 import { until } from '../until.ts';
 import { client, startWorker } from './bridge.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemEnv } from '../../src/base/env.ts';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { generateFernetKey } from '../../src/formats/fernet.ts';
-import { claudeStatus, claudeStatusFile } from '../../src/runners/tmux/claude-status.ts';
+import { claudeStatus, claudeStatusFile } from '../../src/runners/tmux/profiles.ts';
 import { TmuxRunner } from '../../src/runners/tmux/tmux-runner.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { startTestServer } from '../channels/server.ts';

@@ -5,7 +5,7 @@ import { isRelayError } from '../../src/base/errors.ts';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import type { BridgeEvent } from '../../src/client/bridge/options.ts';
 import { generateFernetKey } from '../../src/formats/fernet.ts';
-import { execRunner } from '../../src/runners/exec/exec-runner.ts';
+import { execRunner } from '../../src/runners/exec.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { startTestServer } from '../channels/server.ts';
 import { until } from '../until.ts';

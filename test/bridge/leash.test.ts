@@ -5,16 +5,18 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { isAlive } from '../../src/app/serve/pid-file.ts';
-import { type LeashedShell, leashedShell } from '../../src/runners/leashed-shell.ts';
+import { startSupervised } from '../../src/runners/processes.ts';
 import { until } from '../until.ts';
 
 const HOLDER = resolve(import.meta.dirname, 'scripts/leash-holder.ts');
 const skip = process.platform === 'win32' ? 'there are no groups of processes' : false;
 
+const shell = (command: string) => startSupervised({ command }, { env: process.env, graceful: true });
+
 const isThere = (pid: number) => isAlive({ pid, birth: null });
 
 async function ran(
-  child: LeashedShell,
+  child: ReturnType<typeof startSupervised>,
 ): Promise<{ out: string; code: number | null; signal: string | null }> {
   let out = '';
   child.stdout.on('data', (chunk) => {
@@ -39,28 +41,27 @@ test('a command ends with whoever started it, killed as that was, and so does al
 });
 
 test('what a command says and how it ends is what the shell would have said', { skip }, async () => {
-  const { env } = process;
-  assert.deepEqual(await ran(leashedShell('echo one; exit 3', { env })), {
+  assert.deepEqual(await ran(shell('echo one; exit 3')), {
     out: 'one\n',
     code: 3,
     signal: null,
   });
-  assert.deepEqual(await ran(leashedShell('kill -9 $$', { env })), {
+  assert.deepEqual(await ran(shell('kill -9 $$')), {
     out: '',
     code: null,
     signal: 'SIGKILL',
   });
-  const words = leashedShell('cat; echo "$0 $#"', { env });
+  const words = shell('cat; echo "$0 $#"');
   words.stdin.write("it's $HOME\n");
   assert.equal((await ran(words)).out, "it's $HOME\n/bin/sh 0\n");
   // Only what is its own is there to be waited for, and no pipe that it did not ask for.
-  assert.equal((await ran(leashedShell('wait; (: <&3) 2>/dev/null || echo none', { env }))).out, 'none\n');
+  assert.equal((await ran(shell('wait; (: <&3) 2>/dev/null || echo none'))).out, 'none\n');
 });
 
 test('what a command that is done leaves in the background stays, as it would in a shell', {
   skip,
 }, async () => {
-  const { out, code } = await ran(leashedShell('sleep 600 >/dev/null 2>&1 & echo $!', { env: process.env }));
+  const { out, code } = await ran(shell('sleep 600 >/dev/null 2>&1 & echo $!'));
   assert.equal(code, 0);
   const pid = Number(out);
   assert.ok(isThere(pid));

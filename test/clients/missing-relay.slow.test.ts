@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { codexDigest } from '../../src/app/install/trust.ts';
-import { openProject } from '../../src/app/projects/open-project.ts';
+import { openProject } from '../../src/app/projects/project-files.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { FakeModel } from './fake-model.ts';
 import { type ClientName, installedClient, runClient } from './installed-clients.ts';

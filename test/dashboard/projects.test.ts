@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openProject } from '../../src/app/projects/open-project.ts';
+import { openProject } from '../../src/app/projects/project-files.ts';
 import { shownProjects } from '../../src/app/projects/shown-projects.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { startRelay } from '../http/relay-under-test.ts';

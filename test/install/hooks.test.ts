@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/app/config.ts';
-import { openProject } from '../../src/app/projects/open-project.ts';
+import { openProject } from '../../src/app/projects/project-files.ts';
 import { openRelay } from '../../src/app/store/open-relay.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { connectAgent } from '../../src/runners/a2a/runner.ts';
+import { connectAgent } from '../../src/runners/a2a.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 
 async function mcp(url: string, key: string): Promise<Client> {

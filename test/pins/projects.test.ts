@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ourHook } from '../../src/app/install/entries.ts';
 import { appendDecision } from '../../src/client/projects/decisions.ts';
-import { stateJson, todosJson } from '../../src/client/projects/templates.ts';
+import { stateJson, todosJson } from '../../src/client/projects/new-project.ts';
 import { commandTree } from '../../src/interfaces/cli/commands/completion.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
 

@@ -3,7 +3,7 @@ import type { Json } from '../../src/base/json.ts';
 import { Pipelines, type RunOptions, type RunSummary } from '../../src/client/pipelines/pipelines.ts';
 import type { Worker } from '../../src/client/pipelines/run-lease.ts';
 import type { Progress, StepCall, StepResult, StepRunner } from '../../src/client/pipelines/step-runner.ts';
-import type { AnswerCache, CachedAnswer } from '../../src/client/prompts/answer-cache.ts';
+import type { AnswerCache, CachedAnswer } from '../../src/client/prompts/prompts.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 import { type OpenThreads, openThreads } from '../threads/open-threads.ts';
 

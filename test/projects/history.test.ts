@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openProject } from '../../src/app/projects/open-project.ts';
+import { openProject } from '../../src/app/projects/project-files.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 
 const decision = (title: string) => ({ title, context: 'c', decision: 'd', consequences: 'e' });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openProject } from '../../src/app/projects/open-project.ts';
+import { openProject } from '../../src/app/projects/project-files.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 
 const WHY = ['--context', 'c', '--decision', 'd', '--consequences', 'e'];

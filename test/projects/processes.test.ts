@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'n
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openProject } from '../../src/app/projects/open-project.ts';
+import { openProject } from '../../src/app/projects/project-files.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 
 const WRITERS = 8;

@@ -1,5 +1,5 @@
 /** One of several processes that write the same project at once: node todo-writer.ts <folder> <name> <count>. */
-import { openProject } from '../../src/app/projects/open-project.ts';
+import { openProject } from '../../src/app/projects/project-files.ts';
 
 const [, , folder, name, count] = process.argv as [string, string, string, string, string];
 const project = openProject(folder);

@@ -4,7 +4,7 @@ import { chmodSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'nod
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { startFakeModel } from '../../examples/fake-model.ts';
-import { openProject } from '../../src/app/projects/open-project.ts';
+import { openProject } from '../../src/app/projects/project-files.ts';
 import { shownProjects } from '../../src/app/projects/shown-projects.ts';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openProject } from '../../src/app/projects/open-project.ts';
+import { openProject } from '../../src/app/projects/project-files.ts';
 import { readText } from '../../src/base/utf8.ts';
 import { noBrowser } from '../browser/chromium.ts';
 import { type Dashboard, openDashboard } from './dashboard.ts';

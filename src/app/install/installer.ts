@@ -8,7 +8,7 @@ import { diffLines } from '../../text/line-diff.ts';
 import type { Environment } from '../config.ts';
 import { needInside } from '../link-guard.ts';
 import { ownFile, ownFiles } from '../own-package.ts';
-import { findProject } from '../projects/open-project.ts';
+import { findProject } from '../projects/project-files.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
 import {
   CLIENTS,
@@ -25,17 +25,18 @@ import {
   type Target,
 } from './clients.ts';
 import {
+  digest,
   type FilePlan,
   planAdd,
   planRemove,
   planSkill,
+  Receipts,
   readText,
   type SkillFiles,
   withoutOurs,
 } from './file-plan.ts';
 import { installGitMerge } from './git-merge.ts';
 import { findLauncher, type Launcher } from './launcher.ts';
-import { digest, Receipts } from './receipts.ts';
 import { losesCodexTrust } from './trust.ts';
 
 export interface InstallSettings {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, join, sep } from 'node:path';
 import { ON_NPM } from '../../base/installing.ts';
-import { findProgram } from '../../runners/cli/profiles.ts';
+import { findProgram } from '../../runners/processes.ts';
 import type { Environment } from '../config.ts';
 import { isExecutable, ownPackage, realPath } from '../own-package.ts';
 

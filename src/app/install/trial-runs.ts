@@ -7,7 +7,7 @@ import type { HookClient } from '../../interfaces/cli/commands/hook.ts';
 import { type Environment, loadConfig } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
 import { ownCommand } from '../own-package.ts';
-import { openProject } from '../projects/open-project.ts';
+import { openProject } from '../projects/project-files.ts';
 import { runGit } from '../projects/run-git.ts';
 
 /**

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
 import { ourHandlers } from './entries.ts';
-import { digest } from './receipts.ts';
+import { digest } from './file-plan.ts';
 
 /** What clients have been told about our hooks and this folder. It is read, never written: trust is the user's to give. */
 

@@ -21,8 +21,16 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import { makePreview } from '../../text/preview/preview.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 import { LEGACY_AUTHOR, type LegacyContent, type LegacyParts, legacyBundle, legacyEvents } from './bundle.ts';
-import { type LegacyDatabase, openLegacyDatabase, parseObject } from './database.ts';
-import { fromDatabase, fromFiles, isHere, isMoment, type LegacyFile } from './source.ts';
+import {
+  fromDatabase,
+  fromFiles,
+  isHere,
+  isMoment,
+  type LegacyDatabase,
+  type LegacyFile,
+  openLegacyDatabase,
+  parseObject,
+} from './source.ts';
 import { versionsOf } from './versions.ts';
 
 /** A folder with none of these is something else. */

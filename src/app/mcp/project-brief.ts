@@ -3,7 +3,7 @@ import { BRIEF_TOKENS } from '../../base/limits.ts';
 import { boundedBrief } from '../../client/projects/brief.ts';
 import { coldStart } from '../../client/projects/cold-start.ts';
 import { draftAsTyped } from '../../interfaces/cli/as-typed.ts';
-import { findProject } from '../projects/open-project.ts';
+import { findProject } from '../projects/project-files.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 
 /** What `project_brief` answers with: the cold start of the project around a folder. */

@@ -1,13 +1,29 @@
 import { isUtf8 } from 'node:buffer';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { systemEnv } from '../../base/env.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { PROJECT_FILE_BYTES } from '../../base/limits.ts';
 import { type FileText, LOCAL_FOLDER, type ProjectFiles } from '../../client/projects/files.ts';
+import { Project } from '../../client/projects/project.ts';
 import type { ProjectOptions } from '../../interfaces/cli/host.ts';
 import { needInside } from '../link-guard.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
+import { projectGit } from './project-git.ts';
 import { withFileLock } from './project-lock.ts';
+
+/** The project in this very folder. */
+export function openProject(folder: string, o: ProjectOptions = {}): Project {
+  const whole = resolve(folder);
+  return new Project(projectFiles(whole, o), projectGit(whole, o.gitMs), systemEnv.now);
+}
+
+/** The project around a folder: its own files, or those of the nearest folder above; null where there are none. */
+export async function findProject(from: string, o: ProjectOptions = {}): Promise<Project | null> {
+  const folder = findProjectFolder(from, homedir());
+  return folder === null ? null : openProject(folder, o);
+}
 
 /** A project's folder on this disk. */
 export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFiles {

@@ -16,7 +16,7 @@ import type { ProjectItem, ProjectTodo, ProjectView } from '../../contract/proje
 import type { ProjectSource } from '../../domain/projects/projects.ts';
 import { maskSecrets } from '../../text/secrets.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
-import { openProject } from './open-project.ts';
+import { openProject } from './project-files.ts';
 
 /** The projects in these folders, read anew each time. What only git knows is left out: a server starts no programs for a page. */
 export function shownProjects(folders: readonly string[]): ProjectSource {

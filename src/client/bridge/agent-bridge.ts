@@ -7,7 +7,7 @@ import type { ContextRelayOptions } from '../../sdk/options.ts';
 import { type FoundResult, ResultWaiters } from '../../sdk/result-waiters.ts';
 import type { AgentBridgeOptions, SendOptions, SentTask, TaskAnswer, WaitOptions } from './options.ts';
 import { firstLine } from './outcome.ts';
-import { type NodeRunners, type RunnerOptions, runnerOf } from './runners.ts';
+import { type NodeRunners, type RunnerOptions, runnerOf } from './runner.ts';
 import { ownPointer } from './task-run.ts';
 import { BridgeWorker } from './worker.ts';
 

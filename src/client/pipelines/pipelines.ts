@@ -9,9 +9,8 @@ import type { Pipeline, PipelineFile } from './definition.ts';
 import { graphOf, lastSteps, withDependents } from './graph.ts';
 import { type RunRecord, readRun, type StepRecord, sourceOf } from './journal.ts';
 import { soundPipeline } from './read-pipeline.ts';
-import { type Known, Run, type RunParts } from './run.ts';
+import { type Known, Run, type RunParts, StepRecorder } from './run.ts';
 import { type LeaseOptions, type LeaseParts, RunLease } from './run-lease.ts';
-import { StepRecorder } from './step-recorder.ts';
 import type { Progress } from './step-runner.ts';
 import { stepKey } from './step-work.ts';
 

@@ -1,18 +1,27 @@
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import {
   PIPELINE_FILE_BYTES,
   PIPELINE_PARALLEL,
   PIPELINE_PARALLEL_MAX,
   PIPELINE_STEPS,
+  STEP_BACKOFF_MS,
+  STEP_CACHE_MS,
+  STEP_RETRIES_MAX,
+  STEP_TIMEOUT_MS,
 } from '../../base/limits.ts';
+import type { ArtifactType } from '../../contract/threads/artifacts.ts';
 import { readYaml } from '../../formats/yaml.ts';
-import type { Input, Pipeline, PipelineFile, Problem } from './definition.ts';
-import type { Reference } from './expression.ts';
-import { didYouMean, Fields, type Report } from './fields.ts';
+import { PROMPT_WAYS, type PromptWay } from '../prompts/types.ts';
+import type { Agent, AgentKind, Input, Pipeline, PipelineFile, Problem, Step } from './definition.ts';
+import {
+  parseExpression,
+  type Reference,
+  referencesOf,
+  templateReferences,
+  valueReferences,
+} from './expression.ts';
 import { findCycle } from './graph.ts';
-import { readAgents } from './read-agents.ts';
-import { type ReadStep, readCache, readStep, STEP_KEYS } from './read-steps.ts';
 
 type Inputs = { [name: string]: Input };
 
@@ -154,4 +163,313 @@ function checkUnused(report: Report, read: readonly ReadStep[], inputs: Inputs, 
   const working = new Set(read.map(({ step }) => step.agent));
   for (const name of Object.keys(agents))
     if (!working.has(name)) report(['agents', name], `the agent "${name}" has nothing to do`, 'warning');
+}
+
+/** The key that says of what kind an agent is, and which other keys that kind may have. */
+const AGENT_KEYS: { readonly [kind in AgentKind]: readonly string[] } = {
+  provider: ['provider', 'model', 'base_url', 'system', 'max_tokens'],
+  cli: ['cli', 'args', 'prompt_by', 'system'],
+  shell: ['shell', 'env'],
+  capability: ['capability', 'args', 'prompt_as'],
+  bridge: ['bridge', 'done_channel', 'to'],
+  a2a: ['a2a'],
+};
+const KINDS = Object.keys(AGENT_KEYS) as AgentKind[];
+
+const TOKENS_MAX = 1_000_000;
+
+function readAgents(agents: Fields): { [name: string]: Agent } {
+  const found: { [name: string]: Agent } = {};
+  for (const [name, raw] of Object.entries(agents.raw)) {
+    if (!/^[A-Za-z][\w-]{0,63}$/.test(name)) agents.error(`"${name}" is not a name for an agent`, name);
+    if (!isJsonObject(raw)) {
+      agents.error(`the agent "${name}" must say what it is: ${KINDS.join(', ')}`, name);
+      continue;
+    }
+    const kinds = KINDS.filter((kind) => Object.hasOwn(raw, kind));
+    if (kinds.length !== 1) {
+      const what = kinds.length === 0 ? 'does not say what it is' : `is ${kinds.join(' and ')} at once`;
+      agents.error(`the agent "${name}" ${what}; it is one of ${KINDS.join(', ')}`, name);
+      continue;
+    }
+    const kind = kinds[0]!;
+    const agent = readAgent(name, kind, agents.map(name, AGENT_KEYS[kind], `the agent "${name}"`));
+    if (agent) found[name] = agent;
+  }
+  return found;
+}
+
+function readAgent(name: string, kind: AgentKind, fields: Fields): Agent | null {
+  const itself = fields.text(kind);
+  if (kind === 'shell') {
+    const command = fields.raw.shell === true ? null : itself;
+    if (command === undefined || command === '') {
+      fields.error('"shell" is a command, or true where the prompt of a step is the command', 'shell');
+      return null;
+    }
+    const env = Object.entries(fields.map('env').raw).map(([key, value]) => [key, String(value)]);
+    return { kind, command, env: Object.fromEntries(env) };
+  }
+  if (!itself) {
+    fields.error(`"${kind}" of the agent "${name}" is empty`, kind);
+    return null;
+  }
+  switch (kind) {
+    case 'provider':
+      return {
+        kind,
+        provider: itself,
+        model: fields.text('model'),
+        base_url: fields.text('base_url'),
+        system: fields.text('system'),
+        max_tokens: fields.count('max_tokens', 1, TOKENS_MAX),
+      };
+    case 'cli': {
+      const by = fields.text('prompt_by') as PromptWay | undefined;
+      if (by !== undefined && !PROMPT_WAYS.includes(by))
+        fields.error('"prompt_by" is stdin, argument or file', 'prompt_by');
+      return { kind, cli: itself, args: fields.texts('args'), prompt_by: by, system: fields.text('system') };
+    }
+    case 'capability':
+      return {
+        kind,
+        capability: itself,
+        args: fields.map('args').raw,
+        prompt_as: fields.text('prompt_as'),
+      };
+    case 'bridge':
+      return {
+        kind,
+        channel: itself,
+        done_channel: fields.text('done_channel') ?? 'agent-done',
+        to: fields.text('to'),
+      };
+    case 'a2a':
+      if (!/^https?:\/\//.test(itself)) fields.error('"a2a" must be an http:// or https:// address', 'a2a');
+      return { kind, url: itself };
+  }
+}
+
+const STEP_KEYS = [
+  'id',
+  'agent',
+  'prompt',
+  'needs',
+  'context',
+  'when',
+  'retry',
+  'timeout',
+  'cache',
+  'output',
+  'for_each',
+];
+const TYPES: readonly ArtifactType[] = ['markdown', 'json', 'html', 'text', 'binary', 'tool_output', 'email'];
+const ID = /^[A-Za-z][\w-]{0,63}$/;
+
+/** A step with the references that were found in it, for the checks that need to know all steps. */
+interface ReadStep {
+  readonly step: Step;
+  readonly fields: Fields;
+  readonly references: readonly { readonly key: string; readonly path: Reference }[];
+}
+
+function readStep(
+  fields: Fields,
+  agents: { readonly [name: string]: Agent },
+  pipelineCacheMs: number | null,
+): ReadStep | null {
+  const id = fields.text('id');
+  if (id === undefined) {
+    fields.error('a step has no "id"');
+    return null;
+  }
+  if (!ID.test(id)) {
+    fields.error(`"${id}" is not an id: letters, digits, - and _`, 'id');
+    return null;
+  }
+  const text = (key: string) => fields.text(key, `"${key}" of ${id}`);
+  const agentName = text('agent');
+  if (agentName === undefined) fields.error(`the step "${id}" has no "agent"`);
+  const agent = agentName === undefined ? undefined : agents[agentName];
+  const prompt = text('prompt') ?? '';
+  if (prompt.trim() === '' && needsPrompt(agent)) fields.error(`the step "${id}" has no "prompt"`);
+  const context = fields.texts('context');
+  const when = text('when');
+  const forEach = readForEach(fields);
+  const references = findReferences(fields, { prompt, when, forEach, agent });
+  const steps = references.filter(({ path }) => path[0] === 'steps').map(({ path }) => path[1] ?? '');
+  const step: Step = {
+    id,
+    agent: agentName ?? '',
+    prompt,
+    needs: [...new Set([...fields.texts('needs'), ...context, ...steps])],
+    context,
+    ...(when === undefined ? {} : { when }),
+    retry: readRetry(fields),
+    timeoutMs: fields.span('timeout') ?? STEP_TIMEOUT_MS,
+    cacheMs: readCache(fields, pipelineCacheMs),
+    output: readOutput(fields, id, agent),
+    ...(forEach === undefined ? {} : { forEach }),
+  };
+  return { step, fields, references };
+}
+
+/** `true`, `false`, or how long. */
+function readCache(fields: Fields, otherwise: number | null): number | null {
+  const value = fields.raw.cache ?? undefined;
+  if (value === undefined) return otherwise;
+  if (typeof value === 'boolean') return value ? STEP_CACHE_MS : null;
+  return fields.span('cache') ?? null;
+}
+
+function needsPrompt(agent: Agent | undefined): boolean {
+  if (agent === undefined) return false;
+  if (agent.kind === 'capability') return agent.prompt_as !== undefined;
+  return agent.kind !== 'shell' || agent.command === null;
+}
+
+function readForEach(fields: Fields): Step['forEach'] {
+  const value = fields.raw.for_each ?? undefined;
+  if (value === undefined || Array.isArray(value)) return value;
+  if (typeof value === 'string') return /^\s*\{\{\s*([\w.-]+)\s*\}\}\s*$/.exec(value)?.[1] ?? value.trim();
+  fields.error('"for_each" is a list, or a reference such as steps.plan.output', 'for_each');
+  return undefined;
+}
+
+function readRetry(fields: Fields): Step['retry'] {
+  const value = fields.raw.retry;
+  const whole = typeof value === 'number' ? { max: value } : value;
+  const retry = fields.map('retry', ['max', 'backoff'], '"retry"', whole);
+  return {
+    max: retry.count('max', 0, STEP_RETRIES_MAX, '"retry"') ?? 0,
+    backoffMs: retry.span('backoff') ?? STEP_BACKOFF_MS,
+  };
+}
+
+function readOutput(fields: Fields, id: string, agent: Agent | undefined): Step['output'] {
+  const value = fields.raw.output;
+  const whole = typeof value === 'string' ? { type: value } : value;
+  const output = fields.map('output', ['type', 'name'], '"output"', whole);
+  const said = output.text('type', 'the type of "output"') as ArtifactType | undefined;
+  if (said !== undefined && !TYPES.includes(said))
+    output.error(`"${said}" is not a type of output; there are ${TYPES.join(', ')}`, 'type');
+  const usual = agent?.kind === 'shell' || agent?.kind === 'capability' ? 'tool_output' : 'markdown';
+  return { type: said ?? usual, name: output.text('name', 'the name of "output"') ?? id };
+}
+
+function findReferences(
+  fields: Fields,
+  { prompt, when, forEach, agent }: Pick<Step, 'prompt' | 'when' | 'forEach'> & { agent?: Agent },
+): ReadStep['references'] {
+  const found: { key: string; path: Reference }[] = [];
+  const add = (key: string, references: readonly Reference[]) => {
+    for (const path of references) found.push({ key, path });
+  };
+  add('prompt', templateReferences(prompt));
+  if (typeof forEach === 'string') add('for_each', [forEach.split('.')]);
+  if (agent?.kind === 'capability') add('agent', valueReferences(agent.args));
+  try {
+    if (when !== undefined) add('when', referencesOf(parseExpression(when)));
+  } catch (error) {
+    fields.error(`"when" is not understood: ${(error as Error).message}`, 'when');
+  }
+  return found;
+}
+
+export type Path = readonly (string | number)[];
+
+/** Notes what is wrong at a place of a YAML text. */
+export type Report = (path: Path, what: string, severity?: Problem['severity']) => void;
+
+/** One map of a YAML text. What is wrong in it is reported, and read as if it were not there. */
+export class Fields {
+  /** Empty where there is no map. */
+  readonly raw: JsonObject;
+  readonly #report: Report;
+  readonly #path: Path;
+
+  /** With `keys`, every other key is an error. */
+  constructor(report: Report, path: Path, value: Json | undefined, what: string, keys?: readonly string[]) {
+    this.#report = report;
+    this.#path = path;
+    this.raw = isJsonObject(value) ? value : {};
+    if (!isJsonObject(value ?? {})) this.error(`${what} must be a map of names to values`);
+    for (const key of keys ? Object.keys(this.raw) : []) {
+      if (keys!.includes(key)) continue;
+      this.error(`${what} has no "${key}"${didYouMean(key, keys!) || `, only ${keys!.join(', ')}`}`, key);
+    }
+  }
+
+  /** Something is wrong with the map, or with what is in it `at` a key. */
+  error(what: string, ...at: Path): void {
+    this.#report([...this.#path, ...at], what);
+  }
+
+  /** The map under a key. */
+  map(key: string, keys?: readonly string[], what = `"${key}"`, value = this.raw[key]): Fields {
+    return new Fields(this.#report, [...this.#path, key], value, what, keys);
+  }
+
+  text(key: string, what = `"${key}"`): string | undefined {
+    const value = this.raw[key] ?? undefined;
+    if (value === undefined || typeof value === 'string') return value;
+    if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+    this.error(`${what} must be a text`, key);
+    return undefined;
+  }
+
+  /** One text or a list of them. */
+  texts(key: string): string[] {
+    const value = this.raw[key] ?? [];
+    const list = Array.isArray(value) ? value : [value];
+    if (list.every((item) => typeof item === 'string')) return list;
+    this.error(`"${key}" must be a list of texts`, key);
+    return [];
+  }
+
+  count(key: string, min: number, max: number, what = `"${key}"`): number | undefined {
+    const value = this.raw[key] ?? undefined;
+    if (value === undefined) return undefined;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+    this.error(`${what} must be a whole number from ${min} to ${max}`, key);
+    return undefined;
+  }
+
+  /** Milliseconds from `90s`, `15m`, `2h`, `7d`, `500ms` or a number of seconds. */
+  span(key: string): number | undefined {
+    const value = this.raw[key] ?? undefined;
+    if (value === undefined) return undefined;
+    const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(String(value));
+    const ms = match ? Number(match[1]) * UNITS[match[2] ?? 's']! : 0;
+    if (ms > 0 && ms <= 2 ** 31 - 1) return ms;
+    this.error(`"${key}" must be a time such as 90s, 15m or 2h`, key);
+    return undefined;
+  }
+}
+
+const UNITS: { readonly [unit: string]: number } = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** Names a candidate that a slip of the finger would have been: one letter more, less or other, or a plural. */
+function didYouMean(word: string, candidates: readonly string[]): string {
+  const found = candidates.find((candidate) => near(word.toLowerCase(), candidate.toLowerCase()));
+  return found === undefined ? '' : `; did you mean "${found}"?`;
+}
+
+function near(a: string, b: string): boolean {
+  if (a === b || a.replace(/[-_]/g, '') === b.replace(/[-_]/g, '')) return true;
+  // Of words this short every one is near every other.
+  if (Math.abs(a.length - b.length) > 1 || Math.max(a.length, b.length) < 3) return false;
+  let start = 0;
+  while (start < a.length && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < Math.min(a.length, b.length) - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  const [restA, restB] = [a.length - start - end, b.length - start - end];
+  const swapped = restA === 2 && restB === 2 && a[start] === b[start + 1] && a[start + 1] === b[start];
+  return (restA <= 1 && restB <= 1) || swapped;
 }

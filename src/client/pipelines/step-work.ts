@@ -10,9 +10,8 @@ import {
 import type { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import { readText } from '../../base/utf8.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
-import { type AnswerCache, keptAnswer } from '../prompts/answer-cache.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';
-import { promptFigures } from '../prompts/prompts.ts';
+import { type AnswerCache, keptAnswer, promptFigures } from '../prompts/prompts.ts';
 import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { LeaseParts } from './run-lease.ts';

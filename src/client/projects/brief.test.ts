@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countTokens } from '../../../test/token-count.ts';
-import { boundedBrief, type Draft, LEAST_TOKENS, tokensAtMost } from './brief.ts';
-import { plainLine } from './plain-line.ts';
+import { boundedBrief, type Draft, LEAST_TOKENS, plainLine, tokensAtMost } from './brief.ts';
 
 const NOW = Date.parse('2026-04-20T10:00:00Z');
 

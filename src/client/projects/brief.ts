@@ -1,9 +1,9 @@
+import { BRIEF_LINE_CHARS } from '../../base/limits.ts';
 import { REDACTED } from '../../base/redact.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
-import { maskSecrets } from '../../text/secrets.ts';
-import { plainLine } from './plain-line.ts';
-import { ago, timeOf } from './times.ts';
+import { findSecrets, maskSecrets } from '../../text/secrets.ts';
+import { ago, timeOf } from './files.ts';
 
 /** One bounded page for a prompt, made of parts that each say where they come from and how old they are. */
 export interface BriefPart {
@@ -185,4 +185,29 @@ async function clipped(brief: Brief, maxTokens: number, measure: Measure): Promi
       ? text.slice(0, text.lastIndexOf('\n'))
       : text.slice(0, Math.floor(text.length * 0.9));
   }
+}
+
+/**
+ * Text from a file as one line of a brief: what a reader would not see (control characters, marks that turn the
+ * direction, characters without width, tags) is gone, white space is one space, and a long line is cut.
+ */
+export function plainLine(text: string, most: number = BRIEF_LINE_CHARS): string {
+  const seen = text.replace(UNSEEN, '').replace(/\s+/g, ' ').trim();
+  if (seen.length <= most) return seen;
+  // Never half of a surrogate pair, and at a space where one is near.
+  const cut = seen.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '');
+  const space = cut.lastIndexOf(' ');
+  return `${space > most * 0.8 ? cut.slice(0, space) : cut}…`;
+}
+
+/** Listed, because classes of Unicode take milliseconds to compile. What goes to a model also passes `neutralise`. */
+const UNSEEN =
+  /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
+
+/** What to say of texts that go into project files, where one looks like a secret; null where none does. Never the secret itself. */
+export function secretWarning(texts: readonly unknown[]): string | null {
+  const strings = texts.flat().filter((text) => typeof text === 'string');
+  const kinds = new Set(strings.flatMap((text) => findSecrets(text).map(({ kind }) => kind)));
+  if (kinds.size === 0) return null;
+  return `this looks like it holds a secret (${[...kinds].join(', ')}), and project files are meant to be committed. Briefs mask it. Take it out of the file, and revoke it if it was committed.`;
 }

@@ -1,4 +1,4 @@
-import { conflictLine } from './conflicts.ts';
+import type { NewDecision } from './decisions.ts';
 import {
   acceptances,
   acceptedRecords,
@@ -9,9 +9,9 @@ import {
   rewritten,
   rewrittenSince,
   SEAL_FILE,
-} from './decision-history.ts';
-import type { NewDecision } from './decisions.ts';
+} from './decisions.ts';
 import {
+  conflictLine,
   DECISIONS_MD,
   PROJECT_FILES,
   type ProjectFiles,

@@ -1,7 +1,8 @@
 import { REVIEW_AGE_MS } from '../../base/limits.ts';
-import { type BriefLine, type BriefPart, type Draft, part, ranked } from './brief.ts';
+import { type BriefLine, type BriefPart, type Draft, part, plainLine, ranked } from './brief.ts';
 import type { Decision } from './decisions.ts';
 import {
+  ago,
   type Commit,
   DECISIONS_MD,
   PROJECT_FILES,
@@ -9,12 +10,11 @@ import {
   STATE_JSON,
   type Standing,
   TODOS_JSON,
+  timeOf,
 } from './files.ts';
-import { type Handoff, isOverdue } from './handoffs.ts';
-import { plainLine } from './plain-line.ts';
 import type { Project } from './project.ts';
 import type { ProjectView, ReadOptions } from './project-view.ts';
-import { ago, timeOf } from './times.ts';
+import { type Handoff, isOverdue } from './state.ts';
 import { openTodos, sameId, type Todo } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
 

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { digestDecisions, extendSeal, readSeal, rewritten, writeSeal } from './decision-history.ts';
-import { appendDecision, readDecisions } from './decisions.ts';
+import {
+  appendDecision,
+  digestDecisions,
+  extendSeal,
+  readDecisions,
+  readSeal,
+  rewritten,
+  writeSeal,
+} from './decisions.ts';
 
 const FRESH = { title: 'Use queues', context: 'bursts', decision: 'a queue', consequences: 'one more part' };
 

@@ -1,3 +1,6 @@
+import { sha256Hex } from '../../base/hash.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { type FileChange, LOCAL_FOLDER } from './files.ts';
 import { nextId } from './todos.ts';
 
 export interface Decision {
@@ -141,4 +144,154 @@ function indented(text: string): string {
     .map((line) => line.trim())
     .filter((line, index) => line !== '' || index === 0)
     .join('\n  ');
+}
+
+/**
+ * decisions.md is only ever appended to: every record that was ever committed is still there, as it was first written. Where
+ * no commit has the file, the seal stands in for them: a file with the digest of every record that a command has seen.
+ */
+export const SEAL_FILE = `${LOCAL_FOLDER}/decisions.json`;
+
+interface RecordDigest {
+  readonly id: string;
+  readonly sha256: string;
+  /** Without the numbers of records and todos, so that one which was renumbered in a merge is known again. Old seals lack it. */
+  readonly unnumbered?: string;
+}
+
+/** Line ends and white space at the end of lines are formatting, not history. */
+export function digestDecisions(text: string): Promise<(RecordDigest & { readonly unnumbered: string })[]> {
+  return Promise.all(
+    readDecisions(text).map(async ({ id, text: record }) => {
+      const plain = record.replace(/[ \t]+$/gm, '').trim();
+      const unnumbered = plain.replace(/\b(ADR|TODO)-\d+\b/gi, '$1');
+      return { id, sha256: await sha256Hex(plain), unnumbered: await sha256Hex(unnumbered) };
+    }),
+  );
+}
+
+/** What became of a record that was committed: `ADR-002 is gone in commit 0123456789`. */
+export interface Rewrite {
+  readonly id: string;
+  readonly what: string;
+  /** A commit that has it as it was; null where only the seal knows. */
+  readonly original: string | null;
+}
+
+/**
+ * Compares the file with what was committed on every line of history. `changes` begins with the oldest. A record counts as
+ * it was first written; one that was changed and put back is in order.
+ */
+export async function rewrittenSince(changes: readonly FileChange[], now: string): Promise<Rewrite[]> {
+  const read = remembering(digestDecisions);
+  const written = new Map<string, { readonly record: RecordDigest; readonly commit: string }>();
+  const known = new Set<string>();
+  const lost = new Map<string, string>();
+  for (const { commit, before, after } of changes) {
+    const earlier = await Promise.all(before.map(read));
+    const later = await read(after);
+    // What the oldest commits already found there was written before them.
+    for (const records of [...earlier, later]) {
+      for (const record of records) {
+        const isNew = records === later && !earlier.some((each) => each.some(({ id }) => id === record.id));
+        const key = `${record.id} ${record.sha256}`;
+        if ((isNew || !known.has(record.id)) && !written.has(key)) written.set(key, { record, commit });
+        known.add(record.id);
+      }
+    }
+    for (const [key, { record }] of written) {
+      if (isKept(record, later)) lost.delete(key);
+      else if (earlier.some((each) => isKept(record, each))) lost.set(key, `in commit ${commit.slice(0, 9)}`);
+    }
+  }
+  const current = await read(now);
+  return [...written].flatMap(([key, { record, commit }]) => {
+    if (isKept(record, current)) return [];
+    const how = current.some(({ id }) => id === record.id) ? 'was changed' : 'is gone';
+    const what = `${record.id} ${how} ${lost.get(key) ?? 'since the last commit'}`;
+    return [{ id: record.id, what, original: commit }];
+  });
+}
+
+/** As it was, or under another number with nothing else changed. */
+function isKept(record: RecordDigest, records: readonly RecordDigest[]): boolean {
+  return records.some(({ id, sha256, unnumbered }) =>
+    id === record.id
+      ? sha256 === record.sha256
+      : unnumbered !== undefined && unnumbered === record.unnumbered,
+  );
+}
+
+/** The records that a later one accepts as they are now. */
+export async function acceptedRecords(text: string): Promise<ReadonlySet<string>> {
+  const now = acceptances(await digestDecisions(text));
+  const accepted = readDecisions(text).flatMap(({ accepts }) => accepts);
+  const ids = accepted.map((item) => item.split(' ')[0]!);
+  return new Set(ids.filter((id) => accepted.includes(now(id))));
+}
+
+/** What `Accepts:` says of a record as it is now. */
+export function acceptances(records: readonly RecordDigest[]): (id: string) => string {
+  return (id) => {
+    const record = records.find((each) => each.id === id);
+    return `${id} ${record ? record.sha256.slice(0, 16) : 'gone'}`;
+  };
+}
+
+/** Ids that more than one record has. */
+export function repeatedIds(records: readonly { readonly id: string }[]): string[] {
+  const seen = new Set<string>();
+  return [...new Set(records.map(({ id }) => id).filter((id) => seen.size === seen.add(id).size))];
+}
+
+/** What happened to sealed records; nothing where the file was only appended to. */
+export function rewritten(seal: readonly RecordDigest[], now: readonly RecordDigest[]): Rewrite[] {
+  const found: Rewrite[] = [];
+  const say = (id: string, how: string) =>
+    void found.push({ id, what: `${id} ${how} since a relay command last read it`, original: null });
+  let after = -1;
+  for (const record of seal) {
+    const { id, sha256 } = record;
+    const at = now.findIndex((other) => other.id === id);
+    const whole = now.findIndex((other) => other.id === id && other.sha256 === sha256);
+    if (whole < 0 && isKept(record, now)) continue;
+    if (at < 0) say(id, 'is gone');
+    else if (whole < 0) say(id, 'was changed');
+    else if (whole < after) say(id, 'was moved');
+    else after = whole;
+  }
+  return found;
+}
+
+/** A seal that cannot be read counts as empty: it must not stop a command. */
+export function readSeal(text: string | undefined): RecordDigest[] {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    if (!isJsonObject(value) || !Array.isArray(value.records)) return [];
+    return value.records.filter(
+      (record): record is { id: string; sha256: string; unnumbered?: string } =>
+        isJsonObject(record) && typeof record.id === 'string' && typeof record.sha256 === 'string',
+    );
+  } catch {
+    return [];
+  }
+}
+
+/** Adds the digests of new records; those that are there stay as they are. */
+export function extendSeal(seal: readonly RecordDigest[], now: readonly RecordDigest[]): RecordDigest[] {
+  const fresh = now.filter(({ id }) => !seal.some((record) => record.id === id));
+  return [...seal, ...fresh];
+}
+
+export function writeSeal(records: readonly RecordDigest[]): string {
+  return `${JSON.stringify({ records }, null, 2)}\n`;
+}
+
+function remembering<T>(work: (text: string) => Promise<T>): (text: string) => Promise<T> {
+  const done = new Map<string, Promise<T>>();
+  return (text) => {
+    const known = done.get(text) ?? work(text);
+    done.set(text, known);
+    return known;
+  };
 }

@@ -4,21 +4,21 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { type Json, jsonObjectIn } from '../../base/json.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import { JsonSchema } from '../../formats/json-schema.ts';
-import { conflictLine } from './conflicts.ts';
 import { type Decision, readDecisions } from './decisions.ts';
 import {
+  conflictLine,
   DECISIONS_MD,
   type FileText,
+  openJsonFile,
   PROJECT_FILES,
   PROJECT_MD,
   type ProjectFiles,
   STATE_JSON,
   TODOS_JSON,
+  textAt,
+  timeOf,
 } from './files.ts';
-import { type Handoff, readHandoffs } from './handoffs.ts';
-import { openJsonFile, textAt } from './json-file.ts';
-import { isProjectState, type ProjectState, readState } from './state.ts';
-import { timeOf } from './times.ts';
+import { type Handoff, isProjectState, type ProjectState, readHandoffs, readState } from './state.ts';
 import { readTodos, type Todo, todosIn } from './todos.ts';
 
 /** Everything the project files say, read once. A missing or broken file is listed and does not stop the reading. */

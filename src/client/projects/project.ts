@@ -4,43 +4,51 @@ import { pause } from '../../base/pause.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import type { Finding } from './check.ts';
 import { acceptRewrites, checkProject } from './check.ts';
-import { needResolved, type Sides } from './conflicts.ts';
-import { digestDecisions, extendSeal, readSeal, SEAL_FILE, writeSeal } from './decision-history.ts';
-import { appendDecision, type NewDecision, oneLine, readDecisions } from './decisions.ts';
-import { discover } from './discovery.ts';
+import {
+  appendDecision,
+  digestDecisions,
+  extendSeal,
+  type NewDecision,
+  oneLine,
+  readDecisions,
+  readSeal,
+  SEAL_FILE,
+  writeSeal,
+} from './decisions.ts';
 import {
   DECISIONS_MD,
   type MergedFile,
+  needResolved,
+  openJsonFile,
   PROJECT_FILES,
   PROJECT_MD,
   type ProjectFiles,
   type ProjectGit,
+  type Sides,
   STATE_JSON,
+  stamp,
   TODOS_JSON,
+  timeOf,
 } from './files.ts';
-import {
-  collectHandoff,
-  type Handoff,
-  type HandoffReport,
-  type NewHandoff,
-  openHandoff,
-  reportHandoff,
-} from './handoffs.ts';
-import { openJsonFile } from './json-file.ts';
-import type { WrittenMerge } from './merge/merge-folder.ts';
-import { mergeFolder, mergeOne } from './merge/merge-folder.ts';
+import type { WrittenMerge } from './merge.ts';
+import { mergeFolder, mergeOne } from './merge.ts';
+import { decisionsMd, discover, projectMd, stateJson, todosJson } from './new-project.ts';
 import { type ProjectView, type ReadOptions, readProject } from './project-view.ts';
 import {
   type Checkpoint,
+  collectHandoff,
+  type Handoff,
+  type HandoffReport,
   isProjectState,
+  type NewHandoff,
+  openHandoff,
   type ProjectState,
   readState,
+  reportHandoff,
   type StateChange,
   saveCheckpoint,
   syncState,
 } from './state.ts';
-import { decisionsMd, projectMd, stateJson, todosJson } from './templates.ts';
-import { stamp, timeOf } from './times.ts';
 import {
   addTodo,
   changeTodo,

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { collectHandoff, openHandoff, readHandoffs, reportHandoff } from './handoffs.ts';
-import { openJsonFile } from './json-file.ts';
-import { readState, saveCheckpoint, syncState } from './state.ts';
+import { openJsonFile } from './files.ts';
+import {
+  collectHandoff,
+  openHandoff,
+  readHandoffs,
+  readState,
+  reportHandoff,
+  saveCheckpoint,
+  syncState,
+} from './state.ts';
 
 const AT = '2026-04-20T10:00:00+08:00';
 const LATER = '2026-04-20T11:00:00+08:00';

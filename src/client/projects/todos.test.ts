@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openJsonFile } from './json-file.ts';
+import { openJsonFile } from './files.ts';
 import { addTodo, changeTodo, readTodos, reviewTodos, sortTodos } from './todos.ts';
 
 const AT = '2026-04-20T10:00:00+08:00';

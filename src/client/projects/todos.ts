@@ -1,9 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
-import { TODOS_JSON } from './files.ts';
-import { needKind } from './json-file.ts';
-import { timeOf } from './times.ts';
+import { needKind, TODOS_JSON, timeOf } from './files.ts';
 
 export const PRIORITIES = ['high', 'medium', 'low'] as const;
 export const TODO_STATUSES = ['pending', 'in_progress', 'completed', 'blocked'] as const;

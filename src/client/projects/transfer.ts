@@ -1,12 +1,10 @@
 import { BRIEF_LINE_CHARS } from '../../base/limits.ts';
 import { REDACTED, redact } from '../../base/redact.ts';
 import type { Header } from '../../contract/threads/state.ts';
-import { type BriefLine, type BriefPart, type Draft, maskedLine, part, ranked } from './brief.ts';
+import { type BriefLine, type BriefPart, type Draft, maskedLine, part, plainLine, ranked } from './brief.ts';
 import { ahead, decisionsPart, todoLine } from './cold-start.ts';
-import { PROJECT_MD, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
-import { plainLine } from './plain-line.ts';
+import { ago, PROJECT_MD, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 import type { ProjectView } from './project-view.ts';
-import { ago } from './times.ts';
 import { openTodos } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
 

@@ -1,16 +1,16 @@
 import type { Env } from '../../base/env.ts';
-import { isRelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
 import { ANSWER_CACHE_MS, ANSWER_TAIL_CHARS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
-import type { ArtifactCreated } from '../../contract/threads/artifacts.ts';
+import { readText } from '../../base/utf8.ts';
+import type { Artifact, ArtifactCreated } from '../../contract/threads/artifacts.ts';
+import type { ThreadsApi } from '../../contract/threads.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { type FrameSecret, oneLine } from '../../text/frame.ts';
-import { type AnswerCache, keptAnswer } from './answer-cache.ts';
 import { answerPatch } from './answer-patch.ts';
-import { type Answered, answerWithPulls, type Pulling } from './answering.ts';
-import { makeBundle } from './bundle.ts';
+import { type Answered, answerWithPulls, type Pulling } from './thread-tools.ts';
 import type {
   Bundle,
   Model,
@@ -22,7 +22,7 @@ import type {
   ThreadsAs,
 } from './types.ts';
 
-export interface PromptParts {
+interface PromptParts {
   readonly threads: ThreadsAs;
   readonly tokens: TokenCounter;
   readonly env: Env;
@@ -261,4 +261,71 @@ function afterKey({ thread_id, words, system }: Bundle, model: string, stateRef:
 /** Events are read in lists; the whole of the words is in nobody's way in the bundle. */
 function clip(words: string): string {
   return words.length > 500 ? `${words.slice(0, 499)}…` : words;
+}
+
+/** A prompt that the relay makes of a thread, with what a model is told about patches. Nothing depends on when it is made. */
+async function makeBundle(
+  threads: ThreadsApi,
+  tokens: TokenCounter,
+  { thread_id, ...request }: PromptRequest,
+): Promise<Bundle> {
+  const words = request.words.trim();
+  if (words === '') throw badRequest('The prompt is empty.');
+  // Once it is answered, its event tells the ledger.
+  const o = { ...request, words, format: 'anthropic', dry: true } as const;
+  const { header, artifacts, pasted, ...made } = await threads.render(thread_id, o);
+  const system = `${made.system}\n\n${PATCH}`;
+  const user = made.messages[0]!.content;
+  const counted = await tokens.count(`${system}\n${user}`);
+  const said = [system, header, artifacts.map(({ ref, size, ...content }) => content), words];
+  return {
+    thread_id: made.thread_id,
+    state_ref: made.state_ref,
+    system,
+    user,
+    stable: user.slice(0, made.stable),
+    words,
+    artifacts,
+    fingerprint: await sha256Hex(JSON.stringify(said)),
+    tokens: counted,
+    pasted: { ...pasted, tokens: pasted.tokens + counted.tokens - made.tokens.tokens },
+  };
+}
+
+const PATCH = [
+  'If there is something to remember for later steps, end your answer with a fenced block',
+  'whose language is relay-patch and which holds a JSON Patch: an array of operations "add" and "replace"',
+  'on items of /facts, /constraints, /open_questions, /decisions and /plan, or on /session_summary.',
+  'For example: [{"op":"add","path":"/facts/-","value":{"key":"language","value":"TypeScript"}},',
+  '{"op":"replace","path":"/plan/2/status","value":"done"}]. A fact is set anew by adding it again under its key.',
+  'Leave the block out when there is nothing to remember.',
+].join(' ');
+
+/** Answers kept for an identical question, across threads. */
+export interface AnswerCache {
+  get(key: string): Promise<CachedAnswer | null>;
+  put(key: string, answer: CachedAnswer, ttlMs: number): Promise<void>;
+}
+
+export interface CachedAnswer {
+  readonly thread_id: string;
+  readonly ref: string;
+}
+
+/** The answer under the first of the keys that has one; null where there is none, or it is gone by now. */
+export async function keptAnswer(
+  cache: AnswerCache,
+  threads: ThreadsApi,
+  ...keys: readonly string[]
+): Promise<{ readonly artifact: Artifact; readonly text: string } | null> {
+  let found: CachedAnswer | null = null;
+  for (const key of keys) found ??= await cache.get(key);
+  if (!found) return null;
+  try {
+    const { artifact, body } = await threads.content(found.thread_id, found.ref, { counted: false });
+    return { artifact, text: await readText(body) };
+  } catch (error) {
+    if (isRelayError(error, 'not_found')) return null;
+    throw error;
+  }
 }

@@ -1,5 +1,48 @@
+import { jsonSchema, type LanguageModelMiddleware, type Tool, tool } from 'ai';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
+import { type LargeResultOptions, LargeResults } from '../large-results.ts';
+import { swapResults } from '../prompt-results.ts';
+import { type RelayToolOptions, relayTools } from '../relay-tools.ts';
+
 /** `contextrelay/ai`. Any export here is API. */
 export type { LargeResultOptions } from '../large-results.ts';
 export type { RelayToolOptions } from '../relay-tools.ts';
-export { largeResultMiddleware } from './middleware.ts';
-export { type ContextRelayTools, contextRelayTools } from './tools.ts';
+
+/** For `tools` of `generateText`, `streamText` and agents, by the names that the model calls them by. */
+export interface ContextRelayTools {
+  [name: string]: Tool<unknown, string>;
+  push_context: Tool<unknown, string>;
+  peek_context: Tool<unknown, string>;
+  pull_context: Tool<unknown, string>;
+}
+
+export function contextRelayTools(relay: ContextRelay, options: RelayToolOptions = {}): ContextRelayTools {
+  const made = relayTools(relay, options).map(({ name, description, schema, run }) => [
+    name,
+    tool({
+      description,
+      inputSchema: jsonSchema<unknown>(schema),
+      execute: (input: unknown, { abortSignal }) => run(input, { signal: abortSignal }),
+    }),
+  ]);
+  return Object.fromEntries(made);
+}
+
+/**
+ * Middleware for `wrapLanguageModel`: results of tools that are too large for the prompt reach the model as pointers. The
+ * messages of the program keep the results whole. Give the model `pull_context` of `contextRelayTools`, with which it reads
+ * what it needs.
+ */
+export function largeResultMiddleware(
+  relay: ContextRelay,
+  options: LargeResultOptions = {},
+): LanguageModelMiddleware {
+  const results = new LargeResults(relay, options);
+  return {
+    specificationVersion: 'v4',
+    async transformParams({ params }) {
+      const shown = (text: string, tool: string) => results.shown(text, tool, { signal: params.abortSignal });
+      return { ...params, prompt: await swapResults(params.prompt, shown) };
+    },
+  };
+}

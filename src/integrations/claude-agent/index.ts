@@ -1,6 +1,157 @@
+import {
+  createSdkMcpServer,
+  type HookCallback,
+  type HookCallbackMatcher,
+  type McpSdkServerConfigWithInstance,
+  type SessionKey,
+  type SessionStore,
+  type SessionStoreEntry,
+  tool,
+} from '@anthropic-ai/claude-agent-sdk';
+import * as z from 'zod';
+import type { JsonObject } from '../../base/json.ts';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
+import type { FileSpace } from '../../sdk/files.ts';
+import { EntryLog } from '../entry-log.ts';
+import { segment } from '../file-names.ts';
+import { KeptPointers } from '../kept-pointers.ts';
+import { type LargeResultOptions, LargeResults } from '../large-results.ts';
+import { type RelayToolOptions, type RelayToolSchema, relayTools } from '../relay-tools.ts';
+
 /** `contextrelay/claude-agent`. Any export here is API. */
 export type { LargeResultOptions } from '../large-results.ts';
 export type { RelayToolOptions } from '../relay-tools.ts';
-export { largeResultHooks } from './hooks.ts';
-export { ContextRelaySessionStore, type ContextRelaySessionStoreOptions } from './session-store.ts';
-export { contextRelayServer } from './tools.ts';
+
+/**
+ * A server in this process for `mcpServers`, with `push_context`, `peek_context` and `pull_context`. Under the name
+ * `contextrelay` the tools to allow are called `mcp__contextrelay__push_context` and so on.
+ */
+export function contextRelayServer(
+  relay: ContextRelay,
+  options: RelayToolOptions = {},
+): McpSdkServerConfigWithInstance {
+  const tools = relayTools(relay, options).map(({ name, description, schema, run }) =>
+    tool(name, description, shapeOf(schema), async (input, extra) => {
+      const { signal } = (extra ?? {}) as { signal?: AbortSignal };
+      return { content: [{ type: 'text', text: await run(input, { signal }) }] };
+    }),
+  );
+  return createSdkMcpServer({ name: 'contextrelay', tools });
+}
+
+/** The framework takes zod and nothing else. */
+function shapeOf({ properties, required }: RelayToolSchema): z.ZodRawShape {
+  const fields = Object.entries(properties).map(([name, { type, description }]) => {
+    const field = (type === 'boolean' ? z.boolean() : z.string()).describe(description);
+    return [name, required.includes(name) ? field : field.optional()];
+  });
+  return Object.fromEntries(fields);
+}
+
+/**
+ * For `hooks` of a query: results of tools that are too large for the prompt reach the model as pointers. Give it the tools of
+ * `contextRelayServer`, with which it reads what it needs.
+ */
+export function largeResultHooks(
+  relay: ContextRelay,
+  options: LargeResultOptions = {},
+): { PostToolUse: HookCallbackMatcher[] } {
+  const results = new LargeResults(relay, options);
+  const swap: HookCallback = async (input, _id, { signal }) => {
+    if (input.hook_event_name !== 'PostToolUse') return {};
+    const before = input.tool_response;
+    const updatedToolOutput = await swapped(before, (text) =>
+      results.shown(text, input.tool_name, { signal }),
+    );
+    if (updatedToolOutput === before) return {};
+    return { hookSpecificOutput: { hookEventName: 'PostToolUse', updatedToolOutput } };
+  };
+  return { PostToolUse: [{ hooks: [swap] }] };
+}
+
+/** Every tool answers in a form of its own, which has to stay: only the texts in it are swapped. The same value where none was. */
+async function swapped(value: unknown, shown: (text: string) => Promise<string>): Promise<unknown> {
+  if (typeof value === 'string') return shown(value);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = await Promise.all(
+    Object.entries(value).map(async ([name, each]) => [name, await swapped(each, shown)] as const),
+  );
+  if (entries.every(([name, each]) => each === (value as Record<string, unknown>)[name])) return value;
+  return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
+}
+
+export interface ContextRelaySessionStoreOptions {
+  /** The space of files that transcripts are in; `claude-sessions` by default. */
+  readonly space?: string;
+  /** Seconds that a transcript stays after it was written; until it is deleted by default. */
+  readonly ttl?: number;
+}
+
+/**
+ * Transcripts as files of a relay, for `sessionStore` of a query: `resume` goes on with a session on any machine that reaches it.
+ * The files are `<project>/<session>/main/…` and `<project>/<session>/sub/<subpath>/…`.
+ */
+export class ContextRelaySessionStore implements SessionStore {
+  readonly #files: FileSpace;
+  readonly #ttl: number | undefined;
+  readonly #pointers: KeptPointers;
+
+  constructor(relay: ContextRelay, { space = 'claude-sessions', ttl }: ContextRelaySessionStoreOptions = {}) {
+    this.#files = relay.files.space(space);
+    this.#ttl = ttl;
+    this.#pointers = new KeptPointers(relay, ttl);
+  }
+
+  async append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
+    await (await this.#log(key)).append(entries);
+  }
+
+  /** What was appended twice, as a retry does, is there once. */
+  async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
+    const entries = await (await this.#log(key)).read();
+    const seen = new Set<string>();
+    return entries?.filter(({ uuid }) => uuid === undefined || (!seen.has(uuid) && seen.add(uuid))) ?? null;
+  }
+
+  async listSessions(projectKey: string): Promise<{ sessionId: string; mtime: number }[]> {
+    const prefix = `${await segment(projectKey)}/`;
+    const latest = new Map<string, number>();
+    for await (const { metadata, modified_at } of this.#files.all({ prefix })) {
+      if (metadata.subpath !== undefined) continue;
+      const id = String(metadata.session);
+      latest.set(id, Math.max(latest.get(id) ?? 0, Date.parse(modified_at)));
+    }
+    return [...latest].map(([sessionId, mtime]) => ({ sessionId, mtime }));
+  }
+
+  /** One transcript where the key names a subpath, else the whole session. */
+  async delete(key: SessionKey): Promise<void> {
+    if (key.subpath) await (await this.#log(key)).clear();
+    else await this.#files.remove({ prefix: await sessionFolder(key) });
+  }
+
+  async listSubkeys(key: { projectKey: string; sessionId: string }): Promise<string[]> {
+    const prefix = `${await sessionFolder(key)}sub/`;
+    const found = new Set<string>();
+    for await (const { metadata } of this.#files.all({ prefix })) found.add(String(metadata.subpath));
+    return [...found];
+  }
+
+  async #log(key: SessionKey): Promise<EntryLog<SessionStoreEntry>> {
+    const { sessionId: session, subpath } = key;
+    const part = subpath ? `sub/${await segment(subpath)}/` : 'main/';
+    const metadata: JsonObject = subpath ? { session, subpath } : { session };
+    const options = { ttl: this.#ttl, metadata, pointers: this.#pointers };
+    return new EntryLog(this.#files, (await sessionFolder(key)) + part, options);
+  }
+}
+
+async function sessionFolder({
+  projectKey,
+  sessionId,
+}: {
+  projectKey: string;
+  sessionId: string;
+}): Promise<string> {
+  return `${await segment(projectKey)}/${await segment(sessionId)}/`;
+}

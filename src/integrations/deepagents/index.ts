@@ -1,2 +1,249 @@
+import type {
+  FileInfo as AgentFile,
+  BackendProtocolV2,
+  DeleteResult,
+  EditResult,
+  FileDownloadResponse,
+  FileUploadResponse,
+  GlobResult,
+  GrepResult,
+  LsResult,
+  ReadRawResult,
+  ReadResult,
+  WriteResult,
+} from 'deepagents';
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { decodeUtf8 } from '../../base/utf8.ts';
+import type { FileInfo } from '../../contract/files.ts';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
+import type { FileRead, FileSpace } from '../../sdk/files.ts';
+import { globMatcher } from './glob.ts';
+
 /** `contextrelay/deepagents`. Any export here is API. */
-export { ContextRelayBackend, type ContextRelayBackendOptions } from './backend.ts';
+
+export interface ContextRelayBackendOptions {
+  /** The space of files that the agent works in; `deepagents` by default. Whoever names the same works in it too. */
+  readonly space?: string;
+  /** Seconds that a file stays after it was written; until it is deleted by default. */
+  readonly ttl?: number;
+}
+
+/** How many lines a read gives, where it does not say. */
+const READ_LINES = 500;
+
+/**
+ * The file system of a deep agent as files of a relay: it outlives the process, keeps earlier versions, and other agents read
+ * and write it. `/notes/plan.md` is `notes/plan.md` of the space.
+ */
+export class ContextRelayBackend implements BackendProtocolV2 {
+  readonly #files: FileSpace;
+  readonly #ttl: number | undefined;
+
+  constructor(relay: ContextRelay, { space = 'deepagents', ttl }: ContextRelayBackendOptions = {}) {
+    this.#files = relay.files.space(space);
+    this.#ttl = ttl;
+  }
+
+  ls(path: string): Promise<LsResult> {
+    return told(path, async () => {
+      const [files, prefix] = [[] as AgentFile[], folder(path)];
+      let after: string | undefined;
+      do {
+        const page = await this.#files.list({ prefix, delimiter: '/', after });
+        files.push(
+          ...(page.prefixes ?? []).map((each) => ({ path: `/${each}`, is_dir: true })),
+          ...page.files.map(shown),
+        );
+        after = page.next;
+      } while (after !== undefined);
+      return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)) };
+    });
+  }
+
+  /** Of a text only the lines that are asked for leave the relay. */
+  read(filePath: string, offset = 0, limit = READ_LINES): Promise<ReadResult> {
+    return told(filePath, async () => {
+      const path = inSpace(filePath);
+      const { text, content_type, size } = await this.#files.info(path);
+      if (!text)
+        return {
+          content: await this.#files.bytes(path),
+          mimeType: content_type ?? 'application/octet-stream',
+        };
+      const mimeType = content_type ?? 'text/plain';
+      if (size === 0) return { content: '', mimeType, totalLines: 0 };
+      const content = await this.#files.text(path, { lines: `${offset + 1}-${offset + limit}` });
+      return { content, mimeType, startLine: offset + 1 };
+    });
+  }
+
+  readRaw(filePath: string): Promise<ReadRawResult> {
+    return told(filePath, async () => {
+      const path = inSpace(filePath);
+      const { file, bytes } = await this.#read(path);
+      const { created_at, modified_at, content_type } = file;
+      const content = file.text ? decodeUtf8(bytes)! : bytes;
+      const mimeType = content_type ?? (file.text ? 'text/plain' : 'application/octet-stream');
+      return { data: { content, mimeType, created_at, modified_at } };
+    });
+  }
+
+  write(filePath: string, content: string): Promise<WriteResult> {
+    return told(filePath, async () => {
+      await this.#files.put(inSpace(filePath), content, { contentType: 'text/plain', ttl: this.#ttl });
+      return { path: filePath };
+    });
+  }
+
+  /** Made anew where somebody else wrote in between. */
+  edit(filePath: string, oldString: string, newString: string, replaceAll = false): Promise<EditResult> {
+    return told(filePath, async () => {
+      const path = inSpace(filePath);
+      for (;;) {
+        const { file, text } = await this.#read(path);
+        const pieces = text().split(oldString);
+        const occurrences = pieces.length - 1;
+        if (oldString === '' || occurrences === 0)
+          return { error: `Error: String not found in file: '${oldString}'` };
+        if (occurrences > 1 && !replaceAll)
+          return {
+            error: `Error: String '${oldString}' appears ${occurrences} times in file; say which, or replace all.`,
+          };
+        try {
+          const o = { contentType: file.content_type ?? undefined, ttl: this.#ttl, ifMatch: file.etag };
+          await this.#files.put(path, pieces.join(newString), o);
+          return { path: filePath, occurrences };
+        } catch (error) {
+          if (!isRelayError(error, 'file_changed')) throw error;
+        }
+      }
+    });
+  }
+
+  grep(
+    pattern: string,
+    path?: string | null,
+    glob?: string | null,
+    maxCount?: number | null,
+  ): Promise<GrepResult> {
+    return told(path ?? '/', async () => {
+      const matches = [];
+      const most = maxCount ?? Number.POSITIVE_INFINITY;
+      for (const page of pages(await this.#below(path ?? '/', glob ?? '**', true))) {
+        const found = await this.#files.read(page.filter(({ text }) => text).map((file) => file.path));
+        for (const [name, file] of found) {
+          for (const [i, text] of file.text().split('\n').entries()) {
+            if (!text.includes(pattern)) continue;
+            if (matches.length >= most) return { matches, truncated: true };
+            matches.push({ path: `/${name}`, line: i + 1, text });
+          }
+        }
+      }
+      return { matches };
+    });
+  }
+
+  glob(pattern: string, path = '/'): Promise<GlobResult> {
+    return told(path, async () => ({ files: (await this.#below(path, pattern, false)).map(shown) }));
+  }
+
+  delete(filePath: string): Promise<DeleteResult> {
+    return told(filePath, async () => {
+      const path = inSpace(filePath);
+      const deleted =
+        (await this.#files.remove({ paths: [path] })) + (await this.#files.remove({ prefix: `${path}/` }));
+      return deleted > 0 ? { path: filePath } : { error: `Error: File '${filePath}' not found` };
+    });
+  }
+
+  uploadFiles(files: [string, Uint8Array][]): Promise<FileUploadResponse[]> {
+    return Promise.all(
+      files.map(async ([path, content]): Promise<FileUploadResponse> => {
+        const error = await failure(() => this.#files.put(inSpace(path), content, { ttl: this.#ttl }));
+        return { path, error };
+      }),
+    );
+  }
+
+  downloadFiles(paths: string[]): Promise<FileDownloadResponse[]> {
+    return Promise.all(
+      paths.map(async (path): Promise<FileDownloadResponse> => {
+        let content: Uint8Array | null = null;
+        const error = await failure(async () => {
+          content = await this.#files.bytes(inSpace(path));
+        });
+        return { path, content, error };
+      }),
+    );
+  }
+
+  async #read(path: string): Promise<FileRead> {
+    const found = (await this.#files.read([path])).get(path);
+    if (!found) throw new RelayError('not_found', { what: path });
+    return found;
+  }
+
+  /** The files below a folder, or the one file, whose path from there matches; with `anywhere`, a bare name matches at any depth. */
+  async #below(path: string, glob: string, anywhere: boolean): Promise<FileInfo[]> {
+    const prefix = folder(path);
+    const isMatch = globMatcher(anywhere && !glob.includes('/') ? `**/${glob}` : glob.replace(/^\//, ''));
+    const found: FileInfo[] = [];
+    for await (const file of this.#files.all({ prefix }))
+      if (isMatch(file.path.slice(prefix.length))) found.push(file);
+    if (found.length > 0 || prefix === '') return found;
+    const own = inSpace(path);
+    return (await this.#files.exists(own)) ? [await this.#files.info(own)] : [];
+  }
+}
+
+/** `/a/b.md` as it is called in the space. */
+function inSpace(path: string): string {
+  const inner = path.replace(/^\/+/, '').replace(/\/+$/, '');
+  if (inner === '')
+    throw new RelayError('bad_request', {
+      what: `${path || 'The path'} is no file.`,
+      hint: 'Name one: /notes.md',
+    });
+  return inner;
+}
+
+/** The prefix of what lies in a folder. */
+function folder(path: string): string {
+  const inner = path.replace(/^\/+/, '').replace(/\/+$/, '');
+  return inner === '' ? '' : `${inner}/`;
+}
+
+function shown({ path, size, modified_at }: FileInfo): AgentFile {
+  return { path: `/${path}`, is_dir: false, size, modified_at };
+}
+
+/** How many files a search reads at once. */
+const PAGE = 50;
+
+function* pages<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < items.length; at += PAGE) yield items.slice(at, at + PAGE);
+}
+
+/** Backends answer with their errors: the model reads them. */
+async function told<R>(path: string, work: () => Promise<R>): Promise<R | { error: string }> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isRelayError(error)) throw error;
+    // In the words that the framework looks for.
+    if (error.code === 'not_found') return { error: `File '${path}' not found` };
+    return { error: `Error: ${error.message} ${error.hintFor('mcp')}` };
+  }
+}
+
+async function failure(work: () => Promise<unknown>): Promise<FileUploadResponse['error']> {
+  try {
+    await work();
+    return null;
+  } catch (error) {
+    if (isRelayError(error, 'not_found')) return 'file_not_found';
+    if (isRelayError(error, 'bad_request')) return 'invalid_path';
+    if (isRelayError(error) && (error.status === 401 || error.status === 403)) return 'permission_denied';
+    throw error;
+  }
+}

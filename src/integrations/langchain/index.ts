@@ -1,12 +1,297 @@
+import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
+import type { CallbackManagerForRetrieverRun } from '@langchain/core/callbacks/manager';
+import { Document } from '@langchain/core/documents';
+import { isBaseMessage, isToolMessage, ToolMessage } from '@langchain/core/messages';
+import type { LLMResult } from '@langchain/core/outputs';
+import { BaseRetriever, type BaseRetrieverInput } from '@langchain/core/retrievers';
+import { BaseStore } from '@langchain/core/stores';
+import { DynamicStructuredTool } from '@langchain/core/tools';
+import type { ChainValues } from '@langchain/core/utils/types';
+import { type AgentMiddleware, createMiddleware } from 'langchain';
+import { RelayError } from '../../base/errors.ts';
+import { parsePointer } from '../../contract/pointer-url.ts';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
+import type { FileSpace } from '../../sdk/files.ts';
+import { segment, writeFiles } from '../file-names.ts';
+import { type LargeResultOptions, LargeResults } from '../large-results.ts';
+import { type RelayToolOptions, relayTools } from '../relay-tools.ts';
+
 /** `contextrelay/langchain`. Any export here is API. */
 export type { LargeResultOptions } from '../large-results.ts';
 export type { RelayToolOptions } from '../relay-tools.ts';
-export {
-  ContextRelayCallbackHandler,
-  type ContextRelayCallbackOptions,
-  type PushedOutput,
-} from './callback-handler.ts';
-export { largeResultMiddleware } from './middleware.ts';
-export { ContextRelayRetriever, type ContextRelayRetrieverInput } from './retriever.ts';
-export { ContextRelayByteStore, type ContextRelayByteStoreOptions } from './store.ts';
-export { contextRelayTools } from './tools.ts';
+
+/** `push_context`, `peek_context` and `pull_context`, for `createAgent({ tools })` or `model.bindTools()`. */
+export function contextRelayTools(
+  relay: ContextRelay,
+  options: RelayToolOptions = {},
+): DynamicStructuredTool[] {
+  return relayTools(relay, options).map(
+    ({ name, description, schema, run }) =>
+      new DynamicStructuredTool({
+        name,
+        description,
+        schema,
+        func: (input, _run, config) => run(input, { signal: config?.signal }),
+      }),
+  );
+}
+
+/**
+ * Middleware for `createAgent` that swaps results of tools that are too large for the prompt for pointers, and brings
+ * `pull_context`, with which the model reads what it needs of them.
+ */
+export function largeResultMiddleware(
+  relay: ContextRelay,
+  options: LargeResultOptions = {},
+): AgentMiddleware {
+  const results = new LargeResults(relay, options);
+  const pull = relayTools(relay).at(-1)!.name;
+  return createMiddleware({
+    name: 'ContextRelayLargeResults',
+    tools: contextRelayTools(relay).filter(({ name }) => name === pull),
+    async wrapToolCall(request, handler) {
+      const result = await handler(request);
+      if (!isToolMessage(result)) return result;
+      const { signal, configurable } = request.runtime;
+      const o = { signal, forever: isStoredElsewhere(configurable) };
+      const content = await shown(result.content, (text) => results.shown(text, request.toolCall.name, o));
+      return content === result.content ? result : withContent(result, content);
+    },
+  });
+}
+
+/** Whether messages go to a checkpointer other than ours, which does not see to it that the pointers in them live as long. */
+function isStoredElsewhere(configurable: { readonly [name: string]: unknown } | undefined): boolean {
+  const checkpointer = configurable?.__pregel_checkpointer as { keepsPointers?: boolean } | null | undefined;
+  return typeof checkpointer === 'object' && checkpointer !== null && !checkpointer.keepsPointers;
+}
+
+type Content = ToolMessage['content'];
+
+/** Texts are swapped one by one; images and the like stay. */
+async function shown(content: Content, swap: (text: string) => Promise<string>): Promise<Content> {
+  if (typeof content === 'string') return swap(content);
+  let changed = false;
+  const blocks = await Promise.all(
+    content.map(async (block) => {
+      if (block.type !== 'text' || typeof block.text !== 'string') return block;
+      const text = await swap(block.text);
+      changed ||= text !== block.text;
+      return text === block.text ? block : { ...block, text };
+    }),
+  );
+  return changed ? (blocks as Content) : content;
+}
+
+/** A message has more than its constructor takes back from `fields`: what is not named here would be lost. */
+function withContent(message: ToolMessage, content: Content): ToolMessage {
+  const { tool_call_id, name, id, status, artifact, metadata, additional_kwargs, response_metadata } =
+    message;
+  return new ToolMessage({
+    content,
+    tool_call_id,
+    name,
+    id,
+    status,
+    artifact,
+    metadata,
+    additional_kwargs,
+    response_metadata,
+  });
+}
+
+export type PushedOutput = 'chain' | 'llm' | 'tool';
+
+export interface ContextRelayCallbackOptions {
+  readonly relay: ContextRelay;
+  /** Where outputs are announced. */
+  readonly channel: string;
+  /** Whose outputs: those of the outermost chain by default. `llm` and `tool` push one for each call. */
+  readonly outputs?: readonly PushedOutput[];
+  readonly encrypted?: boolean;
+  /** Seconds until an output expires; a day by default. */
+  readonly ttl?: number;
+  /** Told when an output could not be pushed; the run goes on. A warning on the console by default. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** Pushes what a run puts out to a channel, for agents that wait there. A run waits until its outputs are at the relay. */
+export class ContextRelayCallbackHandler extends BaseCallbackHandler {
+  name = 'ContextRelayCallbackHandler';
+  override awaitHandlers = true;
+  readonly #options: ContextRelayCallbackOptions;
+  readonly #outputs: readonly PushedOutput[];
+
+  constructor(options: ContextRelayCallbackOptions) {
+    super();
+    this.#options = options;
+    this.#outputs = options.outputs ?? ['chain'];
+  }
+
+  override async handleChainEnd(outputs: ChainValues, runId: string, parentRunId?: string): Promise<void> {
+    if (parentRunId === undefined) await this.#push('chain', outputs, runId);
+  }
+
+  override async handleLLMEnd(output: LLMResult, runId: string): Promise<void> {
+    await this.#push(
+      'llm',
+      output.generations
+        .flat()
+        .map(({ text }) => text)
+        .join('\n'),
+      runId,
+    );
+  }
+
+  override async handleToolEnd(output: unknown, runId: string): Promise<void> {
+    await this.#push('tool', output, runId);
+  }
+
+  async #push(kind: PushedOutput, output: unknown, run: string): Promise<void> {
+    if (!this.#outputs.includes(kind)) return;
+    const { relay, channel, encrypted, ttl, onError = warn } = this.#options;
+    const text = textOf(output);
+    if (text === '') return;
+    try {
+      await relay.push(text, {
+        channel,
+        encrypted,
+        ttl,
+        // A handler that is attached twice, or told twice, pushes once.
+        idempotencyKey: encrypted ? undefined : `${kind}-${run}`,
+        metadata: { summary: `output of ${kind} ${run}`, kind, run },
+      });
+    } catch (error) {
+      onError(error);
+    }
+  }
+}
+
+/** The words of a message, the last message of an agent's state, a text as it is, anything else as JSON. */
+function textOf(output: unknown): string {
+  if (output === null || output === undefined) return '';
+  if (typeof output === 'string') return output;
+  if (isBaseMessage(output)) return output.text;
+  const { messages, output: inner } = output as { messages?: unknown; output?: unknown };
+  if (Array.isArray(messages) && isBaseMessage(messages.at(-1))) return messages.at(-1).text;
+  if (typeof inner === 'string' || isBaseMessage(inner)) return textOf(inner);
+  return JSON.stringify(output) ?? '';
+}
+
+function warn(error: unknown): void {
+  console.warn(`contextrelay: an output could not be pushed: ${String(error)}`);
+}
+
+export interface ContextRelayRetrieverInput extends BaseRetrieverInput {
+  readonly relay: ContextRelay;
+  /** The thread in whose artifacts questions are looked up. Without it only pointers are answered. */
+  readonly thread?: string;
+  /** The most passages for one question; 5 by default. */
+  readonly k?: number;
+}
+
+/**
+ * Documents of a relay. A query that is a relay URL gives the text behind it; any other is looked up in the artifacts of the
+ * thread, and gives passages, best first, with where they are from in their metadata.
+ */
+export class ContextRelayRetriever extends BaseRetriever {
+  lc_namespace: string[] = ['contextrelay', 'retrievers'];
+  readonly #relay: ContextRelay;
+  readonly #thread: string | undefined;
+  readonly #k: number;
+
+  static override lc_name(): string {
+    return 'ContextRelayRetriever';
+  }
+
+  constructor({ relay, thread, k = 5, ...fields }: ContextRelayRetrieverInput) {
+    super(fields);
+    this.#relay = relay;
+    this.#thread = thread;
+    this.#k = k;
+  }
+
+  override async _getRelevantDocuments(
+    query: string,
+    _run?: CallbackManagerForRetrieverRun,
+  ): Promise<Document[]> {
+    if (isPointer(query)) return [await this.#pulled(query.trim())];
+    if (!this.#thread) {
+      throw new RelayError('bad_request', {
+        what: 'There is no thread to look this up in, and it is no relay URL.',
+        hint: 'Pass `thread` to ContextRelayRetriever, or ask for a URL.',
+      });
+    }
+    const hits = await this.#relay.threads.open(this.#thread).artifacts.search(query, { limit: this.#k });
+    return hits.map(({ snippet, ...metadata }) => new Document({ pageContent: snippet, metadata }));
+  }
+
+  async #pulled(url: string): Promise<Document> {
+    const { metadata, size, created_at } = await this.#relay.inspect(url);
+    const pageContent = await this.#relay.pull(url);
+    // The key of an encrypted payload is for whoever has the URL, and not for every store that documents end up in.
+    return new Document({
+      pageContent,
+      metadata: { ...metadata, source: url.split('#')[0], size, created_at },
+    });
+  }
+}
+
+function isPointer(query: string): boolean {
+  try {
+    return parsePointer(query).base !== null;
+  } catch {
+    return false;
+  }
+}
+
+export interface ContextRelayByteStoreOptions {
+  /** The space of files that the values are in; `langchain` by default. */
+  readonly space?: string;
+  /** Seconds that a value stays after it was set; until it is deleted by default. */
+  readonly ttl?: number;
+}
+
+/** Bytes by key as files of a relay, for what takes a `ByteStore`: caches of embeddings, parents of documents. */
+export class ContextRelayByteStore extends BaseStore<string, Uint8Array> {
+  lc_namespace: string[] = ['contextrelay', 'stores'];
+  readonly #files: FileSpace;
+  readonly #ttl: number | undefined;
+
+  constructor(relay: ContextRelay, { space = 'langchain', ttl }: ContextRelayByteStoreOptions = {}) {
+    super({});
+    this.#files = relay.files.space(space);
+    this.#ttl = ttl;
+  }
+
+  override async mget(keys: string[]): Promise<(Uint8Array | undefined)[]> {
+    const paths = await Promise.all(keys.map(segment));
+    const found = await this.#files.read([...new Set(paths)]);
+    return paths.map((path) => found.get(path)?.bytes);
+  }
+
+  override async mset(pairs: [string, Uint8Array][]): Promise<void> {
+    const last = new Map(pairs);
+    const files = [...last].map(async ([key, content]) => {
+      const path = await segment(key);
+      return {
+        path,
+        content,
+        metadata: { key },
+        contentType: 'application/octet-stream',
+        ttl: this.#ttl,
+        keep: 0,
+      };
+    });
+    await writeFiles(this.#files, await Promise.all(files));
+  }
+
+  override async mdelete(keys: string[]): Promise<void> {
+    await this.#files.remove({ paths: await Promise.all(keys.map(segment)) });
+  }
+
+  override async *yieldKeys(prefix = ''): AsyncGenerator<string> {
+    for await (const { metadata } of this.#files.all())
+      if (String(metadata.key).startsWith(prefix)) yield String(metadata.key);
+  }
+}

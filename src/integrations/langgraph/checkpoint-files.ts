@@ -12,9 +12,8 @@ import { fromBase64, toBase64 } from '../../base/base64.ts';
 import { RelayError } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
-import { backwards, segment } from '../file-names.ts';
+import { backwards, segment, writeFiles } from '../file-names.ts';
 import type { KeptPointers } from '../kept-pointers.ts';
-import { writeFiles } from '../write-files.ts';
 
 /** A value as a serialiser made it. Text stays legible in the file. */
 type Dumped =

@@ -14,8 +14,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { FileInfo } from '../../contract/files.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
-import { segments } from '../file-names.ts';
-import { writeFiles } from '../write-files.ts';
+import { segments, writeFiles } from '../file-names.ts';
 
 export interface ContextRelayStoreOptions {
   /** The space of files that the items are in; `langgraph-store` by default. */

@@ -1,6 +1,74 @@
+import type { Processor } from '@mastra/core/processors';
+import { MastraCompositeStore } from '@mastra/core/storage';
+import { createTool, type Tool } from '@mastra/core/tools';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
+import { type LargeResultOptions, LargeResults } from '../large-results.ts';
+import { swapResults } from '../prompt-results.ts';
+import { type RelayToolOptions, relayTools } from '../relay-tools.ts';
+import { ContextRelayMemory } from './memory.ts';
+
 /** `contextrelay/mastra`. Any export here is API. */
 export type { LargeResultOptions } from '../large-results.ts';
 export type { RelayToolOptions } from '../relay-tools.ts';
-export { largeResultProcessor } from './processor.ts';
-export { ContextRelayStorage, type ContextRelayStorageOptions } from './storage.ts';
-export { type ContextRelayTools, contextRelayTools } from './tools.ts';
+
+/** For `tools` of an agent, by the names that the model calls them by. */
+export interface ContextRelayTools {
+  [name: string]: Tool<unknown, unknown>;
+  push_context: Tool<unknown, unknown>;
+  peek_context: Tool<unknown, unknown>;
+  pull_context: Tool<unknown, unknown>;
+}
+
+export function contextRelayTools(relay: ContextRelay, options: RelayToolOptions = {}): ContextRelayTools {
+  const made = relayTools(relay, options).map(({ name, description, schema, run }) => [
+    name,
+    createTool({
+      id: name,
+      description,
+      inputSchema: schema,
+      execute: (input: unknown, context) => run(input, { signal: context?.abortSignal }),
+    }),
+  ]);
+  return Object.fromEntries(made);
+}
+
+type LargeResultProcessor = Processor<'contextrelay-large-results'> &
+  Required<Pick<Processor, 'processLLMRequest'>>;
+
+/**
+ * For `inputProcessors` of an agent: results of tools that are too large for the prompt reach the model as pointers. Memory
+ * keeps them whole. Give the agent `pull_context` of `contextRelayTools`, with which it reads what it needs.
+ */
+export function largeResultProcessor(
+  relay: ContextRelay,
+  options: LargeResultOptions = {},
+): LargeResultProcessor {
+  const results = new LargeResults(relay, options);
+  return {
+    id: 'contextrelay-large-results',
+    async processLLMRequest({ prompt, abortSignal }) {
+      return {
+        prompt: await swapResults(prompt, (text, tool) => results.shown(text, tool, { signal: abortSignal })),
+      };
+    },
+  };
+}
+
+export interface ContextRelayStorageOptions {
+  /** The space of files that conversations are in; `mastra` by default. */
+  readonly space?: string;
+  /** Where what is not kept here is kept: workflows, traces, scores. Without it Mastra does without them. */
+  readonly default?: MastraCompositeStore;
+}
+
+/** For `storage` of Mastra or of a memory: threads, messages and working memory as files of a relay. */
+export class ContextRelayStorage extends MastraCompositeStore {
+  constructor(relay: ContextRelay, options: ContextRelayStorageOptions = {}) {
+    super({
+      id: 'contextrelay',
+      name: 'ContextRelayStorage',
+      default: options.default,
+      domains: { memory: new ContextRelayMemory(relay.files.space(options.space ?? 'mastra')) },
+    });
+  }
+}

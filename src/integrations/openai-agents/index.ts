@@ -1,6 +1,123 @@
+import {
+  type AgentInputItem,
+  type CallModelInputFilter,
+  type FunctionTool,
+  type Session,
+  tool,
+} from '@openai/agents';
+import { systemEnv } from '../../base/env.ts';
+import { uuid } from '../../base/ids.ts';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
+import { EntryLog } from '../entry-log.ts';
+import { segment } from '../file-names.ts';
+import { KeptPointers } from '../kept-pointers.ts';
+import { type LargeResultOptions, LargeResults } from '../large-results.ts';
+import { type RelayToolOptions, relayTools } from '../relay-tools.ts';
+
 /** `contextrelay/openai-agents`. Any export here is API. */
 export type { LargeResultOptions } from '../large-results.ts';
 export type { RelayToolOptions } from '../relay-tools.ts';
-export { largeResultFilter } from './input-filter.ts';
-export { ContextRelaySession, type ContextRelaySessionOptions } from './session.ts';
-export { contextRelayTools } from './tools.ts';
+
+/** `push_context`, `peek_context` and `pull_context`, for `new Agent({ tools })`. */
+export function contextRelayTools(
+  relay: ContextRelay,
+  options: RelayToolOptions = {},
+  // biome-ignore lint/suspicious/noExplicitAny: they go with an agent of any context
+): FunctionTool<any, any, string>[] {
+  return relayTools(relay, options).map(({ name, description, schema, run }) =>
+    tool({
+      name,
+      description,
+      // A strict schema would have the model name every argument.
+      strict: false,
+      parameters: { ...schema, additionalProperties: true },
+      execute: (input: unknown, _context, details) => run(input, { signal: details?.signal }),
+    }),
+  );
+}
+
+type ResultItem = Extract<AgentInputItem, { type: 'function_call_result' }>;
+type Shown = (text: string) => Promise<string>;
+
+/**
+ * For `callModelInputFilter` of a runner or a run: results of tools that are too large for the prompt reach the model as
+ * pointers. Give the agent `pull_context` of `contextRelayTools`, with which it reads what it needs.
+ */
+export function largeResultFilter(
+  relay: ContextRelay,
+  options: LargeResultOptions = {},
+): CallModelInputFilter {
+  const results = new LargeResults(relay, options);
+  return async ({ modelData }) => ({ ...modelData, input: await swapItems(modelData.input, results) });
+}
+
+function swapItems(items: readonly AgentInputItem[], results: LargeResults): Promise<AgentInputItem[]> {
+  return Promise.all(
+    items.map(async (item): Promise<AgentInputItem> => {
+      if (item.type !== 'function_call_result') return item;
+      return { ...item, output: await swapped(item.output, (text) => results.shown(text, item.name)) };
+    }),
+  );
+}
+
+/** Texts are swapped; images and files stay. */
+async function swapped(output: ResultItem['output'], shown: Shown): Promise<ResultItem['output']> {
+  if (typeof output === 'string') return shown(output);
+  if (!Array.isArray(output)) {
+    return output.type === 'text' ? { ...output, text: await shown(output.text) } : output;
+  }
+  return Promise.all(
+    output.map(async (part) =>
+      part.type === 'input_text' ? { ...part, text: await shown(part.text) } : part,
+    ),
+  );
+}
+
+export interface ContextRelaySessionOptions {
+  /** The conversation to go on with; a new one by default. */
+  readonly sessionId?: string;
+  /** The space of files that sessions are in; `openai-agents` by default. */
+  readonly space?: string;
+  /** Seconds that what is said stays; until it is deleted by default. */
+  readonly ttl?: number;
+  /** Keeps results of tools that are too large as pointers, which live as long as the session; whole by default. */
+  readonly largeResults?: LargeResultOptions;
+}
+
+/** The history of a conversation as files of a relay: any process that reaches it goes on with it. */
+export class ContextRelaySession implements Session {
+  readonly #id: string;
+  readonly #log: Promise<EntryLog<AgentInputItem>>;
+  readonly #results: LargeResults | null;
+
+  constructor(relay: ContextRelay, options: ContextRelaySessionOptions = {}) {
+    const { sessionId = uuid(systemEnv), space = 'openai-agents', ttl, largeResults } = options;
+    this.#id = sessionId;
+    this.#results = largeResults ? new LargeResults(relay, largeResults) : null;
+    const pointers = new KeptPointers(relay, ttl);
+    this.#log = segment(sessionId).then(
+      (name) => new EntryLog(relay.files.space(space), `${name}/`, { ttl, pointers }),
+    );
+  }
+
+  async getSessionId(): Promise<string> {
+    return this.#id;
+  }
+
+  async getItems(limit?: number): Promise<AgentInputItem[]> {
+    if (limit !== undefined && limit <= 0) return [];
+    return (await (await this.#log).read(limit)) ?? [];
+  }
+
+  async addItems(items: AgentInputItem[]): Promise<void> {
+    await (await this.#log).append(this.#results ? await swapItems(items, this.#results) : items);
+  }
+
+  async popItem(): Promise<AgentInputItem | undefined> {
+    return (await this.#log).pop();
+  }
+
+  async clearSession(): Promise<void> {
+    await (await this.#log).clear();
+  }
+}

@@ -1,6 +1,5 @@
 import type { PromptText, Round, ToolCall } from '../../client/prompts/types.ts';
-import { argumentsOf, type Format, type Piece, WORDLESS } from './format.ts';
-import { eventData, parsePiece } from './streamed-answer.ts';
+import { argumentsOf, eventData, type Format, type Piece, parsePiece, WORDLESS } from './stream.ts';
 
 interface Event {
   readonly type: string;

@@ -1,6 +1,5 @@
 import type { PromptText, Round } from '../../client/prompts/types.ts';
-import { type Format, functionTool, WORDLESS } from './format.ts';
-import { eventData, parsePiece } from './streamed-answer.ts';
+import { eventData, type Format, functionTool, parsePiece, WORDLESS } from './stream.ts';
 
 interface Chunk {
   readonly choices?: readonly {

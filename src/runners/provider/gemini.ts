@@ -1,6 +1,5 @@
 import type { Round, ToolCall } from '../../client/prompts/types.ts';
-import { type Format, type Piece, WORDLESS } from './format.ts';
-import { eventData, parsePiece } from './streamed-answer.ts';
+import { eventData, type Format, type Piece, parsePiece, WORDLESS } from './stream.ts';
 
 interface Chunk {
   readonly candidates?: readonly {

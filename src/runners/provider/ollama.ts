@@ -1,7 +1,6 @@
 import type { Round } from '../../client/prompts/types.ts';
 import { systemAndUser } from './chat-completions.ts';
-import { type Format, functionTool } from './format.ts';
-import { parsePiece, streamLines } from './streamed-answer.ts';
+import { type Format, functionTool, parsePiece, streamLines } from './stream.ts';
 
 interface Line {
   readonly message?: {

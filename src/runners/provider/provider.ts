@@ -3,12 +3,12 @@ import { ANSWER_TOKENS } from '../../base/limits.ts';
 import type { Model, ModelChoice, ToolUse } from '../../client/prompts/types.ts';
 import { anthropic } from './anthropic.ts';
 import { chatCompletions } from './chat-completions.ts';
-import type { Format } from './format.ts';
 import { gemini } from './gemini.ts';
 import { type Connection, callProvider } from './http-call.ts';
 import { ollama } from './ollama.ts';
 import { responses } from './responses.ts';
-import { gather } from './streamed-answer.ts';
+import type { Format } from './stream.ts';
+import { gather } from './stream.ts';
 
 /** What the configuration says of models. */
 export interface Preferences {

@@ -2,12 +2,12 @@ import { TASK_INLINE_BYTES } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import { readOutcome } from '../../client/bridge/outcome.ts';
-import type { Job, Ran, Runner } from '../../client/bridge/runner.ts';
-import type { TmuxOptions } from '../../client/bridge/runners.ts';
-import { claudeStatus, claudeStatusFile } from './claude-status.ts';
+import type { Job, Ran, Runner, TmuxOptions } from '../../client/bridge/runner.ts';
 import {
   type AgentProfile,
   type AgentState,
+  claudeStatus,
+  claudeStatusFile,
   findAgent,
   type KnownAgent,
   knownAgent,

@@ -1,4 +1,6 @@
 /** Runs the command it is given as a bridge would, and passes on what it says. */
-import { leashedShell } from '../../../src/runners/leashed-shell.ts';
+import { startSupervised } from '../../../src/runners/processes.ts';
 
-leashedShell(process.argv[2]!, { env: process.env }).stdout.pipe(process.stdout);
+startSupervised({ command: process.argv[2]! }, { env: process.env, graceful: true }).stdout.pipe(
+  process.stdout,
+);

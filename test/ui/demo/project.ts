@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openProject } from '../../../src/app/projects/open-project.ts';
+import { openProject } from '../../../src/app/projects/project-files.ts';
 import { shownProjects } from '../../../src/app/projects/shown-projects.ts';
 
 /** A project in a folder of its own, as a relay shows it. */

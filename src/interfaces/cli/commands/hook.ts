@@ -1,12 +1,10 @@
 import { EXIT } from '../../../base/errors.ts';
 import { type JsonObject, jsonObjectIn } from '../../../base/json.ts';
 import { BRIEF_TOKENS, HOOK_REMOTE_MS, REMINDER_GAP_MS } from '../../../base/limits.ts';
-import { boundedBrief } from '../../../client/projects/brief.ts';
+import { boundedBrief, plainLine } from '../../../client/projects/brief.ts';
 import { coldStart } from '../../../client/projects/cold-start.ts';
-import { LOCAL_FOLDER } from '../../../client/projects/files.ts';
-import { plainLine } from '../../../client/projects/plain-line.ts';
+import { ago, LOCAL_FOLDER, timeOf } from '../../../client/projects/files.ts';
 import type { Project } from '../../../client/projects/project.ts';
-import { ago, timeOf } from '../../../client/projects/times.ts';
 import { frame } from '../../../text/frame.ts';
 import { draftAsTyped } from '../as-typed.ts';
 import { badUsage, defineCommand } from '../command.ts';

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { RelayError } from '../../../base/errors.ts';
+import { secretWarning } from '../../../client/projects/brief.ts';
 import { oneLine } from '../../../client/projects/decisions.ts';
 import type { Project } from '../../../client/projects/project.ts';
-import { secretWarning } from '../../../client/projects/secret-warning.ts';
 import {
   type AnswerSpec,
   answerCommand,

@@ -1,5 +1,5 @@
-import { plainLine } from '../../../client/projects/plain-line.ts';
-import { ago, timeOf } from '../../../client/projects/times.ts';
+import { plainLine } from '../../../client/projects/brief.ts';
+import { ago, timeOf } from '../../../client/projects/files.ts';
 import {
   openTodos,
   PRIORITIES,

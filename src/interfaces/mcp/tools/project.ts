@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
 import { PROJECT_TEXT_CHARS } from '../../../base/limits.ts';
+import { secretWarning } from '../../../client/projects/brief.ts';
 import { oneLine } from '../../../client/projects/decisions.ts';
-import { secretWarning } from '../../../client/projects/secret-warning.ts';
 import { PRIORITIES } from '../../../client/projects/todos.ts';
 import { defineTool } from '../tool.ts';
 

@@ -1,11 +1,11 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { readToml } from '../../formats/toml.ts';
+import { plainLine } from './brief.ts';
 import { oneLine } from './decisions.ts';
-import { type AdoptedDecision, existingDecisions, firstWords } from './existing-documents.ts';
-import type { ProjectFiles, ProjectGit } from './files.ts';
+import { DECISIONS_MD, type ProjectFiles, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 
 /** What can be found out about a folder without asking anybody. */
-export interface ProjectFacts {
+interface ProjectFacts {
   readonly name: string;
   readonly description: string | null;
   readonly frontend: readonly string[];
@@ -246,3 +246,144 @@ const FOLDERS: Signs = {
   'where it runs': ['infra', 'deploy'],
   measurements: ['bench'],
 };
+
+/** A decision that is written down in a file of its own already. */
+interface AdoptedDecision {
+  /** `ADR-007` of `0007-groups.md`. */
+  readonly id: string;
+  readonly title: string;
+  readonly status: string | null;
+  readonly date: string | null;
+  readonly path: string;
+}
+
+/** Where records of decisions usually are. */
+const DECISION_FOLDERS = [
+  'docs/adr',
+  'docs/adrs',
+  'docs/decisions',
+  'docs/architecture/decisions',
+  'doc/adr',
+  'adr',
+];
+/** More than anybody would look through. */
+const MOST = 500;
+
+/** Those of the first folder that has some; of two with one number the first. A file without a number is none. */
+async function existingDecisions(files: ProjectFiles): Promise<AdoptedDecision[]> {
+  for (const folder of DECISION_FOLDERS) {
+    const found = new Map<string, AdoptedDecision>();
+    for (const { name } of (await files.list(folder).catch(() => [])).slice(0, MOST)) {
+      const number = /^(?:adr[-_ ]?)?(\d{1,6})[-_. ].*\.(?:md|markdown)$/i.exec(name)?.[1];
+      const path = `${folder}/${name}`;
+      const text = number && (await files.read(path).catch(() => null))?.text;
+      const id = `ADR-${String(Number(number)).padStart(3, '0')}`;
+      if (text && !found.has(id)) found.set(id, { id, path, ...readRecord(text, name) });
+    }
+    if (found.size > 0) return [...found.values()];
+  }
+  return [];
+}
+
+function readRecord(text: string, name: string): Pick<AdoptedDecision, 'title' | 'status' | 'date'> {
+  const heading = /^(?:title:|#)[ \t]+(.+)$/m.exec(text)?.[1] ?? name.replace(/\.\w+$/, '');
+  const field = (label: string) =>
+    new RegExp(`^(?:[-*][ \\t]+)?(?:\\*\\*)?${label}(?:\\*\\*)?:(?:\\*\\*)?[ \\t]*(\\S.*)$`, 'im').exec(
+      text,
+    )?.[1] ?? new RegExp(`^#+[ \\t]+${label}[ \\t]*\\r?\\n\\s*([^#\\s].*)$`, 'im').exec(text)?.[1];
+  const status = field('status');
+  return {
+    title: plainWords(heading.replace(/^(?:ADR[- ]?)?\d+[.:)\s–—-]+/i, '')),
+    status: status === undefined ? null : plainWords(status),
+    date: /\d{4}-\d\d-\d\d/.exec(field('date') ?? '')?.[0] ?? null,
+  };
+}
+
+/** The first paragraph of a README that is neither a heading nor pictures, as one line. */
+function firstWords(readme: string): string | null {
+  const plain = readme.replace(/^\uFEFF/, '').replace(/^---\r?\n[\s\S]*?\n---\r?\n|<!--[\s\S]*?-->/g, '');
+  for (const paragraph of plain.split(/(?:\r?\n[ \t]*){2,}/)) {
+    const lines = paragraph.split(/\r?\n/).filter((line) => !/^\s*(?:#|[=~-]{3,}\s*$)/.test(line));
+    // In reStructuredText and older Markdown the line under a heading makes it one.
+    const underlined = /\n[=~-]{3,}\s*$/.test(paragraph);
+    const words = underlined || /^\s*(?:```|~~~|[|>.])/.test(paragraph) ? '' : plainWords(lines.join(' '));
+    if (/\p{L}{2}/u.test(words)) return words;
+  }
+  return null;
+}
+
+/** Without pictures, tags and the addresses of links. */
+function plainWords(text: string): string {
+  const words = text
+    .replace(/!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])/g, '')
+    .replace(/\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')
+    .replace(/<[^>]{1,300}>|[*_`]{2,}|`/g, '');
+  return plainLine(oneLine(words));
+}
+
+/** The four files of a new project. Names of headings and fields are a format; what stands between them is ours. */
+
+export function projectMd(facts: ProjectFacts): string {
+  const stack = (label: string, found: readonly string[]) =>
+    `- ${label}:${found.length ? ` ${found.join(', ')}` : ''}`;
+  const width = Math.max(12, ...facts.folders.map(({ name }) => name.length + 2));
+  const folders = facts.folders.map(({ name, purpose }) =>
+    purpose ? `${`/${name}`.padEnd(width)}- ${purpose}` : `/${name}`,
+  );
+  return `${[
+    `# ${facts.name}`,
+    '',
+    '## One-Line Description',
+    facts.description ?? '[Say in one sentence what this is and whom it helps]',
+    '',
+    '## Tech Stack',
+    stack('Frontend', facts.frontend),
+    stack('Backend', facts.backend),
+    stack('Database', facts.database),
+    stack('Deployment', facts.deployment),
+    '',
+    '## Directory Structure',
+    ...(folders.length ? folders : ['[Name the folders worth knowing, one on each line]']),
+    '',
+    '## Key Constraints',
+    '[List what must stay true: interfaces others rely on, limits, promises made]',
+    '',
+    '## Related Documents',
+    `- Architecture decisions: ${DECISIONS_MD}`,
+    `- Current state: ${STATE_JSON}`,
+    `- Todo items: ${TODOS_JSON}`,
+    ...(facts.repository ? [`- Repository: ${facts.repository}`] : []),
+  ].join('\n')}\n`;
+}
+
+export function stateJson(at: string): string {
+  return json({
+    phase: '',
+    current_task: '',
+    progress: { completed: [], in_progress: '', blocked: [], next_steps: [] },
+    last_update: at,
+    session_id: '',
+    notes: '',
+  });
+}
+
+export function todosJson(at: string): string {
+  return json({ todos: [], last_review: at });
+}
+
+/** Decisions that have files of their own are named with what these say, and not written anew. */
+export function decisionsMd(_at: string, adopted: readonly AdoptedDecision[] = []): string {
+  const records = adopted.map(({ id, title, status, date, path }) =>
+    [
+      `\n## ${id}: ${title}`,
+      ...(date === null ? [] : [`- Date: ${date}`]),
+      ...(status === null ? [] : [`- Status: ${status}`]),
+      `- Decision: see ${path}\n`,
+    ].join('\n'),
+  );
+  return `# Architecture Decision Records\n${records.join('')}`;
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

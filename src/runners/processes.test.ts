@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Tail } from '../tail.ts';
+import { Tail } from './processes.ts';
 
 const bytes = (text: string) => Buffer.from(text);
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { takeOverState } from './state.ts';
+import { takeOverState } from './versions.ts';
 
 const NOTHING = {
   facts: [],

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sidesOf } from '../conflicts.ts';
-import { appendDecision, readDecisions } from '../decisions.ts';
-import { DECISIONS_MD, STATE_JSON, TODOS_JSON } from '../files.ts';
+import { appendDecision, readDecisions } from './decisions.ts';
+import { DECISIONS_MD, STATE_JSON, sidesOf, TODOS_JSON } from './files.ts';
 import { mergeProject, type ProjectSides } from './merge.ts';
 
 const words = { context: 'c', decision: 'd', consequences: 'e' };

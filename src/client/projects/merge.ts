@@ -1,0 +1,461 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import type { JsonDocument, JsonPath } from '../../formats/json-document.ts';
+import { jsonEqual } from '../../formats/json-patch/equal.ts';
+import { type Decision, digestDecisions, readDecisions, repeatedIds } from './decisions.ts';
+import {
+  conflictLine,
+  DECISIONS_MD,
+  type MergedCommits,
+  type MergedFile,
+  openJsonFile,
+  PROJECT_FILES,
+  PROJECT_MD,
+  type ProjectFiles,
+  type ProjectGit,
+  type Sides,
+  STATE_JSON,
+  sidesOf,
+  TODOS_JSON,
+  timeOf,
+} from './files.ts';
+import { readHandoffs } from './state.ts';
+import { readTodos } from './todos.ts';
+
+export interface WrittenMerge extends Pick<ProjectMerge, 'renumbered'> {
+  readonly written: readonly string[];
+  /** Those in which both sides changed the same lines; they have markers. */
+  readonly conflicts: readonly string[];
+}
+
+/** Merges the project files in a folder and tells git what is resolved. */
+export async function mergeFolder(files: ProjectFiles, git: ProjectGit): Promise<WrittenMerge> {
+  const now: { [name: string]: string } = {};
+  for (const name of PROJECT_FILES) now[name] = (await files.read(name))?.text ?? '';
+  const isOpen = (name: string) =>
+    conflictLine(now[name]!) !== null || repeatedIn(name, now[name]!).length > 0;
+  if (!PROJECT_FILES.some(isOpen)) return { written: [], conflicts: [], renumbered: [] };
+  const under = await git.merging();
+  const sides: { [Name in ProjectFileName]?: Sides } = {};
+  for (const name of PROJECT_FILES) {
+    if (under) sides[name] = await committedSides(git, under, name);
+    else if (isOpen(name))
+      sides[name] =
+        conflictLine(now[name]!) === null ? sidesOfRepeated(name, now[name]!) : sidesOf(now[name]!);
+  }
+  const { files: merged, renumbered } = await mergeProject(sides, (lines) => git.mergeLines(lines));
+  const written: string[] = [];
+  const conflicts: string[] = [];
+  for (const name of PROJECT_FILES) {
+    const file = merged[name];
+    // What git has merged by itself stays, except for numbers.
+    if (!file || !(isOpen(name) || renumbered.length > 0) || file.text === now[name]) continue;
+    await files.write(name, file.text);
+    written.push(name);
+    if (file.conflict) conflicts.push(name);
+  }
+  if (under) await git.resolved(written.filter((name) => !conflicts.includes(name)));
+  return { written, conflicts, renumbered };
+}
+
+/** Merges one file for git, which asks for each of them by itself; the other three tell which numbers were given twice. */
+export async function mergeOne(git: ProjectGit, name: ProjectFileName, own: Sides): Promise<MergedFile> {
+  const under = await git.merging();
+  const sides: { [Name in ProjectFileName]?: Sides } = {};
+  for (const other of under ? PROJECT_FILES : []) sides[other] = await committedSides(git, under!, other);
+  sides[name] = own;
+  const { files } = await mergeProject(sides, (lines) => git.mergeLines(lines));
+  return files[name]!;
+}
+
+/** The sides of a project file in the commits that are merged. */
+async function committedSides(
+  git: ProjectGit,
+  { base, ours, theirs }: MergedCommits,
+  name: string,
+): Promise<Sides> {
+  return {
+    base: base === null ? '' : await git.textIn(base, name),
+    ours: await git.textIn(ours, name),
+    theirs: await git.textIn(theirs, name),
+  };
+}
+
+function repeatedIn(name: string, text: string): string[] {
+  if (conflictLine(text) !== null || text.trim() === '') return [];
+  if (name === DECISIONS_MD) return repeatedIds(readDecisions(text));
+  return name === TODOS_JSON ? repeatedIds(readTodos(openJsonFile(name, text))) : [];
+}
+
+/** A file in which a number stands twice, as if one side had the first of the two and the other side the second. */
+function sidesOfRepeated(name: string, text: string): Sides {
+  const repeated = repeatedIn(name, text);
+  const without = (drop: (isFirst: boolean) => boolean) => {
+    const seen = new Set<string>();
+    const isDropped = (id: string) => repeated.includes(id) && drop(seen.size !== seen.add(id).size);
+    if (name === TODOS_JSON) {
+      const doc = openJsonFile(name, text);
+      const dropped = readTodos(doc).flatMap(({ id }, index) => (isDropped(id) ? [index] : []));
+      for (const index of dropped.reverse()) doc.remove(['todos', index]);
+      return doc.text;
+    }
+    const lines = text.split(/\r\n|\n|\r/);
+    for (const { id, line, text: record } of readDecisions(text)) {
+      if (isDropped(id)) lines.fill('', line - 1, line - 1 + record.split('\n').length);
+    }
+    return lines.join('\n');
+  };
+  return {
+    base: without(() => true),
+    ours: without((isFirst) => !isFirst),
+    theirs: without((isFirst) => isFirst),
+  };
+}
+
+type ProjectFileName = (typeof PROJECT_FILES)[number];
+/** The sides of those files that are to be merged, or whose numbers count. */
+export type ProjectSides = { readonly [Name in ProjectFileName]?: Sides };
+
+interface ProjectMerge {
+  readonly files: { readonly [Name in ProjectFileName]?: MergedFile };
+  /** `TODO-012 → TODO-014`, on which side. */
+  readonly renumbered: readonly {
+    readonly side: 'ours' | 'theirs';
+    readonly from: string;
+    readonly to: string;
+  }[];
+}
+
+/** Merges the project files of two branches. Numbers that both gave are made different, with every reference to them. */
+export async function mergeProject(
+  sides: ProjectSides,
+  mergeLines: ProjectGit['mergeLines'],
+): Promise<ProjectMerge> {
+  const plans = [
+    await planned(sides[DECISIONS_MD], 'ADR', decisionNumbers),
+    await planned(sides[TODOS_JSON], 'TODO', todoNumbers),
+    await planned(sides[STATE_JSON], 'HANDOFF', handoffNumbers),
+  ];
+  const [base, ours, theirs] = (['base', 'ours', 'theirs'] as const).map(
+    (side) => new Map(plans.flatMap((plan) => [...plan[side]])),
+  ) as [Map<string, string>, Map<string, string>, Map<string, string>];
+  const files: { [name: string]: MergedFile } = {};
+  for (const name of PROJECT_FILES) {
+    const file = sides[name];
+    if (!file) continue;
+    const numbered = {
+      base: withNumbers(file.base, base),
+      ours: withNumbers(file.ours, ours),
+      theirs: withNumbers(file.theirs, theirs),
+    };
+    files[name] = await mergeFile(name, numbered, mergeLines);
+  }
+  const told = (side: 'ours' | 'theirs', moved: ReadonlyMap<string, string>) =>
+    [...moved].map(([from, to]) => ({ side, from, to }));
+  return { files, renumbered: [...told('ours', ours), ...told('theirs', theirs)] };
+}
+
+async function mergeFile(
+  name: ProjectFileName,
+  sides: Sides,
+  mergeLines: ProjectGit['mergeLines'],
+): Promise<MergedFile> {
+  if (name === PROJECT_MD) return mergeLines(sides);
+  if (name !== DECISIONS_MD) return { text: mergeJsonFile(name, sides), conflict: false };
+  const text = mergeDecisions(sides);
+  return text === null ? mergeLines(sides) : { text, conflict: false };
+}
+
+type Numbers = (text: string) => Numbered[] | Promise<Numbered[]>;
+
+async function planned(sides: Sides | undefined, prefix: string, numbers: Numbers): Promise<Renumbering> {
+  if (!sides) return { base: new Map(), ours: new Map(), theirs: new Map() };
+  return renumber(prefix, await numbers(sides.base), await numbers(sides.ours), await numbers(sides.theirs));
+}
+
+async function decisionNumbers(text: string): Promise<Numbered[]> {
+  const digests = await digestDecisions(text);
+  return readDecisions(text).map(({ id, title, date }, index) => ({
+    id,
+    content: digests[index]!.unnumbered,
+    origin: title,
+    at: timeOf(date) ?? 0,
+  }));
+}
+
+function todoNumbers(text: string): Numbered[] {
+  if (text.trim() === '') return [];
+  return readTodos(openJsonFile(TODOS_JSON, text)).map(({ id, title, created }) =>
+    numbered(id, title, created),
+  );
+}
+
+function handoffNumbers(text: string): Numbered[] {
+  if (text.trim() === '') return [];
+  return readHandoffs(openJsonFile(STATE_JSON, text)).map(({ id, task, created }) =>
+    numbered(id, task, created),
+  );
+}
+
+/** Known again by when it was made; where that is not said, by what it says. */
+function numbered(id: string, words: string, created: string | null): Numbered {
+  return { id, content: `${created ?? ''}\n${words}`, origin: created ?? words, at: timeOf(created) ?? 0 };
+}
+
+/** Joins the records of two sides, whose numbers do not clash any more. Null where both changed the same thing. */
+function mergeDecisions({ base, ours, theirs }: Sides): string | null {
+  const [before, our, their] = [base, ours, theirs].map(taken) as [Taken, Taken, Taken];
+  const head = pick(before.head, our.head, their.head);
+  if (head === null) return null;
+  const records: { readonly number: number; readonly text: string }[] = [];
+  for (const id of new Set([...our.records.keys(), ...their.records.keys()])) {
+    const text = pick(before.records.get(id) ?? '', our.records.get(id) ?? '', their.records.get(id) ?? '');
+    if (text === null) return null;
+    if (text !== '') records.push({ number: numberIn(id), text });
+  }
+  const numbers = [...our.records.keys()].map(numberIn);
+  const inOrder = numbers.every((number, index) => index === 0 || number > numbers[index - 1]!);
+  if (inOrder) records.sort((a, b) => a.number - b.number);
+  const eol = /\r\n|\n|\r/.exec(ours)?.[0] ?? '\n';
+  const parts = [head, ...records.map(({ text }) => text)].filter((part) => part.trim() !== '');
+  return `${parts.join('\n\n').replaceAll('\n', eol)}${eol}`;
+}
+
+function numberIn(id: string): number {
+  return Number(/\d+/.exec(id)![0]);
+}
+
+interface Taken {
+  /** What stands before the first record. */
+  readonly head: string;
+  readonly records: ReadonlyMap<string, string>;
+}
+
+function taken(text: string): Taken {
+  const plain = text.replace(/\r\n?/g, '\n');
+  const records = readDecisions(plain);
+  const first = records[0]?.line ?? Number.POSITIVE_INFINITY;
+  return {
+    head: plain
+      .split('\n')
+      .slice(0, first - 1)
+      .join('\n')
+      .trimEnd(),
+    records: new Map(records.map((record: Decision) => [record.id, record.text.trimEnd()])),
+  };
+}
+
+/** The side that changed something; null where both did, differently. */
+function pick(base: string, ours: string, theirs: string): string | null {
+  if (ours === theirs || theirs === base) return ours;
+  if (ours === base) return theirs;
+  return null;
+}
+
+type Value = Json | undefined;
+
+/**
+ * Merges a JSON file member by member: lists are joined, entries of a list are known by their `id`, and where both sides
+ * changed the same thing the one that was updated later counts. It is laid out as ours is.
+ */
+function mergeJsonFile(file: string, { base, ours, theirs }: Sides): string {
+  const parsed = (text: string) => (text.trim() === '' ? {} : openJsonFile(file, text).get()!);
+  if (ours.trim() === '') return theirs;
+  const doc = openJsonFile(file, ours);
+  change(doc, [], merge(parsed(base), doc.get(), parsed(theirs), false));
+  return doc.text;
+}
+
+function merge(base: Value, ours: Value, theirs: Value, theirsLater: boolean): Value {
+  if (jsonEqual(ours, theirs) || jsonEqual(base, theirs)) return ours;
+  if (jsonEqual(base, ours)) return theirs;
+  if (isJsonObject(ours) && isJsonObject(theirs)) {
+    return mergeObjects(isJsonObject(base) ? base : {}, ours, theirs, theirsLater);
+  }
+  if (Array.isArray(ours) && Array.isArray(theirs)) {
+    return mergeLists(Array.isArray(base) ? base : [], ours, theirs, theirsLater);
+  }
+  // What one side took out and the other changed stays.
+  if (ours === undefined || theirs === undefined) return ours ?? theirs;
+  const [ourTime, theirTime] = [timeOf(ours), timeOf(theirs)];
+  if (ourTime !== null && theirTime !== null) return theirTime > ourTime ? theirs : ours;
+  return theirsLater ? theirs : ours;
+}
+
+function mergeObjects(
+  base: JsonObject,
+  ours: JsonObject,
+  theirs: JsonObject,
+  inherited: boolean,
+): JsonObject {
+  const theirsLater = isUpdatedLater(theirs, ours) ?? inherited;
+  const merged: { [key: string]: Json } = {};
+  for (const key of new Set([...Object.keys(ours), ...Object.keys(theirs)])) {
+    const both = [ours[key], theirs[key]];
+    const notes = key === 'notes' && both.every((text) => typeof text === 'string' && text !== base[key]);
+    const value = notes
+      ? joined(...(both as [string, string]))
+      : merge(base[key], ours[key], theirs[key], theirsLater);
+    if (value !== undefined) merged[key] = value;
+  }
+  return merged;
+}
+
+/** Whether `a` was updated after `b`; undefined where they do not say. */
+function isUpdatedLater(a: JsonObject, b: JsonObject): boolean | undefined {
+  const at = (value: JsonObject) => timeOf(value.updated ?? value.last_update);
+  const [first, second] = [at(a), at(b)];
+  return first === null || second === null ? undefined : first > second;
+}
+
+function joined(ours: string, theirs: string): string {
+  if (ours.includes(theirs)) return ours;
+  return theirs.includes(ours) ? theirs : `${ours}\n${theirs}`;
+}
+
+/** Ours in their order, then what is new in theirs. */
+function mergeLists(base: Json[], ours: Json[], theirs: Json[], theirsLater: boolean): Json[] {
+  const at = (list: readonly Json[], item: Json): Value => list.find((other) => keyOf(other) === keyOf(item));
+  const kept = ours.flatMap((item) => {
+    const value = merge(at(base, item), item, at(theirs, item), theirsLater);
+    return value === undefined ? [] : [value];
+  });
+  const fresh = theirs.filter((item) => {
+    const known = at(base, item);
+    return at(ours, item) === undefined && (known === undefined || !jsonEqual(known, item));
+  });
+  return [...kept, ...fresh];
+}
+
+function keyOf(item: Json): string {
+  return JSON.stringify(isJsonObject(item) && typeof item.id === 'string' ? { id: item.id } : item);
+}
+
+/** Changes the document where it differs from `value`, and leaves the rest as it is written. */
+function change(doc: JsonDocument, path: JsonPath, value: Value): void {
+  const now = doc.get(path);
+  if (jsonEqual(now, value)) return;
+  if (isJsonObject(now) && isJsonObject(value)) {
+    for (const key of Object.keys(now)) if (!(key in value)) doc.remove([...path, key]);
+    for (const [key, member] of Object.entries(value)) change(doc, [...path, key], member);
+  } else if (Array.isArray(now) && Array.isArray(value)) {
+    for (let index = now.length - 1; index >= value.length; index--) doc.remove([...path, index]);
+    value.forEach((item, index) => {
+      if (index < now.length) change(doc, [...path, index], item);
+      else doc.append(path, item);
+    });
+  } else if (value !== undefined) doc.set(path, value);
+}
+
+/** A decision, a todo or a hand-off, as far as its number is concerned. */
+interface Numbered {
+  readonly id: string;
+  /** The same for the same entry under another number. */
+  readonly content: string;
+  /** The same for an entry that was changed but kept its number. */
+  readonly origin: string;
+  /** When it was made; orders two that have the same number. */
+  readonly at: number;
+}
+
+interface Renumbering {
+  /** Where an earlier merge renumbered what both sides began with. */
+  readonly base: ReadonlyMap<string, string>;
+  readonly ours: ReadonlyMap<string, string>;
+  readonly theirs: ReadonlyMap<string, string>;
+}
+
+/**
+ * Two branches may give the same number to two entries. The side whose entry is the older one keeps its numbers; on the other
+ * side that entry and all new ones after it, which may refer to it, get the next free numbers. Which side is merged into
+ * which does not matter.
+ */
+function renumber(
+  prefix: string,
+  base: readonly Numbered[],
+  ours: readonly Numbered[],
+  theirs: readonly Numbered[],
+): Renumbering {
+  const oursNew = ours.filter((entry) => !base.some((other) => isSame(entry, other)));
+  const theirsNew = theirs.filter((entry) => !base.some((other) => isSame(entry, other)));
+  // What one side has under another number already, from an earlier merge, is followed by the other side.
+  const moved = {
+    ours: followed(base, ours, theirs, theirsNew, oursNew),
+    theirs: followed(base, theirs, ours, oursNew, theirsNew),
+  };
+  const oursAlone = oursNew.filter(({ content }) => !theirsNew.some((other) => other.content === content));
+  const theirsAlone = theirsNew.filter(({ content }) => !oursNew.some((other) => other.content === content));
+  const taken = (side: readonly Numbered[], alone: readonly Numbered[], map: ReadonlyMap<string, string>) =>
+    side.filter((entry) => !alone.includes(entry)).map(({ id }) => map.get(id) ?? id);
+  const common = new Set([
+    ...taken(ours, oursAlone, moved.ours),
+    ...taken(theirs, theirsAlone, moved.theirs),
+  ]);
+  const clash = (alone: readonly Numbered[], others: readonly Numbered[]) =>
+    alone.filter(({ id }) => common.has(id) || others.some((other) => other.id === id));
+  const oursClash = clash(oursAlone, theirsAlone);
+  const theirsClash = clash(theirsAlone, oursAlone);
+  const theirsLater = isLater(theirsClash[0], oursClash[0]);
+  const next = numbersAfter(prefix, [...base, ...ours, ...theirs]);
+  // The side that keeps its numbers gives way only to what both sides have.
+  const keeps = theirsLater ? 'ours' : 'theirs';
+  for (const side of [keeps, keeps === 'ours' ? 'theirs' : 'ours'] as const) {
+    const alone = side === 'ours' ? oursAlone : theirsAlone;
+    const clashing = side === 'ours' ? oursClash : theirsClash;
+    const first = (side === keeps ? clashing.filter(({ id }) => common.has(id)) : clashing)[0];
+    if (first) for (const { id } of alone.slice(alone.indexOf(first))) moved[side].set(id, next());
+  }
+  const before = new Map<string, string>();
+  for (const entry of base) {
+    const [side, now] = [ours, theirs].flatMap((list, index) => {
+      const there = list.find((other) => isSame(other, entry));
+      return there ? [index === 0 ? moved.ours : moved.theirs, there.id] : [];
+    }) as [Map<string, string>?, string?];
+    if (side && now) before.set(entry.id, side.get(now) ?? now);
+  }
+  return { base: before, ...moved };
+}
+
+/** Numbers of this side's entries that the other side, since they parted, has under another number. */
+function followed(
+  base: readonly Numbered[],
+  side: readonly Numbered[],
+  other: readonly Numbered[],
+  otherNew: readonly Numbered[],
+  sideNew: readonly Numbered[],
+): Map<string, string> {
+  const moved = new Map<string, string>();
+  for (const entry of side) {
+    const there = other.find((each) => each.content === entry.content);
+    if (!there || there.id === entry.id) continue;
+    const known = base.find((each) => each.content === entry.content);
+    const renumberedThere = known
+      ? known.id === entry.id
+      : sideNew.includes(entry) && otherNew.includes(there);
+    if (renumberedThere && (known || numberOf(there.id) < numberOf(entry.id))) moved.set(entry.id, there.id);
+  }
+  return moved;
+}
+
+/** Whether an entry is one that both sides began with. */
+function isSame(a: Numbered, b: Numbered): boolean {
+  return a.content === b.content || (a.id === b.id && a.origin === b.origin);
+}
+
+function isLater(a: Numbered | undefined, b: Numbered | undefined): boolean {
+  if (!a || !b) return a !== undefined;
+  return a.at === b.at ? a.content > b.content : a.at > b.at;
+}
+
+function numbersAfter(prefix: string, entries: readonly Numbered[]): () => string {
+  let last = Math.max(0, ...entries.map(({ id }) => numberOf(id)));
+  return () => `${prefix}-${String(++last).padStart(3, '0')}`;
+}
+
+function numberOf(id: string): number {
+  return Number(/\d+$/.exec(id)?.[0] ?? 0);
+}
+
+/** A text in which every reference follows its entry. */
+function withNumbers(text: string, moved: ReadonlyMap<string, string>): string {
+  return text.replace(/\b(?:ADR|TODO|HANDOFF)-\d+\b/g, (id) => moved.get(id) ?? id);
+}

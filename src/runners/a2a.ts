@@ -1,0 +1,362 @@
+import {
+  AgentCard,
+  type Message,
+  Part,
+  Role,
+  type SendMessageRequest,
+  type StreamResponse,
+  type Task,
+  TaskState,
+} from '@a2a-js/sdk';
+import {
+  type Client,
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+} from '@a2a-js/sdk/client';
+import { A2AError } from '@a2a-js/sdk/errors';
+import { systemEnv } from '../base/env.ts';
+import { RelayError } from '../base/errors.ts';
+import { uuid } from '../base/ids.ts';
+import type { Json, JsonObject } from '../base/json.ts';
+import { ENVELOPE_PAYLOAD_BYTES, PAYLOAD_BYTES } from '../base/limits.ts';
+import { pause } from '../base/pause.ts';
+import {
+  type AgentOutcome,
+  type AgentPart,
+  type AgentTask,
+  partText,
+  type RemoteAgent,
+} from '../client/bridge/remote-agent.ts';
+import type { Job, JobMessage, Ran, Runner } from '../client/bridge/runner.ts';
+import type { ContextRelay } from '../sdk/context-relay.ts';
+import { collect } from '../sdk/streams.ts';
+import { endWhenAborted } from './processes.ts';
+
+/** Between two looks at a task of an agent that streams nothing. */
+const LOOK_MS = 1_000;
+
+/** Where texts too large for a message are put. */
+type Parcels = Pick<ContextRelay, 'push'>;
+
+/** Reaches an agent by the address of its card, of its folder or of its host. Older agents are understood as well. */
+export async function connectAgent(
+  address: string,
+  o: { readonly token?: string; readonly relay?: Parcels } = {},
+): Promise<RemoteAgent> {
+  const { base, path } = cardAddress(address);
+  const send = tokenFetch(new URL(base).origin, o.token);
+  const options = { fetchImpl: send, legacyCompat: { enabled: true } };
+  const cardResolver = new DefaultAgentCardResolver(options);
+  const transports = [new JsonRpcTransportFactory(options), new RestTransportFactory(options)];
+  try {
+    const card = await cardResolver.resolve(base, path);
+    const client = await new ClientFactory({ transports, cardResolver }).createFromAgentCard(card);
+    return remoteAgent(client, card, send, o.relay);
+  } catch (error) {
+    throw new RelayError('agent_unreachable', { url: address, what: (error as Error).message }, error);
+  }
+}
+
+function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?: Parcels): RemoteAgent {
+  const ask = async (task: AgentTask, returnImmediately: boolean) => {
+    const request = await messageRequest(task, returnImmediately, relay);
+    return outcomeOf(await client.sendMessage(request, { signal: task.signal }).catch(refused));
+  };
+  const find = async (id: string) => outcomeOf(await client.getTask({ tenant: '', id }).catch(refused));
+  return {
+    card: AgentCard.toJSON(card) as JsonObject,
+    find,
+    submit: (task) => ask(task, true),
+    cancel: async (id) =>
+      outcomeOf(await client.cancelTask({ tenant: '', id, metadata: undefined }).catch(refused)),
+
+    async run(task) {
+      if (!card.capabilities?.streaming) {
+        // Its id is known before it is over, so that it can be called off.
+        let answer = await ask(task, true);
+        while (answer.task_id !== null && !isFinal(answer.state)) {
+          task.onState?.(answer);
+          await pause(LOOK_MS, task.signal);
+          task.signal?.throwIfAborted();
+          answer = await find(answer.task_id);
+        }
+        return answer;
+      }
+      const request = await messageRequest(task, false, relay);
+      let outcome: AgentOutcome | null = null;
+      try {
+        for await (const event of client.sendMessageStream(request, { signal: task.signal })) {
+          outcome = advanced(outcome, event);
+          if (outcome) task.onState?.(outcome);
+          if (outcome && isFinal(outcome.state)) break;
+        }
+      } catch (error) {
+        refused(error);
+      }
+      if (!outcome) throw new RelayError('failed', { what: 'The agent ended its answer before it began.' });
+      // A stream that broke off says nothing about the task: the agent is asked.
+      return isFinal(outcome.state) || outcome.task_id === null ? outcome : find(outcome.task_id);
+    },
+
+    async list({ contextId = '' }) {
+      const { tasks } = await client.listTasks({
+        tenant: '',
+        contextId,
+        status: 0,
+        pageSize: 50,
+        pageToken: '',
+        statusTimestampAfter: undefined,
+        includeArtifacts: false,
+      });
+      return tasks.map(outcomeOf);
+    },
+
+    async read(part, signal) {
+      if ('raw' in part) return Buffer.from(part.raw, 'base64');
+      if (!('url' in part)) return new TextEncoder().encode(partText(part));
+      const { protocol, host } = new URL(part.url);
+      if (!/^https?:$/.test(protocol))
+        throw new RelayError('failed', {
+          what: `The agent answered with ${part.url}, which is no web address.`,
+        });
+      const response = await send(part.url, { signal });
+      if (!response.ok)
+        throw new RelayError('failed', { what: `${host} answered ${response.status} for the result.` });
+      return collect(response.body ?? new Uint8Array(), { bytes: PAYLOAD_BYTES, what: 'a result' });
+    },
+  };
+}
+
+/** What the agent itself says of a call that it does not take. */
+function refused(error: unknown): never {
+  if (!(error instanceof A2AError)) throw error;
+  const hint = 'The agent at the other end says so. relay a2a tasks <url> lists what it knows of.';
+  throw new RelayError('failed', { what: `The agent refused: ${error.message}`, hint }, error);
+}
+
+async function messageRequest(
+  task: AgentTask,
+  returnImmediately: boolean,
+  relay?: Parcels,
+): Promise<SendMessageRequest> {
+  const given = task.parts?.map((part) => Part.fromJSON(part)) ?? [await textPart(task.text, relay)];
+  const parts = [...given, ...(task.attached ?? []).map(attachment)];
+  return {
+    tenant: '',
+    message: {
+      messageId: uuid(systemEnv),
+      contextId: task.contextId ?? '',
+      taskId: task.taskId ?? '',
+      role: Role.ROLE_USER,
+      parts,
+      metadata: undefined,
+      extensions: [],
+      referenceTaskIds: [],
+    },
+    configuration: { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately },
+    metadata: undefined,
+  };
+}
+
+/** A message is no parcel: a long text goes as a pointer, where there is a relay to put it. */
+async function textPart(text: string, relay?: Parcels): Promise<Part> {
+  const large = new TextEncoder().encode(text).byteLength > ENVELOPE_PAYLOAD_BYTES;
+  if (large && relay)
+    return attachment(await relay.push(text, { visibility: 'link', contentType: 'text/markdown' }));
+  const content = { $case: 'text', value: text } as const;
+  return { content, metadata: undefined, filename: '', mediaType: 'text/plain' };
+}
+
+function attachment(url: string): Part {
+  const pointer = /\/pull\/[0-9a-f-]{36}$/.test(url);
+  return {
+    content: { $case: 'url', value: pointer ? `${url}?raw=1` : url },
+    metadata: pointer ? { pointer: url } : undefined,
+    filename: '',
+    mediaType: '',
+  };
+}
+
+/** `https://host`, `https://host/a2a/name` or the card itself. */
+function cardAddress(address: string): { base: string; path: string | undefined } {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new RelayError('bad_usage', {
+      what: `"${address}" is no address of an agent.`,
+      hint: 'It begins with http:// or https://, such as https://relay.example/a2a/reviewer',
+    });
+  if (/\.json$/.test(url.pathname)) return { base: url.origin, path: url.pathname };
+  return { base: `${url.origin}${url.pathname.replace(/\/*$/, '/')}`, path: undefined };
+}
+
+/** Sends the token to the agent's own origin and to no other. */
+function tokenFetch(origin: string, token: string | undefined): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const own = new URL(request.url).origin === origin;
+    if (own && token) request.headers.set('Authorization', `Bearer ${token}`);
+    // A redirect could lead the token elsewhere.
+    return fetch(request, { redirect: own && token ? 'error' : 'follow' });
+  };
+}
+
+function outcomeOf(answer: Task | Message): AgentOutcome {
+  if ('messageId' in answer) {
+    const { contextId: context_id, parts } = answer;
+    return { task_id: null, context_id, state: 'completed', note: null, parts: parts.map(shown) };
+  }
+  const { id, contextId, status, artifacts } = answer;
+  return {
+    task_id: id,
+    context_id: contextId,
+    state: stateName(status?.state),
+    note: noteOf(status?.message?.parts),
+    parts: artifacts.flatMap(({ parts }) => parts.map(shown)),
+  };
+}
+
+/** The outcome with what a stream added to it. */
+function advanced(outcome: AgentOutcome | null, { payload }: StreamResponse): AgentOutcome | null {
+  if (payload?.$case === 'task' || payload?.$case === 'message') return outcomeOf(payload.value);
+  if (!outcome || !payload) return outcome;
+  if (payload.$case === 'statusUpdate') {
+    const { status } = payload.value;
+    return { ...outcome, state: stateName(status?.state), note: noteOf(status?.message?.parts) };
+  }
+  const { artifact, append } = payload.value;
+  const added = artifact?.parts.map(shown) ?? [];
+  // Pieces of one text come one after the other.
+  const [last, next] = [outcome.parts.at(-1), added[0]];
+  if (append && added.length === 1 && last && next && 'text' in last && 'text' in next)
+    return { ...outcome, parts: [...outcome.parts.slice(0, -1), { text: last.text + next.text }] };
+  return { ...outcome, parts: [...outcome.parts, ...added] };
+}
+
+function isFinal(state: string): boolean {
+  return ['completed', 'failed', 'canceled', 'rejected', 'input_required', 'auth_required'].includes(state);
+}
+
+/** What the agent answered, as an answer of ours (`src/client/bridge/answer.ts`). */
+export function answerOf({ task_id, state, note, parts }: AgentOutcome): JsonObject {
+  const given = parts.map((part): JsonObject => {
+    if ('text' in part || 'data' in part) return { ...part };
+    const { name: filename, media_type: mediaType, ...content } = part;
+    return { ...content, filename, mediaType };
+  });
+  if (task_id === null) return { a2a: '1.0', message: { parts: given } };
+  const said: JsonObject = note === null ? {} : { message: { parts: [{ text: note }] } };
+  const status: JsonObject = isFinal(state)
+    ? { state: `TASK_STATE_${(state === 'canceled' ? 'failed' : state).toUpperCase()}`, ...said }
+    : { state: 'TASK_STATE_FAILED', message: { parts: [{ text: `The agent left it ${state}.` }] } };
+  return { a2a: '1.0', task: { status, artifacts: given.length > 0 ? [{ parts: given }] : [] } };
+}
+
+function stateName(state: TaskState | undefined): string {
+  return (TaskState[state ?? 0] ?? 'unspecified').replace('TASK_STATE_', '').toLowerCase();
+}
+
+function shown({ content, filename, mediaType }: Part): AgentPart {
+  if (content?.$case === 'text') return { text: content.value };
+  if (content?.$case === 'url') return { url: content.value, name: filename, media_type: mediaType };
+  if (content?.$case === 'data') return { data: content.value as Json };
+  if (content?.$case !== 'raw') return { text: '' };
+  return { raw: content.value.toString('base64'), name: filename, media_type: mediaType };
+}
+
+function noteOf(parts: readonly Part[] | undefined): string | null {
+  const text = parts?.map(shown).flatMap((part) => ('text' in part ? [part.text] : []));
+  return text?.join('\n') || null;
+}
+
+type Asked = Pick<Job, 'prompt' | 'signal' | 'message'>;
+
+/** Conversations that a bridge remembers; one that it has forgotten is begun anew over there. */
+const TALKS = 1_000;
+
+/** What an A2A conversation of ours is called over there, and the task that waits for an answer there. */
+type Talk = Pick<AgentTask, 'contextId' | 'taskId'>;
+
+/**
+ * An agent at an A2A address as a bridge sees it: each task is a message to it, and its artifacts are the output. What
+ * came over A2A goes on as it is: with its parts, in one context over there for each context here, and so does the answer.
+ */
+export function a2aBridgeRunner(url: string): Runner & { run(job: Asked): Promise<Ran> } {
+  let agent: Promise<RemoteAgent> | null = null;
+  const talks = new Map<string, Talk>();
+  const connected = (): Promise<RemoteAgent> => {
+    agent ??= connectAgent(url).catch((error: Error) => {
+      agent = null;
+      throw new RelayError('agent_gone', { what: error.message }, error);
+    });
+    return agent;
+  };
+  return {
+    kind: 'a2a',
+    target: url,
+    open: async () => void (await connected()),
+    run: async (job) => perform(await connected(), job, talks),
+    close: async () => {},
+  };
+}
+
+async function perform(agent: RemoteAgent, job: Asked, talks: Map<string, Talk>): Promise<Ran> {
+  const { message, prompt: text } = job;
+  let started: string | null = null;
+  const leaving = new AbortController();
+  // What was sent is heard of once more, so that its id is known and it can be called off.
+  using _ = endWhenAborted(job.signal, (force) => {
+    if (started !== null || force) leaving.abort();
+  });
+  const { signal } = leaving;
+  try {
+    const onState = ({ task_id }: AgentOutcome) => {
+      started = task_id;
+      if (job.signal.aborted) leaving.abort();
+    };
+    if (message) {
+      const { parts } = message.json as { parts: JsonObject[] };
+      const outcome = await agent.run({ text, parts, ...talkOf(talks, message), signal, onState });
+      noteTalk(talks, message, outcome);
+      return { output: JSON.stringify(answerOf(outcome)) };
+    }
+    const outcome = await agent.run({ text, signal, onState });
+    const output = await outputText(agent, outcome, signal);
+    if (outcome.state === 'completed') return { output };
+    return { output, failed: `The agent says ${outcome.state}${outcome.note ? `: ${outcome.note}` : '.'}` };
+  } catch (error) {
+    // It would go on with what nobody waits for any more.
+    if (job.signal.aborted && started !== null) await agent.cancel(started).catch(() => {});
+    throw error;
+  }
+}
+
+function talkOf(talks: ReadonlyMap<string, Talk>, { contextId, taskId }: JobMessage): Talk {
+  return talks.get(taskId) ?? talks.get(contextId) ?? {};
+}
+
+function noteTalk(talks: Map<string, Talk>, message: JobMessage, outcome: AgentOutcome): void {
+  const contextId = outcome.context_id || undefined;
+  const asks = outcome.state === 'input_required' || outcome.state === 'auth_required';
+  talks.set(message.contextId, { contextId });
+  talks.delete(message.taskId);
+  if (asks) talks.set(message.taskId, { contextId, taskId: outcome.task_id ?? undefined });
+  for (const key of talks.keys()) {
+    if (talks.size <= TALKS) break;
+    talks.delete(key);
+  }
+}
+
+async function outputText(
+  agent: RemoteAgent,
+  { parts, note }: AgentOutcome,
+  signal: AbortSignal,
+): Promise<string> {
+  const texts = await Promise.all(
+    parts.map(async (part) =>
+      'url' in part ? new TextDecoder().decode(await agent.read(part, signal)) : partText(part),
+    ),
+  );
+  return texts.join('\n').trim() || (note ?? '');
+}

@@ -1,0 +1,173 @@
+import { basename } from 'node:path';
+import { RelayError } from '../base/errors.ts';
+import { STEP_COMPLAINT_CHARS, STEP_OUTPUT_BYTES } from '../base/limits.ts';
+import { decodeUtf8 } from '../base/utf8.ts';
+import type { ShellAgent } from '../client/pipelines/definition.ts';
+import {
+  type StepCall,
+  StepFailure,
+  type StepResult,
+  type StepRunner,
+} from '../client/pipelines/step-runner.ts';
+import type { PromptWay } from '../client/prompts/types.ts';
+import { type CommandLine, findProgram, promptFile, runSupervised, Tail } from './processes.ts';
+
+/**
+ * How the coding agents that people have installed are asked something without a conversation. One line each; whatever is
+ * not here is called by a template.
+ */
+interface CliProfile {
+  /** Before the user's own arguments. `{file}` stands for a file with the prompt, `{prompt}` for the prompt itself. */
+  readonly args: readonly string[];
+  /** How the prompt gets in. */
+  readonly prompt: PromptWay;
+  /** Whether it converses at a terminal when nothing is asked of it. */
+  readonly converses: boolean;
+  readonly about: string;
+}
+
+export const PROFILES: { readonly [name: string]: CliProfile } = {
+  claude: { args: ['-p'], prompt: 'stdin', converses: true, about: 'Claude Code' },
+  codex: {
+    args: ['exec', '--skip-git-repo-check', '-'],
+    prompt: 'stdin',
+    converses: true,
+    about: 'OpenAI Codex',
+  },
+  gemini: { args: [], prompt: 'stdin', converses: true, about: 'Gemini CLI' },
+  opencode: { args: ['run'], prompt: 'argument', converses: true, about: 'opencode' },
+  aider: {
+    args: ['--yes-always', '--no-pretty', '--message-file', '{file}'],
+    prompt: 'file',
+    converses: true,
+    about: 'aider',
+  },
+  sgpt: { args: [], prompt: 'stdin', converses: false, about: 'shell-gpt' },
+};
+
+export function profileOf(cli: string): CliProfile | undefined {
+  const name = basename(cli).replace(/\.(exe|cmd|bat)$/i, '');
+  return Object.hasOwn(PROFILES, name) ? PROFILES[name] : undefined;
+}
+
+/** Those of the known coding agents that are on the PATH. */
+export function installedClis(env: NodeJS.ProcessEnv): string[] {
+  return Object.keys(PROFILES).filter((name) => findProgram(name, env) !== null);
+}
+
+interface CliChoice {
+  /** A name on the PATH, or a path. */
+  readonly cli: string;
+  readonly args: readonly string[];
+  readonly promptBy?: PromptWay;
+}
+
+/** What Linux takes as one argument is 128 KiB; longer prompts need another way in. */
+const ARGUMENT_BYTES = 120 * 1024;
+
+/**
+ * The command line that puts a prompt to a program: by its profile, or by a template in the user's own arguments, where
+ * `{prompt}` and `{file}` mark the place. Without either, the prompt goes to stdin. `writeFile` is called when a file is
+ * needed and gives its path.
+ */
+export async function commandLine(
+  choice: CliChoice,
+  prompt: string,
+  writeFile: (text: string) => Promise<string>,
+): Promise<CommandLine> {
+  const profile = profileOf(choice.cli);
+  const marked = choice.args.some((arg) => /\{(?:prompt|file)\}/.test(arg));
+  const own = profile && !marked ? profile.args : [];
+  // A lone dash is the place of the prompt itself and stays last.
+  const [before, last] = own.at(-1) === '-' ? [own.slice(0, -1), ['-']] : [own, []];
+  const template = [...before, ...choice.args, ...last];
+  const placed = template.some((arg) => arg.includes('{prompt}') || arg.includes('{file}'));
+  const way = choice.promptBy ?? (marked ? 'argument' : (profile?.prompt ?? 'stdin'));
+  const file = template.some((arg) => arg.includes('{file}')) ? await writeFile(prompt) : '';
+  const args = template.map((arg) => arg.replaceAll('{file}', file).replaceAll('{prompt}', prompt));
+  if (!placed && way === 'stdin') return { command: choice.cli, args, input: prompt };
+  if (!placed) args.push(way === 'file' ? await writeFile(prompt) : prompt);
+  if (args.every((arg) => Buffer.byteLength(arg) <= ARGUMENT_BYTES)) return { command: choice.cli, args };
+  throw new RelayError('too_large', {
+    what: 'a prompt that goes in as an argument',
+    limit: ARGUMENT_BYTES,
+    hint: 'Let it go in another way: --prompt-by stdin or --prompt-by file.',
+  });
+}
+
+/** Where a program runs, what stops it, and who is told what it says. */
+type ProgramPlace = { readonly env: NodeJS.ProcessEnv; readonly cwd: string } & Parameters<StepRunner>[1];
+
+/** A step done by the shell: its own command with the prompt on stdin, or the prompt as the command. */
+export function shellStep(
+  call: StepCall<ShellAgent>,
+  stdin: string,
+  place: ProgramPlace,
+): Promise<StepResult> {
+  const { command, env } = call.agent;
+  const line = { command: command ?? call.prompt, input: stdin };
+  return runStep(line, call, { ...place, env: { ...place.env, ...env, ...call.values } });
+}
+
+/** A step done by a coding agent's own program. */
+export async function cliStep(
+  choice: CliChoice,
+  call: StepCall,
+  prompt: string,
+  place: ProgramPlace,
+): Promise<StepResult> {
+  await using file = promptFile();
+  const line = await commandLine(choice, prompt, file.write);
+  return { ...(await runStep(line, call, place)), by: choice.cli };
+}
+
+async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): Promise<StepResult> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  /** Both streams as they came, for an attempt that fails. */
+  const both: Uint8Array[] = [];
+  let bothBytes = 0;
+  const keep = (chunk: Uint8Array) => {
+    const room = STEP_OUTPUT_BYTES - bothBytes;
+    if (room <= 0) return;
+    both.push(chunk.byteLength > room ? chunk.subarray(0, room) : chunk);
+    bothBytes += chunk.byteLength;
+  };
+  const complaint = new Tail(STEP_COMPLAINT_CHARS);
+  const tooMuch = new AbortController();
+  const decoder = new TextDecoder();
+  const { code, signal } = await runSupervised(line, {
+    cwd: place.cwd,
+    env: {
+      ...place.env,
+      RELAY_STEP_KEY: call.key,
+      RELAY_STEP_ID: call.step,
+      RELAY_STEP_ATTEMPT: String(call.attempt),
+      RELAY_THREAD: call.run,
+      RELAY_CONTEXT_REFS: call.context.map(({ ref }) => ref).join(','),
+    },
+    signal: AbortSignal.any([place.signal, tooMuch.signal]),
+    onOutput: (chunk) => {
+      place.said(decoder.decode(chunk, { stream: true }));
+      keep(chunk);
+      bytes += chunk.byteLength;
+      if (bytes > STEP_OUTPUT_BYTES) tooMuch.abort();
+      else chunks.push(chunk);
+    },
+    onComplaint: (chunk) => {
+      keep(chunk);
+      complaint.add(chunk);
+    },
+  });
+  const failure = (why: string) => new StepFailure(why, Buffer.concat(both));
+  if (tooMuch.signal.aborted) throw failure(`it says more than ${STEP_OUTPUT_BYTES / 1024 / 1024} MiB`);
+  if (place.signal.aborted) throw failure(new RelayError('aborted', { what: call.step }).message);
+  const output = Buffer.concat(chunks);
+  // What is not text is kept as bytes.
+  if (code === 0) return { content: decodeUtf8(output) ?? output };
+  const how = signal ? `was ended by ${signal}` : `exit code ${code}`;
+  // The end of what it complained about, or of what it said.
+  const words = complaint.text().trim() || output.toString('utf8').slice(-STEP_COMPLAINT_CHARS).trim();
+  const last = words.split('\n').slice(-3).join(' ').trim().slice(-300);
+  throw failure(last === '' ? how : `${how}: ${last}`);
+}

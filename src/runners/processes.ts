@@ -1,0 +1,255 @@
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, constants as fileModes, statSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { constants, tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { isatty } from 'node:tty';
+import { RelayError } from '../base/errors.ts';
+
+/** A program to start. Without `args`, the command is a line for the shell. */
+export interface CommandLine {
+  readonly command: string;
+  readonly args?: readonly string[];
+  /** What it reads on stdin. */
+  readonly input?: string;
+}
+
+interface ProgramOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** Called with stdout as it comes; the program waits for the promise. */
+  onOutput?(chunk: Uint8Array): Promise<void> | void;
+  /** Called with stderr as it comes. */
+  onComplaint?(chunk: Uint8Array): void;
+}
+
+interface ProgramEnd {
+  /** As a shell would say it: 128 and the number of the signal that ended it. */
+  readonly code: number;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/**
+ * Runs a program in the foreground, as if the user had started it: it gets our signals and the streams that nobody here reads. With
+ * `terminal` it gets all three streams. Rejects only if the program could not be started.
+ */
+export async function runInForeground(
+  line: CommandLine,
+  o: ProgramOptions & { readonly terminal: boolean },
+): Promise<ProgramEnd> {
+  const piped = [line.input === undefined ? 'inherit' : 'pipe', 'pipe', o.onComplaint ? 'pipe' : 'inherit'];
+  const stdio = o.terminal ? 'inherit' : (piped as ('inherit' | 'pipe')[]);
+  const child = spawn(line.command, line.args ?? [], { env: o.env, cwd: o.cwd, stdio });
+  using _ = passSignals(child);
+  return await untilEnd(child, line, o);
+}
+
+/** Runs a supervised program to its end. `signal` stops it with everything it started: SIGTERM first, SIGKILL later. */
+export async function runSupervised(
+  line: CommandLine,
+  o: ProgramOptions & { readonly signal: AbortSignal; readonly graceful?: boolean },
+): Promise<ProgramEnd> {
+  const child = startSupervised(line, o);
+  using _ = endWhenAborted(o.signal, (force) => signalGroup(child, force ? 'SIGKILL' : 'SIGTERM'));
+  return await untilEnd(child, line, o);
+}
+
+async function untilEnd(child: ChildProcess, line: CommandLine, o: ProgramOptions): Promise<ProgramEnd> {
+  const ended = once(child, 'close');
+  // A failure to start is reported below. Without a handler it would end this process before that.
+  ended.catch(() => {});
+  // A program may end without having read its input.
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(line.input ?? '');
+  child.stderr?.on('data', (chunk: Uint8Array) => o.onComplaint?.(chunk));
+  try {
+    for await (const chunk of child.stdout ?? []) await o.onOutput?.(chunk as Uint8Array);
+  } catch {
+    // A stream that broke says nothing of how the program ends.
+  }
+  try {
+    const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
+    return { code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]), signal };
+  } catch (error) {
+    throw notStarted(line, error as NodeJS.ErrnoException);
+  }
+}
+
+/** Between SIGTERM and SIGKILL. */
+const GRACE_MS = 5_000;
+
+/**
+ * Runs beside the command, in its group, and reads a pipe of which the other end is ours. A line means that all is done. The end
+ * without a line means that we are gone, also by SIGKILL: it ends the group. It names no process, only the group it is in
+ * itself (0), so it can never hit one that came by a number later. It is no child of the command, which may wait for its own.
+ */
+const watch = (endGroup: string) => `( { trap '' TERM INT HUP
+read -r done || { ${endGroup}; }
+} <&3 3<&- >/dev/null 2>&1 & )
+exec 3<&-
+exec "$@"`;
+
+const GRACEFULLY = watch(`kill -TERM 0; sleep ${GRACE_MS / 1000}; kill -KILL 0`);
+const AT_ONCE = watch('kill -KILL 0');
+
+/**
+ * Starts a program in a process group of its own, which no key at the terminal reaches. What it has started ends with it, and the whole group
+ * ends when we are killed: at once, so that nothing of it goes on beside what takes its place, or with `graceful` after a SIGTERM. On
+ * Windows there are no such groups: there a program outlives us.
+ */
+export function startSupervised(
+  line: CommandLine,
+  { cwd, env, graceful }: Pick<ProgramOptions, 'cwd' | 'env'> & { readonly graceful?: boolean },
+): ChildProcessByStdio<Writable, Readable, Readable> {
+  const { command, args } = line;
+  const piped = ['pipe', 'pipe', 'pipe'] as ['pipe', 'pipe', 'pipe'];
+  if (process.platform === 'win32')
+    return spawn(command, args ?? [], { shell: args === undefined, cwd, env, stdio: piped });
+  // The shell that starts a program says nothing of one that is missing.
+  const missing = command.includes('/')
+    ? !isProgram(resolve(cwd ?? '', command))
+    : !findProgram(command, env);
+  if (args && missing) throw notStarted(line, Object.assign(new Error(), { code: 'ENOENT' }));
+  const words = args ? [command, ...args] : ['/bin/sh', '-c', command];
+  const child = spawn('/bin/sh', ['-c', graceful ? GRACEFULLY : AT_ONCE, 'sh', ...words], {
+    cwd,
+    env,
+    detached: true,
+    stdio: [...piped, 'pipe'],
+  }) as ChildProcessByStdio<Writable, Readable, Readable>;
+  const watched = child.stdio[3] as unknown as Writable & Readable;
+  // The watcher may be gone before us.
+  watched.on('error', () => {});
+  watched.resume();
+  // What the program left in the background and still writes to us is watched too.
+  let open = 3;
+  const ended = () => {
+    if (--open === 0) watched.end('done\n');
+  };
+  child.once('exit', ended);
+  for (const stream of [child.stdout, child.stderr]) stream.once('close', ended);
+  return child;
+}
+
+/** Signals a command and all that it has started, which would stay behind otherwise. */
+export function signalGroup({ pid }: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, signal);
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** Calls `end` when the signal fires, and once more with force a while later. To be disposed once the end has come. */
+export function endWhenAborted(signal: AbortSignal | undefined, end: (force: boolean) => void): Disposable {
+  let forced: ReturnType<typeof setTimeout> | undefined;
+  const stop = () => {
+    end(false);
+    forced = setTimeout(() => end(true), GRACE_MS);
+  };
+  signal?.addEventListener('abort', stop);
+  if (signal?.aborted) stop();
+  return {
+    [Symbol.dispose]: () => {
+      clearTimeout(forced);
+      signal?.removeEventListener('abort', stop);
+    },
+  };
+}
+
+/** How a process ended, in a sentence, with the last line that it wrote to standard error. */
+export function whyEnded(who: string, code: number | null, signal: string | null, stderr: string): string {
+  const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+  const said = stderr.trim().split('\n').at(-1)!.trim();
+  return `The ${who} ${how}${said === '' ? '.' : `: ${said}`}`;
+}
+
+/** Signals that are for the program and not for us: it decides, and we end when it has. */
+const PASSED: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
+/** A terminal sends these to everything in the foreground, so the program has got them already. */
+const FROM_KEYS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT']);
+
+function passSignals(child: ChildProcess): Disposable {
+  // Not by `process.stdin`: making it would change the very pipe that the program inherits.
+  const atTerminal = isatty(0);
+  const passOn = (signal: NodeJS.Signals) => {
+    if (!(atTerminal && FROM_KEYS.has(signal))) child.kill(signal);
+  };
+  for (const signal of PASSED) process.on(signal, passOn);
+  return {
+    [Symbol.dispose]: () => {
+      for (const signal of PASSED) process.off(signal, passOn);
+    },
+  };
+}
+
+function notStarted({ command, args }: CommandLine, error: NodeJS.ErrnoException): RelayError {
+  if (args && error.code === 'ENOENT') {
+    const hint = 'Install it, or give its whole path.';
+    return new RelayError('missing', { what: `program ${command}`, hint });
+  }
+  return new RelayError('failed', { what: `${command} cannot be started (${error.code ?? error.message}).` });
+}
+
+/** Where the PATH has a program of this name; null where it has none. */
+export function findProgram(name: string, env: NodeJS.ProcessEnv): string | null {
+  const folders = (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '');
+  const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : [''];
+  const paths = folders.flatMap((folder) => endings.map((ending) => join(folder, name + ending)));
+  return paths.find(isProgram) ?? null;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, fileModes.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** The end of a stream of bytes, as much as is worth keeping. */
+export class Tail {
+  readonly #limit: number;
+  readonly #chunks: Uint8Array[] = [];
+  #size = 0;
+  #cut = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+    this.#size += chunk.byteLength;
+    while (this.#size - this.#chunks[0]!.byteLength >= this.#limit) {
+      this.#size -= this.#chunks.shift()!.byteLength;
+      this.#cut = true;
+    }
+  }
+
+  /** Says so where the beginning is missing. */
+  text(): string {
+    const text = Buffer.concat(this.#chunks).toString('utf8');
+    return this.#cut ? `[… only the end of a long output]\n${text}` : text;
+  }
+}
+
+/** A place for a file with a prompt, for programs that take it so; gone when disposed. */
+export function promptFile(): AsyncDisposable & { write(text: string): Promise<string> } {
+  let folder: string | null = null;
+  return {
+    async write(text) {
+      folder ??= await mkdtemp(join(tmpdir(), 'relay-prompt-'));
+      const path = join(folder, 'prompt-1.md');
+      await writeFile(path, text, { mode: 0o600 });
+      return path;
+    },
+    async [Symbol.asyncDispose]() {
+      if (folder !== null) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
