@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { VARIABLES } from '../../src/app/variables.ts';
 import {
   type Command,
+  examplesOf,
   type Flags,
   GLOBAL_FLAGS,
   type Group,
@@ -104,7 +105,8 @@ function usageLines(path: readonly string[], { usage, flags }: Command): string[
 }
 
 function described(command: Command, several: boolean): string[] {
-  const { details, flags = {}, examples } = command;
+  const { details, flags = {} } = command;
+  const examples = examplesOf(command);
   const head = (title: string) => (several ? `.SS ${title}` : `.SH ${title.toUpperCase()}`);
   const lines: string[] = [];
   if (details) lines.push(...(several ? [] : ['.SH DESCRIPTION']), ...paragraphs(details));

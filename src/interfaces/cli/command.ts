@@ -52,13 +52,21 @@ export interface CommandSpec<F extends Flags = Flags> {
   readonly takesRest?: boolean;
   /** Called by other programs, which must not be stopped by it: an error is printed on stderr and the exit code is 0. */
   readonly failsOpen?: boolean;
-  /** A command line and what it does; shown in --help. */
-  readonly examples: readonly (readonly [string, string])[];
+  /** Lines for --help, each a command line and what it does: `relay push notes.md  # a pointer to it`. */
+  readonly examples: string;
   /** The exit code; nothing means 0. */
   run(call: Invocation<F>): Promise<number | undefined>;
 }
 
 export type Command = CommandSpec<Flags>;
+
+/** The examples of a command, each as its command line and what that does. */
+export function examplesOf({ examples }: Command): (readonly [line: string, what: string])[] {
+  return examples
+    .trim()
+    .split('\n')
+    .map((row) => row.trim().split('  # ') as [string, string]);
+}
 
 /** What a command throws for a command line that it does not understand: what is wrong, and what to type instead. */
 export function badUsage(what: string, hint: string): RelayError {
@@ -111,9 +119,11 @@ export interface Group {
   readonly commands: Commands;
 }
 
+type Load<S> = () => Promise<{ readonly commands: { readonly [K in keyof S]: Command } }>;
+
 /** The commands of one file by their names, each with its summary. The file is loaded when one of them is called. */
 export function verbs<const S extends { readonly [name: string]: string }>(
-  load: () => Promise<{ readonly commands: { readonly [K in keyof S]: Command } }>,
+  load: Load<S>,
   summaries: S,
   o: { readonly hidden?: boolean } = {},
 ): Commands {
@@ -126,6 +136,15 @@ export function verbs<const S extends { readonly [name: string]: string }>(
 
 export function group(summary: string, commands: Commands): Group {
   return { summary, commands };
+}
+
+/** A group whose commands are all in one file. */
+export function noun<const S extends { readonly [name: string]: string }>(
+  summary: string,
+  load: Load<S>,
+  summaries: S,
+): Group {
+  return group(summary, verbs(load, summaries));
 }
 
 export function isGroup(node: Node): node is Group {

@@ -1,4 +1,4 @@
-import { type Group, group, type Sections, verbs } from './command.ts';
+import { type Group, group, noun, type Sections, verbs } from './command.ts';
 
 /**
  * Every command, at the words it is called by and with its one summary, as `relay --help` groups them. A command's own file
@@ -23,23 +23,21 @@ export const SECTIONS: Sections = {
         'forget-group': 'Forget a group and whatever it had not done',
         group: 'Show or choose how long failed work of a group waits',
       }),
-      dead: group(
-        'Dead letters: work that a group could not do',
-        verbs(() => import('./commands/dead-letters.ts'), {
-          list: 'List the dead letters of a channel',
-          retry: 'Hand dead letters out again, to the group that could not do them',
-          drop: 'Take dead letters from the list',
-        }),
-      ),
-      key: group(
+      dead: noun('Dead letters: work that a group could not do', () => import('./commands/dead-letters.ts'), {
+        list: 'List the dead letters of a channel',
+        retry: 'Hand dead letters out again, to the group that could not do them',
+        drop: 'Take dead letters from the list',
+      }),
+      key: noun(
         'Keys shared with others on a channel, for encrypted pushes',
-        verbs(() => import('./commands/channel-key.ts'), {
+        () => import('./commands/channel-key.ts'),
+        {
           new: 'Make a key for a channel, to be shared with those who read it',
           add: "Take a channel's key that someone gave you",
           show: 'Print the key of a channel',
           list: 'List the channels there is a key for',
           rm: 'Throw away the key of a channel',
-        }),
+        },
       ),
     }),
     ...verbs(() => import('./commands/inbox.ts'), {
@@ -53,23 +51,25 @@ export const SECTIONS: Sections = {
   },
   Threads: {
     ...verbs(() => import('./commands/store.ts'), { init: 'Make the configuration and the storage' }),
-    thread: group(
+    thread: noun(
       'Threads: versioned state, artifacts and events in one place',
-      verbs(() => import('./commands/thread.ts'), {
+      () => import('./commands/thread.ts'),
+      {
         new: 'Begin a thread and print its id',
         use: 'Choose the thread that is meant where none is named',
         list: 'List recent threads, newest first; the same as relay runs',
         rm: 'Delete threads with everything in them',
-      }),
+      },
     ),
     ...verbs(() => import('./commands/thread.ts'), {
       runs: 'List recent threads, newest first',
       show: 'Show what a thread is about and where it stands',
       tail: 'Show the events of a thread, also as they happen',
     }),
-    state: group(
+    state: noun(
       "A thread's memory: facts, decisions, plan, changed by JSON Patch",
-      verbs(() => import('./commands/state.ts'), {
+      () => import('./commands/state.ts'),
+      {
         header: 'Print the bounded view of a state that goes into a prompt',
         get: 'Print the whole state, or a place of it, as it is or was',
         patch: 'Change the state by JSON Patch, whole or not at all',
@@ -77,25 +77,23 @@ export const SECTIONS: Sections = {
         revert: 'Go back to an earlier version, as a new one',
         log: 'List the versions of a state, newest first',
         compact: 'Shorten a state that has grown long',
-      }),
+      },
     ),
-    artifact: group(
+    artifact: noun(
       'Stored content of a thread: a ref and a preview travel, the rest is a pull away',
-      verbs(() => import('./commands/artifact.ts'), {
+      () => import('./commands/artifact.ts'),
+      {
         put: 'Store a file in a thread and get a ref to it',
         get: 'Get the content of an artifact back',
         list: 'List the artifacts of a thread, newest first',
         search: 'Search the artifacts of a thread, best first',
         rm: 'Delete an artifact for good; its hash stays',
-      }),
+      },
     ),
-    cap: group(
-      'Capabilities: what a thread can have done, with a cache',
-      verbs(() => import('./commands/cap.ts'), {
-        list: 'List what a thread can have done, and what each takes',
-        invoke: 'Have a capability do something for a thread',
-      }),
-    ),
+    cap: noun('Capabilities: what a thread can have done, with a cache', () => import('./commands/cap.ts'), {
+      list: 'List what a thread can have done, and what each takes',
+      invoke: 'Have a capability do something for a thread',
+    }),
     ...verbs(() => import('./commands/thread.ts'), {
       report: 'Tell a thread in one document',
       stats: 'Show what a thread has saved in tokens, counted',
@@ -105,21 +103,23 @@ export const SECTIONS: Sections = {
     }),
   },
   Files: {
-    file: group(
+    file: noun(
       'Files under a space: overwritten and deleted at will, with their versions',
-      verbs(() => import('./commands/file.ts'), {
+      () => import('./commands/file.ts'),
+      {
         put: 'Write a file',
         get: 'Read a file, or only a part of it',
         ls: 'List spaces, and the files in one',
         log: 'List the versions of a file, newest first',
         rm: 'Delete files with all their versions',
-      }),
+      },
     ),
   },
   Projects: {
-    project: group(
+    project: noun(
       'Project files: where a project stands, for sessions that remember nothing',
-      verbs(() => import('./commands/project.ts'), {
+      () => import('./commands/project.ts'),
+      {
         init: 'Write PROJECT.md, state.json, todos.json and decisions.md',
         start: 'The cold start: one bounded brief of where the project stands',
         sync: 'The end of a session: write down where things stand',
@@ -128,19 +128,16 @@ export const SECTIONS: Sections = {
         handoff: 'Give a task to a sub-agent, through state.json',
         report: 'Report the result of a task that was handed off, as the sub-agent',
         result: 'Read what a sub-agent reported',
-      }),
+      },
     ),
-    todo: group(
-      'The todos of a project',
-      verbs(() => import('./commands/todo.ts'), {
-        add: 'Add a todo',
-        start: 'Start a todo, or take it up again',
-        done: 'Complete a todo',
-        block: 'Mark a todo as blocked, with the reason',
-        list: 'List the todos: in progress, blocked, then next by priority',
-        review: 'Go through all open todos and note that it was done',
-      }),
-    ),
+    todo: noun('The todos of a project', () => import('./commands/todo.ts'), {
+      add: 'Add a todo',
+      start: 'Start a todo, or take it up again',
+      done: 'Complete a todo',
+      block: 'Mark a todo as blocked, with the reason',
+      list: 'List the todos: in progress, blocked, then next by priority',
+      review: 'Go through all open todos and note that it was done',
+    }),
     ...verbs(() => import('./commands/project.ts'), {
       decide: 'Record a decision: append it to decisions.md',
     }),
@@ -160,52 +157,41 @@ export const SECTIONS: Sections = {
     ...verbs(() => import('./commands/prompt.ts'), {
       run: 'Ask a model something, with the memory of a thread',
     }),
-    wrap: group(
-      'Ask any program something, with the memory of a thread',
-      verbs(() => import('./commands/wrap.ts'), {
-        run: 'Ask any program something, with the memory of a thread',
-        list: 'List the programs that are known, and which are here',
-      }),
-    ),
-    pipeline: group(
+    wrap: noun('Ask any program something, with the memory of a thread', () => import('./commands/wrap.ts'), {
+      run: 'Ask any program something, with the memory of a thread',
+      list: 'List the programs that are known, and which are here',
+    }),
+    pipeline: noun(
       'Pipelines: steps of several agents, in parallel where they can be',
-      verbs(() => import('./commands/pipeline.ts'), {
+      () => import('./commands/pipeline.ts'),
+      {
         run: 'Run a pipeline, or go on with a run',
         validate: 'Check a pipeline, and name the lines that are wrong',
         graph: 'Draw a pipeline or a run of one',
         list: 'List the runs there were',
         show: 'Show what became of a run',
-      }),
+      },
     ),
     ...verbs(() => import('./commands/server.ts'), { mcp: 'Serve MCP over standard input and output' }),
-    a2a: group(
-      'Agents elsewhere, by the A2A protocol',
-      verbs(() => import('./commands/a2a.ts'), {
-        card: 'Show what an agent says of itself',
-        send: 'Give an agent elsewhere a task and wait for what comes of it',
-        tasks: 'List the tasks an agent elsewhere has from you, or show one',
-      }),
-    ),
-    bridge: group(
-      'Hand work to agents, and bring their results back',
-      verbs(() => import('./commands/bridge.ts'), {
-        start: 'Give an agent the tasks of a channel, and bring its results back',
-        send: 'Give a task to an agent behind a bridge',
-        list: 'List the bridges, with their last heartbeat',
-        status: 'Show what bridges are at, and what waits for them',
-      }),
-    ),
-    task: group(
-      'Tasks: what was given to agents, and what came back',
-      verbs(() => import('./commands/task.ts'), {
-        list: 'List tasks, newest first',
-        show: 'Show a task: its state, who has it, who has seen it, its result',
-        done: 'Bring the result of a task',
-        fail: 'Say that a task could not be done, and why',
-        cancel: 'Call a task off, and stop the work on it',
-        wait: 'Wait for the result of a task, and print it',
-      }),
-    ),
+    a2a: noun('Agents elsewhere, by the A2A protocol', () => import('./commands/a2a.ts'), {
+      card: 'Show what an agent says of itself',
+      send: 'Give an agent elsewhere a task and wait for what comes of it',
+      tasks: 'List the tasks an agent elsewhere has from you, or show one',
+    }),
+    bridge: noun('Hand work to agents, and bring their results back', () => import('./commands/bridge.ts'), {
+      start: 'Give an agent the tasks of a channel, and bring its results back',
+      send: 'Give a task to an agent behind a bridge',
+      list: 'List the bridges, with their last heartbeat',
+      status: 'Show what bridges are at, and what waits for them',
+    }),
+    task: noun('Tasks: what was given to agents, and what came back', () => import('./commands/task.ts'), {
+      list: 'List tasks, newest first',
+      show: 'Show a task: its state, who has it, who has seen it, its result',
+      done: 'Bring the result of a task',
+      fail: 'Say that a task could not be done, and why',
+      cancel: 'Call a task off, and stop the work on it',
+      wait: 'Wait for the result of a task, and print it',
+    }),
     ...verbs(() => import('./commands/bridge.ts'), { agents: 'List who is there: bridges and followers' }),
   },
   Server: {
@@ -215,23 +201,25 @@ export const SECTIONS: Sections = {
       down: 'Stop the relay server that runs here',
       status: 'Tell whether a relay runs, where, and what it holds',
     }),
-    keys: group(
+    keys: noun(
       'API keys: who may do what on a relay that others can reach',
-      verbs(() => import('./commands/keys.ts'), {
+      () => import('./commands/keys.ts'),
+      {
         create: 'Make an API key; it is shown this once',
         list: 'List the API keys: name, rights, last use; never the keys themselves',
         revoke: 'Revoke API keys at once',
         rotate: 'Make a new key in place of an old one, with the same name and rights',
-      }),
+      },
     ),
-    config: group(
+    config: noun(
       'The options of the relay: config.json and the environment',
-      verbs(() => import('./commands/config.ts'), {
+      () => import('./commands/config.ts'),
+      {
         show: 'Show every option, what counts for it and where that was said',
         get: 'Print what counts for an option',
         set: 'Write an option into config.json',
         check: 'Say everything that is wrong with the options',
-      }),
+      },
     ),
     ...verbs(() => import('./commands/server.ts'), { usage: 'Show what was used of the plan this month' }),
     ...verbs(() => import('./commands/doctor.ts'), {
@@ -245,13 +233,10 @@ export const SECTIONS: Sections = {
       backup: 'Copy the whole store to a folder, while in use',
       restore: 'Bring a backup back',
     }),
-    engine: group(
-      'Move a store: from a folder to a cluster, and back',
-      verbs(() => import('./commands/store.ts'), {
-        copy: 'Copy a store into another while in use, and go on there',
-        reopen: 'Write again into a store that has moved',
-      }),
-    ),
+    engine: noun('Move a store: from a folder to a cluster, and back', () => import('./commands/store.ts'), {
+      copy: 'Copy a store into another while in use, and go on there',
+      reopen: 'Write again into a store that has moved',
+    }),
   },
   More: {
     ...verbs(() => import('./commands/demo.ts'), {

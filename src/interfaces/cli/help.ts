@@ -1,4 +1,12 @@
-import { type Command, type Flags, GLOBAL_FLAGS, type Group, isGroup, type Sections } from './command.ts';
+import {
+  type Command,
+  examplesOf,
+  type Flags,
+  GLOBAL_FLAGS,
+  type Group,
+  isGroup,
+  type Sections,
+} from './command.ts';
 import type { Io, Style } from './io.ts';
 
 /** Where it is shown. */
@@ -47,7 +55,7 @@ export function commandHelp(
   if (command.details) lines.push('', wrap(command.details, width));
   if (Object.keys(flags).length > 0) lines.push('', style.bold('Options'), ...flagRows(flags, style, width));
   lines.push('', style.bold('Examples'));
-  for (const [line, what] of command.examples)
+  for (const [line, what] of examplesOf(command))
     lines.push(`  ${style.cyan(line)}`, `      ${style.dim(what)}`);
   // Where --json is for what goes in, the other name of it asks for what comes out.
   const json = flags.json ? '--output json' : '--json';

@@ -22,11 +22,9 @@ const card = answerCommand({
   usage: '<url>',
   details: 'The address of a host, of an agent on it, or of the card itself.',
   flags: AGENT_FLAGS,
-  takes: { min: 1 },
-  examples: [
-    ['relay a2a card https://agents.example', 'who is there and what it does'],
-    ['relay a2a card http://127.0.0.1:7474/a2a/reviewer --json', 'a bridge of a relay, as JSON'],
-  ],
+  examples: `
+    relay a2a card https://agents.example  # who is there and what it does
+    relay a2a card http://127.0.0.1:7474/a2a/reviewer --json  # a bridge of a relay, as JSON`,
   ask: async ({ host, args, flags }) => (await host.openAgent(args[0]!, flags)).card,
   print(card, { style }) {
     const text = (value: unknown) => printable(typeof value === 'string' ? value : '');
@@ -56,13 +54,11 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
     'no-wait': { help: 'print the id of the task and do not wait' },
     out: { short: 'o', value: 'FILE', help: 'write the result there, - for standard output' },
   },
-  takes: { min: 2 },
-  examples: [
-    ['relay a2a send https://agents.example "review the diff" --attach <url>', 'with a pointer'],
-    ['git diff | relay a2a send http://127.0.0.1:7474/a2a/reviewer -', 'from a pipe'],
-    ['relay a2a send <url> "make a picture" -o picture.png', 'the result into a file'],
-    ['relay a2a send <url> "the blue one" --task <id>', 'the answer to a question of the agent'],
-  ],
+  examples: `
+    relay a2a send https://agents.example "review the diff" --attach <url>  # with a pointer
+    git diff | relay a2a send http://127.0.0.1:7474/a2a/reviewer -  # from a pipe
+    relay a2a send <url> "make a picture" -o picture.png  # the result into a file
+    relay a2a send <url> "the blue one" --task <id>  # the answer to a question of the agent`,
   async run({ io, host, args, flags }) {
     const agent = await host.openAgent(args[0]!, flags);
     const text = args[1] === '-' ? await readAll(io.stdin.stream) : args[1]!;
@@ -112,12 +108,10 @@ const tasks = defineCommand({
     context: { value: 'ID', help: 'only those of this context' },
     cancel: { help: 'cancel the task that is named' },
   },
-  takes: { min: 1, max: 2 },
-  examples: [
-    ['relay a2a tasks https://agents.example', 'all of them, newest first'],
-    ['relay a2a tasks <url> <task>', 'one, with its result'],
-    ['relay a2a tasks <url> <task> --cancel', 'call it off'],
-  ],
+  examples: `
+    relay a2a tasks https://agents.example  # all of them, newest first
+    relay a2a tasks <url> <task>  # one, with its result
+    relay a2a tasks <url> <task> --cancel  # call it off`,
   async run({ io, host, args, flags }) {
     const agent = await host.openAgent(args[0]!, flags);
     const id = args[1];

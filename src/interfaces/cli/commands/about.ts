@@ -6,16 +6,14 @@ import { suggest } from '../suggest.ts';
 
 const help = defineCommand({
   usage: '[guide] [topic]',
-  takes: { max: 2 },
   details: `The guides are the pages of docs/. At a terminal they are set for reading; piped, they are Markdown. Where a command has the
 name of a guide, relay help NAME is about the command and relay help guide NAME is the guide.`,
-  examples: [
-    ['relay help guides', 'which there are'],
-    ['relay help getting-started', 'one of them'],
-    ['relay help guide mcp', 'the guide, where a command is called the same'],
-    ['relay help push', 'the options of a command; the same as relay push --help'],
-    ['relay help pipelines > pipelines.md', 'as Markdown'],
-  ],
+  examples: `
+    relay help guides  # which there are
+    relay help getting-started  # one of them
+    relay help guide mcp  # the guide, where a command is called the same
+    relay help push  # the options of a command; the same as relay push --help
+    relay help pipelines > pipelines.md  # as Markdown`,
   async run({ io, host, args, commands }) {
     const topic = args[0] === 'guide' && args.length > 1 ? args[1]! : args.join(' ');
     const guides = await host.guides();
@@ -155,10 +153,9 @@ function topicOf(file: string): string {
 }
 
 const version = answerCommand({
-  examples: [
-    ['relay version', 'the version alone'],
-    ['relay version --json', 'also of the runtime and the system, for a bug report'],
-  ],
+  examples: `
+    relay version  # the version alone
+    relay version --json  # also of the runtime and the system, for a bug report`,
   ask: async ({ host: { version, runtime } }) => ({
     version,
     runtime,

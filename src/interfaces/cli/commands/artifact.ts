@@ -22,11 +22,10 @@ it is asked for. Piped, the ref alone is printed.`,
     source: { value: 'REF', multiple: true, help: 'what it was made from; may be repeated' },
     ...THREAD_FLAG,
   },
-  examples: [
-    ['relay artifact put notes.md --thread 550e84 --type markdown', 'prints its artifact_ref'],
-    ['npm test 2>&1 | relay artifact put - --type tool_output --name test.log', 'from a pipe'],
-    ['ref=$(relay artifact put survey.md)', 'the ref alone, for a script'],
-  ],
+  examples: `
+    relay artifact put notes.md --thread 550e84 --type markdown  # prints its artifact_ref
+    npm test 2>&1 | relay artifact put - --type tool_output --name test.log  # from a pipe
+    ref=$(relay artifact put survey.md)  # the ref alone, for a script`,
   async ask(call) {
     const { io, args, flags } = call;
     const source = await openPayload(io, args[0]!, { limit: ARTIFACT_BYTES });
@@ -61,13 +60,12 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
     force: { short: 'f', help: 'write binary data even to a terminal' },
     ...THREAD_FLAG,
   },
-  examples: [
-    ['relay artifact get 01914a2b3c4d5e6f7890abcdef', 'to standard output'],
-    ['relay artifact get survey.md --outline', 'what is in it, for a few tokens'],
-    ['relay artifact get survey.md --lines 120-180', 'these lines'],
-    ['relay artifact get survey.md --out survey.md', 'by its name, into a file'],
-    ['relay artifact get <ref> --preview', 'what a model is shown of it'],
-  ],
+  examples: `
+    relay artifact get 01914a2b3c4d5e6f7890abcdef  # to standard output
+    relay artifact get survey.md --outline  # what is in it, for a few tokens
+    relay artifact get survey.md --lines 120-180  # these lines
+    relay artifact get survey.md --out survey.md  # by its name, into a file
+    relay artifact get <ref> --preview  # what a model is shown of it`,
   async run(call) {
     const { io, args, flags } = call;
     if (flags.preview && flags.out !== undefined) {
@@ -114,10 +112,9 @@ const list = readCommand('listings', {
     all: { help: 'every one' },
     ...THREAD_FLAG,
   },
-  examples: [
-    ['relay artifact list', 'of the thread used last'],
-    ['relay artifact list --thread 550e84 --json', 'with previews, hashes and provenance'],
-  ],
+  examples: `
+    relay artifact list  # of the thread used last
+    relay artifact list --thread 550e84 --json  # with previews, hashes and provenance`,
   async ask({ threads, id }, call) {
     const most = parseMost(call.flags, PAGE_ITEMS);
     const { items, ...more } = await firstItems('artifacts', most, (o) =>
@@ -149,11 +146,10 @@ const search = readCommand('searches', {
 artifact may be there several times; the number is the line on which the passage begins.`,
   takes: { min: 1, max: 100 },
   flags: { count: { short: 'n', value: 'N', help: 'so many at most (10)' }, ...THREAD_FLAG },
-  examples: [
-    ['relay artifact search retry backoff', 'in the thread used last'],
-    ['relay artifact search "how long does it wait before the third try?"', 'a question'],
-    ['relay artifact search timeout --thread 550e84 --json', 'with scores'],
-  ],
+  examples: `
+    relay artifact search retry backoff  # in the thread used last
+    relay artifact search "how long does it wait before the third try?"  # a question
+    relay artifact search timeout --thread 550e84 --json  # with scores`,
   async ask({ threads, id }, call) {
     const limit = parseCount(call.flags.count, '--count', { min: 1, max: 1000 }) ?? 10;
     return threads.search(id, call.args.join(' '), { limit, counted: false });
@@ -178,10 +174,9 @@ good; its hash and name stay, and an event says who deleted it. Reports and sear
 their own, and backups and exports keep what they have. At a terminal it asks first.`,
   takes: { min: 1, max: 1000 },
   flags: { force: { short: 'f', help: 'do not ask' }, ...THREAD_FLAG },
-  examples: [
-    ['relay artifact rm 01914a2b3c4d5e6f7890abcdef', 'delete one'],
-    ['relay artifact rm .env --thread 550e84', 'by its name, in another thread'],
-  ],
+  examples: `
+    relay artifact rm 01914a2b3c4d5e6f7890abcdef  # delete one
+    relay artifact rm .env --thread 550e84  # by its name, in another thread`,
   async run(call) {
     const { io, args, flags } = call;
     const { threads, id } = await openThread(call);

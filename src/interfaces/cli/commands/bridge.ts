@@ -50,12 +50,11 @@ agents.json in the relay's home describes agents in terminals that the relay doe
     },
     allow: { value: 'all|reads|none', help: 'for --acp: what it may do unasked (reads)' },
   },
-  examples: [
-    ['relay bridge start --exec "claude -p" --name reviewer', 'a new session for each task'],
-    ['relay bridge start --exec ./word-count.sh --plain', 'a program that knows of no agents'],
-    ['relay bridge start --tmux work:0', 'the agent you have open there'],
-    ['relay bridge start --acp "gemini --acp" --concurrency 3', 'three tasks side by side'],
-  ],
+  examples: `
+    relay bridge start --exec "claude -p" --name reviewer  # a new session for each task
+    relay bridge start --exec ./word-count.sh --plain  # a program that knows of no agents
+    relay bridge start --tmux work:0  # the agent you have open there
+    relay bridge start --acp "gemini --acp" --concurrency 3  # three tasks side by side`,
   async run({ io, host, flags, open }) {
     const from = flags.from?.flatMap((names) => names.split(',')).map((name) => name.trim());
     const choice = chosen(flags);
@@ -171,10 +170,9 @@ there yet. Whoever stops waiting can ask again: relay task wait ID.`,
     'task-channel': { value: 'NAME', help: 'where agents look for tasks (agent-tasks)' },
     'done-channel': { value: 'NAME', help: 'where results come back (agent-done)' },
   },
-  examples: [
-    ['relay bridge send "Refactor the auth module and run the tests" --wait', 'the result, when it is there'],
-    ['relay bridge send --file brief.md --to reviewer', 'for one agent; prints the task’s id'],
-  ],
+  examples: `
+    relay bridge send "Refactor the auth module and run the tests" --wait  # the result, when it is there
+    relay bridge send --file brief.md --to reviewer  # for one agent; prints the task’s id`,
   async run({ io, args, flags, open }) {
     // Without words or a file, the task is what is piped in.
     const given = await textOrFile(io, 'task', args[0], flags.file);
@@ -219,7 +217,7 @@ function whoIsThere(agents: readonly Agent[], channel: string, to: string | unde
 }
 
 const list = answerCommand({
-  examples: [['relay bridge list', 'which agents take tasks, from where']],
+  examples: 'relay bridge list  # which agents take tasks, from where',
   async ask({ open }) {
     const { agents } = await (await open()).relay.agents.list();
     return { bridges: agents.filter(({ kind }) => kind === 'bridge') };
@@ -230,11 +228,9 @@ const list = answerCommand({
 const status = answerCommand({
   usage: '[name]',
   details: 'The exit code is 1 where no bridge, or not the one named, has been heard of lately.',
-  takes: { max: 1 },
-  examples: [
-    ['relay bridge status', 'all of them'],
-    ['relay bridge status reviewer', 'one, for a script: its exit code says whether it is there'],
-  ],
+  examples: `
+    relay bridge status  # all of them
+    relay bridge status reviewer  # one, for a script: its exit code says whether it is there`,
   async ask({ args, open }) {
     const { relay } = await open();
     const { agents } = await relay.agents.list();
@@ -262,7 +258,7 @@ const status = answerCommand({
 });
 
 const agents = answerCommand({
-  examples: [['relay agents', 'who can be given work, and who reads what']],
+  examples: 'relay agents  # who can be given work, and who reads what',
   ask: async ({ open }) => (await open()).relay.agents.list(),
   print: ({ agents }, io) =>
     agents.map((agent) => agentLine(io, agent)).join('\n') ||

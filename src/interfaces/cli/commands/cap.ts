@@ -6,10 +6,9 @@ import { jsonInput } from './payload.ts';
 import { openThread, THREAD_FLAG } from './thread-choice.ts';
 
 const list = answerCommand({
-  examples: [
-    ['relay cap list', 'the capabilities there are'],
-    ['relay cap list --json', 'with the JSON schema of their arguments'],
-  ],
+  examples: `
+    relay cap list  # the capabilities there are
+    relay cap list --json  # with the JSON schema of their arguments`,
   ask: async ({ open }) => (await open()).relay.capabilities.list(),
   print: ({ capabilities }, { style }) =>
     capabilities
@@ -41,13 +40,9 @@ const invoke = answerCommand({
   details: `The result becomes an artifact, and its preview is printed. Asked for again while the cache holds it, it is
 not done twice. The arguments are a JSON object. Here --json is for them; --output json asks for an answer in JSON.`,
   flags: { json: { value: 'ARGS', help: 'the arguments; - reads them from standard input' }, ...THREAD_FLAG },
-  examples: [
-    [`relay cap invoke retrieval.search --json '{"query":"retry"}'`, 'search, and keep what was found'],
-    [
-      `relay cap invoke retrieval.search --json '{"query":"retry"}' --output json`,
-      'the answer for a program',
-    ],
-  ],
+  examples: `
+    relay cap invoke retrieval.search --json '{"query":"retry"}'  # search, and keep what was found
+    relay cap invoke retrieval.search --json '{"query":"retry"}' --output json  # the answer for a program`,
   async ask(call) {
     const { io, args, flags } = call;
     const given = (await jsonInput(io, 'cap invoke', { flag: flags.json })) ?? {};

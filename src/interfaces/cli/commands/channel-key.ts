@@ -10,10 +10,9 @@ const newKey = defineCommand({
   details: `From then on an encrypted push to the channel carries its key sealed to this one: subscribers who have it can pull,
 and no server can. Give it to them over a way you trust; they take it with relay channel key add.`,
   flags: { force: { short: 'f', help: 'replace the key there is; what was sealed to it stays sealed' } },
-  examples: [
-    ['relay channel key new reviews', 'prints the key once, and keeps it'],
-    ['relay push notes.md --encrypt --channel reviews', 'who shares the key can read it'],
-  ],
+  examples: `
+    relay channel key new reviews  # prints the key once, and keeps it
+    relay push notes.md --encrypt --channel reviews  # who shares the key can read it`,
   async run({ io, host, args, flags }) {
     const channel = args[0]!;
     const keyring = await host.keyring();
@@ -35,10 +34,9 @@ const addKey = answerCommand({
   usage: '<channel> [-]',
   details: `The key comes from standard input, so that it is in no shell history and no list of processes.`,
   flags: { force: { short: 'f', help: 'replace the key there is' } },
-  examples: [
-    ['relay channel key add reviews', 'asks for it'],
-    ['relay channel key add reviews < key.txt', 'from a file'],
-  ],
+  examples: `
+    relay channel key add reviews  # asks for it
+    relay channel key add reviews < key.txt  # from a file`,
   async ask({ io, host, args, flags }) {
     const channel = args[0]!;
     if (args[1] !== undefined && args[1] !== '-') {
@@ -75,7 +73,7 @@ async function readKey(io: Io): Promise<string> {
 
 const showKey = answerCommand({
   usage: '<channel>',
-  examples: [['relay channel key show reviews', 'for whoever shall read along']],
+  examples: 'relay channel key show reviews  # for whoever shall read along',
   async ask({ host, args }) {
     const channel = args[0]!;
     const key = await (await host.keyring()).get(channel);
@@ -91,7 +89,7 @@ const showKey = answerCommand({
 });
 
 const listKeys = answerCommand({
-  examples: [['relay channel key list', 'their names, never the keys']],
+  examples: 'relay channel key list  # their names, never the keys',
   async ask({ host }) {
     const keyring = await host.keyring();
     return { keys: await keyring.list(), keyring: keyring.path };
@@ -109,7 +107,7 @@ const listKeys = answerCommand({
 const removeKey = answerCommand({
   usage: '<channel>',
   details: 'What was sealed to it can no longer be read from here.',
-  examples: [['relay channel key rm reviews', 'on this machine only']],
+  examples: 'relay channel key rm reviews  # on this machine only',
   async ask({ host, args }) {
     const channel = args[0]!;
     if (!(await (await host.keyring()).remove(channel))) {

@@ -5,10 +5,9 @@ import type { Io, Style } from '../io.ts';
 
 const inspect = answerCommand({
   usage: '<channel>',
-  examples: [
-    ['relay channel inspect tasks', 'who works on what, and what waits'],
-    ['relay channel inspect tasks --json | jq ".groups[].backlog"', 'what waits, as a number'],
-  ],
+  examples: `
+    relay channel inspect tasks  # who works on what, and what waits
+    relay channel inspect tasks --json | jq ".groups[].backlog"  # what waits, as a number`,
   ask: async ({ args, open }) => (await open()).relay.channels.inspect(args[0]!),
   print: describe,
 });
@@ -54,7 +53,7 @@ const forgetGroup = answerCommand({
   usage: '<channel> <group>',
   details:
     'The messages stay in the channel. A group that still has members at work is not forgotten: stop them first.',
-  examples: [['relay channel forget-group tasks workers', 'the next worker begins with everything there is']],
+  examples: 'relay channel forget-group tasks workers  # the next worker begins with everything there is',
   async ask({ args, open }) {
     const [channel, group] = args as [string, string];
     await (await open()).relay.channels.removeGroup(channel, group);
@@ -70,11 +69,10 @@ each a little longer by chance. The last wait repeats until the attempts are use
   flags: {
     retry: { value: 'TIMES', help: 'the waits, by comma: 1s,5s,30s,2m; default for those of the relay' },
   },
-  examples: [
-    ['relay channel group tasks workers', 'how long it waits'],
-    ['relay channel group tasks workers --retry 10s,1m,10m', 'more patience'],
-    ['relay channel group tasks workers --retry 0', 'none at all'],
-  ],
+  examples: `
+    relay channel group tasks workers  # how long it waits
+    relay channel group tasks workers --retry 10s,1m,10m  # more patience
+    relay channel group tasks workers --retry 0  # none at all`,
   async ask({ args, flags, open }) {
     const waits = flags.retry?.split(',').map((wait) => wait.trim());
     const retry =

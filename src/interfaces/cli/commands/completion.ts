@@ -11,11 +11,10 @@ import {
 const completion = answerCommand({
   usage: 'bash|zsh|fish',
   takes: { min: 1 },
-  examples: [
-    ['source <(relay completion bash)', 'for this bash session; put it into ~/.bashrc to keep it'],
-    ['relay completion zsh > ~/.zfunc/_relay', 'for zsh, with ~/.zfunc in fpath'],
-    ['relay completion fish > ~/.config/fish/completions/relay.fish', 'for fish'],
-  ],
+  examples: `
+    source <(relay completion bash)  # for this bash session; put it into ~/.bashrc to keep it
+    relay completion zsh > ~/.zfunc/_relay  # for zsh, with ~/.zfunc in fpath
+    relay completion fish > ~/.config/fish/completions/relay.fish  # for fish`,
   async ask({ args, commands }) {
     const shell = args[0]!;
     if (!Object.hasOwn(SHELLS, shell)) {

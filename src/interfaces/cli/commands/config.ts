@@ -13,11 +13,10 @@ const show = answerCommand({
   details: `What counts for an option is the variable of the environment that is named for it, else config.json in the home,
 else the default. Passwords are not shown. docs/configuration.md says the same as a page.`,
   flags: { changed: { help: 'only what is not at its default' } },
-  examples: [
-    ['relay config show', 'every option'],
-    ['relay config show --changed', 'what was said in config.json or in the environment'],
-    ['relay config show --json', 'for a program, with what each option is for'],
-  ],
+  examples: `
+    relay config show  # every option
+    relay config show --changed  # what was said in config.json or in the environment
+    relay config show --json  # for a program, with what each option is for`,
   async ask({ host, flags }) {
     const settings = await host.settings();
     const all = settings.show();
@@ -57,10 +56,9 @@ const get = answerCommand({
   usage: '<name>',
   details: `A text is printed as it is, all else as JSON, and nothing at all where nothing was said and there is no default.`,
   flags: { reveal: { help: 'with the password that is left out otherwise' } },
-  examples: [
-    ['relay config get port', '7474'],
-    ['relay config get engine --reveal', 'the address of the cluster, with its password'],
-  ],
+  examples: `
+    relay config get port  # 7474
+    relay config get engine --reveal  # the address of the cluster, with its password`,
   async ask({ host, args, flags }) {
     const [name = ''] = args;
     const settings = await host.settings();
@@ -81,12 +79,11 @@ const set = defineCommand({
   details: `The value is JSON or a text, and several words are a list. What the option does not take is refused, and the file stays
 as it is. Comments in config.json and whatever else is in there stay. Servers read the file when they start.`,
   flags: { default: { help: 'take the option out of the file, so that its default counts' } },
-  examples: [
-    ['relay config set port 8080', 'where relay up listens'],
-    ['relay config set allowed_hosts relay.example relay.internal', 'a list'],
-    [`relay config set models '{"anthropic": "NAME"}'`, 'JSON'],
-    ['relay config set port --default', 'back to the default'],
-  ],
+  examples: `
+    relay config set port 8080  # where relay up listens
+    relay config set allowed_hosts relay.example relay.internal  # a list
+    relay config set models '{"anthropic": "NAME"}'  # JSON
+    relay config set port --default  # back to the default`,
   async run({ io, host, args, flags }) {
     const [name = '', ...words] = args;
     if (flags.default ? words.length > 0 : words.length === 0)
@@ -110,10 +107,9 @@ as it is. Comments in config.json and whatever else is in there stay. Servers re
 const check = answerCommand({
   details: `Reads config.json and the environment as a server would, and names every mistake with its line: options that do not exist,
 values that cannot be used, files that are missing, plans that nobody defined. Ends with 1 when anything is wrong.`,
-  examples: [
-    ['relay config check', 'before relay up, or in a script that deploys'],
-    ['relay config check --home /etc/contextrelay', 'another home'],
-  ],
+  examples: `
+    relay config check  # before relay up, or in a script that deploys
+    relay config check --home /etc/contextrelay  # another home`,
   async ask({ host }) {
     const settings = await host.settings();
     const problems = await settings.check();

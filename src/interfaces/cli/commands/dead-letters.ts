@@ -20,10 +20,9 @@ const listDead = answerCommand({
   usage: '<channel>',
   details: `What a group has tried as often as it may, or nobody took while it was kept. They stand on the channel NAME.dead too, where
 they can be watched, and in the receipts of their pointers.`,
-  examples: [
-    ['relay channel dead list tasks', 'which there are, and why'],
-    ['relay watch tasks.dead', 'to be told of each as it dies'],
-  ],
+  examples: `
+    relay channel dead list tasks  # which there are, and why
+    relay watch tasks.dead  # to be told of each as it dies`,
   ask: async ({ args, open }) => (await open()).relay.channels.deadLetters(args[0]!),
   print: ({ letters }, { style }) =>
     letters.map((letter) => messageLine(letter, style)).join('\n') || 'no dead letters',
@@ -35,10 +34,9 @@ const retryDead = answerCommand({
 anew under another id. What the channel no longer keeps cannot be tried again: send it anew.`,
   takes: { min: 1, max: 100 },
   flags: { all: { help: 'all there are' } },
-  examples: [
-    ['relay channel dead retry tasks 7', 'by the number that the list shows'],
-    ['relay channel dead retry tasks --all', 'when what was wrong is mended'],
-  ],
+  examples: `
+    relay channel dead retry tasks 7  # by the number that the list shows
+    relay channel dead retry tasks --all  # when what was wrong is mended`,
   async ask({ args, flags, open }) {
     const { channels } = (await open()).relay;
     const retried = [];
@@ -63,10 +61,9 @@ const dropDead = answerCommand({
 long as messages are kept.`,
   takes: { min: 1, max: 100 },
   flags: { all: { help: 'all there are' } },
-  examples: [
-    ['relay channel dead drop tasks 7', 'by the number that the list shows'],
-    ['relay channel dead drop tasks --all', 'clean up'],
-  ],
+  examples: `
+    relay channel dead drop tasks 7  # by the number that the list shows
+    relay channel dead drop tasks --all  # clean up`,
   async ask({ args, flags, open }) {
     const { channels } = (await open()).relay;
     const dropped = await chosenLetters(channels, args, flags.all);

@@ -6,10 +6,9 @@ import type { Io } from '../io.ts';
 const demo = answerCommand({
   details: `A surveyor hands a long document to a fixer, in a temporary store of its own. Every figure is counted by
 the tokenizer from the very texts that would pass through the two models; none is a guess.`,
-  examples: [
-    ['relay demo', 'watch it step by step'],
-    ['relay demo --json', 'the figures alone'],
-  ],
+  examples: `
+    relay demo  # watch it step by step
+    relay demo --json  # the figures alone`,
   ask: ({ io, host }) => play(io, host),
   print: summary,
 });

@@ -15,12 +15,11 @@ const doctor = defineCommand({
     repair: { help: 'write the files of threads anew from their logs, and what a search needs' },
     timeout: { value: 'TIME', help: 'the most it waits for what hangs (9s)' },
   },
-  examples: [
-    ['relay doctor', 'look at Node, the store, the disk and the server'],
-    ['relay doctor --url https://relay.example', 'look at a server elsewhere'],
-    ['relay doctor --deep', 'read every payload and artifact, with what refers to those that are damaged'],
-    ['relay doctor --repair', 'write state.json and events.log of every thread anew, then look'],
-  ],
+  examples: `
+    relay doctor  # look at Node, the store, the disk and the server
+    relay doctor --url https://relay.example  # look at a server elsewhere
+    relay doctor --deep  # read every payload and artifact, with what refers to those that are damaged
+    relay doctor --repair  # write state.json and events.log of every thread anew, then look`,
   async run({ io, host, flags }) {
     if (flags.repair) {
       const { threads, artifacts, missing } = await host.repair();

@@ -59,11 +59,10 @@ Piped, the path with its space is printed.`,
     'if-match': { value: 'v3', help: 'only where the file is at this version' },
     new: { help: 'only where there is no such file yet' },
   },
-  examples: [
-    ['relay file put plan.md notes/', 'as notes/plan.md'],
-    ['relay file put main.ts code/src/main.ts --if-match v3', 'only over version 3'],
-    ['date | relay file put - notes/last-run --keep 0', 'from a pipe, without a history'],
-  ],
+  examples: `
+    relay file put plan.md notes/  # as notes/plan.md
+    relay file put main.ts code/src/main.ts --if-match v3  # only over version 3
+    date | relay file put - notes/last-run --keep 0  # from a pipe, without a history`,
   async ask({ io, args, flags, open }) {
     const target = fileArgument(args[1]!);
     const source = await openPayload(io, args[0]);
@@ -107,11 +106,10 @@ first, then take the lines you need. With --json everything but the content is: 
     out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
     force: { short: 'f', help: 'write binary data even to a terminal' },
   },
-  examples: [
-    ['relay file get notes/plan.md', 'to standard output'],
-    ['relay file get notes/plan.md --version 3 --out old.md', 'as it was, into a file'],
-    ['relay file get code/src/main.ts --grep "TODO" -C 2', 'matching lines, each with two around it'],
-  ],
+  examples: `
+    relay file get notes/plan.md  # to standard output
+    relay file get notes/plan.md --version 3 --out old.md  # as it was, into a file
+    relay file get code/src/main.ts --grep "TODO" -C 2  # matching lines, each with two around it`,
   async run({ io, args, flags, name, open }) {
     const part = partOf(flags, `${name} <space/path>`);
     const { space, path } = oneFile(args[0]!, name);
@@ -157,11 +155,10 @@ bytes and path of each file.`,
     count: { short: 'n', value: 'N', help: `so many at most (${PAGE_ITEMS})` },
     all: { help: 'every one' },
   },
-  examples: [
-    ['relay file ls', 'the spaces'],
-    ['relay file ls notes', 'what is in one'],
-    ['relay file ls code/src/ --recursive --all', 'everything below a folder'],
-  ],
+  examples: `
+    relay file ls  # the spaces
+    relay file ls notes  # what is in one
+    relay file ls code/src/ --recursive --all  # everything below a folder`,
   async ask({ args, flags, open }) {
     const most = parseMost(flags, PAGE_ITEMS);
     const { files } = (await open()).relay;
@@ -213,10 +210,9 @@ const log = answerCommand({
   usage: '<space/path>',
   details:
     'Each with when, by whom, how large and its hash. relay file get SPACE/PATH --version 3 reads one of them.',
-  examples: [
-    ['relay file log notes/plan.md', 'newest first'],
-    ['relay file log notes/plan.md --json', 'with all that is known of each'],
-  ],
+  examples: `
+    relay file log notes/plan.md  # newest first
+    relay file log notes/plan.md --json  # with all that is known of each`,
   async ask({ args, name, open }) {
     const { space, path } = oneFile(args[0]!, name);
     return { versions: await (await open()).relay.files.log(space, path) };
@@ -242,11 +238,10 @@ and notes/ the whole space. At a terminal that asks first.`,
     'if-match': { value: 'v3', help: 'only where the file is at this version' },
     force: { short: 'f', help: 'do not ask' },
   },
-  examples: [
-    ['relay file rm notes/plan.md', 'delete one'],
-    ['relay file rm notes/plan.md --if-match v3', 'unless somebody has changed it'],
-    ['relay file rm notes/drafts/ --recursive', 'a folder with all that is in it'],
-  ],
+  examples: `
+    relay file rm notes/plan.md  # delete one
+    relay file rm notes/plan.md --if-match v3  # unless somebody has changed it
+    relay file rm notes/drafts/ --recursive  # a folder with all that is in it`,
   async run({ io, args, flags, name, open }) {
     const { recursive } = flags;
     if (recursive && flags['if-match'] !== undefined)

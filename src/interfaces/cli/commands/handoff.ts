@@ -30,13 +30,9 @@ read, each line with the place it comes from. Secrets are masked, and you are to
     channel: { value: 'NAME', help: 'with --push: announce it there' },
     ...PROJECT_FLAGS,
   },
-  examples: [
-    ['relay handoff --to codex', 'print the brief'],
-    [
-      'relay handoff --to gemini --ask "finish the parser" --push',
-      'print the line to start the other agent with',
-    ],
-  ],
+  examples: `
+    relay handoff --to codex  # print the brief
+    relay handoff --to gemini --ask "finish the parser" --push  # print the line to start the other agent with`,
   async run(call) {
     const { io, host, flags } = call;
     const to = needText('--to', flags.to);

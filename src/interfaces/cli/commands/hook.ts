@@ -38,9 +38,7 @@ const hook = defineCommand({
 line on stderr and exit code 0. RELAY_AGENT names the inbox to look into; unless set, it is the client's name.`,
   takes: { max: 9 },
   failsOpen: true,
-  examples: [
-    ['echo \'{"cwd":"."}\' | relay hook claude session-start', 'the brief, as Claude Code would get it'],
-  ],
+  examples: `echo '{"cwd":"."}' | relay hook claude session-start  # the brief, as Claude Code would get it`,
   async run({ io, host, args }) {
     const [client, event] = args as [HookClient, HookEvent];
     if (!CLIENTS.includes(client) || !EVENTS.includes(event) || args.length > 2) {

@@ -15,10 +15,9 @@ const inbox = defineCommand({
     'mark-read': { help: 'mark what is shown as read' },
     limit: { short: 'n', value: 'N', help: `show at most so many (${INBOX_MESSAGES})` },
   },
-  examples: [
-    ['relay inbox --as claude', 'what is new'],
-    ['relay inbox --as claude --mark-read --json', 'for a hook: once, as JSON'],
-  ],
+  examples: `
+    relay inbox --as claude  # what is new
+    relay inbox --as claude --mark-read --json  # for a hook: once, as JSON`,
   async run({ io, host, flags, open }) {
     const agent = agentName(io, flags.as, 'inbox');
     const limit = parseCount(flags.limit, '--limit', { min: 1, max: INBOX_MESSAGES });
@@ -73,10 +72,9 @@ run in between. Following a channel twice changes nothing.`,
     as: { value: 'NAME', help: 'the agent (RELAY_AGENT)' },
     since: { value: 'WHEN', help: 'begin behind a sequence number or at a time; all for everything' },
   },
-  examples: [
-    ['relay follow reviews --as claude', 'from now on'],
-    ['relay follow reviews --as claude --since all', 'with everything there is'],
-  ],
+  examples: `
+    relay follow reviews --as claude  # from now on
+    relay follow reviews --as claude --since all  # with everything there is`,
   async ask({ io, args, flags, open }) {
     const agent = agentName(io, flags.as, 'follow <channel>');
     return (await open()).relay.inbox.follow(agent, args[0]!, { since: flags.since });
@@ -88,7 +86,7 @@ run in between. Following a channel twice changes nothing.`,
 const unfollow = answerCommand({
   usage: '<channel>',
   flags: { as: { value: 'NAME', help: 'the agent (RELAY_AGENT)' } },
-  examples: [['relay unfollow reviews --as claude', 'what it had not read there is no longer shown']],
+  examples: 'relay unfollow reviews --as claude  # what it had not read there is no longer shown',
   async ask({ io, args, flags, open }) {
     const agent = agentName(io, flags.as, 'unfollow <channel>');
     const channel = args[0]!;

@@ -22,13 +22,12 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     ...LINKS_FLAG,
   },
   takes: { min: 1, max: 8 },
-  examples: [
-    ['relay install claude', 'for this folder, to be committed with it'],
-    ['relay install codex gemini --user', 'for you, everywhere'],
-    ['relay install claude --dry-run', 'look first'],
-    ['relay install claude --remove', 'as if nothing had been'],
-    ['relay install git', 'git merges the project files by itself'],
-  ],
+  examples: `
+    relay install claude  # for this folder, to be committed with it
+    relay install codex gemini --user  # for you, everywhere
+    relay install claude --dry-run  # look first
+    relay install claude --remove  # as if nothing had been
+    relay install git  # git merges the project files by itself`,
   async run({ io, host, flags, args }) {
     if (flags.project && flags.user) {
       throw badUsage('--project and --user exclude each other.', 'Choose one.');

@@ -58,14 +58,10 @@ unless --scopes says otherwise. Only its hash is stored: whoever loses it makes 
     plan: { value: 'NAME', help: 'put the tenant on this plan: free, pro, team, …' },
     ...TENANT_FLAG,
   },
-  examples: [
-    ['relay keys create laptop', 'a key that can do everything but manage keys'],
-    ['relay keys create ci --scopes push --channel-prefix builds. --expires 90d', 'one that can do little'],
-    [
-      'relay keys create ops --tenant acme --plan pro --scopes admin,push,pull',
-      'the first key of another tenant',
-    ],
-  ],
+  examples: `
+    relay keys create laptop  # a key that can do everything but manage keys
+    relay keys create ci --scopes push --channel-prefix builds. --expires 90d  # one that can do little
+    relay keys create ops --tenant acme --plan pro --scopes admin,push,pull  # the first key of another tenant`,
   async ask({ flags, args, open }) {
     const input: NewKey = {
       name: args[0]!,
@@ -82,10 +78,9 @@ unless --scopes says otherwise. Only its hash is stored: whoever loses it makes 
 
 const list = answerCommand({
   flags: { all: { help: 'also those revoked in the last 30 days' }, ...TENANT_FLAG },
-  examples: [
-    ['relay keys list', 'the keys that work'],
-    ['relay keys list --all --json', 'for a program, the revoked ones too'],
-  ],
+  examples: `
+    relay keys list  # the keys that work
+    relay keys list --all --json  # for a program, the revoked ones too`,
   async ask({ flags, open }) {
     const { relay } = await open();
     return { keys: await relay.keys.list({ all: flags.all, tenant: flags.tenant }) };
@@ -99,7 +94,7 @@ const revoke = answerCommand({
     'They stop working with the next request, on every server of the store, and so do the share links they made. The ids are in: relay keys list',
   takes: { min: 1, max: 100 },
   flags: TENANT_FLAG,
-  examples: [['relay keys revoke key_1a2b3c4d5e6f7081', 'revoke one']],
+  examples: 'relay keys revoke key_1a2b3c4d5e6f7081  # revoke one',
   async ask({ flags, args, open }) {
     const { keys } = (await open()).relay;
     const revoked: RevokedKey[] = [];
@@ -121,10 +116,9 @@ const rotate = answerCommand({
     grace: { value: 'TIME', help: 'let the old one work for this much longer (not at all)' },
     ...TENANT_FLAG,
   },
-  examples: [
-    ['relay keys rotate key_1a2b3c4d5e6f7081', 'the old one stops working at once'],
-    ['relay keys rotate key_1a2b3c4d5e6f7081 --grace 24h', 'programs have a day to take up the new one'],
-  ],
+  examples: `
+    relay keys rotate key_1a2b3c4d5e6f7081  # the old one stops working at once
+    relay keys rotate key_1a2b3c4d5e6f7081 --grace 24h  # programs have a day to take up the new one`,
   async ask({ flags, args, open }) {
     const grace = parseSpan(flags.grace, '--grace');
     return (await open()).relay.keys.rotate(args[0]!, { grace, tenant: flags.tenant });

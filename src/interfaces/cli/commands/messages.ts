@@ -30,15 +30,11 @@ nothing is missed.`,
     count: { short: 'n', value: 'N', help: 'stop after so many messages' },
     prefetch: { value: 'N', help: 'in a group: messages to hold at once (1)' },
   },
-  examples: [
-    ['relay watch builds', 'what comes from now on'],
-    ['relay watch builds --since all --json', 'everything there is, then what comes, as JSON lines'],
-    [
-      'relay watch tasks --group workers --exec "./work.sh"',
-      'one worker of several; start it as often as you like',
-    ],
-    ['relay pull "$(relay watch reports -n 1)"', 'wait for the next report and take it'],
-  ],
+  examples: `
+    relay watch builds  # what comes from now on
+    relay watch builds --since all --json  # everything there is, then what comes, as JSON lines
+    relay watch tasks --group workers --exec "./work.sh"  # one worker of several; start it as often as you like
+    relay pull "$(relay watch reports -n 1)"  # wait for the next report and take it`,
   async run({ io, args, flags, open }) {
     const channel = args[0]!;
     const most = parseCount(flags.count, '--count', { min: 1 }) ?? Number.POSITIVE_INFINITY;
@@ -160,11 +156,10 @@ relay push FILE --channel NAME.`,
     parse: { help: 'the message is JSON and is sent as such' },
     'idempotency-key': { value: 'KEY', help: 'sent twice with the same key, it is one message' },
   },
-  examples: [
-    ['relay publish builds "build 512 is green"', 'a text'],
-    ['relay publish builds --parse \'{"build": 512, "ok": true}\'', 'JSON'],
-    ['date | relay publish clock', 'from a pipe'],
-  ],
+  examples: `
+    relay publish builds "build 512 is green"  # a text
+    relay publish builds --parse '{"build": 512, "ok": true}'  # JSON
+    date | relay publish clock  # from a pipe`,
   async ask({ io, args, flags, open }) {
     const [channel, word] = args;
     const text = word === undefined || word === '-' ? await fromInput(io, word) : word;
@@ -202,10 +197,9 @@ async function fromInput(io: Io, word: string | undefined): Promise<string> {
 
 const channels = answerCommand({
   details: 'A channel is there from its first message on, for as long as its messages are kept.',
-  examples: [
-    ['relay channels', 'all of them, with what is in them'],
-    ['relay channels --json | jq -r ".channels[].name"', 'their names'],
-  ],
+  examples: `
+    relay channels  # all of them, with what is in them
+    relay channels --json | jq -r ".channels[].name"  # their names`,
   async ask({ open }) {
     const { relay } = await open();
     const all = Number.POSITIVE_INFINITY;

@@ -32,15 +32,11 @@ more. What the last steps said goes to stdout, everything else to stderr.`,
     only: { value: 'STEP', multiple: true, help: 'only this step and what it needs' },
   },
   takes: { max: 1 },
-  examples: [
-    ['relay pipeline run review.yaml --input branch=main', 'from the start'],
-    ['relay pipeline run review.yaml --resume', 'go on after a crash, a failure or Ctrl-C'],
-    ['relay pipeline run --run 550e8400', 'go on with this one, by the file it was started with'],
-    [
-      'relay pipeline run --of 550e8400 --from review',
-      'do review again, and what comes after it, in a new run',
-    ],
-  ],
+  examples: `
+    relay pipeline run review.yaml --input branch=main  # from the start
+    relay pipeline run review.yaml --resume  # go on after a crash, a failure or Ctrl-C
+    relay pipeline run --run 550e8400  # go on with this one, by the file it was started with
+    relay pipeline run --of 550e8400 --from review  # do review again, and what comes after it, in a new run`,
   async run({ io, host, flags, args }) {
     const file = args[0] === undefined ? null : await readPipelineFile(io, args[0]);
     if (!file && !flags.run && !flags.of)
@@ -259,7 +255,7 @@ const validate = defineCommand({
   details:
     'Ends with 2 where something is wrong. What is merely odd, such as an input that is never used, is a warning.',
   takes: { min: 1 },
-  examples: [['relay pipeline validate review.yaml', 'file:line: what is wrong']],
+  examples: 'relay pipeline validate review.yaml  # file:line: what is wrong',
   async run({ io, args }) {
     const file = await readPipelineFile(io, args[0]!);
     const { pipeline, problems } = readPipeline(file.text, file.name);
@@ -295,11 +291,10 @@ const graph = defineCommand({
     text: { help: 'for a terminal' },
   },
   takes: { max: 1 },
-  examples: [
-    ['relay pipeline graph review.yaml', 'in rounds, at the terminal'],
-    ['relay pipeline graph review.yaml --mermaid', 'as Mermaid'],
-    ['relay pipeline graph --run 550e8400', 'a run'],
-  ],
+  examples: `
+    relay pipeline graph review.yaml  # in rounds, at the terminal
+    relay pipeline graph review.yaml --mermaid  # as Mermaid
+    relay pipeline graph --run 550e8400  # a run`,
   async run({ io, host, flags, args }) {
     let pipeline: Pipeline;
     let statusOf: (step: string) => string | undefined = () => undefined;
@@ -350,11 +345,9 @@ function inRounds(pipeline: Pipeline, statusOf: (step: string) => string | undef
 const list = answerCommand({
   usage: '[PIPELINE]',
   flags: { limit: { value: 'N', help: 'so many of the newest (20)' } },
-  takes: { max: 1 },
-  examples: [
-    ['relay pipeline list', 'the newest first'],
-    ['relay pipeline list review', 'only those of one pipeline'],
-  ],
+  examples: `
+    relay pipeline list  # the newest first
+    relay pipeline list review  # only those of one pipeline`,
   async ask({ io, host, flags, args }) {
     const limit = parseCount(flags.limit || undefined, '--limit', { min: 1, max: 1000 }) ?? 20;
     await using work = await host.openAgentWork(io.cwd);
@@ -373,7 +366,7 @@ const list = answerCommand({
 const show = answerCommand({
   usage: 'RUN',
   takes: { min: 1 },
-  examples: [['relay pipeline show 550e8400', 'each step, with the ref of its result']],
+  examples: 'relay pipeline show 550e8400  # each step, with the ref of its result',
   async ask({ io, host, args }) {
     await using work = await host.openAgentWork(io.cwd);
     const { summary } = await work.pipelines.show(await findThread(work.threads, args[0]!));

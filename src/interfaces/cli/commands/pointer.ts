@@ -64,13 +64,12 @@ else. Metadata is never encrypted. A file's name is in its metadata, but not wit
     count: { help: 'count the tokens also when piped' },
     'no-count': { help: 'do not count the tokens' },
   },
-  examples: [
-    ['relay push notes.md', 'a pointer that is good for 24 hours'],
-    ['git diff | relay push --ttl 2h', 'from a pipe, for two hours'],
-    ['relay push .env --encrypt --max-pulls 1', 'a secret, for one reader'],
-    ['relay push survey.md -m topic=survey -m pages:=12', 'with metadata for a peek'],
-    ['url=$(relay push report.md)', 'the pointer alone, for a script'],
-  ],
+  examples: `
+    relay push notes.md  # a pointer that is good for 24 hours
+    git diff | relay push --ttl 2h  # from a pipe, for two hours
+    relay push .env --encrypt --max-pulls 1  # a secret, for one reader
+    relay push survey.md -m topic=survey -m pages:=12  # with metadata for a peek
+    url=$(relay push report.md)  # the pointer alone, for a script`,
   async run({ io, args, flags, open }) {
     const options = {
       encrypted: flags.encrypt,
@@ -186,14 +185,13 @@ const pull = defineCommand({
   details: `The bytes go to standard output as they are. A part costs a model only its own tokens: look at --outline
 first, then take the lines you need. --cost tells the price of either without taking it.`,
   flags: FLAGS,
-  examples: [
-    ['relay pull <url>', 'the payload, to standard output'],
-    ['relay pull <url> --outline', 'what is in it, for a few tokens'],
-    ['relay pull <url> --lines 120-180', 'these lines'],
-    ['relay pull <url> --grep "TODO|FIXME" -C 2', 'matching lines, each with two around it'],
-    ['relay pull <url> --out report.pdf', 'into a file'],
-    ['relay pull <url> --cost', 'what a model would pay for it'],
-  ],
+  examples: `
+    relay pull <url>  # the payload, to standard output
+    relay pull <url> --outline  # what is in it, for a few tokens
+    relay pull <url> --lines 120-180  # these lines
+    relay pull <url> --grep "TODO|FIXME" -C 2  # matching lines, each with two around it
+    relay pull <url> --out report.pdf  # into a file
+    relay pull <url> --cost  # what a model would pay for it`,
   async run(call) {
     const { io, flags } = call;
     const part = partOf(flags, 'relay pull <url>');
@@ -239,10 +237,9 @@ const peek = answerCommand({
   details: `At a terminal: everything known about the pointer. Piped: the metadata as JSON. With --json: all of it.
 A peek is free: it reads no payload and counts as no pull. Of a pointer on a server that tells only the metadata, as the
 original ContextRelay does, the rest is unknown.`,
-  examples: [
-    ['relay peek http://127.0.0.1:7474/pull/<uuid>', 'what it is, how large, until when'],
-    ['relay peek <url> | jq -r .summary', 'one field of the metadata'],
-  ],
+  examples: `
+    relay peek http://127.0.0.1:7474/pull/<uuid>  # what it is, how large, until when
+    relay peek <url> | jq -r .summary  # one field of the metadata`,
   async ask(call) {
     const { client, url } = await openPointer(call);
     return client.inspect(url);
@@ -285,10 +282,9 @@ const rm = defineCommand({
   details:
     'The payload is deleted and the pointer answers like one that never existed. Only its owner can do that.',
   takes: { min: 1, max: 1000 },
-  examples: [
-    ['relay rm http://127.0.0.1:7474/pull/<uuid>', 'revoke one'],
-    ['relay rm <url> <url>', 'several; those that are gone already are named, the others are revoked'],
-  ],
+  examples: `
+    relay rm http://127.0.0.1:7474/pull/<uuid>  # revoke one
+    relay rm <url> <url>  # several; those that are gone already are named, the others are revoked`,
   async run({ io, args, open }) {
     const urls: string[] = [];
     for (const arg of args) urls.push(await pointerArgument(io, arg));
@@ -308,10 +304,9 @@ const receipts = defineCommand({
 subscriber that answered after the message, bytes that were read, an acknowledgement, a result. Nothing turns into
 "delivered" by waiting.`,
   flags: { watch: { short: 'w', help: 'go on and show what is new, until there is a result' } },
-  examples: [
-    ['relay receipts <url>', 'how far it has come'],
-    ['relay receipts <url> --watch', 'as it happens'],
-  ],
+  examples: `
+    relay receipts <url>  # how far it has come
+    relay receipts <url> --watch  # as it happens`,
   async run(call) {
     const { io, flags } = call;
     const { client, url } = await openPointer(call);

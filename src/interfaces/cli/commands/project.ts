@@ -16,10 +16,9 @@ const init = answerCommand({
   details: `They are filled with what can be found out: name, description, stack and folders, from package.json, pyproject.toml,
 Cargo.toml, go.mod, the README and git; decisions that have files of their own, as in docs/adr, are named. A file that exists is kept.`,
   flags: { force: { help: 'write files that exist anew; what they held is lost' }, ...LINKS_FLAG },
-  examples: [
-    ['relay project init', 'in this folder'],
-    ['relay project init ../api', 'in another one'],
-  ],
+  examples: `
+    relay project init  # in this folder
+    relay project init ../api  # in another one`,
   async ask({ io, host, flags, args }) {
     const folder = resolve(io.cwd, args[0] ?? '.');
     const project = await host.openProject(folder, { followLinks: flags['follow-links'] });
@@ -43,12 +42,11 @@ matter, checks them, and prints one page with the source and the age of each par
     for: { value: 'TASK', help: 'what it is for, or a hand-off such as HANDOFF-002' },
     'max-tokens': { value: 'N', help: `the most it may cost a model (${BRIEF_TOKENS})` },
   },
-  examples: [
-    ['relay project start', 'the brief, for a prompt'],
-    ['relay project start --for "the login form"', 'with the decisions and todos about that first'],
-    ['relay project start --for HANDOFF-002', 'for the sub-agent that was given this task'],
-    ['relay project start --json', 'for a program'],
-  ],
+  examples: `
+    relay project start  # the brief, for a prompt
+    relay project start --for "the login form"  # with the decisions and todos about that first
+    relay project start --for HANDOFF-002  # for the sub-agent that was given this task
+    relay project start --json  # for a program`,
   async ask(project, { io, host, flags }) {
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
     const { draft, now } = await coldStart(project, flags.for ?? null);
@@ -89,14 +87,10 @@ of what was next, blocked and in progress; a todo that is named by its number is
     session: { value: 'ID', help: 'which session this was' },
     commit: { help: 'commit the project files, and only these' },
   },
-  examples: [
-    ['relay project sync --done "login form" --next "password reset"', 'a usual end'],
-    [
-      'relay project sync --done TODO-003 --note "CORS needs a proxy" --commit',
-      'with a todo, a note and a commit',
-    ],
-    ['relay project sync --decision "Use JWT: no sessions on the server"', 'with a decision'],
-  ],
+  examples: `
+    relay project sync --done "login form" --next "password reset"  # a usual end
+    relay project sync --done TODO-003 --note "CORS needs a proxy" --commit  # with a todo, a note and a commit
+    relay project sync --decision "Use JWT: no sessions on the server"  # with a decision`,
   async ask(project, { flags }) {
     const texts = (name: 'done' | 'next' | 'blocked' | 'drop') =>
       flags[name]?.map((text) => needText(`--${name}`, text));
@@ -168,10 +162,9 @@ commits (in .relay, on this machine only).`,
       help: 'append a decision that accepts the changes to earlier ones; later changes are told again',
     },
   },
-  examples: [
-    ['relay project check', 'ends with 1 when something is wrong'],
-    ['relay project check --accept', 'a change to a decision was meant'],
-  ],
+  examples: `
+    relay project check  # ends with 1 when something is wrong
+    relay project check --accept  # a change to a decision was meant`,
   async ask(project, { flags }) {
     const findings = await project.check({ accept: flags.accept });
     return { ok: !findings.some(({ level }) => level === 'wrong'), folder: project.files.folder, findings };
@@ -194,10 +187,9 @@ are merged field by field, and equal numbers from two branches are told apart wi
 relay install git, which runs this command with the four words of a merge driver.`,
   takes: { min: 0, max: 4 },
   flags: { ...PROJECT_FLAGS, driver: { help: 'merge one file, as git asks a merge driver to' } },
-  examples: [
-    ['relay project merge', 'after git merge, rebase or cherry-pick stopped'],
-    ['relay install git', 'so that git does it by itself in this repository'],
-  ],
+  examples: `
+    relay project merge  # after git merge, rebase or cherry-pick stopped
+    relay install git  # so that git does it by itself in this repository`,
   async ask(call) {
     const { args, flags, host, io } = call;
     if (!flags.driver) {
@@ -241,20 +233,10 @@ const handoff = projectCommand({
     context: { multiple: true, value: 'URL|FILE', help: 'what the child should read; may be repeated' },
     deadline: { value: 'TIME', help: 'how long it may take: 90s, 30m, 2h; then it is shown as overdue' },
   },
-  examples: [
-    [
-      'relay project handoff "Port the parser to Rust" --expect "a passing cargo test"',
-      'prints the line for the child',
-    ],
-    [
-      'relay project handoff "Run the tests" --expect "what fails" --deadline 30m',
-      'with half an hour for it',
-    ],
-    [
-      'relay project handoff "Review it" --expect "a list of faults" --context https://…/pull/…',
-      'with a pointer to read',
-    ],
-  ],
+  examples: `
+    relay project handoff "Port the parser to Rust" --expect "a passing cargo test"  # prints the line for the child
+    relay project handoff "Run the tests" --expect "what fails" --deadline 30m  # with half an hour for it
+    relay project handoff "Review it" --expect "a list of faults" --context https://…/pull/…  # with a pointer to read`,
   async ask(project, { io, args, flags }) {
     const { folder } = project.files;
     const deadlineMs = parseMilliseconds(flags.deadline, '--deadline');
@@ -283,10 +265,9 @@ const report = projectCommand({
     artifact: { multiple: true, value: 'URL|FILE', help: 'where the rest is; may be repeated' },
     failed: { help: 'it did not work; the result says why' },
   },
-  examples: [
-    ['relay project report HANDOFF-002 --result "ported; 41 tests pass"', 'it is done'],
-    ['relay project report --result "no access to the registry" --failed', 'it did not work'],
-  ],
+  examples: `
+    relay project report HANDOFF-002 --result "ported; 41 tests pass"  # it is done
+    relay project report --result "no access to the registry" --failed  # it did not work`,
   ask: (project, { io, args, flags }) =>
     project.report(args[0] ?? (io.env.RELAY_HANDOFF || null), {
       result: needText('--result', flags.result, { keep: true }),
@@ -308,11 +289,10 @@ deadline has passed.`,
     wait: { help: 'wait for the result, until the deadline of the hand-off at most' },
     timeout: { value: 'TIME', help: 'with --wait: so long at most: 90s, 15m, 2h (10m)' },
   },
-  examples: [
-    ['relay project result HANDOFF-002', 'the result of one'],
-    ['relay project result HANDOFF-002 --wait', 'as soon as it is there'],
-    ['relay project result --all', 'where all of them stand'],
-  ],
+  examples: `
+    relay project result HANDOFF-002  # the result of one
+    relay project result HANDOFF-002 --wait  # as soon as it is there
+    relay project result --all  # where all of them stand`,
   async ask(project, { args, flags }): Promise<{ handoffs: readonly Told[] } | Told> {
     const told = (handoff: Handoff) => ({ ...handoff, overdue: isOverdue(handoff, Date.now()) });
     if (flags.all) return { handoffs: (await project.read()).handoffs.map(told) };
@@ -355,12 +335,8 @@ const decide = projectCommand({
     status: { value: 'WORD', help: 'Accepted by default; Proposed, Rejected, …' },
     supersedes: { multiple: true, value: 'ADR', help: 'the decision it replaces; may be repeated' },
   },
-  examples: [
-    [
-      'relay decide "Use JWT" --context "stateless servers" --decision "JWT and refresh tokens" --consequences "revocation needs a list"',
-      'prints its number',
-    ],
-  ],
+  examples: `
+    relay decide "Use JWT" --context "stateless servers" --decision "JWT and refresh tokens" --consequences "revocation needs a list"  # prints its number`,
   async ask(project, { args, flags }) {
     const decision = {
       title: needText('The title', args[0]),

@@ -180,13 +180,12 @@ for five minutes is given up: RELAY_MODEL_TIMEOUT=SECONDS waits longer, or less.
     cache: { help: 'take the answer to an identical prompt, where there is one' },
   },
   takes: { min: 1, max: 1 },
-  examples: [
-    ['relay "summarise this repo" --new --attach README.md', 'a new thread, a file, an answer'],
-    ['relay run "and the risks?"', 'go on with the thread used last'],
-    ['relay run "is it done?" --with spec.md', 'an artifact of the thread that is shown in any case'],
-    ['relay run "why?" --thread 550e8400 --dry-run', 'see the prompt and its price first'],
-    ['relay run "explain" --provider ollama --model qwen3', 'ask a model of your own'],
-  ],
+  examples: `
+    relay "summarise this repo" --new --attach README.md  # a new thread, a file, an answer
+    relay run "and the risks?"  # go on with the thread used last
+    relay run "is it done?" --with spec.md  # an artifact of the thread that is shown in any case
+    relay run "why?" --thread 550e8400 --dry-run  # see the prompt and its price first
+    relay run "explain" --provider ollama --model qwen3  # ask a model of your own`,
   async run({ io, host, flags, args }) {
     const words = await promptWords(io, args);
     await using work = await host.openAgentWork(io.cwd);

@@ -47,14 +47,13 @@ any other address, with a --public-url that is not loopback, or behind a trusted
     'loopback-webhooks': { help: 'let A2A webhooks be on this machine' },
     detach: { short: 'd', help: 'run in the background; stop it with relay down' },
   },
-  examples: [
-    ['relay up', 'serve on http://127.0.0.1:7474 until Ctrl-C'],
-    ['relay up --detach', 'in the background; fine to call when it runs already'],
-    ['relay up --port 0', 'on a port that is free'],
-    ['relay up --host 0.0.0.0', 'for other machines, with API keys'],
-    ['relay up --engine nats://a:4222,b:4222,c:4222', 'one of several servers over one cluster'],
-    ['relay up --public-url https://relay.example --trust-proxy loopback', 'behind a proxy on this machine'],
-  ],
+  examples: `
+    relay up  # serve on http://127.0.0.1:7474 until Ctrl-C
+    relay up --detach  # in the background; fine to call when it runs already
+    relay up --port 0  # on a port that is free
+    relay up --host 0.0.0.0  # for other machines, with API keys
+    relay up --engine nats://a:4222,b:4222,c:4222  # one of several servers over one cluster
+    relay up --public-url https://relay.example --trust-proxy loopback  # behind a proxy on this machine`,
   async run({ io, host, flags }) {
     const { server } = host;
     if (host.remote !== null && io.interactive) {
@@ -251,10 +250,9 @@ function baseUrl(text: string): string {
 const down = defineCommand({
   details: 'What it has accepted is still answered. That none runs is no error.',
   flags: { force: { help: 'end it at once if it does not stop by itself' } },
-  examples: [
-    ['relay down', 'stop the server of this home'],
-    ['relay down --force', 'also when it hangs'],
-  ],
+  examples: `
+    relay down  # stop the server of this home
+    relay down --force  # also when it hangs`,
   async run({ io, host, flags }) {
     const running = host.server.running();
     if (running === null) {
@@ -275,11 +273,10 @@ const down = defineCommand({
 });
 
 const status = defineCommand({
-  examples: [
-    ['relay status', 'the local server and store'],
-    ['relay status --json', 'the same for a program'],
-    ['relay status --url https://relay.example', 'whether that server answers'],
-  ],
+  examples: `
+    relay status  # the local server and store
+    relay status --json  # the same for a program
+    relay status --url https://relay.example  # whether that server answers`,
   async run({ io, host }) {
     return host.remote === null ? local(io, host) : remote(io, host, host.remote);
   },
@@ -375,13 +372,11 @@ const open = defineCommand({
   details: `Opens the dashboard of the server in a browser, at the page of a thread, a pointer or a channel where one is named. Where there
 is no browser, the address is printed.`,
   flags: { print: { help: 'print the address and open nothing' } },
-  takes: { max: 1 },
-  examples: [
-    ['relay open', 'the overview'],
-    ['relay open 550e8400-e29b-41d4-a716-446655440000', 'a thread, a run of a pipeline, or a pointer'],
-    ['relay open agent-tasks', 'a channel'],
-    ['relay open --print', 'only the address'],
-  ],
+  examples: `
+    relay open  # the overview
+    relay open 550e8400-e29b-41d4-a716-446655440000  # a thread, a run of a pipeline, or a pointer
+    relay open agent-tasks  # a channel
+    relay open --print  # only the address`,
   async run(invocation) {
     const { io, host, flags, args } = invocation;
     const base = (host.remote ?? host.server.running()?.url)?.replace(/\/$/, '');
@@ -428,10 +423,9 @@ const usage = defineCommand({
     csv: { help: 'a table by day, key and operation, for a spreadsheet' },
     ...TENANT_FLAG,
   },
-  examples: [
-    ['relay usage', 'this month'],
-    ['relay usage --month 2026-10 --csv', 'another one, as a table'],
-  ],
+  examples: `
+    relay usage  # this month
+    relay usage --month 2026-10 --csv  # another one, as a table`,
   async run({ io, flags, open }) {
     const { relay } = await open();
     const report = await relay.usage.get({ month: flags.month, tenant: flags.tenant });
@@ -472,10 +466,9 @@ client closes its end. A running relay serves the same tools over HTTP at /mcp.`
       help: `the most a pull answers with before it asks to take a part (${count(MCP_BUDGET_TOKENS)})`,
     },
   },
-  examples: [
-    ['relay mcp', 'what to put into the client, as its command'],
-    ['relay mcp --tools push_context,peek_context,pull_context', 'three tools and no more'],
-  ],
+  examples: `
+    relay mcp  # what to put into the client, as its command
+    relay mcp --tools push_context,peek_context,pull_context  # three tools and no more`,
   async run({ io, host, flags }) {
     const budget = parseCount(flags.budget, '--budget', { min: 100, max: 10_000_000 }) ?? MCP_BUDGET_TOKENS;
     if (io.stdin.isTTY) io.note('This talks to programs, not to people. End it with Ctrl-D.');

@@ -17,10 +17,9 @@ const header = answerCommand({
 newest facts, the constraints, what is open, what comes next, and refs to what is stored. Piped, reading it is
 counted in relay stats.`,
   flags: THREAD_FLAG,
-  examples: [
-    ['relay state header --thread 550e84', 'token-efficient'],
-    ['claude -p "$(relay state header) Go on with the next step."', 'in front of a prompt'],
-  ],
+  examples: `
+    relay state header --thread 550e84  # token-efficient
+    claude -p "$(relay state header) Go on with the next step."  # in front of a prompt`,
   async ask(call) {
     const { threads, id } = await openThread(call);
     return threads.header(id, { counted: !call.io.interactive });
@@ -36,11 +35,10 @@ const get = readCommand('states', {
     path: { value: '/PATH', help: 'one place: the same as /path by itself' },
     ...THREAD_FLAG,
   },
-  examples: [
-    ['relay state get --thread 550e84', 'all of it'],
-    ['relay state get --at v3', 'as it was at version 3'],
-    ['relay state get /facts/0/value', 'one place'],
-  ],
+  examples: `
+    relay state get --thread 550e84  # all of it
+    relay state get --at v3  # as it was at version 3
+    relay state get /facts/0/value  # one place`,
   async ask({ threads, id }, call) {
     const state = await threads.state(id, { at: call.flags.at, counted: false });
     const path = call.flags.path ?? call.args[0];
@@ -83,17 +81,10 @@ Here --json is for the patch; --output json asks for an answer in JSON.`,
     'if-match': { value: 'v7', help: 'refuse where the state is at another version' },
     ...THREAD_FLAG,
   },
-  examples: [
-    [
-      `relay state patch --json '[{"op":"add","path":"/facts/-","value":{"id":"f1","key":"db","value":"SQLite"}}]'`,
-      'add a fact',
-    ],
-    [
-      `relay state patch --if-match v7 --json '[{"op":"replace","path":"/plan/0/status","value":"done"}]'`,
-      'only if nothing has changed since v7',
-    ],
-    ['relay state patch patch.json --thread 550e84', 'from a file'],
-  ],
+  examples: `
+    relay state patch --json '[{"op":"add","path":"/facts/-","value":{"id":"f1","key":"db","value":"SQLite"}}]'  # add a fact
+    relay state patch --if-match v7 --json '[{"op":"replace","path":"/plan/0/status","value":"done"}]'  # only if nothing has changed since v7
+    relay state patch patch.json --thread 550e84  # from a file`,
   async ask(call) {
     const { io, args, flags } = call;
     const ops = await jsonInput(io, 'state patch', { flag: flags.json, file: args[0] });
@@ -115,12 +106,11 @@ const diff = answerCommand({
   details: `Without versions, what the newest one changed; with one, everything since it. With --json it is a JSON Patch
 that leads from the one to the other, which can be sent; version, time and metrics are left out of it.`,
   flags: { at: { value: 'v3', help: 'what this version changed' }, ...THREAD_FLAG },
-  examples: [
-    ['relay state diff', 'the newest change'],
-    ['relay state diff v3', 'all since version 3'],
-    ['relay state diff v3 v7 --thread 550e84', 'between two versions'],
-    ['relay state diff v9 v8 --json | jq .ops | relay state patch -', 'take a change back, as a new version'],
-  ],
+  examples: `
+    relay state diff  # the newest change
+    relay state diff v3  # all since version 3
+    relay state diff v3 v7 --thread 550e84  # between two versions
+    relay state diff v9 v8 --json | jq .ops | relay state patch -  # take a change back, as a new version`,
   async ask(call) {
     const { args, flags } = call;
     if (flags.at !== undefined && args.length > 0) {
@@ -159,10 +149,9 @@ compared, and can be gone back to in the same way.`,
     'if-match': { value: 'v7', help: 'refuse where the state is at another version' },
     ...THREAD_FLAG,
   },
-  examples: [
-    ['relay state revert --to v3', 'the state as it was at version 3'],
-    ['relay state diff v3', 'what that would undo, before you do it'],
-  ],
+  examples: `
+    relay state revert --to v3  # the state as it was at version 3
+    relay state diff v3  # what that would undo, before you do it`,
   async ask(call) {
     const { to, 'if-match': if_match } = call.flags;
     if (to === undefined) {
@@ -186,11 +175,10 @@ const log = answerCommand({
     all: { help: 'every one' },
     ...THREAD_FLAG,
   },
-  examples: [
-    ['relay state log', 'the newest 20'],
-    ['relay state log --at v3 --thread 550e84', 'how it came to version 3'],
-    ['relay state log --all --json', 'every version with its operations'],
-  ],
+  examples: `
+    relay state log  # the newest 20
+    relay state log --at v3 --thread 550e84  # how it came to version 3
+    relay state log --all --json  # every version with its operations`,
   async ask(call) {
     const most = parseMost(call.flags, 20);
     const newest = call.flags.at === undefined ? Number.POSITIVE_INFINITY : parseVersion(call.flags.at);
@@ -230,7 +218,7 @@ const compact = answerCommand({
   details: `Repeated actions are put together; of actions and artifact refs the newest stay, and whatever is still
 referred to. It makes a version, and every earlier one can still be read. A long session does this by itself.`,
   flags: THREAD_FLAG,
-  examples: [['relay state compact --thread 550e84', 'says what was left out']],
+  examples: 'relay state compact --thread 550e84  # says what was left out',
   async ask(call) {
     const { threads, id } = await openThread(call, { use: true });
     return threads.compact(id);

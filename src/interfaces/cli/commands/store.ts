@@ -9,10 +9,9 @@ import { progressBar } from '../progress.ts';
 const init = answerCommand({
   details: `Nothing needs it: every command makes what it misses. It shows where things are, and what is there already
 stays as it is.`,
-  examples: [
-    ['relay init', 'in ~/.relay'],
-    ['relay init --home ./relay', 'somewhere else; RELAY_HOME says the same'],
-  ],
+  examples: `
+    relay init  # in ~/.relay
+    relay init --home ./relay  # somewhere else; RELAY_HOME says the same`,
   async ask({ host }) {
     const { config, written } = await host.initHome();
     await using store = await host.openStore();
@@ -33,7 +32,7 @@ stays as it is.`,
 const prune = answerCommand({
   details:
     'What has expired is invisible at once; this reclaims its space. A running server does so by itself.',
-  examples: [['relay prune', 'sweep the local store']],
+  examples: 'relay prune  # sweep the local store',
   async ask({ host }) {
     await using store = await host.openStore();
     return await store.sweep();
@@ -45,10 +44,9 @@ const prune = answerCommand({
 });
 
 const du = answerCommand({
-  examples: [
-    ['relay du', 'of the local store'],
-    ['relay du --json', 'in bytes'],
-  ],
+  examples: `
+    relay du  # of the local store
+    relay du --json  # in bytes`,
   async ask({ host }) {
     await using store = await host.openStore();
     return { home: host.home, ...(await store.usage()) };
@@ -75,11 +73,10 @@ const backup = answerCommand({
   details:
     'The copy is consistent, also while a server or other commands write. The folder must be new or empty. What is damaged is named and left out; it ends with 1 then. Of a NATS cluster, each thread and each channel is as it was at one moment; the copy is a home folder like any other.',
   flags: { engine: { value: 'URL', help: 'back up this NATS cluster (RELAY_ENGINE)' } },
-  examples: [
-    ['relay backup ~/relay-backup', 'copy the local store there'],
-    ['relay backup /mnt/relay-$(date +%F)', 'one a day'],
-    ['relay backup --engine nats://a:4222,b:4222,c:4222 /mnt/relay', 'of a cluster'],
-  ],
+  examples: `
+    relay backup ~/relay-backup  # copy the local store there
+    relay backup /mnt/relay-$(date +%F)  # one a day
+    relay backup --engine nats://a:4222,b:4222,c:4222 /mnt/relay  # of a cluster`,
   async ask({ io, host, args, flags }) {
     const backup = resolve(io.cwd, args[0]!);
     const { lost } = await host.backup(backup, flags.engine);
@@ -104,12 +101,11 @@ const restore = answerCommand({
     force: { help: 'replace the store that is there' },
     partial: { help: 'also a backup with damaged bodies, without these; it ends with 1 then' },
   },
-  examples: [
-    ['relay restore ~/relay-backup', 'into an empty home'],
-    ['relay restore ~/relay-backup --force', 'in place of what is there'],
-    ['relay restore ~/relay-backup --home /tmp/look', 'somewhere else, to look into it'],
-    ['relay restore /mnt/relay --engine nats://a:4222,b:4222,c:4222', 'into an empty cluster'],
-  ],
+  examples: `
+    relay restore ~/relay-backup  # into an empty home
+    relay restore ~/relay-backup --force  # in place of what is there
+    relay restore ~/relay-backup --home /tmp/look  # somewhere else, to look into it
+    relay restore /mnt/relay --engine nats://a:4222,b:4222,c:4222  # into an empty cluster`,
   async ask({ io, host, args, flags }) {
     const cluster = flags.engine ?? host.engine;
     const running = cluster === null ? host.server.running() : null;
@@ -144,11 +140,10 @@ const copy = answerCommand({
   details:
     'A store is a home folder or the address of a NATS cluster. The first one may be in use: it is copied in passes, and takes nothing new for some seconds only while the last changes are copied. Then everything has been compared, the first store can only be read and says where it went, and the second one is the store: start the servers on it. Messages keep their numbers, so clients go on where they were. Interrupted, it goes on when it is called again.',
   flags: { blobs: { value: 'URL', help: 'keep bodies above 1 MiB of the new store in this bucket' } },
-  examples: [
-    ['relay engine copy ~/.relay nats://a:4222,b:4222,c:4222', 'from one machine to a cluster'],
-    ['relay engine copy nats://a:4222,b:4222,c:4222 ~/.relay-new', 'and back'],
-    ['relay engine copy ~/.relay /mnt/relay', 'to another disk'],
-  ],
+  examples: `
+    relay engine copy ~/.relay nats://a:4222,b:4222,c:4222  # from one machine to a cluster
+    relay engine copy nats://a:4222,b:4222,c:4222 ~/.relay-new  # and back
+    relay engine copy ~/.relay /mnt/relay  # to another disk`,
   async ask({ io, host, args, flags }) {
     const [from, to] = args.map((place) => storeArgument(io, place)) as [string, string];
     const { report, end } = shown(io);
@@ -188,7 +183,7 @@ const reopen = answerCommand({
   usage: '<store>',
   details:
     'For a store that relay engine copy has left. What was written since into the one that it moved to is not there: copy it back instead, unless nothing was.',
-  examples: [['relay engine reopen ~/.relay', 'go on with the old store after all']],
+  examples: 'relay engine reopen ~/.relay  # go on with the old store after all',
   ask: ({ io, host, args }) => host.reopenEngine(storeArgument(io, args[0]!)),
   print: ({ store, was }) =>
     was === null

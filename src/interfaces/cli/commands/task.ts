@@ -70,10 +70,9 @@ const list = answerCommand({
     state: { value: 'STATE', help: 'only queued, running, acked, done, failed or canceled ones' },
     limit: { short: 'n', value: 'N', help: 'so many (20)' },
   },
-  examples: [
-    ['relay task list', 'what there is to do, and what was done'],
-    ['relay task list --state running', 'what agents are at'],
-  ],
+  examples: `
+    relay task list  # what there is to do, and what was done
+    relay task list --state running  # what agents are at`,
   async ask({ flags, open }) {
     const limit = parseCount(flags.limit, '--limit', { min: 1, max: TASKS_LISTED }) ?? 20;
     const state = oneOf('--state', flags.state, TASK_STATES);
@@ -84,8 +83,7 @@ const list = answerCommand({
 
 const show = defineCommand({
   usage: '<id|url>',
-  takes: { min: 1, max: 1 },
-  examples: [['relay task show <id>', 'where it stands, with the evidence for it']],
+  examples: 'relay task show <id>  # where it stands, with the evidence for it',
   async run({ io, args, open }) {
     const id = await taskArgument(io, args[0]!);
     const opened = await open();
@@ -132,10 +130,9 @@ With --encrypt there is no summary, and the sender needs the key of the done cha
       summary: { short: 's', value: 'TEXT', help: 'one line for lists' },
       encrypt: { short: 'e', help: 'encrypt it; the sender needs the done channel’s key' },
     },
-    examples: [
-      [`relay task ${word} <id> "${text}"`, 'the result in words'],
-      [`relay task ${word} <id> --file report.md --summary "see the report"`, 'a long one'],
-    ],
+    examples: `
+      relay task ${word} <id> "${text}"  # the result in words
+      relay task ${word} <id> --file report.md --summary "see the report"  # a long one`,
     async ask({ io, args, flags, open }) {
       const id = await taskArgument(io, args[0]!);
       // Standard input only where it was asked for: an agent's shell may hold it open for ever.
@@ -179,11 +176,9 @@ const cancel = answerCommand({
   details: `Nobody is given it any more, and the bridge that is at it stops the work, wherever it runs: the command and all that
 it has started, the agent behind A2A or ACP, an agent in a terminal that the relay knows how to stop. Whoever waits for the result is told who called it
 off. Where a result was first, that stays, and the exit code is 1.`,
-  takes: { min: 1, max: 2 },
-  examples: [
-    ['relay task cancel <id>', 'stop it'],
-    ['relay task cancel <id> "done by hand"', 'and say why'],
-  ],
+  examples: `
+    relay task cancel <id>  # stop it
+    relay task cancel <id> "done by hand"  # and say why`,
   async ask({ io, args, open }) {
     const id = await taskArgument(io, args[0]!);
     return (await open()).relay.tasks.cancel(id, { reason: args[1] });
@@ -195,9 +190,8 @@ const wait = defineCommand({
   usage: '<id|url>',
   details:
     'For a task that was sent before, here or elsewhere. The exit code is 1 where it failed, 5 where no result came.',
-  takes: { min: 1, max: 1 },
   flags: { timeout: { value: 'TIME', help: 'wait so long: 90s, 15m, 2h (10m)' } },
-  examples: [['relay task wait <id>', 'the result, as soon as it is there']],
+  examples: 'relay task wait <id>  # the result, as soon as it is there',
   async run({ io, args, flags, open }) {
     const id = await taskArgument(io, args[0]!);
     const timeout = parseMilliseconds(flags.timeout, '--timeout') ?? TASK_TIMEOUT_MS;

@@ -26,10 +26,9 @@ commands mean where none is named. Piped, the id alone is printed.`,
     name: { short: 'n', value: 'NAME', help: 'the same as the name in front; need not be unique' },
     ttl: { value: 'TIME', help: 'how long it lives: 90s, 2h, 7d (until it is deleted)' },
   },
-  examples: [
-    ['relay thread new my-first-run', 'prints its thread_id'],
-    ['export RELAY_THREAD=$(relay thread new)', 'the one that this shell means from now on'],
-  ],
+  examples: `
+    relay thread new my-first-run  # prints its thread_id
+    export RELAY_THREAD=$(relay thread new)  # the one that this shell means from now on`,
   async ask({ host, args, flags, open }) {
     const created = await (await open()).relay.threads.create({
       name: flags.name ?? args[0],
@@ -45,10 +44,9 @@ const use = answerCommand({
   usage: '<id>',
   details: `Beginning a thread or changing one chooses it too; looking at one does not. RELAY_THREAD chooses one for a
 shell or an agent alone, whatever others do meanwhile.`,
-  examples: [
-    ['relay thread use 550e84', 'the beginning of its id will do'],
-    ['relay thread use my-first-run', 'or its name'],
-  ],
+  examples: `
+    relay thread use 550e84  # the beginning of its id will do
+    relay thread use my-first-run  # or its name`,
   async ask({ host, args, open }) {
     const { threads } = (await open()).relay;
     const info = await threads.get(await findThread(threads, args[0]!));
@@ -61,10 +59,9 @@ shell or an agent alone, whatever others do meanwhile.`,
 const list = defineCommand({
   details: 'The one that is meant where none is named has a star. Piped: id, moment of its making and name.',
   flags: { count: { short: 'n', value: 'N', help: 'so many at most (20)' }, all: { help: 'every one' } },
-  examples: [
-    ['relay runs', 'the newest 20'],
-    ['relay runs --all --json | jq -r ".threads[].thread_id"', 'the ids of all of them'],
-  ],
+  examples: `
+    relay runs  # the newest 20
+    relay runs --all --json | jq -r ".threads[].thread_id"  # the ids of all of them`,
   async run({ io, host, flags, open }) {
     if (flags.all && flags.count !== undefined) {
       throw badUsage('--all and --count do not go together.', 'Use one.');
@@ -98,10 +95,9 @@ const rm = defineCommand({
   details: `State, artifacts and events are gone for good; relay export keeps a copy. At a terminal it asks first.`,
   takes: { min: 1, max: 1000 },
   flags: { force: { short: 'f', help: 'do not ask' } },
-  examples: [
-    ['relay thread rm 550e84', 'delete one'],
-    ['relay export 550e84 --out kept.zip && relay thread rm 550e84', 'keep a copy'],
-  ],
+  examples: `
+    relay thread rm 550e84  # delete one
+    relay export 550e84 --out kept.zip && relay thread rm 550e84  # keep a copy`,
   async run({ io, host, args, flags, open }) {
     const { threads } = (await open()).relay;
     // All are known before the first is gone.
@@ -142,10 +138,9 @@ const show = answerCommand({
   usage: '[<id>]',
   details: 'A summary for people. What goes into a prompt is relay state header; all there is, relay report.',
   flags: THREAD_FLAG,
-  examples: [
-    ['relay show', 'the thread used last'],
-    ['relay show 550e84', 'another one, by the beginning of its id'],
-  ],
+  examples: `
+    relay show  # the thread used last
+    relay show 550e84  # another one, by the beginning of its id`,
   async ask(call) {
     const { threads, id } = await openThread(call, { word: call.args[0], quiet: true });
     const info = await threads.get(id);
@@ -202,11 +197,10 @@ const tail = defineCommand({
     all: { help: 'begin with the first one' },
     ...THREAD_FLAG,
   },
-  examples: [
-    ['relay tail', 'the newest ten of the thread used last'],
-    ['relay tail 550e84 --follow', 'watch agents at work on it'],
-    ['relay tail --all --json', 'the whole history as JSON lines'],
-  ],
+  examples: `
+    relay tail  # the newest ten of the thread used last
+    relay tail 550e84 --follow  # watch agents at work on it
+    relay tail --all --json  # the whole history as JSON lines`,
   async run(call) {
     const { io, args, flags } = call;
     const most = flags.all ? Number.POSITIVE_INFINITY : (parseCount(flags.count, '--count') ?? 10);
@@ -238,10 +232,9 @@ the token figures are printed.`,
     out: { short: 'o', value: 'FILE', help: 'write it to this file' },
     ...THREAD_FLAG,
   },
-  examples: [
-    ['relay report 550e84', 'facts, decisions, plan, artifacts and tokens'],
-    ['relay report --format json --out run.json', 'the same as JSON, into a file'],
-  ],
+  examples: `
+    relay report 550e84  # facts, decisions, plan, artifacts and tokens
+    relay report --format json --out run.json  # the same as JSON, into a file`,
   async run(call) {
     const { io, args, flags } = call;
     const format = oneOf('--format', flags.format, ['md', 'json']);
@@ -264,11 +257,10 @@ Where prompts were made of the thread, the prompt ledger follows: what they woul
 and what was put in front of a model instead, pulls and reads with it. The difference may be negative. All of it is counted by a
 tokenizer, whose name is given; docs/tokens.md has the definitions.`,
   flags: { all: { help: 'all threads together' }, ...THREAD_FLAG },
-  examples: [
-    ['relay stats', 'of the thread used last'],
-    ['relay stats 550e84 --json', 'with what the figures are made of'],
-    ['relay stats --all', 'of all threads together'],
-  ],
+  examples: `
+    relay stats  # of the thread used last
+    relay stats 550e84 --json  # with what the figures are made of
+    relay stats --all  # of all threads together`,
   async ask(call) {
     const { args, flags } = call;
     const word = args[0] ?? flags.thread;
@@ -351,10 +343,9 @@ const exportThread = defineCommand({
 again, on any machine. Piped, the bundle goes to standard output. Contents that are missing or are not as they were
 stored are named and left out; everything else is in it, and the command ends with 1.`,
   flags: { out: { short: 'o', value: 'FILE', help: 'where to (thread-<id>.zip here)' }, ...THREAD_FLAG },
-  examples: [
-    ['relay export --thread 550e84 --out bundle.zip', 'into a file'],
-    ['relay export 550e84 | ssh elsewhere relay import -', 'straight to another machine'],
-  ],
+  examples: `
+    relay export --thread 550e84 --out bundle.zip  # into a file
+    relay export 550e84 | ssh elsewhere relay import -  # straight to another machine`,
   async run(call) {
     const { io, args, flags } = call;
     const { threads, id } = await openThread(call, { word: args[0] });
@@ -379,14 +370,10 @@ told. A state with something that has no place here is kept whole beside it, as 
 over the threads that are not here yet. A ZIP that a Go relay exported has no contents, and is refused.`,
   takes: { max: 1 },
   flags: { legacy: { help: 'read the home of a Go relay' } },
-  examples: [
-    ['relay import bundle.zip', 'a thread from elsewhere'],
-    [
-      'relay import --legacy --home ~/.contextrelay',
-      'what a Go relay left in ~/.relay, into a home of its own',
-    ],
-    ['relay import --legacy /mnt/old/.relay', 'from a copy'],
-  ],
+  examples: `
+    relay import bundle.zip  # a thread from elsewhere
+    relay import --legacy --home ~/.contextrelay  # what a Go relay left in ~/.relay, into a home of its own
+    relay import --legacy /mnt/old/.relay  # from a copy`,
   async run(call) {
     const { io, host, args, flags, open } = call;
     if (flags.legacy) return importLegacy(call, args[0]);
@@ -472,10 +459,9 @@ const replay = answerCommand({
   details: `A state is what its events add up to. This adds them up from the first one, without snapshots, and says
 whether that gives the same bytes. Ends with 1 where it does not.`,
   flags: THREAD_FLAG,
-  examples: [
-    ['relay replay 550e84', 'the version, the number of events and the hash of the state'],
-    ['relay replay --json | jq -r .sha256', 'the hash alone, to compare with another machine'],
-  ],
+  examples: `
+    relay replay 550e84  # the version, the number of events and the hash of the state
+    relay replay --json | jq -r .sha256  # the hash alone, to compare with another machine`,
   async ask(call) {
     const { threads, id } = await openThread(call, { word: call.args[0] });
     return { thread_id: id, ...(await threads.replay(id)) };

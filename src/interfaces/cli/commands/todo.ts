@@ -15,7 +15,7 @@ import { needText, PROJECT_FLAGS, projectCommand, theProject } from './project-c
 
 /** A command that moves one todo to another status. */
 export function defineTodoChange(spec: {
-  readonly example: readonly [string, string];
+  readonly examples: string;
   readonly flags?: Flags;
   change(flags: { readonly [name: string]: string | undefined }): TodoChange;
 }): Command {
@@ -23,7 +23,7 @@ export function defineTodoChange(spec: {
     stores: true,
     usage: '<id>',
     flags: spec.flags,
-    examples: [spec.example],
+    examples: spec.examples,
     async ask(project, { args, flags }) {
       const change = spec.change(flags as { [name: string]: string | undefined });
       const { todo, changed } = await project.changeTodo(args[0]!, change);
@@ -67,7 +67,7 @@ const add = projectCommand({
     priority: { value: PRIORITIES.join('|'), help: 'how much it matters (medium)' },
     notes: { value: 'TEXT', help: 'what else there is to know' },
   },
-  examples: [['relay todo add "Write the migration" --priority high', 'prints its number']],
+  examples: 'relay todo add "Write the migration" --priority high  # prints its number',
   ask: (project, { args, flags }) =>
     project.addTodo({
       title: needText('The title', args[0]),
@@ -78,20 +78,18 @@ const add = projectCommand({
 });
 
 const start = defineTodoChange({
-  example: ['relay todo start TODO-003', 'it is in progress now; 3 means the same one'],
+  examples: 'relay todo start TODO-003  # it is in progress now; 3 means the same one',
   change: () => ({ status: 'in_progress' }),
 });
 
 const done = defineTodoChange({
-  example: ['relay todo done TODO-003', 'it is completed, and when is noted'],
+  examples: 'relay todo done TODO-003  # it is completed, and when is noted',
   change: () => ({ status: 'completed' }),
 });
 
 const block = defineTodoChange({
-  example: [
-    'relay todo block TODO-003 --reason "no access to the staging database"',
-    'the reason goes into its notes',
-  ],
+  examples:
+    'relay todo block TODO-003 --reason "no access to the staging database"  # the reason goes into its notes',
   flags: { reason: { value: 'TEXT', help: 'why it cannot go on' } },
   change: (flags) => ({ status: 'blocked', reason: needText('--reason', flags.reason) }),
 });
@@ -101,10 +99,9 @@ const list = projectCommand({
     all: { help: 'the completed ones too' },
     status: { value: TODO_STATUSES.join('|'), help: 'only these' },
   },
-  examples: [
-    ['relay todo list', 'what is open'],
-    ['relay todo list --status blocked --json', 'for a program'],
-  ],
+  examples: `
+    relay todo list  # what is open
+    relay todo list --status blocked --json  # for a program`,
   async ask(project, { io, flags }) {
     const status = oneOf('--status', flags.status, TODO_STATUSES);
     const { broken, todos: all, lastReview } = await project.read();
@@ -121,7 +118,7 @@ const review = defineCommand({
   details:
     'Lists what is open with its age and its notes, and stamps last_review. Then start, complete or block what has changed.',
   flags: PROJECT_FLAGS,
-  examples: [['relay todo review', 'due once a day']],
+  examples: 'relay todo review  # due once a day',
   async run(call) {
     const { io } = call;
     const all = await (await theProject(call)).reviewTodos();

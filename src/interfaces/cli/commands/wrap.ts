@@ -16,11 +16,10 @@ that is said there is kept.`,
   },
   takes: { max: 1 },
   takesRest: true,
-  examples: [
-    ['relay wrap run --cli claude "fix the tests"', 'Claude Code, with the memory of a new thread'],
-    ['relay wrap run --cli codex "and now the docs" -- --model o4', 'options of its own behind --'],
-    ['relay wrap run --cli ./bot "hello" -- --ask {prompt}', 'a program nobody knows, by a template'],
-  ],
+  examples: `
+    relay wrap run --cli claude "fix the tests"  # Claude Code, with the memory of a new thread
+    relay wrap run --cli codex "and now the docs" -- --model o4  # options of its own behind --
+    relay wrap run --cli ./bot "hello" -- --ask {prompt}  # a program nobody knows, by a template`,
   async run({ io, host, flags, args, rest }) {
     const { cli } = flags;
     if (!cli)
@@ -50,7 +49,7 @@ that is said there is kept.`,
 });
 
 const list = answerCommand({
-  examples: [['relay wrap list', 'what --cli can name without more ado']],
+  examples: 'relay wrap list  # what --cli can name without more ado',
   async ask({ io, host }) {
     await using work = await host.openAgentWork(io.cwd);
     return { programs: work.programs.known() };
