@@ -49,7 +49,7 @@ export async function* diagnose(
   const file = join(config.home, 'config.json');
   const source = existsSync(file) ? `read from ${file}` : `all defaults (there is no ${file})`;
   yield { name: 'configuration', ...ok(source) };
-  const other = await checkProgramOnPath(host.version, env);
+  const other = await checkProgramOnPath(host.program.version, env);
   if (other) yield { name: 'program', ...other };
   const elsewhere = {
     server: async () => checkRemote(host, remote!),
@@ -136,7 +136,7 @@ function checkHome(home: string): Found {
 }
 
 async function checkStore(host: Host): Promise<Found> {
-  await using store = await host.openStore();
+  await using store = await host.store.open();
   const usage = await store.usage();
   const { count, some } = await store.missingBodies();
   if (count > 0) {
@@ -149,7 +149,7 @@ async function checkStore(host: Host): Promise<Found> {
 /** A small text goes in, comes out as it was, and is gone afterwards. */
 async function roundTrip(host: Host): Promise<Found> {
   const text = `relay doctor ${Date.now()} ☂`;
-  await using open = await host.openClient();
+  await using open = await host.relay.open();
   const client = await open.client();
   const url = await client.push(text, { ttl: 60, metadata: { from: 'relay doctor' } });
   const back = await client.pull(url);
@@ -169,10 +169,13 @@ async function checkDisk(home: string): Promise<Found> {
 
 /** The clock must agree with the cluster's and with the disk's, and must not be behind the last write to the store. */
 async function checkClock(host: Host): Promise<Found> {
-  const { home, engine } = host;
+  const {
+    home,
+    store: { engine },
+  } = host;
   const fix = 'set the clock of this machine (timedatectl)';
   if (engine !== null) {
-    await using store = await host.openStore();
+    await using store = await host.store.open();
     const { clockAheadMs = 0 } = await store.state();
     const side = clockAheadMs < 0 ? 'behind' : 'ahead of';
     if (Math.abs(clockAheadMs) > CLUSTER_CLOCK_TOLERANCE_MS)
@@ -192,7 +195,11 @@ async function checkClock(host: Host): Promise<Found> {
   return ok(new Date().toISOString());
 }
 
-async function checkServer({ server, version }: Host, { host, port }: Config): Promise<Found> {
+async function checkServer(
+  { server: openControl, program: { version } }: Host,
+  { host, port }: Config,
+): Promise<Found> {
+  const server = await openControl();
   const running = server.running();
   if (running !== null) {
     const health = await server.health(running.url);
@@ -219,7 +226,7 @@ async function checkServer({ server, version }: Host, { host, port }: Config): P
 }
 
 async function checkRemote(host: Host, url: string): Promise<Found> {
-  const health = await host.server.health(url);
+  const health = await (await host.server()).health(url);
   if (health === null) return wrong(`${url} does not answer`, 'relay up, or unset CONTEXTRELAY_URL');
   if (health.status !== 'ok') return wrong(`${url} says: ${health.status}`, 'look into its log');
   if (health.writable === false) return wrong(`${url} has no room for writes`, 'ask whoever runs it');

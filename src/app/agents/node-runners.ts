@@ -56,7 +56,7 @@ export async function openAgent(
   const token = o.token ?? (env.A2A_TOKEN || own || undefined);
   // The relay is opened only where a text is too long for a message.
   const push: ContextRelay['push'] = async (...args) => {
-    await using open = await host.openClient();
+    await using open = await host.relay.open();
     return await (await open.client()).push(...args);
   };
   const { connectAgent } = await import('../../runners/a2a.ts');

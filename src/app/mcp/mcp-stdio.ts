@@ -19,7 +19,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   const tools = o.tools === null ? null : readToolNames(o.tools);
   const opened: { relay: Promise<RelayAccess & AsyncDisposable> | null } = { relay: null };
   const openClient = async () => {
-    const open = await host.openClient();
+    const open = await host.relay.open();
     return { ...open, client: await open.client() };
   };
   const open = (): Promise<RelayAccess> => {
@@ -39,12 +39,12 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     budget: o.budget,
     open,
     may: () => true,
-    project: folder === null ? undefined : () => host.openProject(folder),
+    project: folder === null ? undefined : () => host.projects.open(folder),
     typed: o.typed,
     brief: async (about) => (await import('./project-brief.ts')).briefOf(o.folder, about, o.typed),
   };
   const { stdin, stdout, onError, onWarning } = o;
-  await serveMcpStdio(context, { version: host.version, tools, stdin, stdout, onError, onWarning });
+  await serveMcpStdio(context, { version: host.program.version, tools, stdin, stdout, onError, onWarning });
   // Whatever should still hold the process, a client that is gone waits for none of it.
   setTimeout(() => process.exit(), END_GRACE_MS).unref();
   await (await opened.relay)?.[Symbol.asyncDispose]();

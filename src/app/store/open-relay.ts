@@ -6,7 +6,7 @@ import { isRelayError } from '../../base/errors.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { type PointerRef, parseReadable, pointerUrl } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
-import type { ClientOptions, OpenClient } from '../../interfaces/cli/host.ts';
+import type { OpenClient, RelayHost } from '../../interfaces/cli/host.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ContextRelayOptions } from '../../sdk/options.ts';
 import type { Config } from '../config.ts';
@@ -16,10 +16,12 @@ import { ownTextWork } from './own-text-work.ts';
 
 type StoreOptions = Pick<CoreOptions, 'warn'>;
 
+type ConnectionOptions = NonNullable<Parameters<RelayHost['open']>[0]>;
+
 /** The relay a command works on: behind HTTP where a server is named, else on the local store, with no daemon. */
 export async function openRelay(
   config: Config,
-  o: ClientOptions = {},
+  o: ConnectionOptions = {},
   store: StoreOptions = {},
 ): Promise<OpenClient> {
   return config.remote === null ? onStore(config, store) : overHttp(config, config.remote, o);
@@ -42,7 +44,7 @@ export async function openScratch(config: Config): Promise<OpenClient> {
   return { ...open, [Symbol.asyncDispose]: dispose };
 }
 
-async function overHttp(config: Config, remote: string, o: ClientOptions): Promise<OpenClient> {
+async function overHttp(config: Config, remote: string, o: ConnectionOptions): Promise<OpenClient> {
   const connection = { baseUrl: remote, apiKey: config.apiKey ?? undefined, ...o };
   const { httpRelay } = await import('../../sdk/http-relay.ts');
   return {

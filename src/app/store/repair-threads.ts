@@ -4,13 +4,11 @@ import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { listArtifacts } from '../../domain/threads/artifacts.ts';
 import { listThreads } from '../../domain/threads/threads.ts';
-import type { Host } from '../../interfaces/cli/host.ts';
+import type { Repaired } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import { Mirror } from './mirror.ts';
 import { openCore, type Warn } from './open-core.ts';
 import type { Legible } from './open-engine.ts';
-
-type Repaired = Awaited<ReturnType<Host['repair']>>;
 
 /** Repairs the threads of a home. */
 export async function repairStore(config: Config, warn?: Warn): Promise<Repaired> {

@@ -16,45 +16,69 @@ import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ContextRelayOptions } from '../../sdk/options.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 
-/** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
+/**
+ * What the program offers to its commands, by subject. The app puts it together; each part loads its code when it is first
+ * called.
+ */
 export interface Host {
-  readonly version: string;
-  /** Name and version of what runs the program: `Bun 1.4.4`, `Node 26.10.0`. */
-  readonly runtime: string;
   /** Where the local store is, whether or not it exists yet. */
   readonly home: string;
   /** The server named by --url or CONTEXTRELAY_URL; null for the local store. */
   readonly remote: string | null;
-  /** The address of the cluster that the configuration names, with its password; null where the home is the store. */
-  readonly engine: string | null;
-  /** The relay that commands work on: the local store, or that server. */
-  openClient(o?: ClientOptions): Promise<OpenClient>;
-  /** A store of its own in a temporary folder, gone when disposed. */
-  openScratch(): Promise<OpenClient>;
-  /** Housekeeping of the local store. */
-  openStore(): Promise<LocalStore>;
-  /** Makes the home and its configuration file where they are missing; what is there stays as it is. */
-  initHome(): Promise<{ readonly config: string; readonly written: boolean }>;
+  readonly program: ProgramHost;
+  readonly relay: RelayHost;
+  readonly store: StoreHost;
+  readonly projects: ProjectHost;
+  readonly agents: AgentHost;
+  /** The server that serves the local store. */
+  server(): Promise<ServerControl>;
   /** The options of the home, also where they are wrong. */
   settings(): Promise<Settings>;
+}
+
+/** The program itself and the machine it runs on. */
+export interface ProgramHost {
+  readonly version: string;
+  /** Name and version of what runs the program: `Bun 1.4.4`, `Node 26.10.0`. */
+  readonly runtime: string;
+  /** What to type on this machine to call this program on the same relay, wherever that is typed. */
+  command(): Promise<string>;
   guides(): Promise<Guides>;
-  /** The thread that commands are about where none is named. */
-  threadMemory(): Promise<ThreadMemory>;
-  /** The folder of a Go relay, which is read and never changed. */
-  openLegacy(dir: string): Promise<LegacyHome & Disposable>;
-  /** Makes what is derived from the logs of threads anew: their files, and what a search looks through. */
-  repair(): Promise<{
-    readonly threads: number;
-    readonly artifacts: number;
-    /** Contents that are gone from the store, by thread and ref. */
-    readonly missing: readonly string[];
-  }>;
-  /** Of the home, for the marks of frames. */
-  readonly frameSecret: FrameSecret;
-  /** Has the system show a page; false where there is no screen. */
-  openBrowser(url: string): Promise<boolean>;
+  /** Sets up coding agents. */
+  installer(): Promise<Installer>;
   /** Counts here, in this process. */
   countTokens(text: string): Promise<TokenCount>;
+  /** Has the system show a page; false where there is no screen. */
+  openBrowser(url: string): Promise<boolean>;
+  /** Looks at everything that could be wrong. What has not answered after so many ms is told as that. */
+  diagnose(ms: number): AsyncIterable<Check>;
+}
+
+/** The relay that commands work on: the local store, or a server. */
+export interface RelayHost {
+  open(o?: Pick<ContextRelayOptions, 'onConnection'>): Promise<OpenClient>;
+  /** A store of its own in a temporary folder, gone when disposed. */
+  scratch(): Promise<OpenClient>;
+  /** The thread that commands are about where none is named. */
+  threadMemory(): Promise<ThreadMemory>;
+  /** The keys shared with others on channels; kept here, and given to no relay. */
+  keyring(): Promise<Keyring>;
+  /** Of the home, for the marks of frames. */
+  readonly frameSecret: FrameSecret;
+  /** A look at what is newest in an agent's inbox, once for each session; gives up when it is told to; null where there is no store yet. */
+  peekInbox(
+    agent: string,
+    o: { readonly limit: number; readonly signal: AbortSignal; readonly session: string | null },
+  ): Promise<Inbox | null>;
+}
+
+/** Keeps the local store in order. */
+export interface StoreHost {
+  /** The address of the cluster that the configuration names, with its password; null where the home is the store. */
+  readonly engine: string | null;
+  open(): Promise<LocalStore>;
+  /** Makes the home and its configuration file where they are missing; what is there stays as it is. */
+  init(): Promise<{ readonly config: string; readonly written: boolean }>;
   /** `lost`: the keys of bodies that are damaged, and that the copy does without. `engine`: a cluster instead of the configured store. */
   backup(target: string, engine?: string): Promise<{ readonly lost: readonly string[] }>;
   /** `engine`: the cluster that it goes into, where that is not the configured one. `blobs`: likewise the bucket for large bodies. */
@@ -63,35 +87,40 @@ export interface Host {
     o: { force: boolean; partial: boolean; engine?: string; blobs?: string },
   ): Promise<{ readonly lost: readonly string[] }>;
   /** Copies a store, which may be in use, into another that is empty, and has the first one take its leave. `blobs`: a bucket for large bodies there. */
-  copyEngine(from: string, to: string, report: CopyReport, blobs?: string): Promise<EngineCopied>;
+  copy(from: string, to: string, report: CopyReport, blobs?: string): Promise<EngineCopied>;
   /** Lets a store be written again that has moved elsewhere. */
-  reopenEngine(place: string): Promise<{ readonly store: string; readonly was: string | null }>;
-  readonly server: ServerControl;
-  /** The keys shared with others on channels; kept here, and given to no relay. */
-  keyring(): Promise<Keyring>;
+  reopen(place: string): Promise<{ readonly store: string; readonly was: string | null }>;
+  /** Makes what is derived from the logs of threads anew: their files, and what a search looks through. */
+  repair(): Promise<Repaired>;
+  /** The folder of a Go relay, which is read and never changed. */
+  openLegacy(dir: string): Promise<LegacyHome & Disposable>;
+}
+
+export interface Repaired {
+  readonly threads: number;
+  readonly artifacts: number;
+  /** Contents that are gone from the store, by thread and ref. */
+  readonly missing: readonly string[];
+}
+
+/** Folders with project files. */
+export interface ProjectHost {
   /** The project files in this very folder, whether or not they exist yet. */
-  openProject(folder: string, o?: ProjectOptions): Promise<Project>;
+  open(folder: string, o?: ProjectOptions): Promise<Project>;
   /** Those of the folder or the nearest one above; null where there are none. */
-  findProject(from: string, o?: ProjectOptions): Promise<Project | null>;
-  /** A look at what is newest in an agent's inbox, once for each session; gives up when it is told to; null where there is no store yet. */
-  peekInbox(
-    agent: string,
-    o: { readonly limit: number; readonly signal: AbortSignal; readonly session: string | null },
-  ): Promise<Inbox | null>;
+  find(from: string, o?: ProjectOptions): Promise<Project | null>;
+}
+
+/** Models, programs and agents that work for a command, or that it works for. */
+export interface AgentHost {
   /** Prompts, programs and pipelines. `cwd` is where programs run. */
-  openAgentWork(cwd: string): Promise<AgentWork>;
-  /** What to type on this machine to call this program on the same relay, wherever that is typed. */
-  command(): Promise<string>;
+  openWork(cwd: string): Promise<AgentWork>;
   /** Where a bridge runs tasks. */
   openRunner(spec: RunnerSpec): Promise<Runner>;
-  /** Sets up coding agents. */
-  installer(): Promise<Installer>;
   /** An agent elsewhere, by the address of its host, of itself or of its card. */
-  openAgent(url: string, o: { readonly token?: string }): Promise<RemoteAgent>;
+  openRemote(url: string, o: { readonly token?: string }): Promise<RemoteAgent>;
   /** Serves MCP over a pipe; resolves when the client has closed its end. */
   serveMcp(o: McpOptions): Promise<void>;
-  /** Looks at everything that could be wrong. What has not answered after so many ms is told as that. */
-  diagnose(ms: number): AsyncIterable<Check>;
 }
 
 /** Which agent, as the command line names it. */
@@ -138,8 +167,6 @@ export interface InstallReport {
   }[];
   readonly notes: readonly string[];
 }
-
-export type ClientOptions = Pick<ContextRelayOptions, 'onConnection'>;
 
 export interface Keyring {
   /** The file it is in. */
@@ -417,8 +444,6 @@ export interface Guide {
   /** From docs/ on. */
   readonly file: string;
 }
-
-/** What the program offers to commands that keep the store in order. */
 
 export interface LocalStore extends AsyncDisposable {
   sweep(): ReturnType<RelayCore['tidy']>;

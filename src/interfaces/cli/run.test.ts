@@ -8,7 +8,7 @@ import type { Output, Terminal } from './io.ts';
 import { type Globals, runCli } from './run.ts';
 
 /** No command that is called here needs more of its host. */
-const host = { version: '1.2.3', home: '/nowhere' } as Host;
+const host = { program: { version: '1.2.3' }, home: '/nowhere' } as Host;
 
 function output(): Output & { text: string } {
   return {

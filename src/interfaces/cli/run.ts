@@ -40,7 +40,7 @@ export async function runCli(
     const { words, node, tail } = route(argv);
     const path = ['relay', ...words];
     if (isGroup(node)) {
-      const code = groupCalled(path, node, tail, io, makeHost({}).version);
+      const code = groupCalled(path, node, tail, io, makeHost({}).program.version);
       await tellOfGuide(argv, io, makeHost);
       return code;
     }
@@ -62,7 +62,7 @@ export async function runCli(
     const name = path.join(' ');
     let opened: OpenClient | undefined;
     const open = async () => {
-      opened ??= await host.openClient({
+      opened ??= await host.relay.open({
         onConnection: (lost) => io.note(lost ? `${lost.message} Trying again…` : 'connected again'),
       });
       return opened;
@@ -87,7 +87,7 @@ async function tellOfGuide(
 ): Promise<void> {
   const [first, topic] = argv;
   if (first !== 'help' || topic === undefined || !io.interactive) return;
-  const guides = await makeHost({}).guides();
+  const guides = await makeHost({}).program.guides();
   if (guides.read(topic) !== null)
     io.print(io.style.dim(io.typed(`There is a guide too: relay help guide ${topic}`)));
 }

@@ -25,7 +25,7 @@ const card = answerCommand({
   examples: `
     relay a2a card https://agents.example  # who is there and what it does
     relay a2a card http://127.0.0.1:7474/a2a/reviewer --json  # a bridge of a relay, as JSON`,
-  ask: async ({ host, args, flags }) => (await host.openAgent(args[0]!, flags)).card,
+  ask: async ({ host, args, flags }) => (await host.agents.openRemote(args[0]!, flags)).card,
   print(card, { style }) {
     const text = (value: unknown) => printable(typeof value === 'string' ? value : '');
     const list = (value: unknown) => (Array.isArray(value) ? value.filter(isJsonObject) : []);
@@ -60,7 +60,7 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
     relay a2a send <url> "make a picture" -o picture.png  # the result into a file
     relay a2a send <url> "the blue one" --task <id>  # the answer to a question of the agent`,
   async run({ io, host, args, flags }) {
-    const agent = await host.openAgent(args[0]!, flags);
+    const agent = await host.agents.openRemote(args[0]!, flags);
     const text = args[1] === '-' ? await readAll(io.stdin.stream) : args[1]!;
     if (text.trim() === '') throw badUsage('The task is empty.', 'Say what is to be done.');
     const task = { text, attached: flags.attach, contextId: flags.context, taskId: flags.task };
@@ -113,7 +113,7 @@ const tasks = defineCommand({
     relay a2a tasks <url> <task>  # one, with its result
     relay a2a tasks <url> <task> --cancel  # call it off`,
   async run({ io, host, args, flags }) {
-    const agent = await host.openAgent(args[0]!, flags);
+    const agent = await host.agents.openRemote(args[0]!, flags);
     const id = args[1];
     if (id !== undefined) {
       const outcome = flags.cancel ? await agent.cancel(id) : await agent.find(id);

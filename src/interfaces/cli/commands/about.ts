@@ -16,7 +16,7 @@ name of a guide, relay help NAME is about the command and relay help guide NAME 
     relay help pipelines > pipelines.md  # as Markdown`,
   async run({ io, host, args, commands }) {
     const topic = args[0] === 'guide' && args.length > 1 ? args[1]! : args.join(' ');
-    const guides = await host.guides();
+    const guides = await host.program.guides();
     if (topic === 'guides' || topic === 'guide' || topic === '') {
       io.result({ sections: guides.index }, () => list(guides, io));
       return 0;
@@ -156,7 +156,11 @@ const version = answerCommand({
   examples: `
     relay version  # the version alone
     relay version --json  # also of the runtime and the system, for a bug report`,
-  ask: async ({ host: { version, runtime } }) => ({
+  ask: async ({
+    host: {
+      program: { version, runtime },
+    },
+  }) => ({
     version,
     runtime,
     node: process.version,

@@ -64,7 +64,7 @@ agents.json in the relay's home describes agents in terminals that the relay doe
     const runner =
       choice === 'pipelines'
         ? (await import('./pipeline.ts')).pipelineRunner(io, host, flags.pipelines!)
-        : await host.openRunner(readSpec(flags));
+        : await host.agents.openRunner(readSpec(flags));
     if (from === undefined && io.env.CONTEXTRELAY_API_KEY) {
       io.note('It obeys everyone who has a key of this tenant; --from NAMES obeys only those.');
     }
@@ -87,7 +87,7 @@ agents.json in the relay's home describes agents in terminals that the relay doe
       pointer: flags.pointer,
       plain: flags.plain || choice === 'pipelines',
       encrypted: flags.encrypt,
-      command: io.env.RELAY_COMMAND || (await host.command()),
+      command: io.env.RELAY_COMMAND || (await host.program.command()),
       resolve,
       onEvent: (event) => tell(io, runner, event),
     });

@@ -15,7 +15,7 @@ and no server can. Give it to them over a way you trust; they take it with relay
     relay push notes.md --encrypt --channel reviews  # who shares the key can read it`,
   async run({ io, host, args, flags }) {
     const channel = args[0]!;
-    const keyring = await host.keyring();
+    const keyring = await host.relay.keyring();
     if (!flags.force && (await keyring.get(channel)) !== undefined) {
       throw new RelayError('conflict', {
         what: `There is a key for ${channel} already.`,
@@ -45,7 +45,7 @@ const addKey = answerCommand({
         `It is read from standard input: relay channel key add ${channel} < key.txt`,
       );
     }
-    const keyring = await host.keyring();
+    const keyring = await host.relay.keyring();
     const known = await keyring.get(channel);
     const key = await readKey(io);
     if (known !== undefined && known !== key && !flags.force) {
@@ -76,7 +76,7 @@ const showKey = answerCommand({
   examples: 'relay channel key show reviews  # for whoever shall read along',
   async ask({ host, args }) {
     const channel = args[0]!;
-    const key = await (await host.keyring()).get(channel);
+    const key = await (await host.relay.keyring()).get(channel);
     if (key === undefined) {
       throw new RelayError('not_found', {
         what: `a key for ${channel}`,
@@ -91,7 +91,7 @@ const showKey = answerCommand({
 const listKeys = answerCommand({
   examples: 'relay channel key list  # their names, never the keys',
   async ask({ host }) {
-    const keyring = await host.keyring();
+    const keyring = await host.relay.keyring();
     return { keys: await keyring.list(), keyring: keyring.path };
   },
   print({ keys }, { interactive, style, typed }) {
@@ -110,7 +110,7 @@ const removeKey = answerCommand({
   examples: 'relay channel key rm reviews  # on this machine only',
   async ask({ host, args }) {
     const channel = args[0]!;
-    if (!(await (await host.keyring()).remove(channel))) {
+    if (!(await (await host.relay.keyring()).remove(channel))) {
       throw new RelayError('not_found', {
         what: `a key for ${channel}`,
         hint: 'See: relay channel key list',

@@ -22,14 +22,14 @@ interface Sums {
 /** Gives the bill: what went through the two models by way of the relay, step by step, and what pasting would have cost. */
 async function play({ style, json, print }: Io, host: Host) {
   const say = (line = '') => (json ? undefined : print(line));
-  await using scratch = await host.openScratch();
+  await using scratch = await host.relay.scratch();
   const client = await scratch.client();
   const document = surveyDocument();
-  const whole = await host.countTokens(document);
+  const whole = await host.program.countTokens(document);
   const size = Buffer.byteLength(document);
   const steps: { who: string; does: string; what: string; tokens: number }[] = [];
   const step = async (who: 'surveyor' | 'fixer', does: 'writes' | 'reads', what: string, text: string) => {
-    const { tokens } = await host.countTokens(text);
+    const { tokens } = await host.program.countTokens(text);
     steps.push({ who, does, what, tokens });
     const paint = who === 'surveyor' ? style.cyan : style.green;
     say(`${paint(who.padEnd(8))}  ${does} ${what} ${style.dim(`· ${count(tokens)} tokens`)}`);

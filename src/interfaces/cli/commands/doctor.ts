@@ -22,7 +22,7 @@ const doctor = defineCommand({
     relay doctor --repair  # write state.json and events.log of every thread anew, then look`,
   async run({ io, host, flags }) {
     if (flags.repair) {
-      const { threads, artifacts, missing } = await host.repair();
+      const { threads, artifacts, missing } = await host.store.repair();
       io.note(`Made the files of ${threads} threads with ${artifacts} artifacts anew.`);
       for (const gone of missing) io.warn(`${gone} is missing or damaged; relay doctor --deep says how.`);
     }
@@ -39,7 +39,9 @@ const doctor = defineCommand({
       io.print(`${mark[check.state]}  ${style.bold(check.name)}: ${check.found}`);
       if (check.fix) io.print(`         ${style.dim('→')} ${check.fix}`);
     };
-    for await (const found of host.diagnose(parseMilliseconds(flags.timeout, '--timeout') ?? PATIENCE_MS)) {
+    for await (const found of host.program.diagnose(
+      parseMilliseconds(flags.timeout, '--timeout') ?? PATIENCE_MS,
+    )) {
       const check = found.fix === undefined ? found : { ...found, fix: io.typed(found.fix) };
       tell(check);
     }
@@ -66,7 +68,7 @@ async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGen
       hint: 'Run relay doctor --deep where the server runs; GET /metrics there tells what it has read by itself.',
     });
   }
-  await using store = await host.openStore();
+  await using store = await host.store.open();
   const found = await store.checkDatabase();
   if (found === null) yield { name: 'database', state: 'ok', found: 'read whole; nothing is wrong with it' };
   else yield { name: 'database', state: 'wrong', found, fix: RESTORE };

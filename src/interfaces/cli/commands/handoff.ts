@@ -47,7 +47,7 @@ read, each line with the place it comes from. Secrets are masked, and you are to
       pointers: flags.context ?? [],
       thread: flags.thread === undefined ? null : await threadHeader(host, flags.thread),
     });
-    const brief = await boundedBrief(draftAsTyped(draft, io.typed), max, view.now, host.countTokens);
+    const brief = await boundedBrief(draftAsTyped(draft, io.typed), max, view.now, host.program.countTokens);
     const tokens = { ...brief.tokens, tokenizer: 'o200k_base' };
     for (const warning of brief.warnings) io.warn(warning);
     if (!flags.push) {
@@ -55,7 +55,7 @@ read, each line with the place it comes from. Secrets are masked, and you are to
       io.result({ to, tokens, omitted, warnings, text }, text);
       return;
     }
-    await using open = await host.openClient();
+    await using open = await host.relay.open();
     const metadata = { summary: draft.title, to, from: 'relay handoff' };
     const url = await (await open.client()).push(brief.text, {
       metadata,
@@ -72,7 +72,7 @@ read, each line with the place it comes from. Secrets are masked, and you are to
 });
 
 async function threadHeader(host: Host, id: string): Promise<Header> {
-  await using open = await host.openClient();
+  await using open = await host.relay.open();
   const { threads } = open.relay;
   const { threads: found } = await threads.list({ prefix: id, limit: 2 });
   if (found.length > 1) {

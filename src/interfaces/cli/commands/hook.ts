@@ -56,7 +56,7 @@ line on stderr and exit code 0. RELAY_AGENT names the inbox to look into; unless
       if (event === 'prompt-submit')
         answer = await tellOfInbox(io, host, io.env.RELAY_AGENT || client, input.session);
       else {
-        const project = await host.findProject(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
+        const project = await host.projects.find(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
         if (project !== null) answer = await PROJECT_HOOKS[event](project, input, client, { io, host });
       }
     } catch (error) {
@@ -160,13 +160,13 @@ async function tellOfProject(
 ): Promise<HookAnswer> {
   const { draft, now } = await coldStart(project, null, { quick: true });
   const typed = draftAsTyped(draft, io.typed);
-  return { context: (await boundedBrief(typed, BRIEF_TOKENS, now, host.countTokens)).text };
+  return { context: (await boundedBrief(typed, BRIEF_TOKENS, now, host.program.countTokens)).text };
 }
 
 /** What is new for this agent and was not told in this session, newest first, if the relay answers in time. */
 async function tellOfInbox(io: Io, host: Host, agent: string, session: string | null): Promise<HookAnswer> {
   const stop = new AbortController();
-  const asked = host.peekInbox(agent, { limit: MESSAGES_TOLD, signal: stop.signal, session });
+  const asked = host.relay.peekInbox(agent, { limit: MESSAGES_TOLD, signal: stop.signal, session });
   const inbox = await Promise.race([asked.catch(() => null), after(HOOK_REMOTE_MS)]);
   if (inbox === 'late') stop.abort();
   if (inbox === null || inbox === 'late' || inbox.messages.length === 0) return {};
@@ -183,7 +183,7 @@ async function tellOfInbox(io: Io, host: Host, agent: string, session: string | 
   // One line for each, as the words of the frame say whose they are.
   const source = { what: 'unread messages', by: 'several agents', at: inbox.messages.at(-1)!.ts };
   const words = lines.map((line) => `- ${line}`).join('\n');
-  return { context: [title, await frame(words, source, now, host.frameSecret), how, ''].join('\n') };
+  return { context: [title, await frame(words, source, now, host.relay.frameSecret), how, ''].join('\n') };
 }
 
 async function saveBeforeCompaction(

@@ -47,7 +47,7 @@ const inbox = defineCommand({
 /** Pointers with their key behind them, where it was sealed to a key of this machine. */
 async function readable(host: Host, inbox: Inbox): Promise<Inbox> {
   if (!inbox.messages.some(({ sealed_key }) => sealed_key)) return inbox;
-  const keyring = await host.keyring();
+  const keyring = await host.relay.keyring();
   const messages = await Promise.all(
     inbox.messages.map(async (message) => ({
       ...(await unsealed(message, await keyring.get(message.channel))),

@@ -35,7 +35,7 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     if (flags['approve-tools'] && !args.includes('codex')) {
       throw badUsage('--approve-tools is for Codex.', 'Use: relay install codex --approve-tools');
     }
-    const installer = await host.installer();
+    const installer = await host.program.installer();
     for (const client of args) {
       if (installer.clients.includes(client)) continue;
       const near = suggest(client, installer.clients);

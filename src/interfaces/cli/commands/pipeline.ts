@@ -44,7 +44,7 @@ more. What the last steps said goes to stdout, everything else to stderr.`,
     checkRerun(flags);
     const parallel = flags['max-parallel'] || undefined;
     const only = flags.only?.flatMap((ids) => ids.split(',')).filter((id) => id !== '');
-    await using work = await host.openAgentWork(io.cwd);
+    await using work = await host.agents.openWork(io.cwd);
     using stop = interruption(() => io.note('stopping; once more to stop at once'));
     let progress: RunProgress | null = null;
     const o: RunOptions = {
@@ -299,7 +299,7 @@ const graph = defineCommand({
     let pipeline: Pipeline;
     let statusOf: (step: string) => string | undefined = () => undefined;
     if (flags.run !== undefined) {
-      await using work = await host.openAgentWork(io.cwd);
+      await using work = await host.agents.openWork(io.cwd);
       const shown = await work.pipelines.show(await findThread(work.threads, flags.run));
       pipeline = shown.pipeline;
       statusOf = statuses(shown.summary);
@@ -350,7 +350,7 @@ const list = answerCommand({
     relay pipeline list review  # only those of one pipeline`,
   async ask({ io, host, flags, args }) {
     const limit = parseCount(flags.limit || undefined, '--limit', { min: 1, max: 1000 }) ?? 20;
-    await using work = await host.openAgentWork(io.cwd);
+    await using work = await host.agents.openWork(io.cwd);
     return { runs: await work.pipelines.list({ limit, pipeline: args[0] }) };
   },
   print({ runs }, { style }) {
@@ -368,7 +368,7 @@ const show = answerCommand({
   takes: { min: 1 },
   examples: 'relay pipeline show 550e8400  # each step, with the ref of its result',
   async ask({ io, host, args }) {
-    await using work = await host.openAgentWork(io.cwd);
+    await using work = await host.agents.openWork(io.cwd);
     const { summary } = await work.pipelines.show(await findThread(work.threads, args[0]!));
     return summary;
   },
@@ -441,7 +441,7 @@ export function pipelineRunner(io: Io, host: Host, folder: string): Runner {
           output: '',
           failed: 'This bridge takes nothing but relay pipeline run --run, and --of with --from.',
         };
-      await using work = await host.openAgentWork(io.cwd);
+      await using work = await host.agents.openWork(io.cwd);
       try {
         const { pipeline } = await work.threads.run(run);
         const file = (await filesIn(io, folder)).get(pipeline);

@@ -46,8 +46,8 @@ export function projectCommand<const F extends Flags, A>(
 /** The project a command is about; refuses where there is none. */
 export async function theProject({ io, host, flags }: Invocation<typeof PROJECT_FLAGS>): Promise<Project> {
   const o = { followLinks: flags['follow-links'] };
-  if (flags.dir !== undefined) return host.openProject(resolve(io.cwd, flags.dir), o);
-  const found = await host.findProject(io.cwd, o);
+  if (flags.dir !== undefined) return host.projects.open(resolve(io.cwd, flags.dir), o);
+  const found = await host.projects.find(io.cwd, o);
   if (found === null) throw new RelayError('no_project', { path: io.cwd });
   return found;
 }

@@ -21,7 +21,7 @@ Cargo.toml, go.mod, the README and git; decisions that have files of their own, 
     relay project init ../api  # in another one`,
   async ask({ io, host, flags, args }) {
     const folder = resolve(io.cwd, args[0] ?? '.');
-    const project = await host.openProject(folder, { followLinks: flags['follow-links'] });
+    const project = await host.projects.open(folder, { followLinks: flags['follow-links'] });
     return { folder, ...(await project.init({ force: flags.force })) };
   },
   print: ({ written, kept }, { style, typed }) =>
@@ -50,7 +50,7 @@ matter, checks them, and prints one page with the source and the age of each par
   async ask(project, { io, host, flags }) {
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
     const { draft, now } = await coldStart(project, flags.for ?? null);
-    const brief = await boundedBrief(draftAsTyped(draft, io.typed), max, now, host.countTokens);
+    const brief = await boundedBrief(draftAsTyped(draft, io.typed), max, now, host.program.countTokens);
     return {
       folder: project.files.folder,
       tokens: { ...brief.tokens, tokenizer: 'o200k_base' },
@@ -202,7 +202,7 @@ relay install git, which runs this command with the four words of a merge driver
     }
     const read = (file: string | undefined) => readFile(file!, 'utf8');
     const sides = { base: await read(base), ours: await read(ours), theirs: await read(theirs) };
-    const project = await host.openProject(dirname(path), { followLinks: flags['follow-links'] });
+    const project = await host.projects.open(dirname(path), { followLinks: flags['follow-links'] });
     const { text, conflict } = await project.mergeFile(basename(path), sides);
     await writeFile(ours!, text);
     return { written: [args[3]!], conflicts: conflict ? [args[3]!] : [], renumbered: [] };

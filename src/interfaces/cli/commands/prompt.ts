@@ -75,7 +75,7 @@ export async function withBundle(
   } catch (error) {
     if (found === null) {
       await work.threads.delete(thread_id).catch(() => {});
-      await (await host.threadMemory()).forget(thread_id).catch(() => {});
+      await (await host.relay.threadMemory()).forget(thread_id).catch(() => {});
     }
     throw error;
   }
@@ -89,7 +89,7 @@ async function chosenThread({ io, host, flags }: PromptCall, work: AgentWork): P
     throw badUsage('A thread is either named or new.', 'Leave one out.');
   }
   if (named !== undefined) return findThread(work.threads, named);
-  const last = (await host.threadMemory()).get();
+  const last = (await host.relay.threadMemory()).get();
   if (last === undefined) return null;
   try {
     return (await work.threads.get(last)).thread_id;
@@ -188,7 +188,7 @@ for five minutes is given up: RELAY_MODEL_TIMEOUT=SECONDS waits longer, or less.
     relay run "explain" --provider ollama --model qwen3  # ask a model of your own`,
   async run({ io, host, flags, args }) {
     const words = await promptWords(io, args);
-    await using work = await host.openAgentWork(io.cwd);
+    await using work = await host.agents.openWork(io.cwd);
     const choice = {
       provider: flags.provider,
       model: flags.model,

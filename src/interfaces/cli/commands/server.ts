@@ -55,7 +55,7 @@ any other address, with a --public-url that is not loopback, or behind a trusted
     relay up --engine nats://a:4222,b:4222,c:4222  # one of several servers over one cluster
     relay up --public-url https://relay.example --trust-proxy loopback  # behind a proxy on this machine`,
   async run({ io, host, flags }) {
-    const { server } = host;
+    const server = await host.server();
     if (host.remote !== null && io.interactive) {
       io.warn(`CONTEXTRELAY_URL or --url is set: other commands talk to ${host.remote}, not to this server.`);
     }
@@ -254,12 +254,13 @@ const down = defineCommand({
     relay down  # stop the server of this home
     relay down --force  # also when it hangs`,
   async run({ io, host, flags }) {
-    const running = host.server.running();
+    const server = await host.server();
+    const running = server.running();
     if (running === null) {
       io.result({ stopped: false, running: false }, `no relay runs on ${host.home}`);
       return;
     }
-    if (!(await host.server.stop(running, { force: flags.force === true }))) {
+    if (!(await server.stop(running, { force: flags.force === true }))) {
       throw new RelayError('failed', {
         what: `The relay with pid ${running.pid} has not stopped within 15 seconds.`,
         hint: 'End it with: relay down --force',
@@ -283,7 +284,7 @@ const status = defineCommand({
 });
 
 async function remote(io: Io, host: Host, url: string): Promise<number> {
-  const health = await host.server.health(url);
+  const health = await (await host.server()).health(url);
   if (health === null) throw new RelayError('unreachable', { what: url });
   io.result({ url, ...health }, () =>
     rows(unpainted, [
@@ -296,7 +297,7 @@ async function remote(io: Io, host: Host, url: string): Promise<number> {
 }
 
 async function local(io: Io, host: Host): Promise<number> {
-  const { server } = host;
+  const server = await host.server();
   const running = server.running();
   const left = running ? null : server.leftBehind();
   const health = running ? await server.health(running.url) : null;
@@ -350,8 +351,8 @@ type StoreState = Awaited<ReturnType<LocalStore['state']>>;
 async function lookAtStore(host: Host) {
   const nothing = { usage: null, store: null, refused: null };
   try {
-    if (host.engine === null && !existsSync(host.home)) return nothing;
-    await using store = await host.openStore();
+    if (host.store.engine === null && !existsSync(host.home)) return nothing;
+    await using store = await host.store.open();
     return { ...nothing, usage: await store.usage(), store: await store.state() };
   } catch (error) {
     // The server's store is not that of the configuration; how the server is can be told all the same.
@@ -379,7 +380,7 @@ is no browser, the address is printed.`,
     relay open --print  # only the address`,
   async run(invocation) {
     const { io, host, flags, args } = invocation;
-    const base = (host.remote ?? host.server.running()?.url)?.replace(/\/$/, '');
+    const base = (host.remote ?? (await host.server()).running()?.url)?.replace(/\/$/, '');
     if (base === undefined) {
       throw new RelayError('failed', {
         what: 'No server runs, so there is no page to open.',
@@ -387,7 +388,7 @@ is no browser, the address is printed.`,
       });
     }
     const url = base + (args[0] === undefined ? '/ui/' : await pageOf(invocation, args[0]));
-    const opened = !flags.print && io.interactive && !io.json && (await host.openBrowser(url));
+    const opened = !flags.print && io.interactive && !io.json && (await host.program.openBrowser(url));
     io.result({ url, opened }, opened ? `opened ${url}` : url);
   },
 });
@@ -472,7 +473,7 @@ client closes its end. A running relay serves the same tools over HTTP at /mcp.`
   async run({ io, host, flags }) {
     const budget = parseCount(flags.budget, '--budget', { min: 100, max: 10_000_000 }) ?? MCP_BUDGET_TOKENS;
     if (io.stdin.isTTY) io.note('This talks to programs, not to people. End it with Ctrl-D.');
-    await host.serveMcp({
+    await host.agents.serveMcp({
       tools: flags.tools ?? null,
       budget,
       folder: io.cwd,

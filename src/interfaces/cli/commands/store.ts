@@ -13,8 +13,8 @@ stays as it is.`,
     relay init  # in ~/.relay
     relay init --home ./relay  # somewhere else; RELAY_HOME says the same`,
   async ask({ host }) {
-    const { config, written } = await host.initHome();
-    await using store = await host.openStore();
+    const { config, written } = await host.store.init();
+    await using store = await host.store.open();
     await store.usage();
     return { home: host.home, config, config_written: written };
   },
@@ -34,7 +34,7 @@ const prune = answerCommand({
     'What has expired is invisible at once; this reclaims its space. A running server does so by itself.',
   examples: 'relay prune  # sweep the local store',
   async ask({ host }) {
-    await using store = await host.openStore();
+    await using store = await host.store.open();
     return await store.sweep();
   },
   print: (swept) =>
@@ -48,7 +48,7 @@ const du = answerCommand({
     relay du  # of the local store
     relay du --json  # in bytes`,
   async ask({ host }) {
-    await using store = await host.openStore();
+    await using store = await host.store.open();
     return { home: host.home, ...(await store.usage()) };
   },
   print: ({ home, blobs, records, entries, diskBytes, bucket }, { style }) =>
@@ -79,10 +79,10 @@ const backup = answerCommand({
     relay backup --engine nats://a:4222,b:4222,c:4222 /mnt/relay  # of a cluster`,
   async ask({ io, host, args, flags }) {
     const backup = resolve(io.cwd, args[0]!);
-    const { lost } = await host.backup(backup, flags.engine);
+    const { lost } = await host.store.backup(backup, flags.engine);
     for (const key of lost) io.warn(`The body of ${key} is damaged, and not in the backup.`);
     return {
-      home: (flags.engine ?? host.engine) === null ? host.home : 'the cluster',
+      home: (flags.engine ?? host.store.engine) === null ? host.home : 'the cluster',
       backup,
       ...(lost.length > 0 ? { lost } : {}),
     };
@@ -107,8 +107,8 @@ const restore = answerCommand({
     relay restore ~/relay-backup --home /tmp/look  # somewhere else, to look into it
     relay restore /mnt/relay --engine nats://a:4222,b:4222,c:4222  # into an empty cluster`,
   async ask({ io, host, args, flags }) {
-    const cluster = flags.engine ?? host.engine;
-    const running = cluster === null ? host.server.running() : null;
+    const cluster = flags.engine ?? host.store.engine;
+    const running = cluster === null ? (await host.server()).running() : null;
     if (running !== null) {
       throw new RelayError('failed', {
         what: `A relay serves this home: ${running.url} (pid ${running.pid}).`,
@@ -118,7 +118,7 @@ const restore = answerCommand({
     const restored = resolve(io.cwd, args[0]!);
     const { engine, blobs } = flags;
     const o = { force: flags.force === true, partial: flags.partial === true, engine, blobs };
-    const { lost } = await host.restore(restored, o);
+    const { lost } = await host.store.restore(restored, o);
     for (const key of lost) io.warn(`The body of ${key} is damaged in the backup, and was left out.`);
     return {
       home: cluster === null ? host.home : 'the cluster',
@@ -148,7 +148,7 @@ const copy = answerCommand({
     const [from, to] = args.map((place) => storeArgument(io, place)) as [string, string];
     const { report, end } = shown(io);
     try {
-      const copied = await host.copyEngine(from, to, report, flags.blobs);
+      const copied = await host.store.copy(from, to, report, flags.blobs);
       for (const key of copied.lost) io.warn(`The body of ${key} is damaged, and was not copied.`);
       return copied;
     } finally {
@@ -184,7 +184,7 @@ const reopen = answerCommand({
   details:
     'For a store that relay engine copy has left. What was written since into the one that it moved to is not there: copy it back instead, unless nothing was.',
   examples: 'relay engine reopen ~/.relay  # go on with the old store after all',
-  ask: ({ io, host, args }) => host.reopenEngine(storeArgument(io, args[0]!)),
+  ask: ({ io, host, args }) => host.store.reopen(storeArgument(io, args[0]!)),
   print: ({ store, was }) =>
     was === null
       ? `${store} can be written already`

@@ -48,7 +48,7 @@ export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: Thread
     if (o.use && word !== undefined) await useThread(host, id);
     return { relay, threads, id };
   }
-  const last = (await host.threadMemory()).get();
+  const last = (await host.relay.threadMemory()).get();
   if (last === undefined) {
     throw badUsage(
       'Which thread? None has been used here yet.',
@@ -61,7 +61,7 @@ export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: Thread
 
 /** Makes it the one that is meant where none is named. That this cannot be kept is no reason to fail. */
 export async function useThread(host: Host, id: string): Promise<void> {
-  const memory = await host.threadMemory();
+  const memory = await host.relay.threadMemory();
   // The next command says which thread it misses.
   await memory.set(id).catch(() => {});
 }
@@ -165,7 +165,7 @@ export async function showRead(
 ): Promise<void> {
   io.result(answer, text);
   if (io.interactive) return;
-  const { tokens } = await host.countTokens(io.json ? JSON.stringify(answer) : text);
+  const { tokens } = await host.program.countTokens(io.json ? JSON.stringify(answer) : text);
   // What was asked for is printed: that an older relay keeps no such ledger is no reason to fail.
   await threads.shown(id, { what, tokens }).catch(() => {});
 }

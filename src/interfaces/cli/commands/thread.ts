@@ -69,7 +69,7 @@ const list = defineCommand({
     const most = parseMost(flags, 20);
     const { relay } = await open();
     const { items: threads, ...more } = await firstItems('threads', most, (o) => relay.threads.list(o));
-    const last = (await host.threadMemory()).get();
+    const last = (await host.relay.threadMemory()).get();
     const { interactive, style } = io;
     io.result({ threads, ...more }, () => {
       if (!interactive)
@@ -106,7 +106,7 @@ const rm = defineCommand({
     return removeEach(io, 'deleted', [...ids], async (id) => {
       if (!flags.force && !(await agreed(io, threads, id))) return false;
       await threads.delete(id);
-      await (await host.threadMemory()).forget(id);
+      await (await host.relay.threadMemory()).forget(id);
     });
   },
 });
@@ -408,7 +408,7 @@ async function importLegacy({ io, host, open }: Invocation, named: string | unde
       `Keep them apart: relay import --legacy ${shellWord(dir)} --home ${shellWord(elsewhere)}, and RELAY_HOME=${shellWord(elsewhere)} from then on.`,
     );
   }
-  using legacy = await host.openLegacy(dir);
+  using legacy = await host.store.openLegacy(dir);
   const { relay } = await open();
   const threads: Outcome[] = [];
   let exit: number = EXIT.ok;

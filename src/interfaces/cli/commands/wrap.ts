@@ -30,7 +30,7 @@ that is said there is kept.`,
     const promptBy = PROMPT_WAYS.find((way) => way === flags['prompt-by']);
     if (flags['prompt-by'] !== undefined && !promptBy)
       throw badUsage(`--prompt-by takes ${PROMPT_WAYS.join(', ')}.`, 'For example: --prompt-by stdin');
-    await using work = await host.openAgentWork(io.cwd);
+    await using work = await host.agents.openWork(io.cwd);
     if (args.length > 0) {
       const words = await promptWords(io, args);
       return await withBundle({ io, host, flags }, work, words, (bundle) =>
@@ -51,7 +51,7 @@ that is said there is kept.`,
 const list = answerCommand({
   examples: 'relay wrap list  # what --cli can name without more ado',
   async ask({ io, host }) {
-    await using work = await host.openAgentWork(io.cwd);
+    await using work = await host.agents.openWork(io.cwd);
     return { programs: work.programs.known() };
   },
   print({ programs }, { style }) {
