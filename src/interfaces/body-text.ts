@@ -1,4 +1,4 @@
-import { RelayError, tooLarge } from '../base/errors.ts';
+import { badRequest, tooLarge } from '../base/errors.ts';
 import { JSON_DEPTH, JSON_VALUES } from '../base/limits.ts';
 
 export interface BodyLimit {
@@ -73,16 +73,14 @@ function jsonLook(): (piece: string) => void {
       else if (code === BRACKET || code === BRACE) {
         values++;
         if (++depth > JSON_DEPTH)
-          throw new RelayError('bad_request', {
-            what: `The JSON body is nested more than ${JSON_DEPTH} levels deep.`,
-          });
+          throw badRequest(`The JSON body is nested more than ${JSON_DEPTH} levels deep.`);
       } else if (code === BRACKET_END || code === BRACE_END) depth--;
     }
     if (values > JSON_VALUES)
-      throw new RelayError('bad_request', {
-        what: `The JSON body holds more than ${JSON_VALUES} values.`,
-        hint: 'Send it as the text of a payload, or in several requests.',
-      });
+      throw badRequest(
+        `The JSON body holds more than ${JSON_VALUES} values.`,
+        'Send it as the text of a payload, or in several requests.',
+      );
   };
 }
 

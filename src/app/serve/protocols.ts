@@ -3,9 +3,9 @@ import { StoreSecret } from '../../domain/store-secret.ts';
 import type { A2AOverHttp } from '../../interfaces/a2a/http.ts';
 import { hasOutboxEntries, type OutboxEntry } from '../../interfaces/a2a/webhook-outbox.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
-import type { Protocol } from '../../interfaces/http/app.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
 import type { McpHttpOptions, McpOverHttp } from '../../interfaces/mcp/http.ts';
+import type { Protocol } from '../../interfaces/protocol.ts';
 
 export interface ProtocolOptions {
   readonly core: RelayCore;

@@ -6,16 +6,16 @@ import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { getRequestListener } from '@hono/node-server';
 import { isLoopback } from '../../base/address.ts';
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { createHttpApp } from '../../interfaces/http/app.ts';
 import { browserPolicy, guardBrowser } from '../../interfaces/http/browser-guard.ts';
 import { keyAuthenticator, openAuthenticator } from '../../interfaces/http/callers.ts';
-import { clientAddress } from '../../interfaces/http/client-address.ts';
 import type { DashboardFiles } from '../../interfaces/http/dashboard.ts';
 import type { HttpDeps, RequestSeen } from '../../interfaces/http/deps.ts';
 import type { Gauge } from '../../interfaces/http/metrics.ts';
 import { RateLimiter, type RateLimits } from '../../interfaces/http/rate-limit.ts';
+import { clientAddress } from '../../interfaces/http/request-watch.ts';
 import { jsonResponse } from '../../interfaces/http/responses.ts';
 import { acceptRawPaths } from '../../interfaces/ws/raw-path.ts';
 import { type SocketLimits, SocketServer } from '../../interfaces/ws/socket-server.ts';
@@ -299,8 +299,6 @@ function urlOf(server: Server, { host, tls }: ServerOptions): string {
 
 /** A request that the adapter could not even make sense of: no Host, a broken target. */
 function malformed(error: unknown): Response {
-  const refused = new RelayError('bad_request', {
-    what: `The request cannot be understood: ${(error as Error).message}.`,
-  });
+  const refused = badRequest(`The request cannot be understood: ${(error as Error).message}.`);
   return jsonResponse(refused, { status: refused.status, headers: { Connection: 'close' } });
 }

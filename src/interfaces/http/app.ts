@@ -1,34 +1,23 @@
 import { type Context, Hono } from 'hono';
 import { isLoopback } from '../../base/address.ts';
-import { badRequest, RelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { isAnonymous, runsTheRelay } from '../../contract/caller.ts';
 import { type UsageReport, usage } from '../../contract/usage.ts';
 import { openApiDocument } from '../../schemas/openapi.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
-import type { Enter } from '../entered.ts';
-import { activityRoutes } from './activity-events.ts';
+import type { Protocol } from '../protocol.ts';
 import { isLoopbackHost } from './browser-guard.ts';
 import { baseOf, enter, type Serve, serverOn } from './callers.ts';
-import { eventRoutes } from './channel-events.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import type { HttpDeps } from './deps.ts';
-import { endingWithKey } from './event-stream.ts';
+import { endingWithKey, eventRoutes } from './events.ts';
 import { fileRoutes } from './files.ts';
 import { type Gauge, Metrics } from './metrics.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { pointerRoutes } from './pointers.ts';
 import { answerFailures, notesOf, watchRequests } from './request-watch.ts';
 import { ALWAYS, jsonResponse, textResponse } from './responses.ts';
-import { StoreProbe } from './store-probe.ts';
 import { threadRoutes } from './threads.ts';
-
-/** A protocol of its own on the same port, behind the same guard. */
-export interface Protocol {
-  /** In Hono's syntax; the method may be `ALL`. */
-  readonly routes: readonly (readonly [method: string, path: string])[];
-  /** `base` is where the relay is, as whoever sent the request reaches it. */
-  answer(c: Context, enter: Enter, base: string): Promise<Response>;
-}
 
 /** The whole HTTP interface. The second argument is what the runtime passes along with a request. */
 export function createHttpApp(
@@ -71,7 +60,6 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   }
   pointerRoutes(serve, deps);
   eventRoutes(serve, deps);
-  activityRoutes(serve, deps);
   threadRoutes(serve, deps);
   fileRoutes(serve);
   usageRoutes(serve);
@@ -189,4 +177,53 @@ function usageRoutes(serve: Serve): void {
 function usageTable({ tenant, rows }: UsageReport): string {
   const lines = rows.map((row) => [row.day, tenant, row.key, row.operation, row.count, row.bytes].join(','));
   return ['day,tenant,key,operation,count,bytes', ...lines, ''].join('\r\n');
+}
+
+type Records = HttpDeps['core']['deps']['engine']['records'];
+
+/** A write costs an fsync and anybody may ask for health, so a write that succeeded counts for this long. */
+const WRITTEN_FOR_MS = 5_000;
+
+/** Finds out whether the store can be read, which is tried every time, and written. */
+class StoreProbe {
+  readonly #deps: Pick<HttpDeps, 'core'>;
+  #written = Number.NEGATIVE_INFINITY;
+  #writing: { readonly records: Records; readonly done: Promise<void> } | null = null;
+
+  constructor(deps: Pick<HttpDeps, 'core'>) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Gives the error of a store without room: it is read, and things are deleted from it, so requests must still reach it. Null where
+   * it takes writes. Throws `store_unavailable`, with what the store said, where it is closed, damaged or not ours to write.
+   */
+  async check(): Promise<RelayError | null> {
+    try {
+      // A listing, since a single record may come from memory.
+      const { records } = this.#deps.core.deps.engine;
+      await records.list('sys/', { limit: 1 });
+      if (performance.now() - this.#written >= WRITTEN_FOR_MS) await this.#write(records);
+      return null;
+    } catch (error) {
+      if (isRelayError(error, 'store_full')) return error;
+      if (!isRelayError(error) || error.code === 'store_unavailable') throw error;
+      throw new RelayError('store_unavailable', { what: error.message, hint: error.hint }, error);
+    }
+  }
+
+  /** Those who ask the same store at the same time wait for the same write. */
+  async #write(records: Records): Promise<void> {
+    if (this.#writing?.records !== records) {
+      const done = records.put('sys/health', null).then(() => {
+        this.#written = performance.now();
+      });
+      this.#writing = { records, done };
+    }
+    try {
+      await this.#writing.done;
+    } finally {
+      this.#writing = null;
+    }
+  }
 }

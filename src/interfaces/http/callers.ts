@@ -7,7 +7,7 @@ import { routeOf, type Verb } from '../../contract/verb.ts';
 import type { Keys } from '../../domain/keys/keys.ts';
 import { isShareToken } from '../../domain/keys/secrets.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
-import type { Entered } from '../entered.ts';
+import type { Entered } from '../protocol.ts';
 import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
 

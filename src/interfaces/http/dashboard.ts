@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { RelayError } from '../../base/errors.ts';
+import { namesTag } from './request-fields.ts';
 import { bytesResponse } from './responses.ts';
 
 /** The dashboard as it was built: a folder of files, wherever the runtime has it. */
@@ -85,7 +86,6 @@ function fileResponse(c: Context, { body, type, encoding, hash }: DashboardFile,
     ETag: etag,
     ...(encoding ? { 'Content-Encoding': encoding } : {}),
   };
-  // A proxy that packs an answer makes its tag a weak one.
-  if (c.req.header('if-none-match')?.replace(/^W\//, '') === etag) return bytesResponse(null, 304, headers);
+  if (namesTag(c.req.header('if-none-match') ?? '', etag)) return bytesResponse(null, 304, headers);
   return bytesResponse(body, 200, { ...headers, 'Content-Length': String(body.byteLength) });
 }

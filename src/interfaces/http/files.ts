@@ -5,11 +5,9 @@ import { type FileContent, type FileInfo, type FileInput, files } from '../../co
 import type { Relay } from '../../contract/relay.ts';
 import { parsePartRequest } from '../../text/parts/part-request.ts';
 import type { Serve } from './callers.ts';
-import { metadataHeader, metadataIn } from './metadata-header.ts';
-import { contentTypeOf, numberIn } from './push-request.ts';
-import { isOn, parseRange } from './request-fields.ts';
+import { contentTypeOf, isOn, metadataHeader, metadataIn, numberIn, wantedOf } from './request-fields.ts';
 import { notesOf, WHOLE_BODY_BYTES } from './request-watch.ts';
-import { bytesResponse, jsonResponse, TEXT_TYPE, textResponse } from './responses.ts';
+import { bytesResponse, contentHeaders, jsonResponse, partResponse, rangeHeaders } from './responses.ts';
 
 /** Files in and out, with their bytes as bodies. */
 export function fileRoutes(serve: Serve): void {
@@ -32,11 +30,7 @@ export function fileRoutes(serve: Serve): void {
     const work = { version, signal: c.req.raw.signal };
     if (isOn(query, 'cost')) return jsonResponse(await relay.files.cost(space, path, part, work));
     if (!part) return content(c, relay, space, path, version);
-    const taken = await relay.files.part(space, path, part, work);
-    return textResponse(taken.text, {
-      'Relay-Part': encodeURIComponent(taken.about),
-      ...(taken.truncated ? { 'Relay-Truncated': '1' } : {}),
-    });
+    return partResponse(await relay.files.part(space, path, part, work));
   });
 
   serve(files.delete, async (relay, c) => {
@@ -53,25 +47,19 @@ async function content(
   path: string,
   version: number | undefined,
 ): Promise<Response> {
-  const wanted = c.req.header('range');
-  const knows = c.req.header('if-none-match');
+  const header = (name: string) => c.req.header(name);
   let range: FileContent['range'];
   let at = version;
-  if (wanted || knows) {
+  if (header('range') || header('if-none-match')) {
     const file = await relay.files.info(space, path, { version });
-    if (knows && isKnown(knows, file)) return bytesResponse(null, 304, contentHeaders(file));
-    const condition = c.req.header('if-range');
-    if (!condition || condition === `"${file.etag}"`) range = parseRange(wanted, file.size) ?? undefined;
+    const wanted = wantedOf(header, `"${file.etag}"`, file.size);
+    if (wanted === 'unchanged') return bytesResponse(null, 304, contentHeaders(file.text, `"${file.etag}"`));
     // The range is one of this version, whatever is written meanwhile.
-    if (range) at = file.version;
+    if (wanted) [range, at] = [wanted, file.version];
   }
   const { file, body } = await relay.files.get(space, path, { version: at, range });
   if (!range) return bytesResponse(body, 200, wholeHeaders(file));
-  return bytesResponse(body, 206, {
-    ...wholeHeaders(file),
-    'Content-Length': String(range.end - range.start),
-    'Content-Range': `bytes ${range.start}-${range.end - 1}/${file.size}`,
-  });
+  return bytesResponse(body, 206, { ...wholeHeaders(file), ...rangeHeaders(range, file.size) });
 }
 
 async function fileInput(c: Context): Promise<FileInput> {
@@ -113,24 +101,9 @@ function versionIn(text: string | undefined): number | undefined {
   throw badRequest('"version" is a whole number from 1 on.');
 }
 
-function isKnown(header: string, { etag }: FileInfo): boolean {
-  return header.split(',').some((tag) => ['*', `"${etag}"`].includes(tag.trim().replace(/^W\//, '')));
-}
-
-/** Whatever the writer called it, a browser must never run it: text is shown as text, all else is a download. */
-function contentHeaders({ text, etag }: FileInfo): Record<string, string> {
-  return {
-    'Content-Type': text ? TEXT_TYPE : 'application/octet-stream',
-    ...(text ? {} : { 'Content-Disposition': 'attachment' }),
-    ETag: `"${etag}"`,
-    'Accept-Ranges': 'bytes',
-    'Cache-Control': 'private, no-cache',
-  };
-}
-
 function wholeHeaders(file: FileInfo): Record<string, string> {
   return {
-    ...contentHeaders(file),
+    ...contentHeaders(file.text, `"${file.etag}"`),
     'Content-Length': String(file.size),
     'Last-Modified': new Date(file.modified_at).toUTCString(),
     'Relay-Version': String(file.version),

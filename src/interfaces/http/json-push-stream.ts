@@ -1,5 +1,5 @@
 import { readerOf } from '../../base/byte-streams.ts';
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { PUSH_FIELDS_BYTES } from '../../base/limits.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
@@ -150,10 +150,7 @@ class Scanner {
   #keep(char: string): void {
     this.#restBytes += utf8Bytes(char);
     if (this.#restBytes > PUSH_FIELDS_BYTES) {
-      throw new RelayError('too_large', {
-        what: `everything beside "${this.#field}" in a JSON body`,
-        limit: PUSH_FIELDS_BYTES,
-      });
+      throw tooLarge(`everything beside "${this.#field}" in a JSON body`, PUSH_FIELDS_BYTES);
     }
     this.#rest += char;
   }
@@ -198,15 +195,15 @@ function unescaped(text: string): string {
 }
 
 export function halfPair(): RelayError {
-  return new RelayError('bad_request', {
-    what: '"data" holds half of a surrogate pair, which is not a character and would not survive.',
-    hint: 'Send well-formed Unicode, or the bytes as a raw body.',
-  });
+  return badRequest(
+    '"data" holds half of a surrogate pair, which is not a character and would not survive.',
+    'Send well-formed Unicode, or the bytes as a raw body.',
+  );
 }
 
 export function noData(field = 'data'): RelayError {
-  return new RelayError('bad_request', {
-    what: `The JSON body must be an object with "${field}" as a string.`,
-    hint: `Send {"${field}": "…"}, or the payload itself as the body with another Content-Type.`,
-  });
+  return badRequest(
+    `The JSON body must be an object with "${field}" as a string.`,
+    `Send {"${field}": "…"}, or the payload itself as the body with another Content-Type.`,
+  );
 }

@@ -1,5 +1,5 @@
 import { readerOf } from '../../base/byte-streams.ts';
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError, type RelayError } from '../../base/errors.ts';
 import { bodyText } from '../body-text.ts';
 
 export interface Form {
@@ -158,5 +158,5 @@ async function textOf(
 }
 
 function bad(what: string): RelayError {
-  return new RelayError('bad_request', { what: `The form cannot be read: ${what}.` });
+  return badRequest(`The form cannot be read: ${what}.`);
 }

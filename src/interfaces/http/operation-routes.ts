@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError, RelayError, tooLarge } from '../../base/errors.ts';
 import { isJsonObject, type Json, parseJson } from '../../base/json.ts';
 import { JSON_BODY_BYTES } from '../../base/limits.ts';
 import type { Relay } from '../../contract/relay.ts';
@@ -48,8 +48,7 @@ async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> 
   let fields: Record<string, unknown> = {};
   if (verb.body) fields = body === undefined ? {} : { [verb.body]: body };
   else if (body !== undefined) {
-    if (!isJsonObject(body))
-      throw new RelayError('bad_request', { what: 'The JSON body must be an object.' });
+    if (!isJsonObject(body)) throw badRequest('The JSON body must be an object.');
     fields = body;
   }
   // Nobody gets to see what a HEAD would have answered.
@@ -61,8 +60,7 @@ async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> 
 async function readJson(c: Context): Promise<Json | undefined> {
   if (!c.req.raw.body) return undefined;
   const limit = { bytes: JSON_BODY_BYTES, what: 'a JSON body' };
-  if (Number(c.req.header('content-length') ?? 0) > limit.bytes)
-    throw new RelayError('too_large', { what: limit.what, limit: limit.bytes });
+  if (Number(c.req.header('content-length') ?? 0) > limit.bytes) throw tooLarge(limit.what, limit.bytes);
   let text: string;
   try {
     text = await jsonText(c.req.raw, limit, new TextDecoder('utf-8', { fatal: true }));

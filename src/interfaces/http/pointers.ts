@@ -1,12 +1,17 @@
 import type { Context } from 'hono';
 import { toBase64 } from '../../base/base64.ts';
 import { joined } from '../../base/byte-streams.ts';
-import { madeOnce } from '../../base/json.ts';
+import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
+import { isJsonObject, type JsonObject, madeOnce, parseJson } from '../../base/json.ts';
+import { MAX_PULLS, MAX_TTL_MS, PAYLOAD_BYTES, PUSH_WIRE_BYTES } from '../../base/limits.ts';
+import { decodeUtf8 } from '../../base/utf8.ts';
 import {
   type Inspected,
   type Peeked,
   type Pulled,
   type PullOptions,
+  type PushInput,
+  type PushOptions,
   pointers,
 } from '../../contract/pointers.ts';
 import type { Relay } from '../../contract/relay.ts';
@@ -14,16 +19,26 @@ import { parsePartRequest } from '../../text/parts/part-request.ts';
 import type { Serve } from './callers.ts';
 import { pageResponse } from './dashboard.ts';
 import type { HttpDeps } from './deps.ts';
-import { metadataHeader } from './metadata-header.ts';
-import { pushInput } from './push-request.ts';
-import { isOn, parseRange } from './request-fields.ts';
-import { notesOf, type RequestNotes } from './request-watch.ts';
+import { halfPair, noData, readJsonPush } from './json-push-stream.ts';
+import {
+  contentTypeOf,
+  isOn,
+  metadataHeader,
+  metadataIn,
+  numberIn,
+  type Query,
+  type Range,
+  wantedOf,
+} from './request-fields.ts';
+import { notesOf, type RequestNotes, WHOLE_BODY_BYTES } from './request-watch.ts';
 import {
   bytesHeaders,
   bytesResponse,
+  contentHeaders,
   jsonHeaders,
   jsonResponse,
-  TEXT_TYPE,
+  partResponse,
+  rangeHeaders,
   textResponse,
 } from './responses.ts';
 
@@ -51,13 +66,7 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
       idempotency_key: notes.header('idempotency-key') ?? undefined,
       keyless: notes.header('relay-keyless') === '1',
     };
-    if (part) {
-      const taken = await relay.pointers.part(id, part, { ...options, ...whileHere(c) });
-      return textResponse(taken.text, {
-        'Relay-Part': encodeURIComponent(taken.about),
-        ...(taken.truncated ? { 'Relay-Truncated': '1' } : {}),
-      });
-    }
+    if (part) return partResponse(await relay.pointers.part(id, part, { ...options, ...whileHere(c) }));
     const accept = notes.header('accept') ?? '';
     if (isOn(query, 'raw') || accept.includes('application/octet-stream'))
       return rawOf(notes, relay, id, options);
@@ -72,26 +81,17 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
 const whileHere = (c: Context) => ({ signal: c.req.raw.signal });
 
 async function rawOf(notes: RequestNotes, relay: Relay, id: string, o: PullOptions): Promise<Response> {
-  const wantsRange = notes.header('range');
-  const knows = notes.header('if-none-match');
-  let range: { start: number; end: number } | null = null;
-  if (wantsRange || knows) {
-    const peeked = known(await relay.pointers.peek(id));
-    if (knows && matches(knows, peeked.sha256)) {
-      return bytesResponse(null, 304, rawHeaders(peeked.sha256, peeked.text));
-    }
-    const condition = notes.header('if-range');
-    if (!condition || condition === etag(peeked.sha256)) range = parseRange(wantsRange, peeked.size);
+  const header = (name: string) => notes.header(name);
+  let range: Range | null = null;
+  if (header('range') || header('if-none-match')) {
+    const { sha256, text, size } = known(await relay.pointers.peek(id));
+    const wanted = wantedOf(header, `"${sha256}"`, size);
+    if (wanted === 'unchanged') return bytesResponse(null, 304, rawHeaders(sha256, text));
+    range = wanted;
   }
-  const pulled = await relay.pointers.pull(id, range ? { ...o, range } : o);
-  const { about, body } = pulled;
-  if (!pulled.range) return new Response(body as BodyInit, { headers: wholeHeaders(about) });
-  const { start, end } = pulled.range;
-  return bytesResponse(body, 206, {
-    ...wholeHeaders(about),
-    'Content-Length': String(end - start),
-    'Content-Range': `bytes ${start}-${end - 1}/${about.size}`,
-  });
+  const { about, body, range: taken } = await relay.pointers.pull(id, range ? { ...o, range } : o);
+  if (!taken) return new Response(body as BodyInit, { headers: wholeHeaders(about) });
+  return bytesResponse(body, 206, { ...wholeHeaders(about), ...rangeHeaders(taken, about.size) });
 }
 
 /** A peek, as it is answered over and over for as long as the pointer stays what it is. */
@@ -114,22 +114,8 @@ const wholeHeaders = madeOnce((about: Inspected) => {
 /** A server asks its own store, where all of a pointer is known. */
 const known = (about: Inspected) => about as Peeked;
 
-/** Whatever the sender called it, a browser must never run it: text is shown as text, all else is a download. */
 function rawHeaders(sha256: string, text: boolean): Record<string, string> {
-  return {
-    'Content-Type': text ? TEXT_TYPE : 'application/octet-stream',
-    ...(text ? {} : { 'Content-Disposition': 'attachment' }),
-    ETag: etag(sha256),
-    'Accept-Ranges': 'bytes',
-    'Cache-Control': 'private, no-cache',
-    Vary: 'Accept',
-  };
-}
-
-const etag = (sha256: string) => `"${sha256}"`;
-
-function matches(header: string, sha256: string): boolean {
-  return header.split(',').some((tag) => ['*', etag(sha256)].includes(tag.trim().replace(/^W\//, '')));
+  return { ...contentHeaders(text, `"${sha256}"`), Vary: 'Accept' };
 }
 
 /** What is known of a pointer, as response headers. Free text is percent-encoded: headers are ASCII. */
@@ -153,6 +139,77 @@ function relayHeaders(p: Peeked): Record<string, string> {
     headers['Relay-Tokens'] = `${tokens}; ${tokenizer}${estimated ? '; estimated' : ''}`;
   }
   return headers;
+}
+
+/** `POST /push`: a JSON envelope when the content type says so, the payload itself otherwise. */
+async function pushInput(c: Context): Promise<PushInput> {
+  const request = c.req.raw;
+  const query = c.req.query();
+  // What is not declared is compared with no limit: NaN is neither above nor below one.
+  const length = Number(request.headers.get('content-length') ?? Number.NaN);
+  const common = {
+    idempotency_key: request.headers.get('idempotency-key') ?? undefined,
+    count: query.count !== undefined && isOn(query, 'count'),
+  };
+  const type = request.headers.get('content-type') ?? '';
+  if (/^application\/json\b/i.test(type.trim())) {
+    if (length > PUSH_WIRE_BYTES) throw tooLarge('a payload', PAYLOAD_BYTES);
+    // They count with a raw body alone, but what is wrong is never passed over.
+    checkUnused(queryOptions(query));
+    return { ...(await jsonInput(c, length)), ...common };
+  }
+  const body = length <= WHOLE_BODY_BYTES ? await notesOf(c).body(length) : request.body;
+  if (!body) throw new RelayError('empty_payload');
+  const size = Number.isNaN(length) ? undefined : length;
+  return { body, size, ...rawOptions(request, query), ...common };
+}
+
+async function jsonInput(c: Context, length: number): Promise<PushInput> {
+  if (length <= WHOLE_BODY_BYTES) {
+    const text = decodeUtf8(await notesOf(c).body(length));
+    if (text === null) throw new RelayError('bad_json', { what: 'it is not UTF-8' });
+    const parsed = parseJson(text);
+    const { data, ...fields } = isJsonObject(parsed) ? parsed : {};
+    if (typeof data !== 'string') throw noData();
+    if (!data.isWellFormed()) throw halfPair();
+    return { body: utf8.encode(data), ...envelopeOptions(fields) };
+  }
+  const { body } = c.req.raw;
+  if (!body) throw new RelayError('empty_payload');
+  const { data, fields } = readJsonPush(body);
+  return { body: data, late: () => envelopeOptions(fields()) };
+}
+
+/** The fields of the envelope that we know; others are ignored. The domain checks their types. */
+function envelopeOptions(fields: JsonObject): PushOptions {
+  const { channel, metadata, ttl, max_pulls, visibility, ...rest } = fields as PushOptions;
+  const { content_type, sealed_key, key_check } = rest;
+  return { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key, key_check };
+}
+
+/** With a raw body the options are in the query and in headers. */
+function rawOptions(request: Request, query: Query): PushOptions {
+  return {
+    ...queryOptions(query),
+    metadata: metadataIn(request.headers),
+    sealed_key: request.headers.get('relay-sealed-key') ?? undefined,
+    key_check: request.headers.get('relay-key-check') ?? undefined,
+    content_type: contentTypeOf(request.headers),
+  };
+}
+
+function queryOptions(query: Query): PushOptions {
+  const { channel, visibility } = query;
+  // Older clients send an empty channel in a JSON envelope for none; in a query it is a variable that was not set.
+  if (channel === '') throw badRequest('"channel" is empty.', 'Name a channel, or leave it out.');
+  if (visibility !== undefined && visibility !== 'link' && visibility !== 'tenant')
+    throw badRequest('"visibility" is "link" or "tenant".');
+  return { channel, visibility, ttl: numberIn(query, 'ttl'), max_pulls: numberIn(query, 'max_pulls') };
+}
+
+function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
+  if (ttl < 1 || ttl * 1000 > MAX_TTL_MS || max_pulls < 1 || max_pulls > MAX_PULLS || max_pulls % 1 !== 0)
+    throw badRequest('"ttl" or "max_pulls" in the query is out of bounds.');
 }
 
 /** Of payloads in memory, which are the same bytes for all who pull them: on a channel that is every subscriber. */

@@ -1,3 +1,6 @@
+import type { Part } from '../../text/parts/part-request.ts';
+import type { Range } from './request-fields.ts';
+
 const JSON_TYPE = 'application/json; charset=utf-8';
 export const TEXT_TYPE = 'text/plain; charset=utf-8';
 
@@ -43,4 +46,28 @@ export function bytesResponse(
 
 export function bytesHeaders(more: Fields): Fields {
   return { ...ALWAYS, ...more };
+}
+
+/** Whatever its sender called it, a browser must never run it: text is shown as text, all else is a download. */
+export function contentHeaders(isText: boolean, tag: string): Fields {
+  return {
+    'Content-Type': isText ? TEXT_TYPE : 'application/octet-stream',
+    ...(isText ? {} : { 'Content-Disposition': 'attachment' }),
+    ETag: tag,
+    'Accept-Ranges': 'bytes',
+    'Cache-Control': 'private, no-cache',
+  };
+}
+
+/** The headers of a range of a body of this size. */
+export function rangeHeaders({ start, end }: Range, size: number | null): Fields {
+  return { 'Content-Length': String(end - start), 'Content-Range': `bytes ${start}-${end - 1}/${size}` };
+}
+
+/** A part of a text, and in a header what part it is. */
+export function partResponse({ text, about, truncated }: Part): Response {
+  return textResponse(text, {
+    'Relay-Part': encodeURIComponent(about),
+    ...(truncated ? { 'Relay-Truncated': '1' } : {}),
+  });
 }

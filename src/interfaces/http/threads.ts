@@ -1,17 +1,22 @@
 import type { Context } from 'hono';
-import { RelayError } from '../../base/errors.ts';
-import { BUNDLE_BYTES } from '../../base/limits.ts';
+import { fromBase64 } from '../../base/base64.ts';
+import { readThrough } from '../../base/byte-streams.ts';
+import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
+import { isJsonObject, parseJson } from '../../base/json.ts';
+import { ARTIFACT_BYTES, BUNDLE_BYTES } from '../../base/limits.ts';
+import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Artifact, ArtifactFields, ArtifactInput } from '../../contract/threads/artifacts.ts';
 import { threads } from '../../contract/threads.ts';
 import { kindOf } from '../../domain/threads/artifact-kind.ts';
-import { artifactInput } from './artifact-request.ts';
 import type { Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
-import { liveEvents } from './event-stream.ts';
+import { liveEvents } from './events.ts';
+import { readJsonPush } from './json-push-stream.ts';
+import { type Form, readForm } from './multipart.ts';
 import { isOn, parseRange } from './request-fields.ts';
-import { bytesResponse, jsonResponse } from './responses.ts';
+import { bytesResponse, jsonResponse, rangeHeaders } from './responses.ts';
 
 /** What threads need beyond JSON in and out: contents, bundles, and events as they happen. */
 export function threadRoutes(serve: Serve, deps: HttpDeps): void {
@@ -59,7 +64,7 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
     const { body } = c.req.raw;
     if (!body) throw new RelayError('empty_payload');
     if (Number(c.req.header('content-length') ?? 0) > BUNDLE_BYTES) {
-      throw new RelayError('too_large', { what: 'a bundle', limit: BUNDLE_BYTES });
+      throw tooLarge('a bundle', BUNDLE_BYTES);
     }
     return jsonResponse(await relay.threads.import(body), { status: 201 });
   });
@@ -72,7 +77,7 @@ function eventOf(event: ThreadEvent): string {
 function pageLimit(text: string): number {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit >= 1 && limit <= 1000) return limit;
-  throw new RelayError('bad_request', { what: '"limit" is a whole number from 1 to 1000.' });
+  throw badRequest('"limit" is a whole number from 1 to 1000.');
 }
 
 function isCounted(c: Context): boolean {
@@ -93,15 +98,15 @@ async function content(relay: Relay, c: Context): Promise<Response> {
       : await relay.threads.content(id, ref, { counted: isCounted(c), ...(range ? { range } : {}) });
   const { size } = artifact;
   const headers: Record<string, string> = {
-    ...contentHeaders(artifact, c.req.header('accept') ?? ''),
-    'Content-Length': String(range ? range.end - range.start : size),
-    ...(range ? { 'Content-Range': `bytes ${range.start}-${range.end - 1}/${size}` } : {}),
+    ...artifactHeaders(artifact, c.req.header('accept') ?? ''),
+    'Content-Length': String(size),
+    ...(range ? rangeHeaders(range, size) : {}),
   };
   return bytesResponse(body, range ? 206 : 200, headers);
 }
 
 /** Content comes from others: whatever type it claims, no browser may run it at our address. */
-function contentHeaders(artifact: Artifact, accept: string): Record<string, string> {
+function artifactHeaders(artifact: Artifact, accept: string): Record<string, string> {
   const { hash, ref, type, mime } = artifact;
   const raw = /\bapplication\/octet-stream\b/.test(accept) || kindOf(artifact) === 'binary';
   const safe = type === 'json' ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8';
@@ -115,5 +120,127 @@ function contentHeaders(artifact: Artifact, accept: string): Record<string, stri
     ETag: `"${hash}"`,
     'Accept-Ranges': 'bytes',
     'Cache-Control': 'private, no-cache',
+  };
+}
+
+/** JSON up to this size is read whole; beyond it the content is streamed out of the text around it. */
+const WHOLE_JSON_BYTES = 2 * 1024 * 1024;
+/** JSON may escape every byte as `\u00XX`. */
+const JSON_WIRE_BYTES = ARTIFACT_BYTES * 6 + 256 * 1024;
+const UNWRAPPED = 'Send the content itself as the body with ?name=…, or as a form with a file.';
+
+/**
+ * `POST …/artifacts`: a JSON object with `content` of at most `jsonBytes`, a form with a file, or the content itself as the body.
+ */
+async function artifactInput(
+  request: Request,
+  query: URLSearchParams,
+  jsonBytes?: number,
+): Promise<ArtifactInput> {
+  const type = request.headers.get('content-type') ?? '';
+  const key = request.headers.get('idempotency-key') ?? undefined;
+  const length = Number(request.headers.get('content-length') ?? Number.NaN);
+  if (!request.body) throw new RelayError('empty_payload');
+  if (/^application\/json\b/i.test(type) && !query.has('name')) {
+    if (length > JSON_WIRE_BYTES) throw tooLarge('an artifact', ARTIFACT_BYTES);
+    return { ...(await fromJson(request, length, jsonBytes)), idempotency_key: key };
+  }
+  if (/^multipart\/form-data\b/i.test(type))
+    return { ...(await fromForm(request, type)), idempotency_key: key };
+  const fields = artifactFields({
+    name: query.get('name'),
+    type: query.get('type'),
+    mime: query.get('mime') ?? (saysNothing(type, query) ? null : type),
+    source_refs: query.has('source_ref') ? query.getAll('source_ref') : undefined,
+  });
+  return {
+    body: request.body,
+    size: Number.isNaN(length) ? undefined : length,
+    ...fields,
+    idempotency_key: key,
+  };
+}
+
+/** Whether a content type is only what clients say of any body; whoever names the type knows better. */
+function saysNothing(type: string, query: URLSearchParams): boolean {
+  if (/^application\/x-www-form-urlencoded\b/i.test(type)) return true;
+  return query.has('type') && /^application\/octet-stream\b/i.test(type);
+}
+
+async function fromJson(request: Request, length: number, most?: number): Promise<ArtifactInput> {
+  if (!(length <= WHOLE_JSON_BYTES)) {
+    const { data, fields } = readJsonPush(request.body!, 'content');
+    return {
+      body: most === undefined ? data : cutOff(data, most),
+      late: () => {
+        const rest = fields();
+        if (rest.encoding === 'base64') {
+          throw badRequest('Base64 of this size is not taken.', UNWRAPPED);
+        }
+        return artifactFields(rest);
+      },
+    };
+  }
+  const text = decodeUtf8(new Uint8Array(await request.arrayBuffer()));
+  const parsed = text === null ? null : parseJson(text);
+  if (!isJsonObject(parsed) || typeof parsed.content !== 'string') {
+    throw badRequest('The JSON body must be an object with a text in "content".');
+  }
+  const { content, encoding, ...rest } = parsed;
+  if (encoding !== undefined && encoding !== 'base64' && encoding !== 'utf8') {
+    throw badRequest('"encoding" is "utf8" or "base64".');
+  }
+  const body = encoding === 'base64' ? fromBase64(content as string) : encodeUtf8(content as string);
+  if (!body) throw badRequest('"content" is not base64.');
+  return { body, ...artifactFields(rest) };
+}
+
+function cutOff(body: ReadableStream<Uint8Array>, most: number): ReadableStream<Uint8Array> {
+  let left = most;
+  return readThrough(body, async (next) => {
+    const read = await next();
+    left -= read.value?.length ?? 0;
+    if (left < 0) throw tooLarge('an artifact in JSON', most, UNWRAPPED);
+    return read;
+  });
+}
+
+async function fromForm(request: Request, type: string): Promise<ArtifactInput> {
+  const form = await readForm(request.body!, type);
+  const { file } = form;
+  if (file) return { body: file.body, ...formFields(form), late: () => formFields(form) };
+  const content = form.fields.get('content');
+  if (content === undefined) throw badRequest('The form has neither a file nor "content".');
+  return { body: encodeUtf8(content), ...formFields(form) };
+}
+
+function formFields({ file, fields }: Form): ArtifactFields {
+  // What a program says when it does not know is not worth more than the name.
+  const told = file?.mime && !/^application\/octet-stream/i.test(file.mime) ? file.mime : undefined;
+  const refs = fields.get('source_refs');
+  return artifactFields({
+    name: fields.get('name') ?? file?.name,
+    type: fields.get('type'),
+    mime: fields.get('mime') ?? told,
+    source_refs: refs ? refs.split(',').map((ref) => ref.trim()) : undefined,
+  });
+}
+
+/** The fields we know; what is empty is as good as missing. The domain says what is wrong with their values. */
+function artifactFields(from: { [name: string]: unknown }): ArtifactFields {
+  const { name, type, mime, source_refs } = from as ArtifactFields;
+  for (const [field, value] of Object.entries({ name, type, mime })) {
+    if (value !== undefined && value !== null && typeof value !== 'string') {
+      throw badRequest(`"${field}" must be a text.`);
+    }
+  }
+  if (source_refs !== undefined && source_refs !== null && !Array.isArray(source_refs)) {
+    throw badRequest('"source_refs" must be a list of texts.');
+  }
+  return {
+    name: name || undefined,
+    type: type || undefined,
+    mime: mime || undefined,
+    source_refs: source_refs || undefined,
   };
 }

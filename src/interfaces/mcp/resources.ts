@@ -1,6 +1,6 @@
 import { type McpServer, type ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/server';
 import { toBase64 } from '../../base/base64.ts';
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError, tooLarge } from '../../base/errors.ts';
 import { channels } from '../../contract/channels.ts';
 import { pointers } from '../../contract/pointers.ts';
 import { threads } from '../../contract/threads.ts';
@@ -100,11 +100,11 @@ async function readPointer(
     return { contents: [{ uri, mimeType: found.content_type ?? 'text/plain', text }] };
   }
   if ((found.size ?? 0) > BLOB_BYTES) {
-    throw new RelayError('too_large', {
-      what: 'a resource of bytes',
-      limit: BLOB_BYTES,
-      hint: `It has ${number(found.size ?? 0)} bytes. Save it: relay pull ${id} --out FILE`,
-    });
+    throw tooLarge(
+      'a resource of bytes',
+      BLOB_BYTES,
+      `It has ${number(found.size ?? 0)} bytes. Save it: relay pull ${id} --out FILE`,
+    );
   }
   const blob = toBase64(await open.client.pullBytes(url, { signal }));
   return { contents: [{ uri, mimeType: found.content_type ?? 'application/octet-stream', blob }] };

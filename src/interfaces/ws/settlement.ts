@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, type RelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Relay } from '../../contract/relay.ts';
 
@@ -36,5 +36,5 @@ export function aboutOf(frame: JsonObject | null): { seq?: number; token?: numbe
 }
 
 function bad(what: string): RelayError {
-  return new RelayError('bad_request', { what });
+  return badRequest(what);
 }

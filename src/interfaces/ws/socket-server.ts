@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
-import { isRelayError, RelayError, shownError } from '../../base/errors.ts';
+import { badRequest, isRelayError, RelayError, shownError } from '../../base/errors.ts';
 import { INBOUND_FRAME_BYTES, PING_EVERY_MS, SLOW_READER_BYTES } from '../../base/limits.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
@@ -222,7 +222,7 @@ function ignore(): void {}
 function originOf({ headers, socket }: IncomingMessage): string {
   const secure = 'encrypted' in socket && socket.encrypted === true;
   const url = URL.parse(`${secure ? 'https' : 'http'}://${headers.host ?? ''}`);
-  if (!url) throw new RelayError('bad_request', { what: 'The Host header is not a host.' });
+  if (!url) throw badRequest('The Host header is not a host.');
   return url.origin;
 }
 

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 import { percentDecoded } from '../../base/utf8.ts';
 import type { SubscribeOptions } from '../../contract/channels.ts';
 import { checkSubscription } from '../../domain/channels/reader.ts';
@@ -19,8 +19,7 @@ export function parseTarget(url: string): Target | null {
   const prefix = PREFIXES.find((each) => path.startsWith(each));
   if (!prefix) return null;
   const channel = percentDecoded(path.slice(prefix.length));
-  if (channel === null)
-    throw new RelayError('bad_request', { what: 'The name of the channel is not percent-encoded UTF-8.' });
+  if (channel === null) throw badRequest('The name of the channel is not percent-encoded UTF-8.');
   const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1));
   const field = (name: string) => query.get(name) ?? undefined;
   return {

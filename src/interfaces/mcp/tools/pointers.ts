@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RelayError } from '../../../base/errors.ts';
+import { badRequest, type RelayError } from '../../../base/errors.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import { pointers } from '../../../contract/pointers.ts';
 import { PEEK_TOOL, PULL_TOOL, PUSH_TOOL, peekText } from '../../../sdk/context-tools.ts';
@@ -75,8 +75,8 @@ function resolved(url: string, call: ToolCall): Promise<string> {
 }
 
 function onlyAtThisEnd(what: string): RelayError {
-  return new RelayError('bad_request', {
-    what: `Over HTTP ${what} is refused: the key would reach the server.`,
-    hint: 'Use the stdio server (relay mcp), which encrypts and decrypts on your machine.',
-  });
+  return badRequest(
+    `Over HTTP ${what} is refused: the key would reach the server.`,
+    'Use the stdio server (relay mcp), which encrypts and decrypts on your machine.',
+  );
 }

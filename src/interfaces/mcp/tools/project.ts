@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RelayError } from '../../../base/errors.ts';
+import { badRequest, type RelayError } from '../../../base/errors.ts';
 import { PROJECT_TEXT_CHARS } from '../../../base/limits.ts';
 import { secretWarning } from '../../../client/projects/brief.ts';
 import { oneLine } from '../../../client/projects/decisions.ts';
@@ -44,7 +44,7 @@ export const projectSync = defineTool({
       blocked: each('blocked', lists.blocked),
     };
     if (Object.values(change).every((value) => value === undefined))
-      throw new RelayError('bad_request', { what: 'There is nothing to write down.' });
+      throw badRequest('There is nothing to write down.');
     const project = await context.project!();
     await project.sync(change);
     return { text: withWarning('Written to state.json.', Object.values(change)) };
@@ -112,12 +112,12 @@ function withWarning(answer: string, texts: readonly unknown[]): string {
 function said(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const line = oneLine(text);
-  if (line === '') throw new RelayError('bad_request', { what: `"${name}" is empty.` });
+  if (line === '') throw badRequest(`"${name}" is empty.`);
   if (line.length > PROJECT_TEXT_CHARS) {
-    throw new RelayError('bad_request', {
-      what: `"${name}" has ${line.length} characters; at most ${PROJECT_TEXT_CHARS} go into a project file.`,
-      hint: 'Store it with push_context and write down the URL.',
-    });
+    throw badRequest(
+      `"${name}" has ${line.length} characters; at most ${PROJECT_TEXT_CHARS} go into a project file.`,
+      'Store it with push_context and write down the URL.',
+    );
   }
   return line;
 }
@@ -127,5 +127,5 @@ function each(name: string, texts: readonly string[] | undefined): string[] | un
 }
 
 function needs(what: string): RelayError {
-  return new RelayError('bad_request', { what: `project_todo needs ${what}.` });
+  return badRequest(`project_todo needs ${what}.`);
 }

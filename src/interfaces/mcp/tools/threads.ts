@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RelayError } from '../../../base/errors.ts';
+import { badRequest } from '../../../base/errors.ts';
 import { threads } from '../../../contract/threads.ts';
 import type { PatchOp } from '../../../formats/json-patch/apply.ts';
 import { defineTool } from '../tool.ts';
@@ -28,7 +28,7 @@ export const threadPatch = defineTool({
   verb: threads.patch,
   doing: 'changing the thread',
   async run({ ops, thread_id, version }, { relay }) {
-    if (ops.length === 0) throw new RelayError('bad_request', { what: '"ops" is empty.' });
+    if (ops.length === 0) throw badRequest('"ops" is empty.');
     const id = thread_id ?? (await relay.threads.create()).thread_id;
     const patched = await relay.threads.patch(id, { ops: ops as unknown as PatchOp[], if_match: version });
     return { text: JSON.stringify({ thread_id: id, ...patched }), links: [stateLink(id)] };

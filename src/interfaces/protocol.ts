@@ -1,5 +1,14 @@
+import type { Context } from 'hono';
 import type { Caller, CallerAt } from '../contract/caller.ts';
 import type { Relay } from '../contract/relay.ts';
+
+/** A protocol of its own on the same port, behind the same guard. */
+export interface Protocol {
+  /** In Hono's syntax; the method may be `ALL`. */
+  readonly routes: readonly (readonly [method: string, path: string])[];
+  /** `base` is where the relay is, as whoever sent the request reaches it. */
+  answer(c: Context, enter: Enter, base: string): Promise<Response>;
+}
 
 /** Who sent a request of a protocol with verbs of its own, and the relay as they see it. */
 export interface Entered {
