@@ -25,9 +25,20 @@ const LINE = 'the quick brown fox jumps over 12345 lazy dogs, again.\n';
 const textOf = (bytes: number) => LINE.repeat(Math.ceil(bytes / LINE.length)).slice(0, bytes);
 const jsonOf = (bytes: number) => `["${'x'.repeat(bytes - 6)}",1]`.slice(-bytes);
 
-async function send(url: string, body: string, type: string) {
-  const answer = await fetch(url, { method: 'POST', headers: { 'Content-Type': type }, body });
-  return { status: answer.status, body: await answer.text() };
+/** Tries again after a reset: workerd may close the connection of a body that it refuses before the client has sent all of it. */
+async function send(
+  url: string,
+  body: string,
+  type: string,
+  tries = 5,
+): Promise<{ status: number; body: string }> {
+  try {
+    const answer = await fetch(url, { method: 'POST', headers: { 'Content-Type': type }, body });
+    return { status: answer.status, body: await answer.text() };
+  } catch (error) {
+    if (tries === 1) throw error;
+    return send(url, body, type, tries - 1);
+  }
 }
 
 async function pushed(to: Worker, body: string, query = ''): Promise<{ id: string; tokens?: number }> {
