@@ -24,6 +24,7 @@ import { bundleCli } from './build/bundle.ts';
 import { buildDashboard } from './build/dashboard.ts';
 import { thirdPartyNotices } from './build/notices.ts';
 import { vocabulary } from './build/token-table.ts';
+import { writePlainTypes } from './build/types.ts';
 import { writeManPages } from './docs/man.ts';
 import { writeSite } from './docs/site.ts';
 
@@ -56,6 +57,7 @@ try {
 async function emitLibrary(outDir: string): Promise<void> {
   for (const project of ['tsconfig.build.json', 'src/integrations/tsconfig.build.json'])
     await emit(project, outDir);
+  writePlainTypes('tsconfig.build.json', outDir);
   // The types name AsyncDisposable, which a consumer that compiles for an older language level does not have.
   for (const path of ['public', ...integrations()].map((entry) => join(outDir, 'src', entry, 'index.d.ts'))) {
     writeFileSync(path, `/// <reference lib="esnext.disposable" />\n${readFileSync(path, 'utf8')}`);

@@ -1,4 +1,4 @@
-import type { Artifact } from '../../src/contract/threads/artifacts.ts';
+import type { Artifact } from '../../src/contract/threads.ts';
 import type { Bench } from '../bench.ts';
 import { median } from '../statistics.ts';
 import { openThreadStore } from '../thread-store.ts';

@@ -4,8 +4,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { systemEnv } from '../../src/base/env.ts';
 import type { TokenCounter } from '../../src/base/tokens.ts';
 import { Prompts } from '../../src/client/prompts/prompts.ts';
-import type { Artifact } from '../../src/contract/threads/artifacts.ts';
-import type { ThreadsApi } from '../../src/contract/threads.ts';
+import type { Artifact, ThreadsApi } from '../../src/contract/threads.ts';
 import { CASES, type Case, type Question } from './questions.ts';
 import { around, isRight, NOT_FOUND, readerOf } from './reader.ts';
 

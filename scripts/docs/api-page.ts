@@ -1,6 +1,6 @@
 /** Makes docs/api.md from the operation table: `npm run docs`. */
-import { openApiDocument } from '../../src/schemas/openapi.ts';
-import { OPERATIONS } from '../../src/schemas/operations.ts';
+import { openApiDocument } from '../../src/interfaces/http/openapi.ts';
+import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 
 interface Described {
   readonly operationId: string;

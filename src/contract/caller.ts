@@ -1,4 +1,7 @@
+import { SCOPES } from '../base/enums.ts';
 import { badRequest, RelayError } from '../base/errors.ts';
+
+export { SCOPES };
 
 /** Who is asking. What stands behind a verb takes one, and gives only what belongs to its tenant or is visible by its link. */
 export interface Caller {
@@ -25,7 +28,6 @@ export interface CallerAt extends Caller {
   readonly onRead?: (bytes: number) => void;
 }
 
-export const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** The tenant of whoever runs the relay: everything made in open mode is its, and its admins look after all tenants. */

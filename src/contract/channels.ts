@@ -1,45 +1,21 @@
-import type { Json, JsonObject } from '../base/json.ts';
+import type { Json } from '../base/json.ts';
+import type {
+  BuriedMessage,
+  ChannelDetail,
+  ChannelPage,
+  Claim,
+  Followed,
+  GroupOptions,
+  Inbox,
+  Message,
+  Nacked,
+  Published,
+  RevivedLetter,
+  Since,
+} from '../schemas/channels.ts';
 import { type Api, verbs } from './verb.ts';
 
-/** Field names are those on the wire, so that local and remote are one type. */
-
-/** A message of a channel: a pointer (`url`) or a signal (`msg`). */
-export interface Message {
-  readonly url?: string;
-  readonly msg?: Json;
-  /** When it was put on the channel, in ms. */
-  readonly ts: number;
-  /** Grows along the channel; need not be gapless. Resume from it with `since`. */
-  readonly seq: number;
-  /** Set by the relay, not by the sender. */
-  readonly from: string;
-  readonly metadata?: JsonObject;
-  /** The payload key as a Fernet token under the channel's key. */
-  readonly sealed_key?: string;
-  /** In a group: what proves that this member holds the work. */
-  readonly token?: number;
-  /** In a group: how often it has been handed out, this time included. */
-  readonly attempt?: number;
-  /** In a group: until when it is this member's, in ms. */
-  readonly lease_until?: number;
-  /** On a channel of dead letters: where it comes from, and why. */
-  readonly dead?: DeadLetter;
-  /** On the first message behind others that the reader asked for and that are no longer kept. */
-  readonly gap?: true;
-}
-
-export interface DeadLetter {
-  readonly channel: string;
-  readonly group: string;
-  readonly seq: number;
-  readonly ts: number;
-  readonly attempts: number;
-  /** `attempts` used up, `age`: never claimed while it was kept, `gone`: its pointer had expired or been revoked. */
-  readonly reason: 'attempts' | 'age' | 'gone';
-}
-
-/** `all`, a sequence, a moment as ms (from 10¹² on) or ISO 8601. */
-export type Since = number | string;
+export type * from '../schemas/channels.ts';
 
 export interface SubscribeOptions {
   /** What to begin behind; only what comes from now on by default. A group that exists goes on where it was. */
@@ -49,80 +25,6 @@ export interface SubscribeOptions {
   /** How many messages of the group to hold at once; one by default. */
   readonly prefetch?: number;
   readonly signal?: AbortSignal;
-}
-
-export interface Published {
-  readonly channel: string;
-  readonly seq: number;
-  readonly ts: number;
-}
-
-export interface ChannelInfo {
-  readonly name: string;
-  readonly messages: number;
-  /** 0 where there has been none. */
-  readonly last_seq: number;
-  readonly last_at: string | null;
-  readonly groups: readonly string[];
-}
-
-export interface ChannelPage {
-  readonly channels: readonly ChannelInfo[];
-  /** Pass as `after` to go on; absent at the end. */
-  readonly next?: string;
-}
-
-export interface ChannelDetail extends Omit<ChannelInfo, 'groups'> {
-  readonly first_seq: number;
-  /** Dead letters that nobody has retried or dropped. */
-  readonly dead: number;
-  readonly groups: readonly GroupDetail[];
-}
-
-export interface GroupDetail {
-  readonly name: string;
-  /** Messages that no member has claimed yet, or that came back. */
-  readonly backlog: number;
-  readonly members: readonly { readonly name: string; readonly since: string }[];
-  readonly leases: readonly Lease[];
-}
-
-export interface Lease extends Claim {
-  readonly attempt: number;
-  readonly member: string;
-  readonly lease_until: string;
-}
-
-/** Which piece of work, and the proof that it is the caller's. */
-export interface Claim {
-  readonly seq: number;
-  readonly token: number;
-}
-
-/** A dead letter, by its place among the dead letters of its channel. */
-export type BuriedMessage = Message & { readonly dead: DeadLetter };
-
-export interface RevivedLetter {
-  readonly channel: string;
-  readonly group: string;
-  /** The message that is handed out again. */
-  readonly seq: number;
-  /** A task has got its failed result by then, so it is sent anew: the id of the new one. */
-  readonly task?: string;
-}
-
-/** What became of work that was given back. */
-export interface Nacked {
-  readonly seq: number;
-  /** It went among the dead letters: it has been handed out as often as it may. */
-  readonly dead: boolean;
-  /** When it is handed out again, in ms. */
-  readonly retry_at?: number;
-}
-
-export interface GroupOptions {
-  /** The waits before failed work comes back, in ms, the last one repeated; null for those of the relay. As they are by default. */
-  readonly retry?: readonly number[] | null;
 }
 
 const onChannel = ({ name }: { name: string }) => [name];
@@ -246,3 +148,42 @@ export const channels = {
 };
 
 export interface ChannelsApi extends Api<typeof channels> {}
+
+const inboxVerb = verbs({ scope: 'subscribe', args: ['agent', 'channel'] });
+
+export const inbox = {
+  read: inboxVerb<(agent: string, o?: { limit?: number; newest?: boolean }) => Promise<Inbox>>('inbox.read')({
+    summary: 'What a named agent has not read yet in the channels it follows',
+    route: 'GET /inbox/:agent',
+    args: ['agent'],
+  }),
+  /** Only ever forward: of two that mark at the same time, the further one counts. */
+  markRead: inboxVerb<(agent: string, cursors: { readonly [channel: string]: number }) => Promise<void>>(
+    'inbox.mark_read',
+  )({
+    summary: 'Mark messages as read: channel → sequence',
+    route: 'POST /inbox/:agent/read',
+    args: ['agent', 'cursors'],
+    channels: ({ cursors }) => Object.keys(cursors),
+    status: 204,
+    repeatable: true,
+  }),
+  /** From now on, unless `since` says otherwise. Following again changes nothing and gives where it stands. */
+  follow: inboxVerb<(agent: string, channel: string, o?: { since?: Since }) => Promise<Followed>>(
+    'inbox.follow',
+  )({
+    summary: 'Have a channel’s messages kept for a named agent',
+    route: 'POST /inbox/:agent/channels',
+    channels: ({ channel }) => [channel],
+    repeatable: true,
+  }),
+  unfollow: inboxVerb<(agent: string, channel: string) => Promise<void>>('inbox.unfollow')({
+    summary: 'Stop following a channel',
+    route: 'DELETE /inbox/:agent/channels/:channel',
+    channels: ({ channel }) => [channel],
+    status: 204,
+  }),
+};
+
+/** What a named agent has not read yet, for agents and hooks that cannot keep a connection open. */
+export interface InboxApi extends Api<typeof inbox> {}

@@ -1,46 +1,18 @@
-import type { JsonObject } from '../base/json.ts';
 import type { BlobBody, ByteRange } from '../kernel/blobs.ts';
+import type {
+  FileDraft,
+  FileInfo,
+  FileOptions,
+  FilePage,
+  FileRefused,
+  FileText,
+  ListOptions,
+} from '../schemas/files.ts';
 import type { Part, PartRequest } from '../text/parts/part-request.ts';
 import type { Cost, LocalOptions } from './pointers.ts';
 import { type Api, verbs } from './verb.ts';
 
-/** Field names are those on the wire, so that local and remote are one type. */
-
-/** A file as it is, or one of its versions: never the content. */
-export interface FileInfo {
-  readonly space: string;
-  readonly path: string;
-  /** Counted from 1 for each file. One that was deleted and made again begins anew. */
-  readonly version: number;
-  /** Tells versions apart, also those of a file that was deleted and made again: `v3-9f86d081884c7d65`. */
-  readonly etag: string;
-  readonly size: number;
-  readonly sha256: string;
-  /** False for bytes that are not valid UTF-8. */
-  readonly text: boolean;
-  readonly content_type: string | null;
-  readonly metadata: JsonObject;
-  /** When the file was made, and when this version was written: ISO 8601, UTC. */
-  readonly created_at: string;
-  readonly modified_at: string;
-  /** Who wrote this version. */
-  readonly from: string;
-  /** Null where it stays until it is deleted. */
-  readonly expires_at: string | null;
-}
-
-export interface FileOptions {
-  readonly content_type?: string;
-  readonly metadata?: JsonObject;
-  /** Seconds from this write on; without it the file stays until it is deleted. */
-  readonly ttl?: number;
-  /** How many earlier versions to keep; for a new file 20 by default, later as many as it kept before. */
-  readonly keep?: number;
-  /** Only where the file is at this version: `3`, `v3`, its etag, or `*` for any. */
-  readonly if_match?: string;
-  /** `*`: only where there is no such file yet. */
-  readonly if_none_match?: '*';
-}
+export type * from '../schemas/files.ts';
 
 export interface FileInput extends FileOptions {
   readonly body: BlobBody;
@@ -50,47 +22,11 @@ export interface FileInput extends FileOptions {
   readonly idempotency_key?: string;
 }
 
-/** A content inside JSON: as text, or in base64 where it is none. */
-export interface FileText {
-  readonly content: string;
-  readonly encoding: 'utf8' | 'base64';
-}
-
-export interface FileDraft extends FileOptions {
-  readonly path: string;
-  readonly content: string;
-  /** `utf8` by default. */
-  readonly encoding?: 'utf8' | 'base64';
-}
-
-/** One of several files that was not written, and why. */
-export interface FileRefused {
-  readonly path: string;
-  readonly error: string;
-  readonly code: string;
-  readonly hint: string;
-}
-
 export interface FileContent {
   readonly file: FileInfo;
   readonly body: BlobBody;
   /** The bytes of `body` within the file; `end` is exclusive. */
   readonly range?: ByteRange;
-}
-
-export interface FilePage {
-  readonly files: readonly FileInfo[];
-  /** With a delimiter: what lies deeper, each folder once, with the delimiter at its end. */
-  readonly prefixes?: readonly string[];
-  /** Pass as `after` to go on; absent at the end. */
-  readonly next?: string;
-}
-
-export interface ListOptions {
-  readonly prefix?: string;
-  readonly delimiter?: '/';
-  readonly after?: string;
-  readonly limit?: number;
 }
 
 type Version = { readonly version?: number };

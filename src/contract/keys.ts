@@ -1,61 +1,18 @@
-import type { Scope } from './caller.ts';
-import { verbs } from './verb.ts';
+import type {
+  CreatedKey,
+  CreatedShare,
+  KeyInfo,
+  NewKey,
+  NewShare,
+  RevokedKey,
+  Self,
+  ShareInfo,
+  UsageQuery,
+  UsageReport,
+} from '../schemas/keys.ts';
+import { type Api, verbs } from './verb.ts';
 
-/** Field names are those on the wire, so that local and remote are one type. */
-
-export interface NewKey {
-  /** Shown to others as `from`. */
-  readonly name: string;
-  /** All but `admin` by default. */
-  readonly scopes?: readonly Scope[];
-  readonly channel_prefix?: string;
-  /** Seconds until it stops working; never by default. */
-  readonly expires_in?: number;
-  /** The caller's own by default; another only by an admin of the relay. */
-  readonly tenant?: string;
-  /** Puts the tenant on this plan. */
-  readonly plan?: string;
-}
-
-export interface KeyInfo {
-  readonly id: string;
-  readonly tenant: string;
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  readonly channel_prefix: string | null;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-  readonly last_used_at: string | null;
-  readonly revoked_at: string | null;
-}
-
-export interface RevokedKey extends KeyInfo {
-  /** Number of share links that ended because this key was revoked. */
-  readonly shares_ended: number;
-}
-
-/** Who is asking, as the relay sees it. */
-export interface Self {
-  /** `open`: nobody is asked for a key. */
-  readonly auth: 'open' | 'keys';
-  /** Nobody is asked for a key, and others than this machine can reach the relay. */
-  readonly exposed: boolean;
-  readonly tenant: string;
-  readonly key_id: string;
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  readonly channel_prefix: string | null;
-  /** Of a share link: the one thread that it shows. */
-  readonly thread: string | null;
-  /** It looks after all tenants. */
-  readonly admin_of_relay: boolean;
-}
-
-/** The only time the key itself is shown. */
-export interface CreatedKey extends KeyInfo {
-  readonly key: string;
-  readonly plan: string;
-}
+export type * from '../schemas/keys.ts';
 
 const verb = verbs({ scope: 'admin', args: ['id'] });
 
@@ -95,5 +52,43 @@ export const keys = {
     summary: 'Make a new key with the same rights in place of an old one',
     route: 'POST /keys/:id/rotate',
     status: 201,
+  }),
+};
+
+const shareVerb = verbs({ scope: 'threads', args: [] });
+
+export const shares = {
+  create: shareVerb<(input: NewShare) => Promise<CreatedShare>>('shares.create')({
+    summary:
+      'Make a link that shows one thread to whoever has it; the answer is the only place that ever shows it',
+    route: 'POST /shares',
+    status: 201,
+  }),
+  /** Those that work, newest first. */
+  list: shareVerb<(o?: { thread_id?: string }) => Promise<{ readonly shares: readonly ShareInfo[] }>>(
+    'shares.list',
+  )({
+    summary: 'The share links there are, newest first, never themselves',
+    route: 'GET /shares',
+  }),
+  /** It leads nowhere from now on, and whoever is looking is cut off. */
+  revoke: shareVerb<(id: string) => Promise<void>>('shares.revoke')({
+    summary: 'Revoke a share link at once',
+    route: 'DELETE /shares/:id',
+    args: ['id'],
+    status: 204,
+    repeatable: true,
+  }),
+};
+
+export interface SharesApi extends Api<typeof shares> {}
+
+const usageVerb = verbs({ scope: 'push', args: [] });
+
+export const usage = {
+  get: usageVerb<(o?: UsageQuery) => Promise<UsageReport>, 'input'>('usage.get')({
+    summary: 'What was used in a month, by key, operation and day; CSV with format=csv',
+    route: 'GET /usage',
+    byHand: 'server',
   }),
 };

@@ -1,14 +1,22 @@
 import type { Json, JsonObject } from '../base/json.ts';
-import type { TokenCount } from '../base/tokens.ts';
 import type { BlobBody, ByteRange } from '../kernel/blobs.ts';
+import type {
+  Cost,
+  Peeked,
+  PointerPage,
+  PointerQuery,
+  Pushed,
+  ReceiptLadder,
+  Renewed,
+  Visibility,
+} from '../schemas/pointers.ts';
 import type { Part, PartRequest } from '../text/parts/part-request.ts';
 import { type Api, verbs } from './verb.ts';
 
+export { RUNGS } from '../base/enums.ts';
+export type * from '../schemas/pointers.ts';
+
 export type { Part, PartRequest };
-
-/** Field names are those on the wire, so that local and remote are one type. */
-
-export type Visibility = 'link' | 'tenant';
 
 export interface PushOptions {
   readonly content_type?: string;
@@ -35,34 +43,6 @@ export interface PushInput extends PushOptions {
   readonly late?: () => PushOptions;
 }
 
-export interface Pushed extends Pick<Peeked, 'id' | 'channel' | 'expires_at' | 'size' | 'tokens'> {
-  readonly url: string;
-  /** Only where the URL alone is not enough to pull it: by default on a relay with keys. */
-  readonly visibility?: 'tenant';
-}
-
-/** What a peek tells: never the payload. */
-export interface Peeked {
-  readonly id: string;
-  readonly metadata: JsonObject;
-  readonly size: number;
-  readonly sha256: string;
-  /** False for bytes that are not valid UTF-8. */
-  readonly text: boolean;
-  readonly content_type: string | null;
-  readonly channel: string | null;
-  /** ISO 8601, UTC. */
-  readonly created_at: string;
-  readonly expires_at: string;
-  readonly max_pulls: number | null;
-  readonly visibility: Visibility;
-  readonly from: string;
-  /** Only where they have been counted already. */
-  readonly tokens?: TokenCount;
-  /** Only where the sender left one: a key with another check is not the one that this was encrypted with. */
-  readonly key_check?: string;
-}
-
 /** The same of any server's pointer. Null where the server does not tell: that of the original tells the metadata alone. */
 export type Inspected = Pick<Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'> & {
   readonly [F in Exclude<keyof Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'>]: Peeked[F] | null;
@@ -73,34 +53,6 @@ export interface Pulled {
   readonly body: BlobBody;
   /** The bytes of `body` within the payload; `end` is exclusive. */
   readonly range?: ByteRange;
-}
-
-/** A pointer in a list: never the payload. */
-export interface ListedPointer extends Peeked {
-  readonly url: string;
-}
-
-export interface PointerQuery {
-  readonly after?: string;
-  readonly limit?: number;
-  readonly channel?: string;
-  /** Who pushed it. */
-  readonly from?: string;
-}
-
-export interface PointerPage {
-  readonly pointers: readonly ListedPointer[];
-  /** Pass as `after` to go on; a page may be short and have one all the same. */
-  readonly next?: string;
-}
-
-/** Pointers that are there and belong to the caller's tenant, with the moment at which they now expire. */
-export interface Renewed {
-  readonly pointers: readonly Pick<Peeked, 'id' | 'expires_at'>[];
-}
-
-export interface Cost extends TokenCount {
-  readonly bytes: number;
 }
 
 export interface PullOptions {
@@ -189,3 +141,12 @@ export const pointers = {
 };
 
 export interface PointersApi extends Api<typeof pointers> {}
+
+export const receipts = {
+  /** Only whoever owns the pointer is told. */
+  get: verb<(id: string) => Promise<ReceiptLadder>>('receipts.get')({
+    summary: 'Who was told of a pointer, pulled it, did it: as far as there is evidence',
+    route: 'GET /pull/:id/receipts',
+    channels: ({ channel }) => [channel],
+  }),
+};

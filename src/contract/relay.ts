@@ -1,17 +1,11 @@
 import { activity } from './activity.ts';
-import { agents } from './agents.ts';
-import { capabilities } from './capabilities.ts';
-import { channels } from './channels.ts';
+import { channels, inbox } from './channels.ts';
 import { files } from './files.ts';
-import { inbox } from './inbox.ts';
-import { keys } from './keys.ts';
-import { pointers } from './pointers.ts';
+import { keys, shares, usage } from './keys.ts';
+import { pointers, receipts } from './pointers.ts';
 import { projects } from './projects.ts';
-import { receipts } from './receipts.ts';
-import { shares } from './shares.ts';
-import { tasks } from './tasks.ts';
-import { threads } from './threads.ts';
-import { usage } from './usage.ts';
+import { agents, tasks } from './tasks.ts';
+import { capabilities, threads } from './threads.ts';
 import type { Api } from './verb.ts';
 
 /** The table: every verb of the relay, by the part of the API it belongs to. */

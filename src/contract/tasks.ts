@@ -1,20 +1,46 @@
+import { TASK_STATUSES } from '../base/enums.ts';
 import { isUuid } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { Lease } from './channels.ts';
-import type { Receipt } from './receipts.ts';
+import type {
+  Agent,
+  Bridge,
+  Settlement,
+  Task,
+  TaskInfo,
+  TaskQuery,
+  TaskResult,
+  TaskStatus,
+} from '../schemas/tasks.ts';
 import { type Api, type FromRecord, verbs } from './verb.ts';
 
-/** Field names are those on the wire, so that local and remote are one type. */
+export { TASK_STATES, TASK_STATUSES } from '../base/enums.ts';
+export type * from '../schemas/tasks.ts';
+
+/** Names that both ends of a task agree on without having met. */
+
+export const TASK_CHANNEL = 'agent-tasks';
+export const DONE_CHANNEL = 'agent-done';
+
+/** Where runs of pipelines are asked for; an agent that takes tasks in words must not get them. */
+export const PIPELINE_CHANNEL = 'pipeline-tasks';
+/** The kind that a bridge for them says it is. */
+export const PIPELINE_RUNNER = 'pipelines';
+
+/** The group in which bridges share the tasks of a channel, so that no two of them run the same one. */
+export const TASK_GROUP = 'bridges';
+
+/** Where tasks for one agent alone go. A group hands out to whoever is free, so an address needs a channel of its own. */
+export function directChannel(channel: string, agent: string): string {
+  return `${channel}@${agent}`;
+}
 
 /**
- * `queued`: nobody has it. `running`: somebody holds a lease on it. `acked`: somebody said that it is done and brought no
- * result. `done`, `failed`: there is a result. `canceled`: it was called off before there was one.
+ * The idempotency key of a task's result: a second result is a conflict, whoever brings it. Where the sender may settle the task,
+ * the relay puts it into its own namespace, so that nobody else can take it.
  */
-export const TASK_STATES = ['queued', 'running', 'acked', 'done', 'failed', 'canceled'] as const;
-export type TaskState = (typeof TASK_STATES)[number];
-
-export const TASK_STATUSES = ['done', 'failed', 'canceled'] as const;
-export type TaskStatus = (typeof TASK_STATUSES)[number];
+export function resultKey(taskId: string): string {
+  return `task-result:${taskId}`;
+}
 
 /** The task that a push with this metadata settles; null where it settles none. */
 export function settledTask(metadata: JsonObject | undefined): { id: string; status: TaskStatus } | null {
@@ -22,64 +48,6 @@ export function settledTask(metadata: JsonObject | undefined): { id: string; sta
   const status = TASK_STATUSES.find((each) => each === given);
   if (status === undefined || typeof task_id !== 'string' || !isUuid(task_id)) return null;
   return { id: task_id.toLowerCase(), status };
-}
-
-/** A piece of work handed to an agent: a pointer on a task channel. */
-export interface TaskInfo {
-  /** The pointer's. */
-  readonly id: string;
-  readonly url: string;
-  readonly channel: string;
-  /** Where the result is announced. */
-  readonly done_channel: string;
-  readonly from: string;
-  readonly created_at: string;
-  readonly state: TaskState;
-  /** How often it has been handed out. */
-  readonly attempt: number;
-  /** As the sender put it; null where it said nothing. */
-  readonly summary: string | null;
-  /** The bridge that is at it, or that was when its result came. */
-  readonly agent: string | null;
-  /** Why the task does not go on, such as what its agent asks a person; null where it does. */
-  readonly stuck: string | null;
-  readonly lease: TaskLease | null;
-  readonly result: TaskResult | null;
-}
-
-export interface Task extends TaskInfo {
-  /** Of the payload, in bytes. */
-  readonly size: number;
-  readonly metadata: JsonObject;
-  /** The ladder; empty once the pointer itself is gone. */
-  readonly receipts: readonly Receipt[];
-}
-
-export interface TaskLease extends Pick<Lease, 'member' | 'attempt' | 'lease_until'> {
-  readonly group: string;
-}
-
-export interface TaskResult {
-  readonly task_id: string;
-  readonly url: string;
-  readonly status: TaskStatus;
-  readonly summary: string | null;
-  /** Who brought it, or called the task off. */
-  readonly by: string;
-  readonly at: string;
-}
-
-export interface TaskQuery {
-  /** One channel; without it, every channel that a bridge has worked on, and `agent-tasks`. */
-  readonly channel?: string;
-  readonly state?: TaskState;
-  readonly limit?: number;
-}
-
-export interface Settlement {
-  /** The result itself; the summary stands for it where it is left out. */
-  readonly data?: string;
-  readonly summary?: string;
 }
 
 const itsChannels = ({ channel, done_channel }: FromRecord) => [channel, done_channel];
@@ -125,3 +93,32 @@ export const tasks = {
 };
 
 export interface TasksApi extends Api<typeof tasks> {}
+
+const agentVerb = verbs({ scope: 'tasks', args: [] });
+
+export const agents = {
+  list: agentVerb<() => Promise<{ readonly agents: readonly Agent[] }>>('agents.list')({
+    summary: 'Who is there: bridges and followers, with their last sign of life',
+    route: 'GET /agents',
+  }),
+  /** A bridge is there, and at this. */
+  beat: agentVerb<(name: string, bridge: Bridge) => Promise<void>>('agents.beat')({
+    summary: 'A bridge’s heartbeat',
+    route: 'POST /agents/:name',
+    args: ['name'],
+    channels: ({ task_channel, done_channel, channel }) => [task_channel, done_channel, channel],
+    status: 204,
+    repeatable: true,
+  }),
+  /** A bridge goes, and says so. */
+  leave: agentVerb<(name: string, instance: string) => Promise<void>>('agents.leave')({
+    summary: 'A bridge goes',
+    route: 'DELETE /agents/:name/:instance',
+    args: ['name', 'instance'],
+    channels: ({ channel }) => [channel],
+    status: 204,
+    repeatable: true,
+  }),
+};
+
+export interface AgentsApi extends Api<typeof agents> {}

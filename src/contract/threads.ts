@@ -1,46 +1,93 @@
+import { bytes } from '../base/format.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { BlobBody, ByteRange } from '../kernel/blobs.ts';
 import type {
+  Artifact,
+  ArtifactCreated,
+  ArtifactPart,
+  ArtifactType,
   BlameAnswer,
+  CapabilityInfo,
   CompactAnswer,
   DiffAnswer,
   Envelope,
   EnvelopeInput,
+  Header,
   HoldAnswer,
   HoldInput,
   ImportAnswer,
+  InvokeAnswer,
+  InvokeInput,
   Page,
+  PartInput,
   PatchAnswer,
   PatchInput,
+  PipelineRun,
+  ReadKind,
+  Rendered,
+  RenderOptions,
   ReplayAnswer,
+  ReportAnswer,
+  ReportFormat,
   RevertInput,
+  RunPage,
+  SearchAnswer,
+  State,
+  Stats,
+  SumStats,
   ThreadCreated,
   ThreadEvent,
   ThreadInfo,
   ThreadItem,
+  Unsearched,
   VersionRef,
-} from './threads/answers.ts';
-import type {
-  Artifact,
-  ArtifactContent,
-  ArtifactCreated,
-  ArtifactInput,
-  ArtifactPart,
-  PartInput,
-} from './threads/artifacts.ts';
-import type { PipelineRun, RunPage } from './threads/runs.ts';
-import type { SearchAnswer } from './threads/search.ts';
-import type { Header, State } from './threads/state.ts';
-import type {
-  ReadKind,
-  Rendered,
-  RenderOptions,
-  ReportAnswer,
-  ReportFormat,
-  Stats,
-  SumStats,
-} from './threads/tokens.ts';
+} from '../schemas/threads.ts';
+import type { Preview } from '../text/preview/preview.ts';
 import { type Api, verbs } from './verb.ts';
+
+export {
+  ARTIFACT_TYPE,
+  CONTENT_KINDS as ARTIFACT_TYPES,
+  ENVELOPE_SCHEMA,
+  READ_KINDS,
+  STATE_SCHEMA,
+} from '../base/enums.ts';
+export type * from '../schemas/threads.ts';
+export type { Preview };
+
+export interface ArtifactFields {
+  readonly name?: string;
+  /** Told from name and media type where it is missing. */
+  readonly type?: ArtifactType;
+  readonly mime?: string;
+  readonly source_refs?: readonly string[];
+}
+
+export interface ArtifactInput extends ArtifactFields {
+  readonly body: BlobBody;
+  readonly size?: number;
+  readonly idempotency_key?: string;
+  /** Fields that are known only once the body has been read; they count instead of those above, which are what is likely. */
+  readonly late?: () => ArtifactFields;
+}
+
+export interface ArtifactContent {
+  readonly artifact: Artifact;
+  readonly body: BlobBody;
+  readonly range?: ByteRange;
+}
+
+/** One line that says what a search did not see. */
+export function unsearchedText({ indexing, artifacts }: Unsearched): string {
+  const parts = artifacts.map(
+    ({ ref, size, searched }) => `${bytes(searched)} of the ${bytes(size)} of ${ref}`,
+  );
+  const searched = parts.length > 0 ? `Searched only ${parts.join(', ')}.` : 'Not everything was searched.';
+  const rest = indexing
+    ? 'The rest is being indexed: search again in a moment.'
+    : 'This relay indexes no more of one artifact.';
+  return `${searched} ${rest}`;
+}
 
 type OfThread<T> = (thread_id: string) => Promise<T>;
 /** A look that no model gets to see need not be counted as a read. */
@@ -290,3 +337,20 @@ export const threads = {
 
 /** Threads as one caller sees them. A version is `v7` or 7. */
 export interface ThreadsApi extends Api<typeof threads> {}
+
+export const capabilities = {
+  list: verb<() => Promise<{ capabilities: CapabilityInfo[] }>>('capabilities.list')({
+    summary: 'What a thread can have done',
+    route: 'GET /cap/list',
+    args: [],
+  }),
+  invoke: verb<(input: InvokeInput) => Promise<InvokeAnswer>>('capabilities.invoke')({
+    summary: 'Have a capability do its work; the result is an artifact',
+    route: 'POST /cap/invoke',
+    args: [],
+    headers: { idempotency_key: 'Idempotency-Key' },
+  }),
+};
+
+/** Capabilities as one caller sees them. */
+export interface CapabilitiesApi extends Api<typeof capabilities> {}

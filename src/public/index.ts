@@ -22,20 +22,29 @@ export type {
   TmuxOptions,
 } from '../client/bridge/runner.ts';
 export type { BridgeWorker } from '../client/bridge/worker.ts';
-export type { Agent, AgentsApi } from '../contract/agents.ts';
 export type {
   ChannelDetail,
   ChannelPage,
   ChannelsApi,
+  Inbox,
+  InboxApi,
   Message,
   Published,
   Since,
 } from '../contract/channels.ts';
 export type { FileInfo, FilePage, FileRefused } from '../contract/files.ts';
-export type { Inbox, InboxApi } from '../contract/inbox.ts';
-export type { Cost, Inspected, Peeked, Pushed, Visibility } from '../contract/pointers.ts';
-export type { Receipt, ReceiptLadder } from '../contract/receipts.ts';
 export type {
+  Cost,
+  Inspected,
+  Peeked,
+  Pushed,
+  Receipt,
+  ReceiptLadder,
+  Visibility,
+} from '../contract/pointers.ts';
+export type {
+  Agent,
+  AgentsApi,
   Task,
   TaskInfo,
   TaskQuery,
@@ -44,10 +53,7 @@ export type {
   TaskStatus,
   TasksApi,
 } from '../contract/tasks.ts';
-export type { ThreadEvent } from '../contract/threads/answers.ts';
-export type { Artifact, ArtifactType } from '../contract/threads/artifacts.ts';
-export type { Header, State } from '../contract/threads/state.ts';
-export type { Stats } from '../contract/threads/tokens.ts';
+export type { Artifact, ArtifactType, Header, State, Stats, ThreadEvent } from '../contract/threads.ts';
 export type { PatchOp } from '../formats/json-patch/apply.ts';
 export type { ChannelKeys } from '../sdk/channel-keys.ts';
 export { ContextRelay } from '../sdk/context-relay.ts';

@@ -1,14 +1,18 @@
 import { z } from 'zod';
-import { ACTIVITY_KINDS, activity, FIGURE_STEPS } from '../contract/activity.ts';
-import { schemasFor } from './schema.ts';
-import { count, limit, optionalText, text, time } from './shapes.ts';
+import { ACTIVITY_KINDS, FIGURE_STEPS } from '../base/enums.ts';
+import { count, limit, next, optionalText, type SchemaRows, type Shape, text, time } from './shapes.ts';
 
 const optionalCount = count.optional();
 
+const kind = z.enum(ACTIVITY_KINDS);
+export type ActivityKind = Shape<typeof kind>;
+
 const entry = z.object({
+  /** Its place: `after` takes it. */
   id: text,
   at: time,
-  kind: z.enum(ACTIVITY_KINDS),
+  kind,
+  /** Who did it; `relay` for the relay itself. */
   by: text,
   pointer: optionalText,
   channel: optionalText,
@@ -23,13 +27,30 @@ const entry = z.object({
   agent: optionalText,
   key: optionalText.describe('the id of an API key'),
   share: optionalText.describe('the id of a share link'),
+  /** Of the thread, artifact, pipeline, step or key. */
   name: optionalText,
   status: optionalText,
   size: optionalCount,
+  /** How many of its kind it stands for, where that is more than one. */
   count: optionalCount,
 });
+/** Something that happened, by the name of the thing. Never a payload, metadata, a key or a fragment. */
+export interface Activity extends Shape<typeof entry> {}
+
+const activityPage = z.object({
+  /** Newest first. */
+  activities: z.array(entry),
+  ...next,
+  /** Pass as `after` of `watch` to get all that follows. */
+  newest: text,
+});
+export interface ActivityPage extends Shape<typeof activityPage> {}
+
+const step = z.enum(FIGURE_STEPS);
+export type FigureStep = Shape<typeof step>;
 
 const point = z.object({
+  /** When it begins. */
   at: time,
   pushes: count,
   pushed_bytes: count,
@@ -43,18 +64,31 @@ const point = z.object({
   prompts: count,
   pasted_tokens: count,
   shown_tokens: count,
+  /** Null where nothing was prompted. May be negative: then pasting would have been cheaper. */
   avoided_tokens: count.nullable().describe('null where nothing was prompted'),
+  /** As it was last looked at within it; null where nobody looked. */
   storage_bytes: count.nullable().describe('null where nobody looked'),
 });
+/** What happened within an hour or a day, in UTC. */
+export interface FiguresPoint extends Shape<typeof point> {}
 
-export const activitySchemas = schemasFor(activity)({
+const figuresReport = z.object({
+  step,
+  /** How `avoided_tokens` is worked out, in a sentence. */
+  method: text,
+  /** Oldest first, without a hole. */
+  points: z.array(point),
+});
+export interface FiguresReport extends Shape<typeof figuresReport> {}
+
+export const activitySchemas = {
   list: {
     input: z.object({
       after: optionalText.describe('the `next` of the page before'),
       limit: limit(200),
-      kind: z.enum(ACTIVITY_KINDS).optional(),
+      kind: kind.optional(),
     }),
-    output: z.object({ activities: z.array(entry), next: optionalText, newest: text }),
+    output: activityPage,
   },
   watch: {
     input: z.object({
@@ -64,8 +98,5 @@ export const activitySchemas = schemasFor(activity)({
     output: entry,
     content: ['text/event-stream'],
   },
-  figures: {
-    input: z.object({ hours: limit(744), step: z.enum(FIGURE_STEPS).optional() }),
-    output: z.object({ step: z.enum(FIGURE_STEPS), method: text, points: z.array(point) }),
-  },
-});
+  figures: { input: z.object({ hours: limit(744), step: step.optional() }), output: figuresReport },
+} satisfies SchemaRows;

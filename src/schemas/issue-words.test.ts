@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
+import { OPERATIONS } from '../interfaces/http/operations.ts';
 import { checkInput } from './issue-words.ts';
-import { OPERATIONS } from './operations.ts';
 
 const SCHEMA = z.strictObject({
   name: z.string().min(1),

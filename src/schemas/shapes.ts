@@ -1,9 +1,53 @@
 import { z } from 'zod';
+import type { ErrorCode } from '../base/errors.ts';
 import type { Json, JsonObject } from '../base/json.ts';
 import { CHANNEL_NAME_CHARS, GREP_CONTEXT_LINES, PAGE_ITEMS_MAX } from '../base/limits.ts';
-import type { VersionRef } from '../contract/threads/answers.ts';
 
-/** Shapes that several verbs share. What is wrong with most values the domain says, in one way for every interface. */
+/**
+ * What the schemas of all nouns are made from. A schema is the only place that says a shape; its type is inferred:
+ * `export interface Task extends Shape<typeof task> {}`. A comment on a key is what users of the SDK read in their editor;
+ * `.describe()` is what the OpenAPI document says, and the editor too where there is no comment.
+ */
+
+/** The type of a schema, read-only all the way down. */
+export type Shape<S extends z.ZodType> = Frozen<z.output<S>>;
+
+/** JSON stays JSON. The index signature of an object that may have more fields than it names is left out. */
+type Frozen<T> = [Json] extends [T]
+  ? T
+  : T extends string | number | boolean | null | undefined
+    ? T
+    : T extends readonly (infer E)[]
+      ? readonly Frozen<E>[]
+      : [string, JsonObject] extends [keyof T, T]
+        ? T
+        : {
+            readonly [K in keyof T as string extends K ? (unknown extends T[K] ? never : K) : K]: Frozen<
+              T[K]
+            >;
+          };
+
+/** The half of a verb that only servers need: the schemas of what comes in and what goes out. */
+export interface Schemas {
+  readonly input: z.ZodObject;
+  readonly output: z.ZodType;
+  /** Content types that the answer may have beside JSON. */
+  readonly content?: readonly string[];
+  /** Statuses of an answer beside the one of success, and what they mean. */
+  readonly also?: { readonly [status: number]: string };
+  /** What it may be refused with beside all that follows from its row. */
+  readonly codes?: readonly ErrorCode[];
+}
+
+/** The schemas of a group of verbs, by the method. */
+export type SchemaRows = { readonly [method: string]: Schemas };
+
+/** Bytes that come whole or as the range that was asked for. */
+export const BYTES = {
+  content: ['text/plain', 'application/octet-stream'],
+  also: { 206: 'The range that was asked for.' },
+  codes: ['range_not_satisfiable'],
+} as const satisfies Partial<Schemas>;
 
 export const text = z.string();
 export const optionalText = z.string().optional();
@@ -57,8 +101,18 @@ export const page = {
   limit: z.coerce.number().int().min(1).max(PAGE_ITEMS_MAX).optional(),
 };
 
-/** Text on the wire; a number is taken for it by whoever calls the method. */
-export const version = (about: string): z.ZodType<VersionRef, VersionRef> => z.string().describe(about);
+/** Where a listing goes on. */
+export const next = {
+  /** Pass as `after` to go on; absent at the end. */
+  next: optionalText,
+};
+
+/** A tenant that an admin of the relay asks about. */
+export const otherTenant = z
+  .string()
+  .max(63)
+  .optional()
+  .describe('another tenant; only for admins of the relay itself');
 
 /** Counted in characters as people see them, not in UTF-16 units. */
 export const channelName = z
@@ -71,3 +125,6 @@ export const tokenCount = z.object({
   tokenizer: z.string(),
   estimated: z.boolean(),
 });
+
+/** What a content, or a part of it, would cost a model. */
+export const cost = tokenCount.extend({ bytes: count });

@@ -4,13 +4,19 @@ import { uuid } from '../base/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
-import type { AgentsApi } from '../contract/agents.ts';
-import type { ChannelsApi, Published } from '../contract/channels.ts';
-import type { InboxApi } from '../contract/inbox.ts';
+import type { ChannelsApi, InboxApi, Published } from '../contract/channels.ts';
 import { type PointerRef, parsePointer, parseReadable, pointerUrl } from '../contract/pointer-url.ts';
-import type { Cost, Inspected, Part, PartRequest, Pulled, Pushed, Renewed } from '../contract/pointers.ts';
-import type { ReceiptLadder } from '../contract/receipts.ts';
-import type { TasksApi } from '../contract/tasks.ts';
+import type {
+  Cost,
+  Inspected,
+  Part,
+  PartRequest,
+  Pulled,
+  Pushed,
+  ReceiptLadder,
+  Renewed,
+} from '../contract/pointers.ts';
+import type { AgentsApi, TasksApi } from '../contract/tasks.ts';
 import { FERNET_CONTENT_TYPE, fernetEncrypt, fernetKeyCheck, generateFernetKey } from '../formats/fernet.ts';
 import { takePart } from '../text/parts/take-part.ts';
 import { abortable } from './abortable.ts';

@@ -1,6 +1,10 @@
-import type { ImportAnswer, ThreadEvent } from '../contract/threads/answers.ts';
-import type { Artifact, ArtifactCreated } from '../contract/threads/artifacts.ts';
-import { threads } from '../contract/threads.ts';
+import {
+  type Artifact,
+  type ArtifactCreated,
+  type ImportAnswer,
+  type ThreadEvent,
+  threads,
+} from '../contract/threads.ts';
 import { followEvents, lastingClient } from './event-stream.ts';
 import type { HttpOptions } from './http-client.ts';
 import { rangeHeader } from './resuming-body.ts';

@@ -1,7 +1,7 @@
 import { isRelayError } from '../base/errors.ts';
 import { deferred } from '../base/pause.ts';
 import { parsePointer } from '../contract/pointer-url.ts';
-import type { Receipt } from '../contract/receipts.ts';
+import type { Receipt } from '../contract/pointers.ts';
 import { TASK_STATUSES, type TaskResult } from '../contract/tasks.ts';
 import type { ContextRelay } from './context-relay.ts';
 import type { ReceivedMessage, Subscription } from './subscription.ts';

@@ -1,7 +1,6 @@
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { LEASE_MS } from '../base/limits.ts';
-import type { Message, Nacked, SubscribeOptions } from '../contract/channels.ts';
-import type { InboxApi } from '../contract/inbox.ts';
+import type { InboxApi, Message, Nacked, SubscribeOptions } from '../contract/channels.ts';
 import { abortable } from './abortable.ts';
 import { type ChannelKeys, channelKey, unsealed } from './channel-keys.ts';
 import type { ClientRelay } from './options.ts';

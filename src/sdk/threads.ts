@@ -1,10 +1,19 @@
 import type { JsonObject } from '../base/json.ts';
 import { ARTIFACT_BYTES } from '../base/limits.ts';
-import type { CapabilitiesApi } from '../contract/capabilities.ts';
-import type { EnvelopeInput, Page, ThreadEvent, VersionRef } from '../contract/threads/answers.ts';
-import type { Artifact, ArtifactType } from '../contract/threads/artifacts.ts';
-import type { ReadKind, RenderFormat, RenderOptions, ReportFormat } from '../contract/threads/tokens.ts';
-import type { ThreadsApi } from '../contract/threads.ts';
+import type {
+  Artifact,
+  ArtifactType,
+  CapabilitiesApi,
+  EnvelopeInput,
+  Page,
+  ReadKind,
+  RenderFormat,
+  RenderOptions,
+  ReportFormat,
+  ThreadEvent,
+  ThreadsApi,
+  VersionRef,
+} from '../contract/threads.ts';
 import type { PatchOp } from '../formats/json-patch/apply.ts';
 import type { PushData } from './options.ts';
 import { blobType, bodyOf } from './payload.ts';
@@ -214,7 +223,7 @@ export class ThreadArtifacts {
   }
 
   async search(query: string, o: { limit?: number; counted?: boolean } = {}) {
-    return (await this.#api.search(this.#thread, query, o)).hits;
+    return [...(await this.#api.search(this.#thread, query, o)).hits];
   }
 }
 

@@ -8,7 +8,7 @@ import type { Env } from '../../src/base/env.ts';
 import { isRelayError } from '../../src/base/errors.ts';
 import type { Message } from '../../src/contract/channels.ts';
 import type { Relay } from '../../src/contract/relay.ts';
-import { TASK_GROUP } from '../../src/contract/task-names.ts';
+import { TASK_GROUP } from '../../src/contract/tasks.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openApiDocument } from '../../src/schemas/openapi.ts';
-import { OPERATIONS } from '../../src/schemas/operations.ts';
+import { openApiDocument } from '../../src/interfaces/http/openapi.ts';
+import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 
 type Responses = { readonly [status: string]: { readonly content?: { readonly [type: string]: unknown } } };

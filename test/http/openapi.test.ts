@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openApiDocument } from '../../src/schemas/openapi.ts';
-import { exampleOf } from '../../src/schemas/openapi-examples.ts';
-import { OPERATIONS } from '../../src/schemas/operations.ts';
+import { exampleOf, openApiDocument } from '../../src/interfaces/http/openapi.ts';
+import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 import { startRelay } from './relay-under-test.ts';
 
 interface Described {

@@ -5,7 +5,7 @@ import { a2a } from '../../src/contract/a2a.ts';
 import { SCOPES, type Scope } from '../../src/contract/caller.ts';
 import type { CreatedKey, NewKey } from '../../src/contract/keys.ts';
 import { routeOf, type Verb } from '../../src/contract/verb.ts';
-import { OPERATIONS } from '../../src/schemas/operations.ts';
+import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 import { type GuardedRelay, startGuarded, upgradeStatus } from './guarded-relay.ts';
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SCOPES } from '../../src/contract/caller.ts';
 import { routeOf } from '../../src/contract/verb.ts';
-import { OPERATIONS } from '../../src/schemas/operations.ts';
+import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 import { startGuarded } from './guarded-relay.ts';
 
 const ID = '00000000-0000-4000-8000-000000000000';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { SCOPES } from '../../src/contract/caller.ts';
 import type { CreatedKey } from '../../src/contract/keys.ts';
 import { routeOf } from '../../src/contract/verb.ts';
-import { OPERATIONS } from '../../src/schemas/operations.ts';
+import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 import { startGuarded, upgradeStatus } from './guarded-relay.ts';
 
 const NOWHERE = '00000000-0000-4000-8000-000000000000';

@@ -52,6 +52,21 @@ describe('the types of the package, installed with nothing beside it', () => {
     );
   });
 
+  test('types that are inferred from schemas are plain interfaces, with the comments of the schemas', () => {
+    const tasks = readFileSync(join(packed, 'dist/src/schemas/tasks.d.ts'), 'utf8');
+    assert.match(tasks, /\/\*\* A piece of work handed to an agent: .*\*\/\nexport interface TaskInfo \{\n/);
+    assert.match(
+      tasks,
+      / {2}\/\*\* Where the result is announced\. \*\/\n {2}readonly done_channel: string;\n/,
+    );
+    assert.match(
+      tasks,
+      / {2}readonly receipts: readonly Receipt\[\];\n/,
+      'a shape within a shape has its name',
+    );
+    assert.match(tasks, / {2}readonly state\?: TaskState;\n/);
+  });
+
   test('the entry points export what is pinned, for the compiler and at run time', async () => {
     for (const [i, entry] of ENTRIES.entries()) {
       const { values, types, 'at run time': atRunTime } = PINNED[entry];

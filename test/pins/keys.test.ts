@@ -4,7 +4,7 @@ import { SCOPES } from '../../src/contract/caller.ts';
 import { BUILT_IN_PLANS } from '../../src/domain/usage/plans.ts';
 import { commandTree } from '../../src/interfaces/cli/commands/completion.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
-import { OPERATIONS } from '../../src/schemas/operations.ts';
+import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 
 /** Others depend on these. Literals on purpose: a change here is a change for users. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { routeOf } from '../../src/contract/verb.ts';
-import { OPERATIONS } from '../../src/schemas/operations.ts';
+import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 import { artifactRequests } from './requests/artifact-requests.ts';
 import { channelRequests } from './requests/channel-requests.ts';
 import { dashboardRequests } from './requests/dashboard-requests.ts';

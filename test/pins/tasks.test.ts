@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OUTCOME_INSTRUCTION } from '../../src/client/bridge/outcome.ts';
-import { DONE_CHANNEL, directChannel, TASK_CHANNEL, TASK_GROUP } from '../../src/contract/task-names.ts';
+import { DONE_CHANNEL, directChannel, TASK_CHANNEL, TASK_GROUP } from '../../src/contract/tasks.ts';
 import { commandTree } from '../../src/interfaces/cli/commands/completion.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
-import { OPERATIONS } from '../../src/schemas/operations.ts';
+import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 
 /** Orchestrators, agents and scripts depend on these words. Literals on purpose: a change here is a change for users. */
 

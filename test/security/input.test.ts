@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import type { CreatedKey } from '../../src/contract/keys.ts';
 import { routeOf } from '../../src/contract/verb.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
-import { OPERATIONS } from '../../src/schemas/operations.ts';
+import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 import { type GuardedRelay, startGuarded } from '../keys/guarded-relay.ts';
 
 let folder: string;

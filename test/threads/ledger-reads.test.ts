@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import type { Stats } from '../../src/contract/threads/tokens.ts';
+import type { Stats } from '../../src/contract/threads.ts';
 import { runHere } from '../cli/in-process.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';

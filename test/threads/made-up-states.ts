@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Json } from '../../src/base/json.ts';
-import { STATE_SCHEMA, type State } from '../../src/contract/threads/state.ts';
+import { STATE_SCHEMA, type State } from '../../src/contract/threads.ts';
 
 /** A state with these lists, and nothing in the others. */
 export function stateOf(lists: Partial<State>): State {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
-import type { State } from '../../src/contract/threads/state.ts';
+import type { State } from '../../src/contract/threads.ts';
 import type { PatchOp } from '../../src/formats/json-patch/apply.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { startRelay } from '../http/relay-under-test.ts';

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Artifact } from '../../contract/threads.ts';
 import { asJson } from '../../domain/records.ts';
 import { advanceChecked } from '../../domain/threads/bundle.ts';
 import { writeBundle } from '../../domain/threads/bundle-export.ts';

@@ -13,7 +13,7 @@ import {
   ARTIFACT_SOURCES,
   THREAD_NAME_CHARS,
 } from '../../base/limits.ts';
-import { ARTIFACT_TYPE, type Artifact, type Provenance } from '../../contract/threads/artifacts.ts';
+import { ARTIFACT_TYPE, type Artifact, type Provenance } from '../../contract/threads.ts';
 import { guessType, KINDS, kindOf, MEDIA_TYPE } from '../../domain/threads/artifact-kind.ts';
 import { ContentScan, countTokens } from '../../domain/threads/content-scan.ts';
 import type { LegacyHome, LegacyThread } from '../../interfaces/cli/host.ts';

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { STATE_BYTES } from '../../base/limits.ts';
-import type { Metrics } from '../../contract/threads/state.ts';
+import type { Metrics } from '../../contract/threads.ts';
 import { asJson } from '../../domain/records.ts';
 import type { LegacyEvent } from '../../domain/threads/event.ts';
 import { bytesOf, checkField, checkItem, LISTS, type ListName } from '../../domain/threads/state.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import type { Inbox } from '../../contract/inbox.ts';
+import type { Inbox } from '../../contract/channels.ts';
 import type { Config } from '../config.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';

@@ -1,7 +1,7 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { TASK_SUMMARY_CHARS, TASK_TIMEOUT_MS } from '../../base/limits.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
-import { DONE_CHANNEL, directChannel, TASK_CHANNEL } from '../../contract/task-names.ts';
+import { DONE_CHANNEL, directChannel, TASK_CHANNEL } from '../../contract/tasks.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ContextRelayOptions } from '../../sdk/options.ts';
 import { type FoundResult, ResultWaiters } from '../../sdk/result-waiters.ts';

@@ -4,7 +4,7 @@ import { TASK_SUMMARY_CHARS, TASK_TIMEOUT_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import type { TaskMessage } from '../../contract/a2a.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
-import { resultKey } from '../../contract/task-names.ts';
+import { resultKey } from '../../contract/tasks.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { isPassing } from '../../sdk/http-failure.ts';
 import type { ResultWaiters } from '../../sdk/result-waiters.ts';

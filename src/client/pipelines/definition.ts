@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts';
-import type { ArtifactType } from '../../contract/threads/artifacts.ts';
+import type { ArtifactType } from '../../contract/threads.ts';
 import type { PromptWay } from '../prompts/types.ts';
 
 /** A file with a pipeline in it. */

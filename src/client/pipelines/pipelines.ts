@@ -4,7 +4,7 @@ import type { Json } from '../../base/json.ts';
 import { PIPELINE_EVENT_BYTES } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
 import { readText } from '../../base/utf8.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Artifact } from '../../contract/threads.ts';
 import type { Pipeline, PipelineFile } from './definition.ts';
 import { graphOf, lastSteps, withDependents } from './graph.ts';
 import { type RunRecord, readRun, type StepRecord, sourceOf } from './journal.ts';

@@ -2,8 +2,7 @@ import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { uuid } from '../../base/ids.ts';
 import { PIPELINE_HOLD_S } from '../../base/limits.ts';
-import type { HoldAnswer } from '../../contract/threads/answers.ts';
-import type { ThreadsApi } from '../../contract/threads.ts';
+import type { HoldAnswer, ThreadsApi } from '../../contract/threads.ts';
 import type { ThreadsAs } from '../prompts/types.ts';
 
 /** Whoever runs pipelines here, and what can be said of others who do. */

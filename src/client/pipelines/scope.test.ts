@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPipelines } from '../../../test/pipelines/open-pipelines.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Artifact } from '../../contract/threads.ts';
 import type { Step } from './definition.ts';
 import { Scope, type ScopeParts } from './scope.ts';
 

@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { STEP_OUTPUT_BYTES } from '../../base/limits.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Artifact } from '../../contract/threads.ts';
 import type { Answered } from '../prompts/thread-tools.ts';
 import type { Bundle } from '../prompts/types.ts';
 import type { Agent, AgentKind, Step } from './definition.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../base/limits.ts';
 import type { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import { readText } from '../../base/utf8.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Artifact } from '../../contract/threads.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';
 import { type AnswerCache, keptAnswer, promptFigures } from '../prompts/prompts.ts';
 import type { Agent, Step } from './definition.ts';

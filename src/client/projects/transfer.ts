@@ -1,6 +1,6 @@
 import { BRIEF_LINE_CHARS } from '../../base/limits.ts';
 import { REDACTED, redact } from '../../base/redact.ts';
-import type { Header } from '../../contract/threads/state.ts';
+import type { Header } from '../../contract/threads.ts';
 import { type BriefLine, type BriefPart, type Draft, maskedLine, part, plainLine, ranked } from './brief.ts';
 import { ahead, decisionsPart, todoLine } from './cold-start.ts';
 import { ago, PROJECT_MD, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';

@@ -2,8 +2,7 @@ import { isRelayError } from '../../base/errors.ts';
 import { isRef } from '../../base/ids.ts';
 import { PULL_CALL_TOKENS, PULL_CALLS, PULL_PASSAGES, PULL_ROUNDS, PULL_TOKENS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
-import type { Artifact, PartInput } from '../../contract/threads/artifacts.ts';
-import type { ThreadsApi } from '../../contract/threads.ts';
+import type { Artifact, PartInput, ThreadsApi } from '../../contract/threads.ts';
 import { datedFrame, type FrameSecret, oneLine } from '../../text/frame.ts';
 import type {
   AnswerOptions,

@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { TokenCount } from '../../base/tokens.ts';
-import type { RenderOptions, ShownArtifact } from '../../contract/threads/tokens.ts';
-import type { ThreadsApi } from '../../contract/threads.ts';
+import type { RenderOptions, ShownArtifact, ThreadsApi } from '../../contract/threads.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 
 /** What is said to a model, all of it. */

@@ -1,6 +1,6 @@
 import { GROUP_IN_FLIGHT } from '../../base/limits.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
-import { TASK_GROUP } from '../../contract/task-names.ts';
+import { TASK_GROUP } from '../../contract/tasks.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import { channelStream } from '../names.ts';
 import type { DeadLetters } from './dead-letters.ts';

@@ -4,7 +4,7 @@ import { toHex } from '../../base/ids.ts';
 import { SHARE_NAME_CHARS, SHARE_TTL_MAX_S, SHARE_TTL_S, SHARES_MAX } from '../../base/limits.ts';
 import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { CreatedShare, NewShare, ShareInfo, shares } from '../../contract/shares.ts';
+import type { CreatedShare, NewShare, ShareInfo, shares } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import type { Serves } from '../relay-binding.ts';

@@ -1,6 +1,6 @@
 import type { ActivityKind } from '../../contract/activity.ts';
 import type { Caller } from '../../contract/caller.ts';
-import { TASK_CHANNEL } from '../../contract/task-names.ts';
+import { TASK_CHANNEL } from '../../contract/tasks.ts';
 import type { Deps } from '../deps.ts';
 import type { PointerRecord } from './record.ts';
 

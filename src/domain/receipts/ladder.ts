@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from '../../base/json.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
-import { type Receipt, type ReceiptLadder, RUNGS, type Rung } from '../../contract/receipts.ts';
+import { type Receipt, type ReceiptLadder, RUNGS, type Rung } from '../../contract/pointers.ts';
 import type { PointerRecord } from '../pointers/record.ts';
 import { fromJson } from '../records.ts';
 

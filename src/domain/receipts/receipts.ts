@@ -9,7 +9,7 @@ import {
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
-import { type ReceiptLadder, receipts } from '../../contract/receipts.ts';
+import { type ReceiptLadder, receipts } from '../../contract/pointers.ts';
 import type { Deps } from '../deps.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
 import { asJson, entriesBehind } from '../records.ts';

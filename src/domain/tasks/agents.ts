@@ -6,10 +6,9 @@ import {
   BRIDGE_TASKS,
   TASK_STUCK_CHARS,
 } from '../../base/limits.ts';
-import { type Agent, agents, type Bridge } from '../../contract/agents.ts';
 import { authorize, mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
-import { directChannel, TASK_CHANNEL } from '../../contract/task-names.ts';
+import { type Agent, agents, type Bridge, directChannel, TASK_CHANNEL } from '../../contract/tasks.ts';
 import type { Deps } from '../deps.ts';
 import type { FollowRecord } from '../inbox/inboxes.ts';
 import { checkAgentName, checkChannelName, fromSegment, inboxesPrefix, segment } from '../names.ts';

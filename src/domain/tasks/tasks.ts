@@ -6,9 +6,12 @@ import { authorize, mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
-import { DONE_CHANNEL, directChannel, resultKey, TASK_GROUP } from '../../contract/task-names.ts';
 import {
+  DONE_CHANNEL,
+  directChannel,
+  resultKey,
   type Settlement,
+  TASK_GROUP,
   type Task,
   type TaskInfo,
   type TaskQuery,

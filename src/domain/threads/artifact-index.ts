@@ -9,8 +9,7 @@ import {
   UNSEARCHED_NAMED,
 } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
-import type { Unsearched } from '../../contract/threads/search.ts';
+import type { Artifact, Unsearched } from '../../contract/threads.ts';
 import { sectionKey } from '../../kernel/search-index.ts';
 import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';

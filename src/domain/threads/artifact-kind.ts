@@ -1,4 +1,4 @@
-import { ARTIFACT_TYPES, type Artifact, type ArtifactKind } from '../../contract/threads/artifacts.ts';
+import { ARTIFACT_TYPES, type Artifact, type ArtifactKind } from '../../contract/threads.ts';
 
 export const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}(?:;[ -~]{0,120})?$/;
 

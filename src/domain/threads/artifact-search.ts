@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
-import type { SearchHit, Unsearched } from '../../contract/threads/search.ts';
+import type { Artifact, SearchHit, Unsearched } from '../../contract/threads.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { recordsOf } from '../records.ts';
 import { artifactKey, indexScope } from './keys.ts';

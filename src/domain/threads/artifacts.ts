@@ -11,7 +11,7 @@ import {
   type ArtifactCreated,
   type ArtifactFields,
   type ArtifactInput,
-} from '../../contract/threads/artifacts.ts';
+} from '../../contract/threads.ts';
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { withinBudget } from '../../text/parts/part-budget.ts';

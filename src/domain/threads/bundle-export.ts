@@ -2,7 +2,7 @@ import { readBytes, streamFrom } from '../../base/byte-streams.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { crc32, sha256Hex } from '../../base/hash.ts';
 import { DAMAGED_NAMED } from '../../base/limits.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Artifact } from '../../contract/threads.ts';
 import { writeZip, type ZipEntry } from '../../formats/zip/zip-writer.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { extensionOf } from './artifact-kind.ts';

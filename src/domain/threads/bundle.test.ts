@@ -5,7 +5,7 @@ import { exported, forged, packed, prepared, unpacked } from '../../../test/thre
 import { openThreads, text } from '../../../test/threads/open-threads.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { readText } from '../../base/utf8.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Artifact } from '../../contract/threads.ts';
 import { openArtifact } from './artifacts.ts';
 import { bareRoot } from './keys.ts';
 

@@ -1,7 +1,6 @@
 import { REF } from '../../base/ids.ts';
 import { AUTO_COMPACT_ACTIONS, AUTO_COMPACT_REFS, COMPACT_ACTIONS, COMPACT_REFS } from '../../base/limits.ts';
-import type { CompactAnswer } from '../../contract/threads/answers.ts';
-import type { Action, ArtifactLink, State } from '../../contract/threads/state.ts';
+import type { Action, ArtifactLink, CompactAnswer, State } from '../../contract/threads.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { asJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';

@@ -2,7 +2,7 @@ import { readThrough } from '../../base/byte-streams.ts';
 import { isRelayError, tooLarge } from '../../base/errors.ts';
 import { ARTIFACT_BYTES, PREVIEW_LOOK_BYTES, TOKEN_COUNT_CHARS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
-import type { ArtifactTokens } from '../../contract/threads/artifacts.ts';
+import type { ArtifactTokens } from '../../contract/threads.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Content } from '../../text/preview/preview.ts';
 

@@ -1,8 +1,6 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 import { PREVIEW_BYTES } from '../../base/limits.ts';
-import type { ThreadEvent } from '../../contract/threads/answers.ts';
-import type { ArtifactTokens } from '../../contract/threads/artifacts.ts';
-import type { Metrics } from '../../contract/threads/state.ts';
+import type { ArtifactTokens, Metrics, ThreadEvent } from '../../contract/threads.ts';
 import { asJson } from '../records.ts';
 import { bytesOf, isoTime } from './state.ts';
 

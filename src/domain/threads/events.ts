@@ -13,7 +13,7 @@ import {
   type Envelope,
   type EnvelopeInput,
   type ThreadEvent,
-} from '../../contract/threads/answers.ts';
+} from '../../contract/threads.ts';
 import { asJson, fromJson } from '../records.ts';
 import { LEGACY_EVENT_ID, OWN_TYPE, toWire } from './event.ts';
 import { repeatable } from './fold.ts';

@@ -1,8 +1,7 @@
 import { sha256Hex } from '../../base/hash.ts';
 import type { Json } from '../../base/json.ts';
 import type { WorkMeter } from '../../base/work-meter.ts';
-import type { BlameLine } from '../../contract/threads/answers.ts';
-import type { State } from '../../contract/threads/state.ts';
+import type { BlameLine, State } from '../../contract/threads.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
 import { asJson } from '../records.ts';

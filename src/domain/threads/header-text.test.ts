@@ -4,7 +4,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { madeUpState, realStates, stateOf } from '../../../test/threads/made-up-states.ts';
 import { HEADER_TOKENS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
-import type { State } from '../../contract/threads/state.ts';
+import type { State } from '../../contract/threads.ts';
 import { headerText } from './header-text.ts';
 
 const tokens = (text: string) => countTokens(text);

@@ -2,7 +2,7 @@ import type { Json } from '../../base/json.ts';
 import { HEADER_TEXT_BYTES, HEADER_TOKENS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
-import type { Fact, State } from '../../contract/threads/state.ts';
+import type { Fact, State } from '../../contract/threads.ts';
 import { cutNear } from '../../text/preview/cut.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 

@@ -3,7 +3,7 @@ import { HEADER_BYTES, HEADER_TOKENS } from '../../base/limits.ts';
 import type { TokenCount, TokenCounter } from '../../base/tokens.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import type { Fact, Header, State } from '../../contract/threads/state.ts';
+import type { Fact, Header, State } from '../../contract/threads.ts';
 import { clip } from '../../text/preview/cut.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { fromJson, recordsOf } from '../records.ts';

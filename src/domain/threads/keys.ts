@@ -1,6 +1,6 @@
 import { isUuid, REF } from '../../base/ids.ts';
 import { RELAY_TENANT } from '../../contract/caller.ts';
-import { READ_KINDS, type ReadKind } from '../../contract/threads/tokens.ts';
+import { READ_KINDS, type ReadKind } from '../../contract/threads.ts';
 
 /**
  * Where a thread is kept: everything of it is under `thr.<root>`. A root is `<tenant>.<id>`, so that two tenants can hold the same id, or

@@ -1,13 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import { reaches } from '../../contract/authorize.ts';
-import type {
-  PipelineRun,
-  PipelineStep,
-  RunItem,
-  RunStatus,
-  StepInstance,
-} from '../../contract/threads/runs.ts';
+import type { PipelineRun, PipelineStep, RunItem, RunStatus, StepInstance } from '../../contract/threads.ts';
 import { checkCount } from '../names.ts';
 import { allRecords, fromJson, recordsOf } from '../records.ts';
 import type { StoredEvent } from './event.ts';

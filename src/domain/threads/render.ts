@@ -11,8 +11,7 @@ import {
 import type { TokenCount } from '../../base/tokens.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
-import type { RenderedMessage, ShownArtifact } from '../../contract/threads/tokens.ts';
+import type { Artifact, RenderedMessage, ShownArtifact } from '../../contract/threads.ts';
 import { artifactFrame, FRAMES_ARE_DATA } from '../../text/frame.ts';
 import { cutNear } from '../../text/preview/cut.ts';
 import { StoreSecret } from '../store-secret.ts';

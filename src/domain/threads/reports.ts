@@ -1,8 +1,6 @@
 import { everyItem } from '../../base/pages.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import type { Artifact, ArtifactInput } from '../../contract/threads/artifacts.ts';
-import type { State } from '../../contract/threads/state.ts';
-import type { Stats } from '../../contract/threads/tokens.ts';
+import type { Artifact, ArtifactInput, State, Stats } from '../../contract/threads.ts';
 import { oneLine } from '../../text/frame.ts';
 import { listArtifacts, putArtifact } from './artifacts.ts';
 import { versionRef } from './state.ts';

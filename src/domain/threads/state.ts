@@ -2,7 +2,7 @@ import { badRequest, RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject, joinPath } from '../../base/json.ts';
 import { PATCH_OPS, PATCH_WORK, STATE_BYTES } from '../../base/limits.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
-import { type Metrics, STATE_SCHEMA, type State } from '../../contract/threads/state.ts';
+import { type Metrics, STATE_SCHEMA, type State } from '../../contract/threads.ts';
 import { applyPatch, type Patched } from '../../formats/json-patch/apply.ts';
 import { measure } from '../../formats/json-patch/measure.ts';
 import { asJson, fromJson } from '../records.ts';

@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../base/hash.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
-import type { PromptLedger, ReadKind, Stats, SumStats } from '../../contract/threads/tokens.ts';
+import type { PromptLedger, ReadKind, Stats, SumStats } from '../../contract/threads.ts';
 import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import type { StoredEvent } from './event.ts';

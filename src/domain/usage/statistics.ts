@@ -1,5 +1,5 @@
 import { USAGE_KEPT_MS, USAGE_WAITING, USAGE_WRITE_MS } from '../../base/limits.ts';
-import type { UsageRow } from '../../contract/usage.ts';
+import type { UsageRow } from '../../contract/keys.ts';
 import { compareAndSet } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';

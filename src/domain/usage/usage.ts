@@ -1,7 +1,7 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { DEFAULT_TTL_MS, USAGE_KEPT_MS } from '../../base/limits.ts';
 import { type Caller, tenantOf } from '../../contract/caller.ts';
-import type { UsageQuery, UsageReport } from '../../contract/usage.ts';
+import type { UsageQuery, UsageReport } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
 import type { Allowance, GiveBack, Metered, Terms } from '../pointers/push-options.ts';
 import type { Shared } from '../shared.ts';

@@ -3,7 +3,7 @@ import { duplicateInterfacesForLegacy } from '@a2a-js/sdk/compat/v0_3';
 import { RelayError } from '../../base/errors.ts';
 import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
 import type { Relay } from '../../contract/relay.ts';
-import { directChannel } from '../../contract/task-names.ts';
+import { directChannel } from '../../contract/tasks.ts';
 
 /** An agent that can be given tasks through this relay. */
 export interface AgentEntry {

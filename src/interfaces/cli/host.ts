@@ -7,7 +7,7 @@ import type { Pipelines } from '../../client/pipelines/pipelines.ts';
 import type { Project } from '../../client/projects/project.ts';
 import type { Prompts } from '../../client/prompts/prompts.ts';
 import type { Model, ModelChoice, PromptWay } from '../../client/prompts/types.ts';
-import type { Inbox } from '../../contract/inbox.ts';
+import type { Inbox } from '../../contract/channels.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';

@@ -5,9 +5,9 @@ import { JSON_BODY_BYTES } from '../../base/limits.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { hasBody, routeOf, type Verb } from '../../contract/verb.ts';
 import { checkInput } from '../../schemas/issue-words.ts';
-import type { Operation } from '../../schemas/operations.ts';
 import { jsonText } from '../body-text.ts';
 import type { Serve } from './callers.ts';
+import type { Operation } from './operations.ts';
 import { bytesResponse, jsonResponse } from './responses.ts';
 
 type Methods = { readonly [method: string]: (...args: readonly unknown[]) => Promise<unknown> };

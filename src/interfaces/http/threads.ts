@@ -6,9 +6,13 @@ import { isJsonObject, parseJson } from '../../base/json.ts';
 import { ARTIFACT_BYTES, BUNDLE_BYTES } from '../../base/limits.ts';
 import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
 import type { Relay } from '../../contract/relay.ts';
-import type { ThreadEvent } from '../../contract/threads/answers.ts';
-import type { Artifact, ArtifactFields, ArtifactInput } from '../../contract/threads/artifacts.ts';
-import { threads } from '../../contract/threads.ts';
+import {
+  type Artifact,
+  type ArtifactFields,
+  type ArtifactInput,
+  type ThreadEvent,
+  threads,
+} from '../../contract/threads.ts';
 import { kindOf } from '../../domain/threads/artifact-kind.ts';
 import type { Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';

@@ -1,7 +1,7 @@
 import { RelayError, tooLarge as tooLargeFor } from '../../base/errors.ts';
 import { MCP_ANSWER_BYTES } from '../../base/limits.ts';
 import type { Inspected, PartRequest } from '../../contract/pointers.ts';
-import type { ReadKind } from '../../contract/threads/tokens.ts';
+import type { ReadKind } from '../../contract/threads.ts';
 import { PULL_A_PART } from '../../sdk/context-tools.ts';
 import { frame } from '../../text/frame.ts';
 import { binaryKind } from '../../text/preview/binary-kind.ts';

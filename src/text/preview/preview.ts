@@ -1,4 +1,4 @@
-import type { CONTENT_KINDS } from '../../base/content-kinds.ts';
+import type { CONTENT_KINDS } from '../../base/enums.ts';
 import type { Json } from '../../base/json.ts';
 import { PREVIEW_BYTES, PREVIEW_LOOK_BYTES } from '../../base/limits.ts';
 import { neutralise } from '../sanitize/neutralise.ts';

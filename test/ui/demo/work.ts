@@ -1,7 +1,6 @@
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
-import type { Bridge } from '../../../src/contract/agents.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
-import { TASK_GROUP } from '../../../src/contract/task-names.ts';
+import { type Bridge, TASK_GROUP } from '../../../src/contract/tasks.ts';
 import { ContextRelay } from '../../../src/public/index.ts';
 import type { RelayUnderTest } from '../../http/relay-under-test.ts';
 import { until } from '../../until.ts';

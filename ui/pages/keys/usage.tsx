@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { bytes, count } from '../../../src/base/format.ts';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
-import type { Meter, UsageReport, UsageRow } from '../../../src/contract/usage.ts';
+import type { Meter, UsageReport, UsageRow } from '../../../src/contract/keys.ts';
 import { Command } from '../../parts/copying.tsx';
 import { saveAs } from '../../parts/download.ts';
 import { Icon } from '../../parts/icons.tsx';

@@ -1,4 +1,4 @@
-import type { RunItem } from '../../../src/contract/threads/runs.ts';
+import type { RunItem } from '../../../src/contract/threads.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Command, Id } from '../../parts/copying.tsx';

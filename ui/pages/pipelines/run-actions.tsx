@@ -1,7 +1,7 @@
 import { shellWord } from '../../../src/base/format.ts';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
-import { PIPELINE_RUNNER } from '../../../src/contract/task-names.ts';
-import type { PipelineRun } from '../../../src/contract/threads/runs.ts';
+import { PIPELINE_RUNNER } from '../../../src/contract/tasks.ts';
+import type { PipelineRun } from '../../../src/contract/threads.ts';
 import { navigate, to } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command } from '../../parts/copying.tsx';

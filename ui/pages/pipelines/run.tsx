@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { PipelineRun, StepInstance } from '../../../src/contract/threads/runs.ts';
+import type { PipelineRun, StepInstance } from '../../../src/contract/threads.ts';
 import { query, setParam, to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Id } from '../../parts/copying.tsx';

@@ -1,5 +1,5 @@
 import { count } from '../../../src/base/format.ts';
-import type { PipelineRun, StepInstance } from '../../../src/contract/threads/runs.ts';
+import type { PipelineRun, StepInstance } from '../../../src/contract/threads.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Answer } from '../../parts/notices.tsx';
 import { Said } from '../../parts/said.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { PipelineStep, StepInstance } from '../../../src/contract/threads/runs.ts';
+import type { PipelineStep, StepInstance } from '../../../src/contract/threads.ts';
 import { toneOf } from '../../parts/badge.tsx';
 import { Pending } from '../../parts/notices.tsx';
 import { visible } from '../../viewers/visible.ts';

@@ -1,4 +1,4 @@
-import type { PipelineRun, StepInstance } from '../../../src/contract/threads/runs.ts';
+import type { PipelineRun, StepInstance } from '../../../src/contract/threads.ts';
 import { toneOf } from '../../parts/badge.tsx';
 import { duration } from '../../parts/time.tsx';
 import { useVirtualRows } from '../../parts/virtual.ts';

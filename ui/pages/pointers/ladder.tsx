@@ -1,5 +1,5 @@
 import { bytes, count } from '../../../src/base/format.ts';
-import { type Receipt, RUNGS } from '../../../src/contract/receipts.ts';
+import { type Receipt, RUNGS } from '../../../src/contract/pointers.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Said } from '../../parts/said.tsx';
 import { Ago } from '../../parts/time.tsx';

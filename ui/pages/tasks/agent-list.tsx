@@ -1,4 +1,4 @@
-import type { Agent } from '../../../src/contract/agents.ts';
+import type { Agent } from '../../../src/contract/tasks.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Command } from '../../parts/copying.tsx';

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
-import type { Agent } from '../../../src/contract/agents.ts';
 import {
+  type Agent,
   DONE_CHANNEL,
   directChannel,
   PIPELINE_RUNNER,
   TASK_CHANNEL,
-} from '../../../src/contract/task-names.ts';
+} from '../../../src/contract/tasks.ts';
 import { navigate, to } from '../../frame/router.ts';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';

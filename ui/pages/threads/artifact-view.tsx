@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { bytes, count } from '../../../src/base/format.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
-import type { Artifact } from '../../../src/contract/threads/artifacts.ts';
+import type { Artifact } from '../../../src/contract/threads.ts';
 import { collect } from '../../../src/sdk/streams.ts';
 import { setParam } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';

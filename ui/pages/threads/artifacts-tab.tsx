@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { bytes, count } from '../../../src/base/format.ts';
-import type { Artifact } from '../../../src/contract/threads/artifacts.ts';
-import { type SearchHit, unsearchedText } from '../../../src/contract/threads/search.ts';
+import { type Artifact, type SearchHit, unsearchedText } from '../../../src/contract/threads.ts';
 import { query, setParam } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Command, Id } from '../../parts/copying.tsx';

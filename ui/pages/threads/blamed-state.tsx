@@ -1,6 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { BlameLine } from '../../../src/contract/threads/answers.ts';
-import type { State } from '../../../src/contract/threads/state.ts';
+import type { BlameLine, State } from '../../../src/contract/threads.ts';
 import { setParam, to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Failure } from '../../parts/notices.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ThreadEvent } from '../../../src/contract/threads/answers.ts';
+import type { ThreadEvent } from '../../../src/contract/threads.ts';
 import { query, setParam } from '../../frame/router.ts';
 import { Empty, Failure, Pending } from '../../parts/notices.tsx';
 import { Said, SaidJson } from '../../parts/said.tsx';

@@ -1,5 +1,5 @@
 import { count } from '../../../src/base/format.ts';
-import type { PromptFigures, Stats } from '../../../src/contract/threads/tokens.ts';
+import type { PromptFigures, Stats } from '../../../src/contract/threads.ts';
 import { Command } from '../../parts/copying.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { Figure } from '../../parts/page-head.tsx';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { count } from '../../../src/base/format.ts';
-import type { RenderFormat } from '../../../src/contract/threads/tokens.ts';
+import type { RenderFormat } from '../../../src/contract/threads.ts';
 import { CopyButton } from '../../parts/copying.tsx';
 import { Answer } from '../../parts/notices.tsx';
 import { Figure } from '../../parts/page-head.tsx';

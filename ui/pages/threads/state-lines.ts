@@ -1,4 +1,4 @@
-import type { State } from '../../../src/contract/threads/state.ts';
+import type { State } from '../../../src/contract/threads.ts';
 
 /** One item of a list of the state, or one field: what a version changes, and what blame tells about. */
 export interface StateLine {

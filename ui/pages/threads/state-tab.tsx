@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { State } from '../../../src/contract/threads/state.ts';
+import type { State } from '../../../src/contract/threads.ts';
 import { query, setParam } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command } from '../../parts/copying.tsx';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { ThreadItem } from '../../../src/contract/threads/answers.ts';
+import type { ThreadItem } from '../../../src/contract/threads.ts';
 import { navigate, to } from '../../frame/router.ts';
 import { Command, Id } from '../../parts/copying.tsx';
 import { Empty } from '../../parts/notices.tsx';

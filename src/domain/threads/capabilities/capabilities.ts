@@ -4,8 +4,14 @@ import type { Json, JsonObject } from '../../../base/json.ts';
 import { CAPABILITY_ARGS_BYTES, CAPABILITY_TIME_MS, CAPABILITY_TTL_MAX_S } from '../../../base/limits.ts';
 import { readText } from '../../../base/utf8.ts';
 import type { Caller } from '../../../contract/caller.ts';
-import type { CapabilityInfo, Found, InvokeAnswer, InvokeInput } from '../../../contract/capabilities.ts';
-import type { Artifact, ArtifactInput } from '../../../contract/threads/artifacts.ts';
+import type {
+  Artifact,
+  ArtifactInput,
+  CapabilityInfo,
+  Found,
+  InvokeAnswer,
+  InvokeInput,
+} from '../../../contract/threads.ts';
 import { JsonSchema } from '../../../formats/json-schema.ts';
 import { type RecordsOf, recordsOf } from '../../records.ts';
 import { findUnsearched, searchArtifacts } from '../artifact-search.ts';

@@ -1,8 +1,6 @@
 import type { Json, JsonObject } from '../../../base/json.ts';
 import type { Caller } from '../../../contract/caller.ts';
-import type { Found } from '../../../contract/capabilities.ts';
-import type { ArtifactFields } from '../../../contract/threads/artifacts.ts';
-import type { SearchHit, Unsearched } from '../../../contract/threads/search.ts';
+import type { ArtifactFields, Found, SearchHit, Unsearched } from '../../../contract/threads.ts';
 
 /** Something a thread can have done: a plugin is one file that exports such an object. */
 export interface Capability {

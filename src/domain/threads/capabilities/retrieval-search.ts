@@ -1,4 +1,4 @@
-import type { SearchHit } from '../../../contract/threads/search.ts';
+import type { SearchHit } from '../../../contract/threads.ts';
 import { asJson, fromJson } from '../../records.ts';
 import type { Capability } from './capability.ts';
 

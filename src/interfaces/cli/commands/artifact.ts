@@ -1,8 +1,7 @@
 import { RelayError } from '../../../base/errors.ts';
 import { ARTIFACT_BYTES, PAGE_ITEMS } from '../../../base/limits.ts';
 import { firstItems } from '../../../base/pages.ts';
-import { ARTIFACT_TYPES } from '../../../contract/threads/artifacts.ts';
-import { unsearchedText } from '../../../contract/threads/search.ts';
+import { ARTIFACT_TYPES, unsearchedText } from '../../../contract/threads.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import { bytes, count, labelled, moment, parseCount, parseMost, plural, printable } from '../human.ts';
 import { withProgress } from '../progress.ts';

@@ -3,8 +3,7 @@ import { BRIDGE_TASKS, PAYLOAD_BYTES, TASK_TIMEOUT_MS } from '../../../base/limi
 import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
 import type { BridgeEvent } from '../../../client/bridge/options.ts';
 import type { Runner } from '../../../client/bridge/runner.ts';
-import type { Agent } from '../../../contract/agents.ts';
-import { DONE_CHANNEL, PIPELINE_CHANNEL } from '../../../contract/task-names.ts';
+import { type Agent, DONE_CHANNEL, PIPELINE_CHANNEL } from '../../../contract/tasks.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { RunnerSpec } from '../host.ts';
 import { moment, oneOf, parseCount, parseMilliseconds, plural, printable, span } from '../human.ts';

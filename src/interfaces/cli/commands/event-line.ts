@@ -1,8 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts';
 import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
 import { everyItem } from '../../../base/pages.ts';
-import type { ThreadEvent } from '../../../contract/threads/answers.ts';
-import type { ThreadsApi } from '../../../contract/threads.ts';
+import type { ThreadEvent, ThreadsApi } from '../../../contract/threads.ts';
 import { bytes, count, plural, printable } from '../human.ts';
 import type { Io } from '../io.ts';
 

@@ -1,7 +1,7 @@
 import { BRIEF_TOKENS } from '../../../base/limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../client/projects/brief.ts';
 import { transferDraft } from '../../../client/projects/transfer.ts';
-import type { Header } from '../../../contract/threads/state.ts';
+import type { Header } from '../../../contract/threads.ts';
 import { draftAsTyped } from '../as-typed.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';

@@ -1,5 +1,5 @@
 import { INBOX_MESSAGES } from '../../../base/limits.ts';
-import type { Inbox } from '../../../contract/inbox.ts';
+import type { Inbox } from '../../../contract/channels.ts';
 import { unsealed } from '../../../sdk/channel-keys.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';

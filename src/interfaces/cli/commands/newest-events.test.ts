@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ThreadEvent } from '../../../contract/threads/answers.ts';
-import type { ThreadsApi } from '../../../contract/threads.ts';
+import type { ThreadEvent, ThreadsApi } from '../../../contract/threads.ts';
 import { newestEvents } from './event-line.ts';
 
 /** A log of so many events; every tenth makes a version. `most` is what one page holds, whatever is asked for. */

@@ -8,7 +8,7 @@ import { mermaid, rounds } from '../../../client/pipelines/graph.ts';
 import { type RunOptions, type RunSummary, stepOf } from '../../../client/pipelines/pipelines.ts';
 import { readPipeline, soundPipeline } from '../../../client/pipelines/read-pipeline.ts';
 import type { Progress } from '../../../client/pipelines/step-runner.ts';
-import { PIPELINE_RUNNER } from '../../../contract/task-names.ts';
+import { PIPELINE_RUNNER } from '../../../contract/tasks.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { AgentWork, Host } from '../host.ts';
 import { moment, parseCount, plural, printable, rows, span } from '../human.ts';

@@ -2,9 +2,8 @@ import { existsSync } from 'node:fs';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { isUuid } from '../../../base/ids.ts';
 import { MCP_BUDGET_TOKENS } from '../../../base/limits.ts';
-import type { CreatedKey } from '../../../contract/keys.ts';
+import type { CreatedKey, Meter, UsageReport } from '../../../contract/keys.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
-import type { Meter, UsageReport } from '../../../contract/usage.ts';
 import { badUsage, defineCommand, type Invocation } from '../command.ts';
 import type {
   Cluster,

@@ -1,7 +1,7 @@
 import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
 import { childAt, parsePath } from '../../../base/json.ts';
-import type { ThreadEvent } from '../../../contract/threads/answers.ts';
+import type { ThreadEvent } from '../../../contract/threads.ts';
 import { VERSION_EVENTS } from '../../../domain/threads/event.ts';
 import { parseVersion } from '../../../domain/threads/state.ts';
 import type { PatchOp } from '../../../formats/json-patch/apply.ts';

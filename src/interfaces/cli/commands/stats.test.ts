@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Stats } from '../../../contract/threads/tokens.ts';
+import type { Stats } from '../../../contract/threads.ts';
 import { makeStyle } from '../io.ts';
 import { tokenRows } from './thread.ts';
 

@@ -1,10 +1,7 @@
 import { RelayError } from '../../../base/errors.ts';
 import { isRef, isUuid } from '../../../base/ids.ts';
 import { everyItem } from '../../../base/pages.ts';
-import type { ThreadItem } from '../../../contract/threads/answers.ts';
-import type { Artifact } from '../../../contract/threads/artifacts.ts';
-import type { ReadKind } from '../../../contract/threads/tokens.ts';
-import type { ThreadsApi } from '../../../contract/threads.ts';
+import type { Artifact, ReadKind, ThreadItem, ThreadsApi } from '../../../contract/threads.ts';
 import {
   type AnswerSpec,
   badUsage,

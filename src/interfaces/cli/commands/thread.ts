@@ -4,10 +4,14 @@ import { EXIT, isRelayError, RelayError } from '../../../base/errors.ts';
 import { shellWord } from '../../../base/format.ts';
 import { BUNDLE_BYTES } from '../../../base/limits.ts';
 import { everyItem, firstItems } from '../../../base/pages.ts';
-import type { ThreadEvent, ThreadInfo } from '../../../contract/threads/answers.ts';
-import type { State } from '../../../contract/threads/state.ts';
-import type { Stats, SumStats } from '../../../contract/threads/tokens.ts';
-import type { ThreadsApi } from '../../../contract/threads.ts';
+import type {
+  State,
+  Stats,
+  SumStats,
+  ThreadEvent,
+  ThreadInfo,
+  ThreadsApi,
+} from '../../../contract/threads.ts';
 import { answerCommand, badUsage, defineCommand, type Invocation } from '../command.ts';
 import type { Host, LegacyThread } from '../host.ts';
 import { count, labelled, moment, oneOf, parseCount, parseMost, parseSpan, plural, rows } from '../human.ts';

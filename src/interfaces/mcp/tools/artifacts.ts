@@ -1,9 +1,7 @@
 import * as z from 'zod';
 import { readBytes } from '../../../base/byte-streams.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
-import type { Artifact } from '../../../contract/threads/artifacts.ts';
-import { unsearchedText } from '../../../contract/threads/search.ts';
-import { threads } from '../../../contract/threads.ts';
+import { type Artifact, threads, unsearchedText } from '../../../contract/threads.ts';
 import { frame } from '../../../text/frame.ts';
 import { readPart } from '../../../text/parts/part-request.ts';
 import { answerable, number, tellShown } from '../budget.ts';

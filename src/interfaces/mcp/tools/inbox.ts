@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { inbox } from '../../../contract/inbox.ts';
+import { inbox } from '../../../contract/channels.ts';
 import { cutToBudget } from '../budget.ts';
 import { defineTool } from '../tool.ts';
 import { shown } from './channels.ts';

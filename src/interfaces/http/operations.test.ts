@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { routeOf, verbs } from '../contract/verb.ts';
-import { OPERATIONS } from './operations.ts';
-import { schemasFor } from './schema.ts';
+import { routeOf, verbs } from '../../contract/verb.ts';
+import { OPERATIONS, schemasOf } from './operations.ts';
 
 interface Shape {
   readonly name: string;
@@ -26,27 +25,30 @@ const at = z.object({ seq: z.number() }).nullable();
 const cursors = z.record(z.string(), z.number());
 const output = z.object({ name: z.string(), tags: z.array(z.string()).optional(), at, cursors });
 
+const otherAt = z.object({ seq: z.string() }).nullable();
+const otherCursors = z.record(z.string(), z.string());
+
 test('the compiler holds a schema against its shape, in both directions', () => {
-  const declare = schemasFor(things);
-  assert.ok(declare({ get: { input, output } }));
+  const declare = schemasOf<{ readonly things: typeof things }>();
+  assert.ok(declare({ things: { get: { input, output } } }));
   // @ts-expect-error an optional field of the shape is missing
-  declare({ get: { input, output: output.omit({ tags: true }) } });
+  declare({ things: { get: { input, output: output.omit({ tags: true }) } } });
   // @ts-expect-error a field that the shape does not have, though optional
-  declare({ get: { input, output: output.extend({ more: z.string().optional() }) } });
+  declare({ things: { get: { input, output: output.extend({ more: z.string().optional() }) } } });
   // @ts-expect-error optional on one side only
-  declare({ get: { input, output: output.extend({ tags: z.array(z.string()) }) } });
+  declare({ things: { get: { input, output: output.extend({ tags: z.array(z.string()) }) } } });
   // @ts-expect-error another type, deep inside
-  declare({ get: { input, output: output.extend({ at: z.object({ seq: z.string() }).nullable() }) } });
+  declare({ things: { get: { input, output: output.extend({ at: otherAt }) } } });
   // @ts-expect-error null on one side only
-  declare({ get: { input, output: output.extend({ at: z.object({ seq: z.number() }) }) } });
+  declare({ things: { get: { input, output: output.extend({ at: z.object({ seq: z.number() }) }) } } });
   // @ts-expect-error another type of the values of a record
-  declare({ get: { input, output: output.extend({ cursors: z.record(z.string(), z.string()) }) } });
+  declare({ things: { get: { input, output: output.extend({ cursors: otherCursors }) } } });
   // @ts-expect-error an input that the method does not take
-  declare({ get: { input: input.extend({ all: z.boolean().optional() }), output } });
+  declare({ things: { get: { input: input.extend({ all: z.boolean().optional() }), output } } });
   // @ts-expect-error an input that the method takes is missing
-  declare({ get: { input: input.omit({ limit: true }), output } });
+  declare({ things: { get: { input: input.omit({ limit: true }), output } } });
   // @ts-expect-error a verb without schemas
-  declare({});
+  declare({ things: {} });
 });
 
 test('every field that a row names is one of its input', () => {

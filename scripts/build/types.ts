@@ -1,0 +1,168 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import {
+  API,
+  type Symbol as Declared,
+  NodeBuilderFlags,
+  type Project,
+  SymbolFlags,
+  type Type,
+} from 'typescript/unstable/sync';
+
+const FOLDER = resolve('src/schemas');
+/** What schemas are made from; no type of the API is declared there. */
+const MATERIAL = join(FOLDER, 'shapes.ts');
+
+/**
+ * Replaces what the compiler emitted for `src/schemas` by plain declarations. Types of the API are inferred from zod schemas, but
+ * users of the SDK have no zod. They get interfaces, with the comments that stand on the keys of the schemas.
+ */
+export function writePlainTypes(project: string, outDir: string): void {
+  const folder = join(outDir, relative('.', FOLDER));
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const api = new API();
+  try {
+    const [opened] = api.updateSnapshot({ openProjects: [resolve(project)] }).getProjects();
+    const types = new PlainTypes(opened!);
+    for (const path of types.files) {
+      writeFileSync(join(folder, basename(path).replace('.ts', '.d.ts')), types.declarationsOf(path));
+    }
+  } finally {
+    api.close();
+  }
+}
+
+class PlainTypes {
+  readonly files: readonly string[];
+  readonly #project: Project;
+  readonly #exported = new Map<
+    string,
+    { readonly path: string; readonly symbol: Declared; readonly type: Type }
+  >();
+  /** Names of interfaces by the compiler's id of what they extend, and names of unions by their text. */
+  readonly #shapes = new Map<number, string>();
+  readonly #unions = new Map<string, string>();
+
+  constructor(project: Project) {
+    this.#project = project;
+    this.files = project.program
+      .getSourceFileNames()
+      .filter((path) => dirname(path) === FOLDER && path !== MATERIAL);
+    for (const path of this.files) {
+      for (const symbol of this.#exportsOf(path)) {
+        if (!(symbol.flags & (SymbolFlags.Interface | SymbolFlags.TypeAlias))) continue;
+        const type = project.checker.getDeclaredTypeOfSymbol(symbol);
+        this.#exported.set(symbol.name, { path, symbol, type });
+        // Inside of another shape stands what an interface extends, never the interface.
+        for (const shape of type.getBaseTypes() ?? []) this.#shapes.set(shape.id, symbol.name);
+        // `string | number` has many meanings, and says more than a name.
+        const text = this.#text(type);
+        if (text.includes('"')) this.#unions.set(text, symbol.name);
+      }
+    }
+  }
+
+  declarationsOf(path: string): string {
+    const own = [...this.#exported].filter(([, declared]) => declared.path === path);
+    const body = own.map(([name, { symbol, type }]) => {
+      const says = comment(this.#project.checker.getDocumentationCommentOfSymbol(symbol), '');
+      return symbol.flags & SymbolFlags.Interface
+        ? `${says}export interface ${name} ${this.#object(type, '')}\n`
+        : `${says}export type ${name} = ${this.#text(type)};\n`;
+    });
+    return [this.#imports(path, body.join('\n')), ...body].join('\n');
+  }
+
+  #exportsOf(path: string): readonly Declared[] {
+    const { checker, program } = this.#project;
+    return checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(path)!)!);
+  }
+
+  #text(type: Type): string {
+    const flags = NodeBuilderFlags.NoTruncation | NodeBuilderFlags.InTypeAlias;
+    return this.#project.checker.typeToString(type, undefined, flags);
+  }
+
+  /** The name of a type, where it has one; otherwise what it consists of. */
+  #print(type: Type, indent: string): string {
+    const { checker } = this.#project;
+    const name = this.#shapes.get(type.id) ?? type.getAliasSymbol()?.name;
+    if (name) return name;
+    const text = checker.typeToString(type, undefined, NodeBuilderFlags.NoTruncation);
+    const [, union = '', absent = ''] = /^(.*?)((?: \| (?:null|undefined))*)$/s.exec(text) ?? [];
+    const named = this.#unions.get(union);
+    if (named) return named + absent;
+    if (!text.includes('{')) return text;
+    if (type.isUnionType()) {
+      const members = type.getTypes().map((member) => this.#print(member, indent));
+      return members.sort((a, b) => Number(ABSENT.has(a)) - Number(ABSENT.has(b))).join(' | ');
+    }
+    if (checker.isArrayLikeType(type) && type.isTypeReference()) {
+      const item = this.#print(checker.getTypeArguments(type)[0]!, indent);
+      return `readonly ${/^\w+$|^\{/.test(item) ? item : `(${item})`}[]`;
+    }
+    return this.#object(type, indent);
+  }
+
+  #object(type: Type, indent: string): string {
+    const { checker } = this.#project;
+    const inner = `${indent}  `;
+    const fields = checker.getPropertiesOfType(type).map((field) => {
+      const optional = (field.flags & SymbolFlags.Optional) !== 0;
+      const printed = this.#print(checker.getTypeOfSymbol(field)!, inner);
+      const says = comment(checker.getDocumentationCommentOfSymbol(field) || this.#described(field), inner);
+      const value = optional ? printed.replace(/ \| undefined$/, '') : printed;
+      return `${says}${inner}readonly ${field.name}${optional ? '?' : ''}: ${value};\n`;
+    });
+    for (const { valueType } of checker.getIndexInfosOfType(type)) {
+      fields.push(`${inner}readonly [key: string]: ${this.#print(valueType, inner)};\n`);
+    }
+    return `{\n${fields.join('')}${indent}}`;
+  }
+
+  /** What the OpenAPI document says of a field that has no comment. */
+  #described(field: Declared): string {
+    const source = field.declarations[0]?.resolve(this.#project)?.getText() ?? '';
+    const [, , text = ''] = /\.describe\(\s*(['`])((?:\\.|(?!\1).)*)\1,?\s*\)$/s.exec(source) ?? [];
+    return text === '' || text.includes('${') ? '' : `${text[0]!.toUpperCase()}${text.slice(1)}.`;
+  }
+
+  #imports(path: string, body: string): string {
+    const code = body.replace(/\/\*[\s\S]*?\*\/|"[^"]*"/g, '');
+    const from = new Map<string, Set<string>>();
+    for (const [name] of code.matchAll(/\b[A-Z]\w*\b/g)) {
+      const source = this.#exported.get(name)?.path ?? this.#outside(name);
+      if (source === path) continue;
+      from.set(source, (from.get(source) ?? new Set()).add(name));
+    }
+    return [...from]
+      .map(([source, names]) => {
+        const specifier = relative(dirname(path), source).replace(/^(?!\.)/, './');
+        return `import type { ${[...names].join(', ')} } from '${specifier}';\n`;
+      })
+      .join('');
+  }
+
+  /** The file of a type that the schemas take from elsewhere. */
+  #outside(name: string): string {
+    const { checker, program } = this.#project;
+    const found = checker.resolveName(
+      name,
+      SymbolFlags.Type | SymbolFlags.Alias,
+      program.getSourceFile(MATERIAL),
+    );
+    const declared = found && checker.getAliasedSymbol(found).declarations[0];
+    if (!declared) throw new Error(`${MATERIAL} does not import the type ${name}.`);
+    return program.getSourceFileNames().find((path) => path.toLowerCase() === declared.path.toLowerCase())!;
+  }
+}
+
+const ABSENT: ReadonlySet<string> = new Set(['null', 'undefined']);
+
+function comment(text: string, indent: string): string {
+  if (text === '') return '';
+  const lines = text.split('\n');
+  if (lines.length === 1) return `${indent}/** ${text} */\n`;
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join('')}${indent} */\n`;
+}

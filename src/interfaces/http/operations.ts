@@ -1,0 +1,122 @@
+import type { z } from 'zod';
+import { VERBS } from '../../contract/relay.ts';
+import type { InputOf, Method, Verb, Verbs } from '../../contract/verb.ts';
+import { activitySchemas } from '../../schemas/activity.ts';
+import { channelSchemas, inboxSchemas } from '../../schemas/channels.ts';
+import { fileSchemas } from '../../schemas/files.ts';
+import { keySchemas, shareSchemas, usageSchemas } from '../../schemas/keys.ts';
+import { pointerSchemas, receiptSchemas } from '../../schemas/pointers.ts';
+import { projectSchemas } from '../../schemas/projects.ts';
+import type { SchemaRows, Schemas } from '../../schemas/shapes.ts';
+import { agentSchemas, taskSchemas } from '../../schemas/tasks.ts';
+import { capabilitySchemas, threadSchemas } from '../../schemas/threads.ts';
+
+/** A whole row of the table: the verb, where it stands in the API, and its schemas. */
+export interface Operation extends Schemas {
+  readonly verb: Verb;
+  readonly part: keyof typeof VERBS;
+  readonly method: string;
+}
+
+const SCHEMAS: { readonly [part in keyof typeof VERBS]: SchemaRows } = schemasOf<typeof VERBS>()({
+  pointers: pointerSchemas,
+  channels: channelSchemas,
+  inbox: inboxSchemas,
+  receipts: receiptSchemas,
+  threads: threadSchemas,
+  capabilities: capabilitySchemas,
+  files: fileSchemas,
+  keys: keySchemas,
+  usage: usageSchemas,
+  tasks: taskSchemas,
+  agents: agentSchemas,
+  activity: activitySchemas,
+  shares: shareSchemas,
+  projects: projectSchemas,
+});
+
+/** The table with its schemas, for servers and documents. A variant has no row: it is described by another one. */
+export const OPERATIONS: readonly Operation[] = Object.entries(VERBS).flatMap(([part, verbs]) =>
+  Object.entries(verbs as { readonly [method: string]: Verb }).flatMap(([method, verb]) => {
+    const schemas = SCHEMAS[part as keyof typeof VERBS][method];
+    return schemas ? [{ verb, part: part as keyof typeof VERBS, method, ...schemas }] : [];
+  }),
+);
+
+/**
+ * Adds the schemas to the verbs. The compiler holds the signature of each verb against its schemas, in both directions: a
+ * field that is missing, too many, optional on one side only or of another type is an error at the part of the API. What
+ * travels in another form than the method takes or gives it has no shape but its schema.
+ */
+export function schemasOf<V extends { readonly [part: string]: Verbs }>() {
+  return <const S extends { readonly [P in keyof V]: { readonly [M in Described<V[P]>]: Schemas } }>(
+    schemas: S & { readonly [P in keyof V]: Agrees<V[P], S[P]> },
+  ): S => schemas;
+}
+
+/** A variant of another verb is described there. */
+type Described<V extends Verbs> = {
+  [M in keyof V]: V[M] extends { readonly byHand?: infer H } ? ('variant' extends H ? never : M) : never;
+}[keyof V];
+
+type Agrees<V extends Verbs, S> = {
+  readonly [M in Described<V>]: M extends keyof S
+    ? S[M] extends Schemas
+      ? {
+          readonly input: Same<z.output<S[M]['input']>, WireOf<V[M]>['input']>;
+          readonly output: Same<z.input<S[M]['output']>, WireOf<V[M]>['output']>;
+        }
+      : never
+    : never;
+};
+
+type WireOf<V> =
+  V extends Verb<infer F, infer A, infer W, infer _H, infer K>
+    ? {
+        input: 'input' extends W ? unknown : InputOf<F, A>;
+        output: 'output' extends W ? unknown : AnswerOf<F, K>;
+      }
+    : never;
+
+type AnswerOf<F, K extends string> = F extends Method
+  ? ReturnType<F> extends AsyncIterable<infer Item>
+    ? Item
+    : [K] extends [never]
+      ? Awaited<ReturnType<F>> extends infer T
+        ? [undefined] extends [T]
+          ? null
+          : T
+        : never
+      : { [N in K]: Awaited<ReturnType<F>> }
+  : never;
+
+/** `unknown` where both are the same, so that it asks for nothing more; else what differs. */
+type Same<Schema, Shape> = unknown extends Shape
+  ? unknown
+  : [Plain<Schema>] extends [Plain<Shape>]
+    ? [Plain<Shape>] extends [Plain<Schema>]
+      ? unknown
+      : { readonly 'the schema lacks something of the shape': Plain<Shape> }
+    : { readonly 'the schema says what the shape does not': Plain<Schema> };
+
+/**
+ * Without `readonly`, and with optional fields made visible: to the compiler a field that is optional and one that is
+ * not there are much the same. Anything that JSON can say is left as it is.
+ */
+type Plain<T> = unknown extends T
+  ? 'anything'
+  : T extends string | number | boolean | null | undefined
+    ? T
+    : T extends readonly (infer E)[]
+      ? Plain<E>[]
+      : string extends keyof T
+        ? Known<T> extends never
+          ? { [key: string]: Plain<T[keyof T & string]> }
+          : PlainFields<T>
+        : PlainFields<T>;
+
+type PlainFields<T> = {
+  [K in Known<T>]-?: undefined extends T[K] ? ['optional', Plain<Exclude<T[K], undefined>>] : Plain<T[K]>;
+};
+
+type Known<T> = keyof { [K in keyof T as string extends K ? never : number extends K ? never : K]: T[K] };
