@@ -18,7 +18,7 @@ import { type Allowance, OPEN_ALLOWANCE } from './pointers/push-options.ts';
 import { PointerLookup, releasePointer } from './pointers/record.ts';
 import { type ProjectSource, Projects } from './projects/projects.ts';
 import type { Receipts } from './receipts/receipts.ts';
-import { methodsFor, relayBinder } from './relay-binding.ts';
+import { methodsFor, relayBinder, type Services } from './relay-binding.ts';
 import { Shared } from './shared.ts';
 import type { StoragePart } from './storage-parts.ts';
 import { Agents } from './tasks/agents.ts';
@@ -48,31 +48,36 @@ export interface CoreOptions extends PlanOptions {
   readonly projects?: ProjectSource;
 }
 
-/** The domain, put together once for a store. */
+/**
+ * The domain, put together for a store. A service is made when it is first used: a core may live as long as one command or one
+ * request, which needs a few of them.
+ */
 export class RelayCore {
   readonly deps: Deps;
-  readonly pointers: Pointers;
-  readonly channels: Channels;
-  readonly inboxes: Inboxes;
-  readonly receipts: Receipts;
-  readonly keys: Keys;
-  readonly plans: Plans;
-  readonly usage: Usage;
   readonly storage: Storage;
-  readonly agents: Agents;
-  readonly tasks: Tasks;
   readonly background: Background;
+  declare readonly lookup: PointerLookup;
+  declare readonly results: TaskResults;
+  declare readonly pointers: Pointers;
+  declare readonly channels: Channels;
+  declare readonly inboxes: Inboxes;
+  declare readonly receipts: Receipts;
+  declare readonly keys: Keys;
+  declare readonly plans: Plans;
+  declare readonly usage: Usage;
+  declare readonly agents: Agents;
+  declare readonly tasks: Tasks;
   /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
   readonly relay: (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay;
-  readonly #onThreads: CoreOptions['onThreads'];
-  readonly #allowance: Allowance;
+  readonly #options: CoreOptions;
   readonly #shared: Shared;
+  /** Names of the services that have been made. */
+  readonly #made = new Set<keyof RelayCore>();
   #threads: Promise<ThreadServices> | null = null;
   #capabilities: Promise<Capabilities> | null = null;
-  #files: Promise<Files> | null = null;
+  #files: Files | null = null;
   /** By tenant; who asks while one is under way waits for that. */
   readonly #recounts = new Map<string, Promise<void>>();
-  readonly #recountElsewhere: CoreOptions['recount'];
 
   /** Of `env` only the chance is used: the engine tells the time. */
   constructor(
@@ -80,89 +85,144 @@ export class RelayCore {
     o: CoreOptions = {},
   ) {
     const { engine, env } = given;
-    const time = { randomBytes: env.randomBytes, now: engine.now };
     const shared = o.shared ?? new Shared(given);
-    const { activity } = shared;
-    const deps: Deps = { ...given, env: time, activity };
+    const deps: Deps = {
+      ...given,
+      env: { randomBytes: env.randomBytes, now: engine.now },
+      activity: shared.activity,
+    };
     this.deps = deps;
-    this.#onThreads = o.onThreads;
-    this.#recountElsewhere = o.recount;
-    const background = new Background(deps);
-    this.background = background;
-    const lookup = new PointerLookup(deps);
+    this.#options = o;
     this.#shared = shared;
-    this.receipts = shared.receipts;
-    const results = new TaskResults(deps, lookup);
-    const settings = { ...DEFAULT_CHANNEL_SETTINGS, ...o.channels };
-    this.plans = new Plans(deps, o);
-    const storage = new Storage(deps, o.auth === 'keys' ? this.plans : null, shared.countedAhead);
-    storage.onDue = (tenant) => background.run(() => this.recount(tenant));
-    this.storage = storage;
-    this.channels = new Channels({
+    this.background = new Background(deps);
+    this.#lazy('plans', () => new Plans(deps, o));
+    this.storage = new Storage(deps, o.auth === 'keys' ? this.plans : null, shared.countedAhead);
+    this.storage.onDue = (tenant) => this.background.run(() => this.recount(tenant));
+    this.#lazy('receipts', () => shared.receipts);
+    this.#lazy('channels', () => this.#makeChannels());
+    this.#lazy('keys', () => {
+      const keys = new Keys({ ...deps, shared }, this.plans, o);
+      keys.shares.checkThread = async (caller, id) => (await this.threads()).log.meta(caller, id);
+      return keys;
+    });
+    this.#lazy(
+      'usage',
+      () =>
+        new Usage({ ...deps, shared }, this.plans, async (tenant) => {
+          if (!(await this.storage.isCounted(tenant))) await this.recount(tenant);
+          return this.storage.used(tenant);
+        }),
+    );
+    this.#lazy('lookup', () => new PointerLookup(deps));
+    this.#lazy('results', () => new TaskResults(deps, this.lookup));
+    this.#lazy('pointers', () => {
+      const { lookup, channels, receipts, results } = this;
+      return new Pointers({ deps, lookup, channels, receipts, allowance: this.#allowance, results });
+    });
+    this.#lazy('inboxes', () => {
+      const { channels, receipts, background } = this;
+      return new Inboxes({ deps, channels, receipts, background });
+    });
+    this.#lazy('agents', () => new Agents(deps));
+    this.#lazy('tasks', () => {
+      const { lookup, pointers, channels, receipts, results, agents } = this;
+      return new Tasks({ deps, lookup, pointers, channels, receipts, results, agents });
+    });
+    this.relay = relayBinder(this.#services());
+  }
+
+  #lazy<K extends keyof RelayCore>(name: K, make: () => RelayCore[K]): void {
+    const get = () => {
+      const value = make();
+      this.#made.add(name);
+      Object.defineProperty(this, name, { value });
+      return value;
+    };
+    Object.defineProperty(this, name, { get, configurable: true });
+  }
+
+  /** What stands behind each part of the API; a part is asked for when it is first called. */
+  #services(): Services {
+    const core = this;
+    return {
+      get pointers() {
+        return core.pointers;
+      },
+      get channels() {
+        const { groups } = core.channels;
+        return {
+          ...methodsFor(VERBS.channels, core.channels),
+          ...methodsFor(VERBS.channels, groups),
+          ...methodsFor(VERBS.channels, groups.deadLetters),
+        };
+      },
+      get inbox() {
+        return core.inboxes;
+      },
+      get receipts() {
+        return core.receipts;
+      },
+      threads: async () => (await core.threads()).verbs,
+      capabilities: () => core.#loadCapabilities(),
+      get files() {
+        return core.files();
+      },
+      get keys() {
+        return core.keys;
+      },
+      get usage() {
+        return core.usage;
+      },
+      get tasks() {
+        return core.tasks;
+      },
+      get agents() {
+        return core.agents;
+      },
+      get activity() {
+        return new Activities(core.deps, core.deps.activity);
+      },
+      get shares() {
+        return core.keys.shares;
+      },
+      get projects() {
+        return new Projects(core.#options.projects ?? null);
+      },
+    };
+  }
+
+  #makeChannels(): Channels {
+    const { deps, storage, background, lookup, results } = this;
+    return new Channels({
       ...deps,
-      shared,
-      settings,
+      shared: this.#shared,
+      settings: { ...DEFAULT_CHANNEL_SETTINGS, ...this.#options.channels },
       storage,
       pointers: lookup,
       isCanceled: (pointer) => results.isCanceled(pointer),
       onAcked: (caller, at) => {
-        activity.note(caller.tenant, { kind: 'group.acked', by: caller.name, ...at });
+        deps.activity.note(caller.tenant, { kind: 'group.acked', by: caller.name, ...at });
         background.run(() => this.#acked(caller, at));
       },
       onDead: (tenant, letter) => {
         const { channel, group, seq, reason } = letter.dead;
-        activity.note(tenant, { kind: 'group.dead', by: 'relay', channel, group, seq, status: reason });
+        deps.activity.note(tenant, { kind: 'group.dead', by: 'relay', channel, group, seq, status: reason });
         if (letter.pointer !== undefined) this.receipts.dead(letter.pointer, letter.dead);
         background.run(() => this.tasks.buried(tenant, letter));
       },
       resend: (caller, letter) => this.tasks.resend(caller, letter),
     });
-    this.keys = new Keys({ ...deps, shared }, this.plans, o);
-    this.keys.shares.checkThread = async (caller, id) => (await this.threads()).log.meta(caller, id);
-    this.usage = new Usage({ ...deps, shared }, this.plans, async (tenant) => {
-      if (!(await storage.isCounted(tenant))) await this.recount(tenant);
-      return storage.used(tenant);
-    });
-    const { channels, receipts } = this;
-    const allowance = o.auth === 'keys' ? this.usage : OPEN_ALLOWANCE;
-    this.#allowance = allowance;
-    this.pointers = new Pointers({ deps, lookup, channels, receipts, allowance, results });
-    const { pointers } = this;
-    this.inboxes = new Inboxes({ deps, channels, receipts, background });
-    this.agents = new Agents(deps);
-    const { agents } = this;
-    this.tasks = new Tasks({ deps, lookup, pointers, channels, receipts, results, agents });
-    const { inboxes: inbox, keys, usage, tasks } = this;
-    const threads = async () => (await this.threads()).verbs;
-    this.relay = relayBinder({
-      pointers,
-      get channels() {
-        return {
-          ...methodsFor(VERBS.channels, channels),
-          ...methodsFor(VERBS.channels, channels.groups),
-          ...methodsFor(VERBS.channels, channels.groups.deadLetters),
-        };
-      },
-      inbox,
-      receipts,
-      threads,
-      capabilities: () => this.#loadCapabilities(),
-      files: () => this.files(),
-      keys,
-      usage,
-      tasks,
-      agents,
-      activity: new Activities(deps, activity),
-      shares: keys.shares,
-      projects: new Projects(o.projects ?? null),
-    });
+  }
+
+  get #allowance(): Allowance {
+    return this.#options.auth === 'keys' ? this.usage : OPEN_ALLOWANCE;
   }
 
   /** Everything about threads; loaded at the first use. */
   threads(): Promise<ThreadServices> {
     const load = async () => {
       const threads = new ThreadServices(this.deps, this.storage);
-      await this.#onThreads?.(threads);
+      await this.#options.onThreads?.(threads);
       return threads;
     };
     this.#threads ??= load().catch((error) => {
@@ -185,10 +245,9 @@ export class RelayCore {
     return this.#capabilities;
   }
 
-  /** Everything about files; loaded at the first use. */
-  files(): Promise<Files> {
+  files(): Files {
     const { deps, storage, background } = this;
-    this.#files ??= Promise.resolve(new Files({ deps, storage, background, allowance: this.#allowance }));
+    this.#files ??= new Files({ deps, storage, background, allowance: this.#allowance });
     return this.#files;
   }
 
@@ -208,9 +267,9 @@ export class RelayCore {
   /** Adds up what a tenant stores, and puts its running sum right where a crash left that too high. */
   recount(tenant: string): Promise<void> {
     const recount = async () => {
-      if (this.#recountElsewhere) return this.#recountElsewhere(tenant);
+      if (this.#options.recount) return this.#options.recount(tenant);
       const threads = await this.threads();
-      const { store: files } = await this.files();
+      const { store: files } = this.files();
       await threads.removeExpired();
       await files.removeExpired();
       await files.removeOrphans(tenant);
@@ -228,7 +287,7 @@ export class RelayCore {
   async bytesOf({ tenant, kind, name, expires }: StoragePart): Promise<number> {
     if (kind === 'channel') return this.channels.bytesOf(tenant, name);
     if (kind === 'thread') return (await this.threads()).bytesIn(tenant, name, expires);
-    const { store } = await this.files();
+    const { store } = this.files();
     await store.removeOrphansIn({ tenant, space: name });
     return store.bytesIn({ tenant, space: name });
   }
@@ -243,7 +302,7 @@ export class RelayCore {
     if (threads) await (await this.threads()).removeExpired(Math.ceil(most / 8));
     if (threads && most < Number.POSITIVE_INFINITY) return false;
     const files = await fileEnds(this.deps).hasDue();
-    if (files) await (await this.files()).store.removeExpired(Math.ceil(most / 4));
+    if (files) await this.files().store.removeExpired(Math.ceil(most / 4));
     return !threads && !files;
   }
 
@@ -262,7 +321,7 @@ export class RelayCore {
     await this.background.settle();
     if (this.#threads) await (await this.#threads).settle();
     await this.background.settle();
-    await this.channels.close();
+    if (this.#made.has('channels')) await this.channels.close();
     await this.#shared.flush();
   }
 

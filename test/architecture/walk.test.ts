@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/app/config.ts';
 import { startServer } from '../../src/app/serve/serve.ts';
 import { openCore } from '../../src/app/store/open-core.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
+/** Files that one push to a server and one `relay state patch` may run through. */
+const PUSH_FILES = 39;
+const PATCH_FILES = 94;
 
 /** The paths that ARCHITECTURE.md names on the walk of one push. */
 function described(): string[] {
@@ -18,9 +22,8 @@ function described(): string[] {
   return [...new Set([...walk.matchAll(/`(src\/[^`]+\.ts)`/g)].map((match) => match[1]!))].sort();
 }
 
-test('the walk of one push runs through the files that ARCHITECTURE.md names, at most 39', async (t) => {
-  const home = mkdtempSync(join(tmpdir(), 'relay-walk-'));
-  t.after(() => rmSync(home, { recursive: true, force: true, maxRetries: 10 }));
+test(`the walk of one push runs through the files that ARCHITECTURE.md names, at most ${PUSH_FILES}`, async (t) => {
+  const home = temporaryFolder(t);
   await using open = await openCore(loadConfig({ RELAY_HOME: home, HOME: home }), 'server');
   const server = await startServer({
     core: open.core,
@@ -55,14 +58,53 @@ test('the walk of one push runs through the files that ARCHITECTURE.md names, at
   session.disconnect();
   // What runs beside a push now and then, by a timer, does not run beside each.
   const [first, ...others] = walks;
-  const walked = [...first!]
-    .filter((url) => url.startsWith('file:') && others.every((walk) => walk.has(url)))
-    .map((url) => fileURLToPath(url).slice(ROOT.length + 1))
-    .filter((path) => path.startsWith('src/'));
+  const walked = [...first!].filter((url) => others.every((walk) => walk.has(url))).flatMap(sourcePath);
   assert.deepEqual(walked.sort(), described());
-  assert.ok(walked.length <= 39, `${walked.length} files`);
+  assert.ok(walked.length <= PUSH_FILES, `${walked.length} files`);
 });
 
-function ran({ ranges }: { readonly ranges: readonly { readonly count: number }[] }): boolean {
+test(`relay state patch runs functions of at most ${PATCH_FILES} files`, (t) => {
+  const home = temporaryFolder(t);
+  const coverage = temporaryFolder(t);
+  const relay = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+    execFileSync(process.execPath, [join(ROOT, 'bin/relay.ts'), ...args], {
+      cwd: home,
+      env: { PATH: process.env.PATH, HOME: home, RELAY_HOME: home, ...env },
+    });
+  relay(['thread', 'new', '--name', 'a walk']);
+  const patch = JSON.stringify([{ op: 'add', path: '/facts/-', value: { id: 'f', key: 'k', value: 'v' } }]);
+  relay(['state', 'patch', '--json', patch], { NODE_V8_COVERAGE: coverage });
+  const scripts = readdirSync(coverage).flatMap((file) => {
+    const { result } = JSON.parse(readFileSync(join(coverage, file), 'utf8')) as { result: Script[] };
+    return result;
+  });
+  // The first function of a script is the script itself, which runs when it is loaded.
+  const walked = scripts
+    .filter(({ functions: [, ...functions] }) => functions.some(ran))
+    .flatMap(({ url }) => sourcePath(url));
+  assert.ok(
+    walked.length > 0 && walked.length <= PATCH_FILES,
+    `${walked.length} files:\n${walked.sort().join('\n')}`,
+  );
+});
+
+interface Script {
+  readonly url: string;
+  readonly functions: readonly { readonly ranges: readonly { readonly count: number }[] }[];
+}
+
+/** The path of a source of ours in the project; none for anything else. */
+function sourcePath(url: string): string[] {
+  const path = url.startsWith('file:') ? fileURLToPath(url).slice(ROOT.length + 1) : '';
+  return path.startsWith('src/') ? [path] : [];
+}
+
+function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-walk-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
+  return folder;
+}
+
+function ran({ ranges }: Script['functions'][number]): boolean {
   return ranges[0]!.count > 0;
 }
