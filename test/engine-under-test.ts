@@ -61,7 +61,6 @@ function whenOpened(opening: Promise<Engine>, env: Env): Engine {
       durability: 'quorum',
     },
     now: () => env.now(),
-    placeOf: () => '',
     defer: (work, afterMs) => void opening.then((engine) => engine.defer(work, afterMs)),
     sweep: async () => (await opening).sweep(),
     usage: async () => (await opening).usage(),

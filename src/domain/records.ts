@@ -12,10 +12,7 @@ type PlainValue<V> = V extends Json | undefined
 
 /** The records of one kind: `Records` whose values are known to be of type `T`. */
 export interface RecordsOf<T> extends Omit<Records, 'get' | 'put' | 'stage' | 'list'> {
-  get(
-    key: string,
-    o?: Parameters<Records['get']>[1],
-  ): Promise<{ readonly value: T; readonly revision: number } | null>;
+  get(key: string): Promise<{ readonly value: T; readonly revision: number } | null>;
   put(key: string, value: T, o?: Parameters<Records['put']>[2]): Promise<number | null>;
   stage(key: string, value: T): Promise<Staged>;
   list(

@@ -77,11 +77,6 @@ export interface Engine extends AsyncDisposable {
    * when the engine is closed. Work that fails has failed silently, so nothing may depend on it.
    */
   defer(work: () => Promise<unknown>, afterMs?: number): void;
-  /**
-   * Where a key or a stream lives. What lives in one place can be written by one commit, so whoever makes up a name may make up one that
-   * lives with another. An engine that has one place for everything calls it by any name.
-   */
-  placeOf(name: string): string;
   /** Reclaims what has expired and what was left half-written. Safe at any time, from any process. */
   sweep(): Promise<Swept>;
   usage(): Promise<Usage>;

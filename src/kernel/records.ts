@@ -37,11 +37,6 @@ export interface AnnouncingEntry {
   readonly id: string;
 }
 
-export interface GetOptions {
-  /** A field of the value that names a blob, which is asked for next: an engine that is far from its store may fetch both at once. */
-  readonly ahead?: string;
-}
-
 export interface AddOptions {
   readonly max?: number;
   /** Counts where the counter is made. */
@@ -53,7 +48,7 @@ export interface AddOptions {
 /** Small JSON documents with a revision. Every write is linearizable per key: of N racing writers one wins. */
 export interface Records {
   /** The value may be given to others too, and then is frozen: whoever wants to change it makes another. */
-  get(key: string, o?: GetOptions): Promise<Stored | null>;
+  get(key: string): Promise<Stored | null>;
   /** The new revision, or null when `expect` did not hold. An expired record counts as absent. */
   put(key: string, value: Json, o?: PutOptions): Promise<number | null>;
   /** A put without conditions that lasts with the write that names it. */

@@ -93,7 +93,7 @@ test('every operation makes a bounded number of calls, and a listing as many for
   const above = Object.entries(made).filter(([, calls]) => calls > CALLS);
   assert.deepEqual(above, [], JSON.stringify(made));
   assert.equal(made['list of a hundred'], made['list of one']);
-  assert.deepEqual([made.pull, made.peek], [1, 1], JSON.stringify(made));
+  assert.deepEqual([made.pull, made.peek], [2, 1], JSON.stringify(made));
   // The push itself, and what is told of it to those who watch, which may leave behind the answer.
   assert.ok(made['push to no channel']! <= 2, JSON.stringify(made));
 });

@@ -3,7 +3,6 @@ import { crc32 } from 'node:zlib';
 import { systemEnv } from '../../base/env.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
 import { Shared } from '../../domain/shared.ts';
-import { BodyCache } from '../../engines/cloudflare/body-cache.ts';
 import { openCloudflare } from '../../engines/cloudflare/engine.ts';
 import { objectOf } from '../../engines/cloudflare/objects.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
@@ -72,8 +71,6 @@ function newShared(bindings: RelayBindings): Shared {
   return new Shared({ engine: engineOf(bindings), env: systemEnv }, { aheadBytes: AHEAD_BYTES });
 }
 
-const bodies = new BodyCache(() => Date.now());
-
 function engineOf({ STORE, BODIES }: RelayBindings) {
-  return openCloudflare({ objects: STORE, bucket: BODIES, bodies, crc32, waitUntil });
+  return openCloudflare({ objects: STORE, bucket: BODIES, crc32, waitUntil });
 }

@@ -1,6 +1,6 @@
 import { countRead, readOut } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { checkIdempotencyKey, ownKey, toHex } from '../../base/ids.ts';
+import { checkIdempotencyKey, ownKey, toHex, uuid } from '../../base/ids.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import { authorize } from '../../contract/authorize.ts';
@@ -51,7 +51,6 @@ import {
   isResult,
   keptUntil,
   type Loaded,
-  newId,
   newRecord,
   type PointerLookup,
   type PointerRecord,
@@ -120,9 +119,7 @@ export class Pointers {
     };
     const early = input.late ? null : await checked(input);
     const repeatable = checkIdempotencyKey(input.idempotency_key);
-    const id = repeatable
-      ? await derivedId(this.#secret, caller, repeatable)
-      : newId(this.#parts.deps, caller, early?.channel ?? null);
+    const id = repeatable ? await derivedId(this.#secret, caller, repeatable) : uuid(env);
     const metered = meterBody(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
     const isRetry = async () => repeatable !== undefined && (await this.#records.get(recordKey(id))) !== null;
@@ -174,7 +171,7 @@ export class Pointers {
   }
 
   async pull(caller: Caller, id: string, o: PullOptions = {}): Promise<Pulled> {
-    const loaded = await this.#parts.lookup.readable(caller, id, { payload: true });
+    const loaded = await this.#parts.lookup.readable(caller, id);
     const { record } = loaded;
     if (o.keyless) refuseCiphertext(record);
     const range = o.range && cutRange(o.range, record.size);
@@ -198,7 +195,7 @@ export class Pointers {
     part: PartRequest,
     o: PullOptions & LocalOptions = {},
   ): Promise<Part> {
-    const loaded = await this.#parts.lookup.readable(caller, id, { payload: true });
+    const loaded = await this.#parts.lookup.readable(caller, id);
     const taken = await this.#take(caller, loaded, part, o);
     const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key);
     this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength, retried);

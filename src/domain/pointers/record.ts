@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { checkIdempotencyKey, isUuid, toHex, uuid } from '../../base/ids.ts';
+import { checkIdempotencyKey, isUuid } from '../../base/ids.ts';
 import { madeOnce } from '../../base/json.ts';
 import { PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
@@ -8,9 +8,8 @@ import { missingScope, reaches } from '../../contract/authorize.ts';
 import { type Caller, isAnonymous } from '../../contract/caller.ts';
 import type { Peeked, Pushed, PushOptions } from '../../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
-import { compareAndSet, type GetOptions } from '../../kernel/records.ts';
+import { compareAndSet } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
-import { channelStream } from '../names.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import type { CheckedOptions } from './push-options.ts';
 
@@ -41,22 +40,6 @@ export const recordKey = (id: string) => `ptr.${id}/meta`;
 export const pullsKey = (id: string) => `ptr.${id}/pulls`;
 const retryKey = (id: string, hash: string) => `ptr.${id}/retry/${hash}`;
 export const blobKey = (id: string, attempt: string) => `ptr.${id}/${attempt}`;
-
-/** Enough to find an id that lives with a channel, all but always: an engine spreads pointers over 64 places at most. */
-const IDS_TRIED = 256;
-
-/** A new id, whose pointer lives where the messages of the channel do: what is pushed there is then one commit. */
-export function newId({ engine, env }: Deps, { tenant }: Caller, channel: string | null): string {
-  const id = uuid(env);
-  if (channel === null) return id;
-  const place = engine.placeOf(channelStream(tenant, channel));
-  const [head, last] = [id.slice(0, -2), Number.parseInt(id.slice(-2), 16)];
-  for (let i = 0; i < IDS_TRIED; i++) {
-    const other = head + toHex(Uint8Array.of(last + i));
-    if (engine.placeOf(recordKey(other)) === place) return other;
-  }
-  return id;
-}
 
 /** What is known of a push once its body is here. */
 export interface SettledPush {
@@ -113,12 +96,9 @@ export class PointerLookup {
     return (await this.#records.get(recordKey(id)))?.value ?? null;
   }
 
-  /**
-   * What the caller may read: whatever is visible by its link, and its tenant's, for which its key needs the scope. With `payload`
-   * that is wanted next.
-   */
-  async readable(caller: Caller, id: string, o: { payload?: boolean } = {}): Promise<Loaded> {
-    const loaded = await this.#find(id, o.payload ? { ahead: 'blob' satisfies keyof PointerRecord } : {});
+  /** What the caller may read: whatever is visible by its link, and its tenant's, for which its key needs the scope. */
+  async readable(caller: Caller, id: string): Promise<Loaded> {
+    const loaded = await this.#find(id);
     if (loaded?.record.visibility === 'link') return loaded;
     if (!isAnonymous(caller) && !caller.scopes.includes('pull')) throw missingScope(caller, 'pull');
     return reached(caller, loaded);
@@ -129,10 +109,10 @@ export class PointerLookup {
     return reached(caller, await this.#find(id));
   }
 
-  async #find(rawId: string, o: GetOptions = {}): Promise<Loaded | null> {
+  async #find(rawId: string): Promise<Loaded | null> {
     if (!isUuid(rawId)) return null;
     const id = rawId.toLowerCase();
-    const stored = await this.#records.get(recordKey(id), o);
+    const stored = await this.#records.get(recordKey(id));
     return stored && { id, record: stored.value, revision: stored.revision };
   }
 }

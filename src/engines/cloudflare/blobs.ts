@@ -30,7 +30,6 @@ import {
   damagedBody,
   isIntact,
 } from '../../kernel/block-hashes.ts';
-import type { HeldBody } from './body-cache.ts';
 import type { BodyRow } from './body-rows.ts';
 import { objectOf } from './objects.ts';
 import type { StagedRow } from './staged-rows.ts';
@@ -57,22 +56,17 @@ export class CloudflareBlobs implements Blobs {
 
   async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<StagedRow & BlobInfo> {
     const row = await this.#take(key, body, o);
-    if (row.bytes !== null) {
-      const { sha256, bytes } = row;
-      this.#store.bodies.hold({ key, sha256, whole: new Uint8Array(bytes) });
-      return { key, body: row, ...infoOf(row) };
-    }
+    if (row.bytes !== null) return { key, body: row, ...infoOf(row) };
     await this.#keep(row);
     return { key, ...infoOf(row) };
   }
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
     checkKey('a key', key);
-    const row =
-      this.#ahead(key) ?? (await this.#store.calls.ask(objectOf(key), 'getBody', key, this.#store.env.now()));
+    const row = await this.#store.calls.ask(objectOf(key), 'getBody', key, this.#store.env.now());
     if (!row) return null;
-    if ('whole' in row || row.bytes !== null) {
-      const whole = 'whole' in row ? row.whole : this.#checked(row, row.bytes!);
+    if (row.bytes !== null) {
+      const whole = this.#checked(row, row.bytes);
       if (range) checkRange(range, whole.length);
       return { body: range ? whole.subarray(range.start, range.end) : whole, size: whole.length };
     }
@@ -95,8 +89,6 @@ export class CloudflareBlobs implements Blobs {
 
   async delete(key: string): Promise<void> {
     checkKey('a key', key);
-    this.#ahead(key);
-    this.#store.bodies.drop(key);
     await this.#store.calls.ask(objectOf(key), 'deleteBody', key, this.#store.env.now());
   }
 
@@ -113,11 +105,10 @@ export class CloudflareBlobs implements Blobs {
     return found.length > limit ? { items, next: items.at(-1)!.key } : { items };
   }
 
-  #checked({ key, sha256, size, blocks }: BodyRow, bytes: ArrayBuffer): Uint8Array {
+  #checked({ key, size, blocks }: BodyRow, bytes: ArrayBuffer): Uint8Array {
     const whole = new Uint8Array(bytes);
     if (whole.length !== size || !isIntact(whole, new Uint8Array(blocks), 0, this.#store.crc32))
       throw damagedBody(`the body of ${key}`, 'altered');
-    this.#store.bodies.hold({ key, sha256, whole });
     return whole;
   }
 
@@ -126,19 +117,10 @@ export class CloudflareBlobs implements Blobs {
     throw new RelayError('busy', { what: 'the body came so slowly that it was given up' });
   }
 
-  /** The body that came along with its record; once. */
-  #ahead(key: string): BodyRow | HeldBody | null {
-    const { ahead } = this.#store;
-    if (ahead?.key !== key) return null;
-    this.#store.ahead = null;
-    return ahead;
-  }
-
   /** Takes a body in: whole where it is small, else into the bucket. Nothing refers to it yet. */
   async #take(key: string, body: BlobBody, o: BlobOptions): Promise<BodyRow> {
     checkKey('a key', key);
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
-    this.#ahead(key);
     const limits = { size: o.size, max: this.#store.limits.blobBytes };
     if (body instanceof Uint8Array) checkSize(body, limits);
     const upload =

@@ -49,12 +49,6 @@ export class BodyRows {
     return this.#sql.exec<BodyRow>(sql, key, now).toArray()[0] ?? null;
   }
 
-  /** Whether the body under that key is the one with that hash. */
-  is({ key, sha256 }: Pick<BodyRow, 'key' | 'sha256'>, now: number): boolean {
-    const sql = 'SELECT 1 FROM bodies WHERE key = ? AND sha256 = ? AND (expires IS NULL OR expires > ?)';
-    return this.#sql.exec(sql, key, sha256, now).toArray().length > 0;
-  }
-
   /** False where the upload took so long that its name was given up. */
   put({ key, size, at, expires, sha256, blocks, bytes, name }: BodyRow): boolean {
     if (name !== null) {

@@ -10,9 +10,6 @@ const PART_BYTES = 16 * 1024;
 const PARTS = 1000;
 /** What the entries in one answer to several calls are at most, in characters of one or two bytes: an answer takes 32 MB too. */
 const ANSWER_CHARS = 8 * 1024 * 1024;
-/** What is done side by side asks for its next things a few hops of the microtask queue apart: after so many without another, calls leave. */
-const QUIET_HOPS = 8;
-
 interface Waiting {
   readonly call: ObjectCall;
   resolve(answer: unknown): void;
@@ -33,19 +30,14 @@ export class Calls {
     method: Method,
     ...given: Parameters<StoreObject[Method]>
   ): Promise<Awaited<ReturnType<StoreObject[Method]>>> {
-    if (this.#waiting.length === 0) void this.#leave();
+    if (this.#waiting.length === 0) queueMicrotask(() => this.#leave());
     const call: ObjectCall = { object, method, given };
     return new Promise((resolve, reject) =>
       this.#waiting.push({ call, resolve: resolve as Waiting['resolve'], reject }),
     );
   }
 
-  async #leave(): Promise<void> {
-    for (let quiet = 0, before = 0; quiet < QUIET_HOPS && before < PARTS; ) {
-      await null;
-      quiet = this.#waiting.length === before ? quiet + 1 : 0;
-      before = this.#waiting.length;
-    }
+  #leave(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     const reads = waiting.filter(({ call }) => READS.has(call.method));

@@ -3,7 +3,6 @@ import { type Env, systemEnv } from '../../base/env.ts';
 import type { Crc32 } from '../../kernel/block-hashes.ts';
 import { DeferredWork, type Engine, type EngineLimits } from '../../kernel/engine.ts';
 import { CloudflareBlobs } from './blobs.ts';
-import { BodyCache } from './body-cache.ts';
 import { Calls } from './calls.ts';
 import { CloudflareLogs } from './logs.ts';
 import { DIRECTORY, objectOf } from './objects.ts';
@@ -33,8 +32,6 @@ export interface CloudflareOptions {
   readonly objects: Objects;
   readonly bucket: R2Bucket;
   readonly env?: Env;
-  /** What requests of an isolate have in common. */
-  readonly bodies?: BodyCache;
   /** The platform's, which is faster than our own. */
   readonly crc32?: Crc32;
   /** Keeps the Worker alive for what is written behind an answer. */
@@ -61,8 +58,6 @@ export function openCloudflare(o: CloudflareOptions): Engine {
     bucket: o.bucket,
     crc32: o.crc32,
     calls: new Calls(named),
-    bodies: o.bodies ?? new BodyCache(() => env.now()),
-    ahead: null,
     object: (name) => named(objectOf(name)),
     async *objects() {
       for (let after = ''; ; ) {
@@ -89,7 +84,6 @@ export function openCloudflare(o: CloudflareOptions): Engine {
       const done = deferred.defer(work, Math.min(afterMs ?? 0, DEFER_MS));
       o.waitUntil?.(done);
     },
-    placeOf: objectOf,
     async state() {
       await named(DIRECTORY).listObjects('', 1);
       return { engine: 'Cloudflare', replicas: null, warnings: [] };

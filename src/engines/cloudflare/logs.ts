@@ -19,7 +19,9 @@ export class CloudflareLogs implements Logs {
 
   async append(stream: string, data: Json, o: AppendOptions = {}): Promise<number | null> {
     const { expectSeq, id } = o;
-    const { data: json } = checkedEntry(this.#store, { stream, data, id });
+    checkKey("a stream's name", stream);
+    if (id !== undefined) checkKey("an entry's id", id);
+    const json = encodeJson('a log entry', data, this.#store.limits.entryBytes);
     const others = storeOthers(this.#store, stream, o.with);
     if (others) await others;
     const brought = broughtTo(stream, o.with);
@@ -93,16 +95,6 @@ export class CloudflareLogs implements Logs {
       }
     }
   }
-}
-
-/** An entry as it travels. */
-export function checkedEntry<Id extends string | undefined>(
-  { limits }: Store,
-  { stream, data, id }: { readonly stream: string; readonly data: Json; readonly id: Id },
-): { stream: string; data: string; id: Id } {
-  checkKey("a stream's name", stream);
-  if (id !== undefined) checkKey("an entry's id", id);
-  return { stream, data: encodeJson('a log entry', data, limits.entryBytes), id };
 }
 
 export function entriesOf({ entries, gap }: EntryPage): Entry[] {

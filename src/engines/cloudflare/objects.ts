@@ -1,7 +1,7 @@
 /**
  * What there may be millions of, each small and each alone: pointers, channels, keys, receipts, tickets, addresses. They are spread over this
  * many objects of their kind; an object for each would cost a start for each. The number can never change: it says where a key is.
- * Channels are of the kind of pointers: a push to a channel has an id that is stored where the channel is, and is then one commit.
+ * Channels share the objects of pointers.
  */
 const SPREAD_OVER = 64;
 const SPREAD_KINDS: { readonly [kind: string]: string } = {

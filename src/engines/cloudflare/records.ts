@@ -11,7 +11,6 @@ import {
 } from '../../kernel/admission.ts';
 import type { Logs } from '../../kernel/logs.ts';
 import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
-import { checkedEntry } from './logs.ts';
 import { objectOf, objectsOf } from './objects.ts';
 import type { RecordRow } from './record-rows.ts';
 import { broughtTo, type StagedRow, storeOthers } from './staged-rows.ts';
@@ -29,16 +28,10 @@ export class CloudflareRecords implements Records {
     this.#logs = logs;
   }
 
-  async get(key: string, { ahead }: { ahead?: string } = {}): Promise<Stored | null> {
+  async get(key: string): Promise<Stored | null> {
     checkKey('a key', key);
     const { calls, env } = this.#store;
-    const held = ahead === undefined ? null : this.#store.bodies.near(key);
-    const asked =
-      ahead === undefined
-        ? undefined
-        : { field: ahead, held: held ? { key: held.key, sha256: held.sha256 } : undefined };
-    const row = await calls.ask(objectOf(key), 'getRecord', key, env.now(), asked);
-    if (row?.body) this.#store.ahead = row.body === 'held' ? held : row.body;
+    const row = await calls.ask(objectOf(key), 'getRecord', key, env.now());
     return row && stored(row);
   }
 
@@ -49,13 +42,11 @@ export class CloudflareRecords implements Records {
     const json = encodeJson('a record', value, this.#store.limits.recordBytes);
     const others = storeOthers(this.#store, key, o.with);
     if (others) await others;
-    const entry =
-      append && objectOf(append.stream) === objectOf(key) ? checkedEntry(this.#store, append) : undefined;
-    const brought = broughtTo(key, o.with, entry);
+    const brought = broughtTo(key, o.with);
     const { calls, env } = this.#store;
     const asked = { expect, expiresAt, now: env.now() };
     const revision = await calls.ask(objectOf(key), 'putRecord', key, json, asked, brought);
-    if (revision !== null && append && !entry) await this.#logs.append(append.stream, append.data, append);
+    if (revision !== null && append) await this.#logs.append(append.stream, append.data, append);
     return revision;
   }
 

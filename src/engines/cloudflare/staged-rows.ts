@@ -12,17 +12,12 @@ export interface StagedRow extends Staged {
 }
 
 /** What the write of `name` takes along to its object, where both are written at once or neither is. */
-export function broughtTo(
-  name: string,
-  staged: readonly StagedRow[] = [],
-  entry?: Brought['entry'],
-): Brought | undefined {
+export function broughtTo(name: string, staged: readonly StagedRow[] = []): Brought | undefined {
   const own = staged.filter((row) => isKeptBack(row) && objectOf(row.key) === objectOf(name));
-  if (own.length === 0 && !entry) return undefined;
+  if (own.length === 0) return undefined;
   return {
     bodies: own.flatMap(({ body }) => body ?? []),
     records: own.flatMap(({ key, value }) => (value === undefined ? [] : { key, value })),
-    entry,
   };
 }
 

@@ -6,7 +6,7 @@ import { Counter } from './counter.ts';
 import { DocumentRows } from './document-rows.ts';
 import { type EntryPage, LogRows } from './log-rows.ts';
 import { News } from './news.ts';
-import type { AskedAhead, Brought, CallAnswer, ObjectCall, RecordAnswer } from './object-calls.ts';
+import type { Brought, CallAnswer, ObjectCall } from './object-calls.ts';
 import { DIRECTORY } from './objects.ts';
 import { type RecordRow, RecordRows } from './record-rows.ts';
 
@@ -74,13 +74,8 @@ export class StoreObject extends DurableObject<Bindings> {
     });
   }
 
-  getRecord(key: string, now: number, ahead?: AskedAhead): RecordAnswer | null {
-    const row = this.#records.get(key, now);
-    if (row === null || ahead === undefined) return row;
-    const named = JSON.parse(row.value)[ahead.field];
-    if (typeof named !== 'string') return { ...row, body: null };
-    const isHeld = named === ahead.held?.key && this.#bodies.is(ahead.held, now);
-    return { ...row, body: isHeld ? 'held' : this.#bodies.get(named, now) };
+  getRecord(key: string, now: number): RecordRow | null {
+    return this.#records.get(key, now);
   }
 
   async putRecord(
@@ -119,8 +114,12 @@ export class StoreObject extends DurableObject<Bindings> {
     brought?: Brought,
   ): Promise<number | null> {
     await this.#enlist();
-    const appended = this.#append(stream, data, o);
-    if (appended?.added) this.#bring(brought, o.now);
+    const appended = this.#logs.append(stream, data, o);
+    if (appended?.added) {
+      this.#bring(brought, o.now);
+      this.#news.wake(stream);
+      this.appended(stream);
+    }
     return appended === null ? null : appended.seq;
   }
 
@@ -249,22 +248,12 @@ export class StoreObject extends DurableObject<Bindings> {
     if (dues.length > 0) this.wakeAt(Math.min(...dues));
   }
 
-  #append(stream: string, data: string, o: Parameters<LogRows['append']>[2]) {
-    const appended = this.#logs.append(stream, data, o);
-    if (appended?.added) {
-      this.#news.wake(stream);
-      this.appended(stream);
-    }
-    return appended;
-  }
-
-  #bring({ bodies, records, entry }: Brought = { bodies: [], records: [] }, now: number): void {
+  #bring({ bodies, records }: Brought = { bodies: [], records: [] }, now: number): void {
     for (const { key, value } of records) this.#records.put(key, value, { now });
     for (const row of bodies) {
       this.#bodies.put(row);
       this.wakeAt(row.expires);
     }
-    if (entry) this.#append(entry.stream, entry.data, { id: entry.id, now });
   }
 
   /** Before its first write an object is in the directory, so that none is ever forgotten. */

@@ -2,8 +2,6 @@ import type { R2Bucket } from '@cloudflare/workers-types';
 import type { Env } from '../../base/env.ts';
 import type { Crc32 } from '../../kernel/block-hashes.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
-import type { BodyCache, HeldBody } from './body-cache.ts';
-import type { BodyRow } from './body-rows.ts';
 import type { Calls } from './calls.ts';
 import type { ObjectStub } from './store-object.ts';
 
@@ -15,10 +13,6 @@ export interface Store {
   readonly crc32: Crc32 | undefined;
   /** Calls of objects by their names; those of one turn travel together. */
   readonly calls: Calls;
-  /** Bodies that went through here a moment ago. */
-  readonly bodies: BodyCache;
-  /** The body that came along with the record that was read last, or was here already; taken by who asks for it. */
-  ahead: BodyRow | HeldBody | null;
   /** The object in which a key, a prefix or a stream lives. */
   object(name: string): ObjectStub;
   /** Every object that holds anything, each once. */

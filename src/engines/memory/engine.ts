@@ -41,7 +41,6 @@ export function openMemory(o: { env?: Env; gaps?: boolean } = {}): MemoryEngine 
     limits: LIMITS,
     now: () => env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
-    placeOf: () => '',
     damage: (key, offset) => blobs.damage(key, offset),
     async sweep() {
       await hazard.pause();

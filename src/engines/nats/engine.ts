@@ -100,7 +100,6 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     moving,
     now: () => store.env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
-    placeOf: () => '',
     sweep() {
       sweeping = sweeping.catch(() => {}).then(() => sweep.run());
       return sweeping;

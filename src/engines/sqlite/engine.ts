@@ -121,7 +121,6 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     moving,
     now: () => env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
-    placeOf: () => '',
     sweep() {
       // One at a time: who asks while it runs gets the same answer.
       sweeping ??= sweep({ ...store, blobs, checkpoints, gone }, sweeps++).finally(() => {
