@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { systemEnv } from '../../src/base/env.ts';
 import { ReaderView, type Start } from '../../src/domain/channels/reader.ts';
 
-const { attach } = await import('../../src/app/cloudflare/attached.ts');
+const { attach } = await import('../../src/app/cloudflare/channel-readers.ts');
 const { ChannelReaders } = await import('../../src/app/cloudflare/channel-readers.ts');
 
 type Socket = Parameters<typeof attach>[0];

@@ -1,4 +1,4 @@
-import type { ObjectCall } from '../../src/engines/cloudflare/object-calls.ts';
+import type { ObjectCall } from '../../src/engines/cloudflare/store-object.ts';
 import { askObject, type Bindings, StoreObject } from '../../src/engines/cloudflare/store-object.ts';
 
 export { StoreObject };

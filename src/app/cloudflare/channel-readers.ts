@@ -1,9 +1,11 @@
 import type { WebSocket as PlatformSocket } from '@cloudflare/workers-types';
 import { pause } from '../../base/pause.ts';
+import type { Caller } from '../../contract/caller.ts';
+import { toMessage } from '../../domain/channels/message.ts';
 import type { ReaderView, Start } from '../../domain/channels/reader.ts';
 import type { EntryPage } from '../../engines/cloudflare/log-rows.ts';
-import { attachedTo, moveOn } from './attached.ts';
-import { ReadingRound } from './reading-round.ts';
+import { entriesOf } from '../../engines/cloudflare/logs.ts';
+import type { Entry } from '../../kernel/logs.ts';
 
 /**
  * What is sent in one turn, in characters, and to one reader before the others have their turn. The platform does not tell how much a socket
@@ -94,7 +96,74 @@ export class ChannelReaders {
       }
       last = entry.seq;
     }
-    moveOn(socket, { after: last, gap: view.owesGap, lenient: view.lenient });
+    attach(socket, { ...attached, after: last, gap: view.owesGap, lenient: view.lenient });
     return { chars, more: more || entries.length === PAGE_ENTRIES };
   }
+}
+
+interface Page {
+  readonly after: number;
+  readonly entries: readonly Entry[];
+  readonly more: boolean;
+}
+
+/** What readers of a channel get who are at the same place: read once, and written once for each address they know the relay by. Only the last page is kept. */
+export class ReadingRound {
+  readonly #read: (after: number) => EntryPage;
+  #page: Page | null = null;
+  readonly #frames = new Map<string, string>();
+
+  constructor(read: (after: number) => EntryPage) {
+    this.#read = read;
+  }
+
+  behind(after: number): Page {
+    if (this.#page?.after !== after) {
+      const page = this.#read(after);
+      this.#page = { after, entries: entriesOf(page), more: page.more };
+      this.#frames.clear();
+    }
+    return this.#page;
+  }
+
+  /** Of the last page. Without the mark of a gap, which is told by itself. */
+  frame(entry: Entry, base: string): string {
+    const key = `${entry.seq} ${base}`;
+    let frame = this.#frames.get(key);
+    if (frame === undefined) {
+      const { gap: _, ...message } = toMessage(entry, base)!;
+      frame = JSON.stringify(message);
+      this.#frames.set(key, frame);
+    }
+    return frame;
+  }
+}
+
+/** What is known of a socket; kept with it while the object sleeps. */
+export interface Attached extends Start {
+  readonly id: string;
+  readonly stream: string;
+  readonly caller: Caller;
+  readonly base: string;
+  readonly channel: string;
+  /** Null for a reader. */
+  readonly group: string | null;
+  readonly since?: string | number;
+  readonly prefetch?: number;
+  /** It asked to resume, so it understands being told of a gap. */
+  readonly resumes: boolean;
+}
+
+/** What is known of sockets that were used since the object woke up: reading it from a socket takes a while. */
+const known = new WeakMap<PlatformSocket, Attached>();
+
+export function attachedTo(socket: PlatformSocket): Attached {
+  const attached = known.get(socket) ?? (JSON.parse(socket.deserializeAttachment() as string) as Attached);
+  known.set(socket, attached);
+  return attached;
+}
+
+export function attach(socket: PlatformSocket, attached: Attached): void {
+  known.set(socket, attached);
+  socket.serializeAttachment(JSON.stringify(attached));
 }

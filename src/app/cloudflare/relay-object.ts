@@ -15,12 +15,9 @@ import type { OutboxEntry } from '../../interfaces/a2a/webhook-outbox.ts';
 import { RateLimiter } from '../../interfaces/http/rate-limit.ts';
 import { aboutOf, settle } from '../../interfaces/ws/settlement.ts';
 import { a2aProtocol } from '../serve/protocols.ts';
-import { type Attached, attach, attachedTo } from './attached.ts';
-import { CallBudget } from './call-budget.ts';
-import { ChannelReaders } from './channel-readers.ts';
+import { type Attached, attach, attachedTo, ChannelReaders } from './channel-readers.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
-import { openObjectCore } from './worker-core.ts';
-import { protocolOptions } from './worker-protocols.ts';
+import { CallBudget, openObjectCore, protocolOptions } from './worker-core.ts';
 
 /** The header in which a Worker tells the object what it found out about a socket. Nothing else reaches an object. */
 export const ATTACHED_HEADER = 'Relay-Attached';

@@ -1,10 +1,14 @@
 import { waitUntil } from 'cloudflare:workers';
 import { crc32 } from 'node:zlib';
 import { systemEnv } from '../../base/env.ts';
+import { WEBHOOK_TIME_MS, WORKER_MESSAGE_BYTES } from '../../base/limits.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
 import { Shared } from '../../domain/shared.ts';
 import { openCloudflare } from '../../engines/cloudflare/engine.ts';
 import { objectOf } from '../../engines/cloudflare/objects.ts';
+import type { Objects } from '../../engines/cloudflare/store-object.ts';
+import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
+import type { LogEvent } from '../../interfaces/http/deps.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
 import { workerTextWork } from './worker-text-work.ts';
 
@@ -73,4 +77,60 @@ function newShared(bindings: RelayBindings): Shared {
 
 function engineOf({ STORE, BODIES }: RelayBindings) {
   return openCloudflare({ objects: STORE, bucket: BODIES, crc32, waitUntil });
+}
+
+declare const RELAY_VERSION: string;
+
+export const version = RELAY_VERSION;
+
+export function protocolOptions(core: RelayCore, bindings: RelayBindings) {
+  const { auth } = workerConfig(bindings);
+  return { core, version, auth, messageBytes: WORKER_MESSAGE_BYTES, webhooks, log };
+}
+
+/** A Worker has no network of its own that a webhook could be in. */
+const webhooks = async (): Promise<WebhookPost> => ({
+  async check(text) {
+    if (!URL.canParse(text)) throw new Error('that is no URL');
+  },
+  async post(text, { headers, body }) {
+    const signal = AbortSignal.timeout(WEBHOOK_TIME_MS);
+    const answer = await fetch(text, { method: 'POST', headers, body, redirect: 'manual', signal });
+    if (!answer.ok) throw new Error(`The webhook at ${new URL(text).host} answered ${answer.status}.`);
+  },
+});
+
+export function log(event: LogEvent): void {
+  console[event.level === 'info' ? 'log' : event.level](JSON.stringify(event));
+}
+
+/** What a request keeps for its end, and for what it writes behind its answer. */
+const KEPT_CALLS = 10;
+
+/** Counts the calls that a request makes to objects; what could go on for long is to end while some are left. */
+export class CallBudget {
+  readonly objects: Objects;
+  readonly #most: number;
+  #calls = 0;
+  #spent: AbortController | undefined;
+
+  /** `calls`: what the platform lets a request make. */
+  constructor(all: Objects, calls: number) {
+    this.#most = calls - KEPT_CALLS;
+    this.objects = {
+      idFromName: (name) => all.idFromName(name),
+      // Whoever asks for an object calls it once.
+      get: (id) => {
+        if (++this.#calls >= this.#most) this.#spent?.abort();
+        return all.get(id);
+      },
+    };
+  }
+
+  /** Fires when few are left. Made when it is first asked for: most requests end by themselves. */
+  get spent(): AbortSignal {
+    this.#spent ??= new AbortController();
+    if (this.#calls >= this.#most) this.#spent.abort();
+    return this.#spent.signal;
+  }
 }

@@ -21,15 +21,14 @@ import type { Limiter } from '../../interfaces/http/rate-limit.ts';
 import type { Protocol } from '../../interfaces/protocol.ts';
 import { parseTarget } from '../../interfaces/ws/target.ts';
 import { a2aProtocol, mcpProtocol } from '../serve/protocols.ts';
-import type { Attached } from './attached.ts';
-import { CallBudget } from './call-budget.ts';
+import type { Attached } from './channel-readers.ts';
 import { ATTACHED_HEADER, type RelayObject } from './relay-object.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
-import { noteStorage, openWorkerCore } from './worker-core.ts';
-import { workerPages } from './worker-pages.ts';
-import { log, protocolOptions, version } from './worker-protocols.ts';
+import { CallBudget, log, noteStorage, openWorkerCore, protocolOptions, version } from './worker-core.ts';
 
 export { RelayObject } from './relay-object.ts';
+
+import { type DashboardFiles, typeOfFile } from '../../interfaces/http/dashboard.ts';
 
 /** What belongs to the request that is being answered. */
 interface Asked {
@@ -190,5 +189,22 @@ function ofEach(
   return {
     routes: make(protocolOptions(null as never, bindings), new AbortController().signal).routes,
     answer: (...request) => made().answer(...request),
+  };
+}
+
+/**
+ * The pages from the platform's static assets, which count neither against the size of the Worker nor as storage. The Worker runs
+ * before them, so that they leave with the relay's own headers; the platform packs them on the way out.
+ */
+export function workerPages(assets: NonNullable<RelayBindings['ASSETS']>): DashboardFiles {
+  return {
+    async read(path) {
+      const type = typeOfFile(path);
+      if (type === null) return null;
+      const answer = await assets.fetch(`https://assets.local/${path}`);
+      if (!answer.ok) return null;
+      const hash = (answer.headers.get('etag') ?? '').replace(/^W\/|"/g, '');
+      return { body: new Uint8Array(await answer.arrayBuffer()), type, encoding: null, hash };
+    },
   };
 }

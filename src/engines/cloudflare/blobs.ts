@@ -32,8 +32,7 @@ import {
 } from '../../kernel/block-hashes.ts';
 import type { BodyRow } from './body-rows.ts';
 import { objectOf } from './objects.ts';
-import type { StagedRow } from './staged-rows.ts';
-import type { Store } from './store.ts';
+import type { StagedRow, Store } from './store.ts';
 
 /** Bodies up to this are a row: a call less than in the bucket, and no fee for each. A row takes 2 MB. */
 const ROW_BYTES = 512 * 1024;

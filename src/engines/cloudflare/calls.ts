@@ -1,5 +1,10 @@
-import type { CallAnswer, ObjectCall } from './object-calls.ts';
-import { askObject, type ObjectStub, type StoreObject } from './store-object.ts';
+import {
+  askObject,
+  type CallAnswer,
+  type ObjectCall,
+  type ObjectStub,
+  type StoreObject,
+} from './store-object.ts';
 
 /** From so many reads on, another object does them: a request may make few calls of its own. */
 const GATHERED_FROM = 8;

@@ -1,5 +1,5 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
-import type { Counter } from './counter.ts';
+import type { Counter } from './record-rows.ts';
 
 export type EntryRow = { readonly seq: number; readonly at: number; readonly data: string };
 

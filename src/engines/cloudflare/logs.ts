@@ -4,8 +4,7 @@ import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import type { EntryPage } from './log-rows.ts';
 import { objectOf } from './objects.ts';
-import { broughtTo, storeOthers } from './staged-rows.ts';
-import type { Store } from './store.ts';
+import { broughtTo, type Store, storeOthers } from './store.ts';
 
 /** What a subscriber reads, and holds, at once. */
 const PAGE_ENTRIES = 100;

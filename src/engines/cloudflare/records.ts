@@ -13,8 +13,7 @@ import type { Logs } from '../../kernel/logs.ts';
 import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
 import { objectOf, objectsOf } from './objects.ts';
 import type { RecordRow } from './record-rows.ts';
-import { broughtTo, type StagedRow, storeOthers } from './staged-rows.ts';
-import type { Store } from './store.ts';
+import { broughtTo, type StagedRow, type Store, storeOthers } from './store.ts';
 
 /** Where a list is spread over many objects, each is asked for this part of a page: a few times what it has of it by chance. */
 const SHARES = 8;

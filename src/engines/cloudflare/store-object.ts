@@ -2,13 +2,10 @@ import { DurableObject } from 'cloudflare:workers';
 import type { DurableObjectId, DurableObjectState, R2Bucket } from '@cloudflare/workers-types';
 import type { Hit } from '../../kernel/search-index.ts';
 import { type BodyItem, type BodyRow, BodyRows } from './body-rows.ts';
-import { Counter } from './counter.ts';
 import { DocumentRows } from './document-rows.ts';
 import { type EntryPage, LogRows } from './log-rows.ts';
-import { News } from './news.ts';
-import type { Brought, CallAnswer, ObjectCall } from './object-calls.ts';
 import { DIRECTORY } from './objects.ts';
-import { type RecordRow, RecordRows } from './record-rows.ts';
+import { Counter, type RecordRow, RecordRows } from './record-rows.ts';
 
 /** An object elsewhere: each of its methods takes a call there and back. */
 export type Stub<Kind> = {
@@ -302,7 +299,64 @@ function objectsOf(all: Objects, object: StoreObject, name: () => string | undef
   };
 }
 
+/** A call of some object, as it travels. */
+export interface ObjectCall {
+  readonly object: string;
+  readonly method:
+    | 'getRecord'
+    | 'putRecord'
+    | 'addToRecord'
+    | 'deleteRecord'
+    | 'listRecords'
+    | 'append'
+    | 'readEntries'
+    | 'streamInfo'
+    | 'getBody'
+    | 'putBody'
+    | 'deleteBody'
+    | 'putDocument'
+    | 'removeDocument';
+  readonly given: readonly unknown[];
+}
+
+/** What became of one of several calls that travelled together. */
+export type CallAnswer = { readonly value: unknown } | { readonly error: unknown };
+
+/** What is written with a record or an entry, where that is written. */
+export interface Brought {
+  readonly bodies: readonly BodyRow[];
+  readonly records: readonly { readonly key: string; readonly value: string }[];
+}
+
 /** Makes a call. */
 export function askObject(object: ObjectStub, { method, given }: ObjectCall): Promise<unknown> {
   return (object as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>)[method]!(...given);
+}
+
+/** How long a question for new entries is held open: a Worker that was killed never takes its question back. */
+const WAIT_MS = 25_000;
+
+/** Who waits for news of the streams of an object: how each is woken, by the name that it asks under. */
+export class News {
+  readonly #waiting = new Map<string, Map<string, () => void>>();
+
+  /** Until the stream has grown, the asker has given up, or for a while. */
+  async wait(stream: string, asker: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiting = this.#waiting.get(stream) ?? new Map();
+    this.#waiting.set(stream, waiting.set(asker, resolve));
+    const timer = setTimeout(resolve, WAIT_MS);
+    await promise;
+    clearTimeout(timer);
+    waiting.delete(asker);
+    if (waiting.size === 0) this.#waiting.delete(stream);
+  }
+
+  wake(stream: string): void {
+    for (const wake of this.#waiting.get(stream)?.values() ?? []) wake();
+  }
+
+  giveUp(stream: string, asker: string): void {
+    this.#waiting.get(stream)?.get(asker)?.();
+  }
 }
