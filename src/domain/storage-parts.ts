@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Records } from '../kernel/records.ts';
-import { headsPrefix, spacesPrefix } from './files/names.ts';
+import { headsPrefix, spacesPrefix } from './files/record.ts';
 import { channelStream, channelsPrefix, fromSegment } from './names.ts';
 import { listPrefix, logOf, rootsFor } from './threads/keys.ts';
 

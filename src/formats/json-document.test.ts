@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Json } from '../base/json.ts';
+import { type Json, jsonEqual } from '../base/json.ts';
 import { JsonDocument } from './json-document.ts';
-import { jsonEqual } from './json-patch/equal.ts';
 import { JsonSyntaxError, jsonValue, parseJsonText } from './json-syntax.ts';
 
 const edit = (text: string, work: (doc: JsonDocument) => unknown, comments = false): string => {

@@ -1,5 +1,4 @@
-import type { Json } from '../base/json.ts';
-import { jsonEqual } from './json-patch/equal.ts';
+import { type Json, jsonEqual } from '../base/json.ts';
 import {
   type JsonEntry,
   type JsonNode,

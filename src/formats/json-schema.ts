@@ -1,5 +1,12 @@
-import { childAt, isJsonObject, type Json, type JsonObject, joinPath, parsePath } from '../base/json.ts';
-import { jsonEqual } from './json-patch/equal.ts';
+import {
+  childAt,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  joinPath,
+  jsonEqual,
+  parsePath,
+} from '../base/json.ts';
 
 /** What is wrong with a part of a value. */
 interface SchemaProblem {

@@ -1,7 +1,6 @@
 import { TOKEN_COUNT_CHARS, TOKEN_SLICE_CHARS } from '../base/limits.ts';
 import type { TokenCount } from '../base/tokens.ts';
-import { TokenPieces } from './token-pieces.ts';
-import { NO_TOKEN, type TokenTable } from './token-table.ts';
+import { NO_TOKEN, TokenPieces, type TokenTable } from './token-table.ts';
 
 /**
  * Counts with the vocabulary of o200k_base; special tokens such as `<|endoftext|>` are the plain text that they are in a payload.

@@ -1,6 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, jsonEqual } from '../../base/json.ts';
 import { JsonDocument, type JsonPath } from '../../formats/json-document.ts';
-import { jsonEqual } from '../../formats/json-patch/equal.ts';
 import { readToml } from '../../formats/toml.ts';
 
 /** What we put into somebody's JSON settings. Ours is told from theirs by one rule, for adding, checking and removing. */

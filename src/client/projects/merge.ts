@@ -1,6 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, jsonEqual } from '../../base/json.ts';
 import type { JsonDocument, JsonPath } from '../../formats/json-document.ts';
-import { jsonEqual } from '../../formats/json-patch/equal.ts';
 import { type Decision, digestDecisions, readDecisions, repeatedIds } from './decisions.ts';
 import {
   conflictLine,

@@ -1,8 +1,8 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
+import { jsonEqual } from '../../base/json.ts';
 import { HANDOFFS_KEPT } from '../../base/limits.ts';
 import type { JsonDocument, JsonPath } from '../../formats/json-document.ts';
-import { jsonEqual } from '../../formats/json-patch/equal.ts';
 import { needKind, STATE_JSON, stamp, textAt, textsAt, timeOf } from './files.ts';
 import { nextId, sameId } from './todos.ts';
 

@@ -1,11 +1,21 @@
-import { countRead } from '../../base/byte-streams.ts';
-import { RelayError } from '../../base/errors.ts';
+import { fromBase64, toBase64 } from '../../base/base64.ts';
+import { countRead, readBytes } from '../../base/byte-streams.ts';
+import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, timeOrderedId } from '../../base/ids.ts';
-import { FILE_VERSIONS } from '../../base/limits.ts';
-import { encodeUtf8 } from '../../base/utf8.ts';
+import { FILE_VERSIONS, FILES_AT_ONCE, FILES_READ_BYTES } from '../../base/limits.ts';
+import { mapConcurrent } from '../../base/map-concurrent.ts';
+import { decodeUtf8, encodeUtf8, utf8Bytes } from '../../base/utf8.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { FileContent, FileInfo, FileInput, files } from '../../contract/files.ts';
+import type {
+  FileContent,
+  FileDraft,
+  FileInfo,
+  FileInput,
+  FileRefused,
+  FileText,
+  files,
+} from '../../contract/files.ts';
 import type { Cost, LocalOptions, Part, PartRequest } from '../../contract/pointers.ts';
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
@@ -14,28 +24,25 @@ import { meterBody } from '../bodies.ts';
 import { allRecords } from '../records.ts';
 import type { Serves } from '../relay-binding.ts';
 import { workFor } from '../text-work.ts';
-import { readFiles, removeFiles, writeFiles } from './batches.ts';
-import { type FileParts, FileStore, noFile } from './file-store.ts';
-import { listFiles, listSpaces } from './listing.ts';
+import { type FileParts, FileStore, listFiles, listSpaces, noFile } from './file-store.ts';
 import {
   blobKey,
-  checkSpace,
-  endName,
-  type FilePlace,
-  headKey,
-  placeOf,
-  versionKey,
-  versionsPrefix,
-} from './names.ts';
-import {
   checkConditions,
   checkFileOptions,
+  checkPath,
+  checkSpace,
   describe,
+  endName,
   type FileHead,
+  type FilePlace,
   type FileVersion,
+  headKey,
+  placeOf,
   type StoredHead,
   storedBytes,
   storedBytesOf,
+  versionKey,
+  versionsPrefix,
 } from './record.ts';
 
 type Version = { readonly version?: number };
@@ -112,11 +119,11 @@ export class Files implements Serves<typeof files> {
   ): Promise<FileContent> {
     const at = placeOf(caller, space, path);
     let range: ByteRange | undefined;
-    const { head, version, body } = await this.open(at, o.version, ({ size }) => {
+    const { head, version, body } = await this.#open(at, o.version, ({ size }) => {
       range = o.range && cutRange(o.range, size);
       return range;
     });
-    const note = (bytes: number) => this.store.parts.allowance.note(caller, 'file_get', bytes, at.tenant);
+    const note = (bytes: number) => this.#noteRead(caller, bytes);
     if (body instanceof Uint8Array) note(body.byteLength);
     return {
       file: describe(at, head, version),
@@ -151,8 +158,7 @@ export class Files implements Serves<typeof files> {
   ): Promise<Part> {
     const at = placeOf(caller, space, path);
     const taken = await this.#take(caller, at, part, o);
-    const { byteLength } = encodeUtf8(taken.text);
-    this.store.parts.allowance.note(caller, 'file_get', byteLength, at.tenant);
+    this.#noteRead(caller, utf8Bytes(taken.text));
     return taken;
   }
 
@@ -169,30 +175,15 @@ export class Files implements Serves<typeof files> {
       const text = encodeUtf8((await this.#take(caller, at, part, o)).text);
       return { ...(await texts.count(text, o)), bytes: text.byteLength };
     }
-    const { version, body } = await this.open(at, o.version);
+    const { version, body } = await this.#open(at, o.version);
     if (!version.text) throw new RelayError('not_text', { what: 'tokens to count' });
     const { size } = version;
     return { ...(await texts.count(body, { signal: o.signal, size })), bytes: size };
   }
 
-  async delete(caller: Caller, space: string, path: string, o: { if_match?: string } = {}): Promise<void> {
-    await this.end(placeOf(caller, space, path), o);
-  }
-
-  read(caller: Caller, space: string, paths: readonly string[]) {
-    return readFiles(this, caller, space, paths);
-  }
-
-  write(caller: Caller, space: string, drafts: Parameters<typeof writeFiles>[3]) {
-    return writeFiles(this, caller, space, drafts);
-  }
-
-  remove(caller: Caller, space: string, o: Parameters<typeof removeFiles>[3]) {
-    return removeFiles(this, caller, space, o);
-  }
-
   /** Deletes a file, with all its versions. Of two who delete it one does; to the other it is not there. */
-  async end(at: FilePlace, o: { if_match?: string } = {}): Promise<void> {
+  async delete(caller: Caller, space: string, path: string, o: { if_match?: string } = {}): Promise<void> {
+    const at = placeOf(caller, space, path);
     await compareAndSet('a file', async () => {
       const stored = await this.store.get(at);
       checkConditions(at, o, stored.value);
@@ -200,8 +191,85 @@ export class Files implements Serves<typeof files> {
     });
   }
 
+  /** Reads files as far as there is room; those that a later request must ask for are named. */
+  async read(caller: Caller, space: string, paths: readonly string[]) {
+    checkMany(paths);
+    const answer = { files: [] as (FileInfo & FileText)[], missing: [] as string[], left: [] as string[] };
+    const wanted = [...new Set(paths)].map((path) => ({ path, at: placeOf(caller, space, path) }));
+    const heads = await mapConcurrent(wanted, ({ at }) => this.store.find(at));
+    let room = FILES_READ_BYTES;
+    const fitting = wanted.filter(({ path }, i) => {
+      const size = heads[i]?.value.current.size;
+      // One that no answer has room for is left to be read by itself, like those behind it.
+      const fits = size !== undefined && size <= room;
+      if (fits) room -= size;
+      else (size === undefined ? answer.missing : answer.left).push(path);
+      return fits;
+    });
+    const read = await mapConcurrent(fitting, async ({ path, at }) => {
+      try {
+        const { head, version, body } = await this.#open(at);
+        const bytes = await readBytes(body);
+        this.#noteRead(caller, bytes.byteLength);
+        return { ...describe(at, head, version), ...inJson(bytes, version.text) };
+      } catch (error) {
+        if (!isRelayError(error, 'not_found')) throw error;
+        answer.missing.push(path);
+        return null;
+      }
+    });
+    answer.files.push(...read.filter((file) => file !== null));
+    return answer;
+  }
+
+  /** Writes files, each by itself. What is wrong with one is told of that one, and the others are written. */
+  async write(
+    caller: Caller,
+    space: string,
+    drafts: readonly FileDraft[],
+  ): Promise<{ files: (FileInfo | FileRefused)[] }> {
+    checkMany(drafts);
+    checkSpace(space);
+    return {
+      files: await mapConcurrent(drafts, async (draft) => {
+        try {
+          const { path, content, encoding, ...options } = draft;
+          return await this.put(caller, space, path, { ...options, body: fromJson(content, encoding) });
+        } catch (error) {
+          if (!isRelayError(error)) throw error;
+          return { path: String(draft?.path), ...error.toJSON() };
+        }
+      }),
+    };
+  }
+
+  /** Deletes files by name or below a prefix. */
+  async remove(
+    caller: Caller,
+    space: string,
+    o: { paths?: readonly string[]; prefix?: string },
+  ): Promise<{ deleted: number; more?: true }> {
+    checkSpace(space);
+    if ((o.paths === undefined) === (o.prefix === undefined))
+      throw badRequest('Say either "paths" or "prefix"; the prefix "" deletes all files of the space.');
+    if (o.paths) checkMany(o.paths);
+    const page = o.paths ? null : await this.list(caller, space, { prefix: o.prefix, limit: FILES_AT_ONCE });
+    const paths = page ? page.files.map(({ path }) => path) : [...new Set(o.paths)].map(checkPath);
+    const done = await mapConcurrent(paths, (path) =>
+      this.delete(caller, space, path).then(
+        () => 1,
+        (error) => {
+          if (isRelayError(error, 'not_found')) return 0;
+          throw error;
+        },
+      ),
+    );
+    const deleted = done.reduce((sum: number, one) => sum + one, 0);
+    return { deleted, ...(page?.next === undefined ? {} : { more: true }) };
+  }
+
   /** The content of a file, or of a version of it. One that is overwritten meanwhile may lose its body: then the new one is read. */
-  async open(
+  async #open(
     at: FilePlace,
     wanted?: number,
     rangeOf: (version: FileVersion) => ByteRange | undefined = () => undefined,
@@ -214,6 +282,10 @@ export class Files implements Serves<typeof files> {
       if (before === version.blob) throw noFile(at);
       before = version.blob;
     }
+  }
+
+  #noteRead(caller: Caller, bytes: number): void {
+    this.store.parts.allowance.note(caller, 'file_get', bytes, caller.tenant);
   }
 
   async #version(at: FilePlace, head: FileHead, wanted?: number): Promise<FileVersion> {
@@ -301,7 +373,7 @@ export class Files implements Serves<typeof files> {
   }
 
   async #take(caller: Caller, at: FilePlace, part: PartRequest, o: Version & LocalOptions): Promise<Part> {
-    const { version, body } = await this.open(at, o.version);
+    const { version, body } = await this.#open(at, o.version);
     if (!version.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
     return workFor(caller, this.store.parts.deps.texts).part(body, part, {
       signal: o.signal,
@@ -316,4 +388,29 @@ function lengthOf({ body, size }: FileInput): number {
 
 function isRepeated(stored: StoredHead | null, request: string | null): boolean {
   return request !== null && stored?.value.current.request === request;
+}
+
+function checkMany(many: readonly unknown[]): void {
+  if (!Array.isArray(many) || many.length > FILES_AT_ONCE)
+    throw badRequest(`One request takes at most ${FILES_AT_ONCE} files.`);
+}
+
+function inJson(bytes: Uint8Array, isText: boolean): FileText {
+  const text = isText ? decodeUtf8(bytes) : null;
+  return text === null
+    ? { content: toBase64(bytes), encoding: 'base64' }
+    : { content: text, encoding: 'utf8' };
+}
+
+function fromJson(content: unknown, encoding: unknown): Uint8Array {
+  if (typeof content !== 'string') throw badRequest('"content" must be a text.');
+  if (encoding !== undefined && encoding !== 'utf8' && encoding !== 'base64')
+    throw badRequest('"encoding" is "utf8" or "base64".');
+  if (encoding !== 'base64') {
+    if (!content.isWellFormed()) throw badRequest('"content" holds half of a surrogate pair.');
+    return encodeUtf8(content);
+  }
+  const bytes = fromBase64(content);
+  if (!bytes) throw badRequest('"content" is not base64.');
+  return bytes;
 }

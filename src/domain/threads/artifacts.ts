@@ -14,8 +14,7 @@ import {
 } from '../../contract/threads.ts';
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
-import { withinBudget } from '../../text/parts/part-budget.ts';
-import { checkPartRequest, type PartRequest } from '../../text/parts/part-request.ts';
+import { checkPartRequest, type PartRequest, withinBudget } from '../../text/parts/part-request.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';
 import { extensionOf, guessType, KINDS, kindOf, MEDIA_TYPE } from './artifact-kind.ts';

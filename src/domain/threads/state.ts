@@ -3,8 +3,7 @@ import { isJsonObject, type Json, type JsonObject, joinPath } from '../../base/j
 import { PATCH_OPS, PATCH_WORK, STATE_BYTES } from '../../base/limits.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
 import { type Metrics, STATE_SCHEMA, type State } from '../../contract/threads.ts';
-import { applyPatch, type Patched } from '../../formats/json-patch/apply.ts';
-import { measure } from '../../formats/json-patch/measure.ts';
+import { applyPatch, measure, type Patched } from '../../formats/json-patch/apply.ts';
 import { asJson, fromJson } from '../records.ts';
 
 /** A state with the bytes it takes as JSON, so that nobody has to write it out to know. */

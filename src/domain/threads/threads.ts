@@ -1,16 +1,14 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isUuid, uuid } from '../../base/ids.ts';
-import type { Json, JsonObject } from '../../base/json.ts';
+import { type Json, type JsonObject, jsonEqual } from '../../base/json.ts';
 import { PAGE_ITEMS, PATCH_OPS, THREAD_HOLD_S, THREAD_NAME_CHARS } from '../../base/limits.ts';
 import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { HoldAnswer, HoldInput, PatchAnswer, State } from '../../contract/threads.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
-import { jsonEqual } from '../../formats/json-patch/equal.ts';
-import type { RecordItem } from '../../kernel/records.ts';
-import { compareAndSet } from '../../kernel/records.ts';
+import { compareAndSet, type RecordItem } from '../../kernel/records.ts';
 import { allRecords, asJson, lookedUp, recordsOf } from '../records.ts';
 import { storedBytes } from './event.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';

@@ -1,6 +1,5 @@
-import { escapeSegment, isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { escapeSegment, isJsonObject, type Json, type JsonObject, jsonEqual } from '../../base/json.ts';
 import type { PatchOp } from './apply.ts';
-import { jsonEqual } from './equal.ts';
 
 /** A patch that makes `to` of `from`: short rather than shortest. Parts that are shared are not looked into. */
 export function diffJson(from: Json, to: Json, path = ''): PatchOp[] {

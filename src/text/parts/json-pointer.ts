@@ -1,7 +1,6 @@
-import type { RelayError } from '../../base/errors.ts';
+import { RelayError } from '../../base/errors.ts';
 import { type Json, joinPath } from '../../base/json.ts';
-import { PART_CHARS } from '../../base/limits.ts';
-import { type JsonSpan, scanJson } from './json-scan.ts';
+import { JSON_DEPTH, PART_CHARS } from '../../base/limits.ts';
 import { badPart, type Part, parseJsonPointer, shown } from './part-request.ts';
 import { CUT_MARK, type PartBody, plural, wholeText } from './text-lines.ts';
 
@@ -65,4 +64,177 @@ function keepDigits(_: string, value: unknown, context?: { source?: string }): u
   const source = context?.source;
   if (typeof value !== 'number' || source === undefined || String(value) === source) return value;
   return Number.isSafeInteger(value) ? value : rawJson!(source);
+}
+
+type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
+
+/** A value where it stands in a JSON text. */
+interface JsonSpan {
+  readonly from: number;
+  /** Exclusive. */
+  to: number;
+  readonly kind: JsonKind;
+  /** Members or items. */
+  count: number;
+}
+
+/** An object or array that is being read. */
+export interface OpenContainer<T> {
+  readonly isArray: boolean;
+  /** What `begin` gave for it. */
+  readonly found: T | null;
+  /** Members or items that came before. */
+  count: number;
+  /** The name of the member that comes next, with its quotes. Empty where `found` is null. */
+  name: string;
+}
+
+/**
+ * Checks a JSON text, and tells of each value: `begin` where it begins, with the container that it is in, and `end` behind it where
+ * `begin` gave something. One pass that keeps nothing of the text: JSON.parse makes half a gigabyte of 24 MB of `{},{},…`,
+ * cannot be interrupted, and takes the process along where a thread has no room.
+ */
+export function walkJson<T>(
+  text: string,
+  begin: (kind: JsonKind, at: number, parent: OpenContainer<T> | undefined, depth: number) => T | null,
+  end: (found: T, at: number, count: number) => void,
+): void {
+  const open: OpenContainer<T>[] = [];
+  let at = 0;
+  /** Reads a name up to its value. */
+  const name = (inside: OpenContainer<T>): void => {
+    at = behindSpace(text, at);
+    const behind = behindString(text, at);
+    inside.name = inside.found ? text.slice(at, behind) : '';
+    at = behindSpace(text, behind);
+    if (text[at++] !== ':') throw broken(text, at - 1);
+  };
+  for (;;) {
+    at = behindSpace(text, at);
+    const kind = kindAt(text, at);
+    const parent = open.at(-1);
+    const found = begin(kind, at, parent, open.length);
+    if (parent) parent.count++;
+    if (kind === 'object' || kind === 'array') {
+      if (open.length === JSON_DEPTH) throw tooDeep();
+      const inside = { isArray: kind === 'array', found, count: 0, name: '' };
+      open.push(inside);
+      at = behindSpace(text, at + 1);
+      if (text[at] !== (kind === 'array' ? ']' : '}')) {
+        if (kind === 'object') name(inside);
+        continue;
+      }
+    } else {
+      at = kind === 'string' ? behindString(text, at) : behindWord(text, at);
+      if (found) end(found, at, 0);
+    }
+    // Behind a value: what ends here, and whether another one follows.
+    for (;;) {
+      at = behindSpace(text, at);
+      const inside = open.at(-1);
+      if (!inside) {
+        if (at < text.length) throw broken(text, at);
+        return;
+      }
+      const char = text[at++];
+      if (char === ',') {
+        if (!inside.isArray) name(inside);
+        break;
+      }
+      if (char !== (inside.isArray ? ']' : '}')) throw broken(text, at - 1);
+      open.pop();
+      if (inside.found) end(inside.found, at, inside.count);
+    }
+  }
+}
+
+/**
+ * Finds what lies on a path into a JSON text: the document, then the value of each segment as far as there is one. Of members with
+ * one name the last counts, as for JSON.parse.
+ */
+export function scanJson(text: string, path: readonly string[] = []): JsonSpan[] {
+  const spans: JsonSpan[] = [];
+  walkJson<JsonSpan>(
+    text,
+    (kind, from, parent, depth) => {
+      if (parent) {
+        const segment = path[depth - 1];
+        if (!parent.found || segment === undefined) return null;
+        const isNext = parent.isArray ? String(parent.count) === segment : isNamed(parent.name, segment);
+        if (!isNext) return null;
+      }
+      const span = { from, to: from, kind, count: 0 };
+      spans.splice(depth, spans.length, span);
+      return span;
+    },
+    (span, to, count) => Object.assign(span, { to, count }),
+  );
+  return spans;
+}
+
+function isNamed(quoted: string, name: string): boolean {
+  return quoted.includes('\\') ? JSON.parse(quoted) === name : quoted === `"${name}"`;
+}
+
+function kindAt(text: string, at: number): JsonKind {
+  const char = text[at];
+  if (char === '{') return 'object';
+  if (char === '[') return 'array';
+  if (char === '"') return 'string';
+  if (char === 't' || char === 'f') return 'boolean';
+  return char === 'n' ? 'null' : 'number';
+}
+
+function behindSpace(text: string, from: number): number {
+  let at = from;
+  for (; ; at++) {
+    const code = text.charCodeAt(at);
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
+  }
+}
+
+const WORD = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
+
+function behindWord(text: string, from: number): number {
+  WORD.lastIndex = from;
+  if (!WORD.test(text)) throw broken(text, from);
+  return WORD.lastIndex;
+}
+
+function behindString(text: string, from: number): number {
+  if (text[from] !== '"') throw broken(text, from);
+  for (let at = from + 1; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) return at + 1;
+    if (code < 0x20) throw broken(text, at);
+    if (code === 0x5c) {
+      ESCAPE.lastIndex = at;
+      if (!ESCAPE.test(text)) throw broken(text, at);
+      at = ESCAPE.lastIndex;
+    } else at++;
+  }
+  throw broken(text, text.length);
+}
+
+/** Says where, and quotes nothing of the payload. */
+function broken(text: string, at: number): RelayError {
+  const start = behindSpace(text, 0);
+  if (at === start && at < text.length)
+    return new RelayError('not_json', { what: 'it does not begin as JSON does' });
+  if (at >= text.length) return new RelayError('not_json', { what: 'it breaks off' });
+  let line = 1;
+  let from = 0;
+  for (let end = text.indexOf('\n'); end !== -1 && end < at; end = text.indexOf('\n', from)) {
+    line++;
+    from = end + 1;
+  }
+  return new RelayError('not_json', { what: `it breaks at line ${line}, column ${at - from + 1}` });
+}
+
+function tooDeep(): RelayError {
+  return new RelayError('not_json', {
+    what: `it is nested too deeply, more than ${JSON_DEPTH} levels`,
+    depth: JSON_DEPTH,
+  });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scanJson } from './json-scan.ts';
+import { scanJson } from './json-pointer.ts';
 
 const parses = (read: () => unknown) => {
   try {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../base/errors.ts';
 import { PART_CHARS, PART_LINE_CHARS } from '../../base/limits.ts';
-import { takeLines } from './lines.ts';
+import { takeLines } from './take-part.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}`).join('\n');

@@ -1,7 +1,7 @@
 import { isRelayError } from '../../base/errors.ts';
-import { OUTLINE_ENTRIES, OUTLINE_LINE_CHARS } from '../../base/limits.ts';
-import { scanJson } from './json-scan.ts';
-import { type OutlineEntry, outlineJson } from './outline-json.ts';
+import { escapeSegment } from '../../base/json.ts';
+import { OUTLINE_DEPTH, OUTLINE_ENTRIES, OUTLINE_LINE_CHARS } from '../../base/limits.ts';
+import { walkJson } from './json-pointer.ts';
 import type { Part } from './part-request.ts';
 import { type PartBody, plural, wholeText } from './text-lines.ts';
 
@@ -29,22 +29,22 @@ interface Outline {
 function outline(text: string): Outline {
   const start = text.search(/\S/);
   if (text[start] === '{' || text[start] === '[') {
-    if (isJson(text)) return { kind: 'json', ...outlineJson(text) };
+    const whole = jsonOrNull(text);
+    if (whole) return { kind: 'json', ...whole };
     const end = text.indexOf('\n', start);
-    const first = text.slice(0, end === -1 ? text.length : end);
-    if (isJson(first)) return { kind: 'json lines', ...outlineJson(first) };
+    const first = jsonOrNull(text.slice(0, end === -1 ? text.length : end));
+    if (first) return { kind: 'json lines', ...first };
   }
   return outlineText(text);
 }
 
 /** Throws for JSON that is nested too deeply; anything else that is broken is text. */
-function isJson(text: string): boolean {
+function jsonOrNull(text: string): ReturnType<typeof outlineJson> | null {
   try {
-    scanJson(text);
-    return true;
+    return outlineJson(text);
   } catch (error) {
-    if (isRelayError(error) && error.details.depth !== undefined) throw error;
-    return false;
+    if (!isRelayError(error) || error.details.depth !== undefined) throw error;
+    return null;
   }
 }
 
@@ -159,3 +159,84 @@ const DEFINITIONS = [
   // SQL
   '^create +(?:or +replace +)?(?:temp(?:orary)? +|unique +|materialized +)*(?:table|view|index|function|procedure|trigger|type|schema)\\b',
 ].map((source) => new RegExp(source.replace('INDENT', INDENT), source.startsWith('^create') ? 'i' : ''));
+
+interface OutlineEntry {
+  readonly line: number;
+  readonly text: string;
+}
+
+/**
+ * The shape of a JSON text: pointer, type and length of each value, of arrays the first item. Levels are
+ * listed as deep as they fit whole, so that one large member does not push out its neighbours. Throws where the text is no JSON.
+ */
+function outlineJson(text: string): { entries: OutlineEntry[]; truncated: boolean } {
+  const levels = shapeOf(text);
+  let depth = 0;
+  let count = 0;
+  while (depth < levels.length && (depth === 0 || count + levels[depth]!.count <= OUTLINE_ENTRIES)) {
+    count += levels[depth++]!.count;
+  }
+  // A single level that is too wide is better cut than left out.
+  const wide = depth === 1 && levels.length > 1;
+  const kept = levels.slice(0, wide ? 2 : depth).flatMap((level) => level.entries);
+  kept.sort((a, b) => a.order - b.order);
+  const entries = kept
+    .slice(0, OUTLINE_ENTRIES)
+    .map(({ line, pointer, what }) => ({ line, text: `${shorten(pointer)} ${what}` }));
+  return { entries, truncated: depth < levels.length };
+}
+
+interface Found {
+  readonly order: number;
+  readonly line: number;
+  readonly from: number;
+  readonly pointer: string;
+  what: string;
+}
+
+interface Level {
+  count: number;
+  readonly entries: Found[];
+}
+
+/** Reads the text and not its parsed value: only the text knows the lines. */
+function shapeOf(text: string): Level[] {
+  const levels: Level[] = [];
+  let [line, lineEnd, order] = [1, text.indexOf('\n'), 0];
+  walkJson<Found>(
+    text,
+    (kind, from, parent, depth) => {
+      // Values that lie too deep, and further items of an array, are not listed.
+      if (parent && (!parent.found || depth > OUTLINE_DEPTH || (parent.isArray && parent.count > 0)))
+        return null;
+      for (; lineEnd !== -1 && lineEnd < from; lineEnd = text.indexOf('\n', lineEnd + 1)) line++;
+      const name = () => escapeSegment(JSON.parse(parent!.name));
+      const pointer = parent?.found ? below(parent.found.pointer, parent.isArray ? '0' : name()) : '';
+      const found = { order: order++, line, from, pointer, what: kind };
+      levels[depth] ??= { count: 0, entries: [] };
+      const level = levels[depth];
+      level.count++;
+      if (level.entries.length < OUTLINE_ENTRIES) level.entries.push(found);
+      return found;
+    },
+    (found, to, count) => {
+      if (found.what === 'string') found.what += ` of ${to - found.from - 2}`;
+      else if (found.what === 'object' || found.what === 'array') found.what += ` of ${count}`;
+    },
+  );
+  return levels;
+}
+
+/** What is shown of a pointer. */
+const POINTER_CHARS = OUTLINE_LINE_CHARS * OUTLINE_DEPTH;
+
+/** Cut while it grows: a long name would else be copied for every member below it. */
+function below(pointer: string, segment: string): string {
+  return pointer.length > POINTER_CHARS ? pointer : `${pointer}/${segment.slice(0, POINTER_CHARS)}`;
+}
+
+function shorten(pointer: string): string {
+  const text = pointer.replace(/\p{Cc}/gu, ' ');
+  if (text === '') return '(document)';
+  return text.length > POINTER_CHARS ? `${text.slice(0, POINTER_CHARS)}…` : text;
+}

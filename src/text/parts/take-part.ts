@@ -1,9 +1,9 @@
+import { PART_CHARS } from '../../base/limits.ts';
 import { type MatcherFactory, takeGrep } from './grep.ts';
 import { takeJson } from './json-pointer.ts';
-import { takeLines } from './lines.ts';
 import { takeOutline } from './outline.ts';
-import { checkPartRequest, type Part, type PartRequest } from './part-request.ts';
-import type { PartBody } from './text-lines.ts';
+import { badPart, checkPartRequest, type Part, type PartRequest, parseLineRange } from './part-request.ts';
+import { CUT_MARK, type PartBody, PartText, plural, type TextLine, textLines } from './text-lines.ts';
 
 /** The asked part of a text body. `not_text` where the bytes are not UTF-8, `bad_part` where there is no such part. */
 export async function takePart(body: PartBody, part: PartRequest, matcherFor: MatcherFactory): Promise<Part> {
@@ -18,4 +18,89 @@ export async function takePart(body: PartBody, part: PartRequest, matcherFor: Ma
   if ('grep' in part) return takeGrep(body, part, matcherFor);
   if ('json' in part) return takeJson(body, part.json);
   return takeOutline(body);
+}
+
+/** Lines as they are, without numbers. A stream is read no further than the range goes. */
+export async function takeLines(body: PartBody, lines: string): Promise<Part> {
+  const range = parseLineRange(lines);
+  return 'last' in range ? takeLast(body, range.last) : takeRange(body, range.from, range.to);
+}
+
+async function takeRange(body: PartBody, from: number, to: number): Promise<Part> {
+  const text = new PartText();
+  let last = 0;
+  let taken = 0;
+  let cut = false;
+  let full = false;
+  let more = false;
+  reading: for await (const batch of textLines(body, 'lines')) {
+    for (const line of batch) {
+      if (line.number > to) {
+        more = true;
+        break reading;
+      }
+      last = line.number;
+      if (line.number < from || line.piece > 0) continue;
+      full = !text.add(shownLine(line));
+      if (full) break reading;
+      cut ||= line.more;
+      taken = line.number;
+    }
+  }
+  if (taken === 0) {
+    const there = `There ${last === 1 ? 'is' : 'are'} ${plural(last, 'line')}.`;
+    throw badPart(`line ${from} is beyond the end`, there);
+  }
+  const notes = [];
+  if (more) notes.push('more follow');
+  if (full) notes.push(`cut at ${PART_CHARS} characters; go on with lines=${taken + 1}-`);
+  if (cut) notes.push(`long lines are cut and marked${CUT_MARK}`);
+  const known = more || full ? '' : ` of ${last}`;
+  return { text: `${text}`, about: about(from, taken, known, notes), truncated: full || cut };
+}
+
+async function takeLast(body: PartBody, count: number): Promise<Part> {
+  let kept: string[] = [];
+  let chars = 0;
+  let dropped = 0;
+  let last = 0;
+  let cut = false;
+  for await (const batch of textLines(body, 'lines')) {
+    for (const line of batch) {
+      last = line.number;
+      if (line.piece > 0) continue;
+      cut ||= line.more;
+      const text = shownLine(line);
+      kept.push(text);
+      chars += text.length + 1;
+      while (kept.length - dropped > count || chars > PART_CHARS) {
+        chars -= kept[dropped]!.length + 1;
+        kept[dropped++] = '';
+      }
+      // Shifting at every line would be quadratic; half of it being waste is the time to move.
+      if (dropped > 1024 && dropped * 2 > kept.length) {
+        kept = kept.slice(dropped);
+        dropped = 0;
+      }
+    }
+  }
+  kept = kept.slice(dropped);
+  const from = last - kept.length + 1;
+  const full = kept.length < Math.min(count, last);
+  const notes = [];
+  if (full)
+    notes.push(
+      `cut at ${PART_CHARS} characters; before it lines=${Math.max(1, last - count + 1)}-${from - 1}`,
+    );
+  if (cut) notes.push(`long lines are cut and marked${CUT_MARK}`);
+  return { text: kept.join('\n'), about: about(from, last, ` of ${last}`, notes), truncated: full || cut };
+}
+
+function shownLine(line: TextLine): string {
+  return line.more ? line.text + CUT_MARK : line.text;
+}
+
+function about(from: number, to: number, of: string, notes: string[]): string {
+  const which = from === to ? `line ${from}` : `lines ${from}-${to}`;
+  return [which + of, ...notes].join('; ');
 }

@@ -1,11 +1,10 @@
+import { fromBase64 } from '../../base/base64.ts';
 import type { CONTENT_KINDS } from '../../base/enums.ts';
 import type { Json } from '../../base/json.ts';
 import { PREVIEW_BYTES, PREVIEW_LOOK_BYTES } from '../../base/limits.ts';
 import { neutralise } from '../sanitize/neutralise.ts';
 import { binaryKind } from './binary-kind.ts';
 import { clip, cutNear } from './cut.ts';
-import { emailText } from './email-text.ts';
-import { htmlText } from './html-text.ts';
 
 export type PreviewKind = (typeof CONTENT_KINDS)[number];
 
@@ -106,4 +105,176 @@ function shortValue(value: Json): string {
 
 function isContainer(value: Json | undefined): value is Json[] | { [key: string]: Json } {
   return typeof value === 'object' && value !== null;
+}
+
+/** What a reader of the page would see of it: no scripts, styles, comments or hidden parts; blocks on their own lines. */
+function htmlText(html: string): string {
+  const title = /<title[^>]*>([\s\S]{0,500}?)<\/title\s*>/i.exec(html)?.[1]?.trim();
+  let text = '';
+  let at = 0;
+  /** Depth inside an element that is not shown, with its name. */
+  let hidden: { name: string; depth: number } | null = null;
+  for (const tag of html.matchAll(TOKENS)) {
+    if (!hidden) text += html.slice(at, tag.index);
+    at = tag.index + tag[0].length;
+    const name = tag[2]?.toLowerCase();
+    if (!name) continue;
+    const closing = tag[1] === '/';
+    if (hidden) {
+      if (name === hidden.name && !tag[0].endsWith('/>')) hidden.depth += closing ? -1 : 1;
+      if (hidden.depth === 0) hidden = null;
+      continue;
+    }
+    const opens = !closing && !VOID.has(name) && !tag[0].endsWith('/>');
+    if (opens && (UNSHOWN.has(name) || isHidden(tag[3] ?? ''))) hidden = { name, depth: 1 };
+    else if (name === 'li' && !closing) text += '\n- ';
+    else if (name === 'td' || name === 'th') text += '\t';
+    else if (BLOCKS.has(name)) text += '\n';
+  }
+  if (!hidden) text += html.slice(at);
+  const body = decodeEntities(text)
+    .replace(/[^\S\n]+/g, ' ')
+    .replace(/ ?\n ?/g, '\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+  return title ? `${decodeEntities(title).replace(/\s+/g, ' ')}\n\n${body}` : body;
+}
+
+// No part of a tag runs over the next `<`, so that text made of beginnings of tags is read once and not from each anew.
+const TOKENS =
+  /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[|\]\]>|<![^<>]*>|<\?[^<>]*>|<(\/?)([a-zA-Z][a-zA-Z0-9:-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/g;
+
+const UNSHOWN = names('script style template noscript head svg math object iframe canvas');
+const VOID = names('area base br col embed hr img input link meta source track wbr');
+const BLOCKS = names(
+  'address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table tbody thead tr ul',
+);
+
+function names(list: string): ReadonlySet<string> {
+  return new Set(list.split(' '));
+}
+
+/** Ways to write what only a machine will read. */
+function isHidden(attributes: string): boolean {
+  if (/(?:^|\s)hidden(?:\s|=|\/|$)/i.test(attributes)) return true;
+  if (/aria-hidden\s*=\s*["']?true/i.test(attributes)) return true;
+  const style = /style\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))/i.exec(attributes);
+  const rules = (style?.[1] ?? style?.[2] ?? style?.[3] ?? '').replace(/\s/g, '').toLowerCase();
+  return /display:none|visibility:hidden|opacity:0(?:\.0+)?(?:;|$)|font-size:0(?:px|em|rem|%|pt)?(?:;|$)|text-indent:-\d{3,}|(?:left|top):-\d{3,}/.test(
+    rules,
+  );
+}
+
+const NAMED: { readonly [name: string]: string } = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  copy: '©',
+  reg: '®',
+  hellip: '…',
+  ndash: '–',
+  mdash: '—',
+  lsquo: '‘',
+  rsquo: '’',
+  ldquo: '“',
+  rdquo: '”',
+  euro: '€',
+  middot: '·',
+  times: '×',
+  auml: 'ä',
+  ouml: 'ö',
+  uuml: 'ü',
+  szlig: 'ß',
+  eacute: 'é',
+  egrave: 'è',
+};
+
+function decodeEntities(text: string): string {
+  return text.replace(
+    /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]{2,8}));/g,
+    (whole, dec, hex, name) => {
+      if (name) return NAMED[name.toLowerCase()] ?? whole;
+      const code = dec ? Number(dec) : Number.parseInt(hex, 16);
+      return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff)
+        ? String.fromCodePoint(code)
+        : '';
+    },
+  );
+}
+
+/** Who wrote to whom about what, and the text of the message. */
+function emailText(raw: string): string {
+  const [head, body] = splitHead(raw) ?? [raw, ''];
+  const headers = readHeaders(head);
+  if (headers.size === 0) return raw;
+  const shown = ['from', 'to', 'cc', 'date', 'subject']
+    .filter((name) => headers.has(name))
+    .map((name) => `${name[0]!.toUpperCase()}${name.slice(1)}: ${decodeWords(headers.get(name)!)}`);
+  return `${shown.join('\n')}\n\n${bodyText(headers, body, 3).trim()}`;
+}
+
+/** What is before the first empty line and what is behind it; null where there is none. */
+function splitHead(text: string): [head: string, body: string] | null {
+  const gap = /\r?\n\r?\n/.exec(text);
+  return gap && [text.slice(0, gap.index), text.slice(gap.index + gap[0].length)];
+}
+
+type Headers = Map<string, string>;
+
+function readHeaders(head: string): Headers {
+  const headers: Headers = new Map();
+  for (const line of head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
+    const match = /^([\w-]+):\s*(.*)$/.exec(line);
+    if (match) headers.set(match[1]!.toLowerCase(), match[2]!);
+  }
+  return headers;
+}
+
+/** Of several parts the plain one, or the first that is text at all. */
+function bodyText(headers: Headers, body: string, depth: number): string {
+  const type = headers.get('content-type') ?? 'text/plain';
+  const boundary = /boundary="?([^";]+)"?/i.exec(type)?.[1];
+  if (/^multipart\//i.test(type) && boundary && depth > 0) {
+    const parts = body
+      .split(`--${boundary}`)
+      .slice(1)
+      .filter((part) => !part.startsWith('--'))
+      .map((part) => {
+        const [head, content] = splitHead(part) ?? ['', part];
+        return { inner: readHeaders(head), content };
+      });
+    const kind = (part: (typeof parts)[number]) => part.inner.get('content-type') ?? 'text/plain';
+    const best =
+      parts.find((part) => /^text\/plain/i.test(kind(part))) ??
+      parts.find((part) => /^(?:text\/html|multipart\/)/i.test(kind(part)));
+    return best
+      ? bodyText(best.inner, best.content, depth - 1)
+      : `(${parts.length} parts, none of them text)`;
+  }
+  const text = decodeBody(body, headers.get('content-transfer-encoding') ?? '');
+  return /^text\/html/i.test(type) ? htmlText(text) : text;
+}
+
+function decodeBody(body: string, encoding: string): string {
+  if (/^quoted-printable/i.test(encoding)) return quotedPrintable(body.replace(/=\r?\n/g, ''));
+  if (!/^base64/i.test(encoding)) return body;
+  const bytes = fromBase64(body.replace(/\s/g, ''));
+  return bytes ? new TextDecoder().decode(bytes) : body;
+}
+
+function quotedPrintable(text: string): string {
+  return text.replace(/(?:=[0-9A-Fa-f]{2})+/g, (run) => {
+    const bytes = Uint8Array.from(run.slice(1).split('='), (hex) => Number.parseInt(hex, 16));
+    return new TextDecoder().decode(bytes);
+  });
+}
+
+/** `=?utf-8?q?Gr=C3=BC=C3=9Fe?=` as people see it. */
+function decodeWords(header: string): string {
+  return header.replace(/=\?[\w-]+\?([bqBQ])\?([^?]*)\?=/g, (_, kind: string, text: string) =>
+    decodeBody(text.replaceAll('_', ' '), kind.toLowerCase() === 'q' ? 'quoted-printable' : 'base64'),
+  );
 }
