@@ -1,6 +1,7 @@
 /** The pages of docs/ that are made from the sources: `npm run docs` writes them, and a test keeps them true. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { TOOLS } from '../../src/interfaces/mcp/tools.ts';
 import { apiPage } from './api-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { pipelineFields } from './pipeline-fields.ts';
@@ -9,6 +10,7 @@ import { sdkPage } from './sdk-page.ts';
 export const GENERATED: { readonly [path: string]: () => string } = {
   'docs/api.md': apiPage,
   'docs/configuration.md': configurationPage,
+  'docs/mcp.md': () => withPart('docs/mcp.md', toolTable()),
   'docs/pipelines.md': () => withPart('docs/pipelines.md', pipelineFields()),
   'docs/sdk-reference.md': sdkPage,
 };
@@ -22,4 +24,13 @@ function withPart(path: string, part: string): string {
   if (before === undefined || after === undefined || start < 0)
     throw new Error(`${path} has no marks for what is made`);
   return `${before.slice(0, start)}${mark}\n${part}\n\n<!-- made by npm run docs, up to here: -->\n${after}`;
+}
+
+/** The MCP tools, in the words that a model reads. */
+function toolTable(): string {
+  const rows = TOOLS.map(({ name, description, local, writesProject }) => {
+    const where = writesProject ? 'stdio, in a project' : local ? 'stdio' : 'everywhere';
+    return `| \`${name}\` | ${description} | ${where} |`;
+  });
+  return ['| tool | what its description says | offered |', '|---|---|---|', ...rows].join('\n');
 }

@@ -1,11 +1,13 @@
 import { homedir } from 'node:os';
 import { config as configureZod } from 'zod';
 import { systemEnv } from '../../base/env.ts';
+import { RelayError } from '../../base/errors.ts';
+import { BRIEF_TOKENS } from '../../base/limits.ts';
 import type { Host, McpOptions } from '../../interfaces/cli/host.ts';
 import { serveMcpStdio } from '../../interfaces/mcp/stdio.ts';
 import type { RelayAccess, ToolContext } from '../../interfaces/mcp/tool.ts';
 import { readToolNames } from '../../interfaces/mcp/tools.ts';
-import { findProjectFolder } from '../projects/project-files.ts';
+import { findProject, findProjectFolder } from '../projects/project-files.ts';
 import { homeSecret } from '../store/home-secret.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 
@@ -41,11 +43,28 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     may: () => true,
     project: folder === null ? undefined : () => host.projects.open(folder),
     typed: o.typed,
-    brief: async (about) => (await import('./project-brief.ts')).briefOf(o.folder, about, o.typed),
+    brief: (about) => briefOf(o.folder, about, o.typed),
   };
   const { stdin, stdout, onError, onWarning } = o;
   await serveMcpStdio(context, { version: host.program.version, tools, stdin, stdout, onError, onWarning });
   // Whatever should still hold the process, a client that is gone waits for none of it.
   setTimeout(() => process.exit(), END_GRACE_MS).unref();
   await (await opened.relay)?.[Symbol.asyncDispose]();
+}
+
+/** What `project_brief` answers with: the cold start of the project around a folder. Most sessions never ask for it. */
+async function briefOf(
+  folder: string,
+  about: string | undefined,
+  typed: (text: string) => string,
+): Promise<string> {
+  const [{ coldStart }, { boundedBrief }, { draftAsTyped }] = await Promise.all([
+    import('../../client/projects/cold-start.ts'),
+    import('../../client/projects/brief.ts'),
+    import('../../interfaces/cli/as-typed.ts'),
+  ]);
+  const project = await findProject(folder);
+  if (!project) throw new RelayError('no_project', { path: folder });
+  const { draft, now } = await coldStart(project, about ?? null);
+  return (await boundedBrief(draftAsTyped(draft, typed), BRIEF_TOKENS, now, ownTextWork.count)).text;
 }

@@ -6,8 +6,7 @@ import { PULL_A_PART } from '../../sdk/context-tools.ts';
 import { frame } from '../../text/frame.ts';
 import { binaryKind } from '../../text/preview/binary-kind.ts';
 import { makePreview } from '../../text/preview/preview.ts';
-import type { Answer, RelayAccess, ToolContext } from './tool.ts';
-import { pointerLink } from './uris.ts';
+import { type Answer, pointerLink, type RelayAccess, type ToolContext } from './tool.ts';
 
 type Pulling = RelayAccess & { readonly context: ToolContext; readonly signal: AbortSignal };
 

@@ -12,9 +12,9 @@ import type { FrameSecret } from '../../text/frame.ts';
 import { BY_POINTER, jsonText } from '../body-text.ts';
 import { endForSlowReader } from '../event-response.ts';
 import type { Entered } from '../protocol.ts';
+import { isMethod, listenedTo, watchesOf } from './resources.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
-import { isMethod, listenedTo, watchesOf } from './watch.ts';
 
 export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'extend' | 'onError'> {
   readonly texts: TextWork;

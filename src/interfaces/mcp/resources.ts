@@ -1,14 +1,23 @@
 import { type McpServer, type ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/server';
 import { toBase64 } from '../../base/base64.ts';
 import { isRelayError, RelayError, tooLarge } from '../../base/errors.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { MCP_WATCHED } from '../../base/limits.ts';
 import { channels } from '../../contract/channels.ts';
 import { pointers } from '../../contract/pointers.ts';
 import { threads } from '../../contract/threads.ts';
 import type { Verb } from '../../contract/verb.ts';
 import { cutToBudget, number, pullWithinBudget, tellShown } from './budget.ts';
-import type { ToolContext } from './tool.ts';
-import { recentMessages, shown } from './tools/channels.ts';
-import { CHANNEL_URI, channelUri, POINTER_URI, STATE_URI, stateLink } from './uris.ts';
+import {
+  CHANNEL_URI,
+  channelUri,
+  POINTER_URI,
+  readUri,
+  STATE_URI,
+  stateLink,
+  type ToolContext,
+} from './tool.ts';
+import { messageLine, recentMessages } from './tools/channels.ts';
 
 /** What a client shows to choose from. */
 const LISTED = 50;
@@ -52,7 +61,7 @@ export function addResources(
       const { client } = await entered(context, channels.subscribe);
       const channel = decodeURIComponent(String(name));
       const messages = await recentMessages(client, channel, { limit: MESSAGES, signal });
-      const text = await cutToBudget(messages.map(shown).join('\n'), context);
+      const text = await cutToBudget(messages.map(messageLine).join('\n'), context);
       return { contents: [{ uri: uri.href, mimeType: 'application/jsonl', text }] };
     },
   );
@@ -120,4 +129,64 @@ async function entered(context: ToolContext, verb: Verb) {
   if (!context.may(verb))
     throw new RelayError('forbidden', { what: `This key does not have the scope "${verb.scope}".` });
   return context.open();
+}
+
+/** Tells of every change of a resource until the signal fires. Of what cannot change there is nothing to tell. */
+async function watchResource(
+  uri: string,
+  context: ToolContext,
+  signal: AbortSignal,
+  changed: (uri: string) => void,
+): Promise<void> {
+  const named = readUri(uri);
+  try {
+    if (named?.kind === 'channel' && context.may(channels.subscribe)) {
+      const { client } = await context.open();
+      for await (const _message of client.channels.subscribe(named.id, { signal })) changed(uri);
+    }
+    if (named?.kind === 'thread' && context.may(threads.watch)) {
+      const { relay } = await context.open();
+      const { event_count } = await relay.threads.get(named.id);
+      const after = event_count === 0 ? undefined : String(event_count);
+      for await (const { type } of relay.threads.watch(named.id, { after, signal })) {
+        if (type.startsWith('state.')) changed(uri);
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** The resources that one client follows. The key of `add` is what `remove` takes; the same key again replaces it. */
+export function watchesOf(
+  context: ToolContext,
+  changed: (uri: string) => void,
+  onError: (error: unknown) => void,
+) {
+  const stops = new Map<string, AbortController>();
+  const remove = (key: string) => {
+    stops.get(key)?.abort();
+    stops.delete(key);
+  };
+  const add = (key: string, uris: readonly string[]) => {
+    remove(key);
+    const stop = new AbortController();
+    stops.set(key, stop);
+    for (const uri of new Set(uris)) watchResource(uri, context, stop.signal, changed).catch(onError);
+  };
+  return { add, remove, clear: () => [...stops.keys()].forEach(remove) };
+}
+
+export type Watches = ReturnType<typeof watchesOf>;
+
+/** The URIs that a `subscriptions/listen` of the 2026 revision asks to be told of; none for any other message. */
+export function listenedTo(message: unknown): string[] {
+  if (!isMethod(message, 'subscriptions/listen')) return [];
+  const wanted = isJsonObject(message.params) ? message.params.notifications : null;
+  const uris = isJsonObject(wanted) ? wanted.resourceSubscriptions : null;
+  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string').slice(0, MCP_WATCHED) : [];
+}
+
+export function isMethod(message: unknown, method: string): message is { id?: unknown; params?: unknown } {
+  return isJsonObject(message) && message.method === method;
 }

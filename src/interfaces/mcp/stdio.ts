@@ -2,9 +2,9 @@ import type { JSONRPCMessage, McpServer, RequestId } from '@modelcontextprotocol
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { isJsonObject } from '../../base/json.ts';
 import { MCP_MESSAGE_BYTES, MCP_WATCHED } from '../../base/limits.ts';
+import { isMethod, listenedTo, type Watches, watchesOf } from './resources.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
-import { isMethod, listenedTo, type Watches, watchesOf } from './watch.ts';
 
 type Streams = ConstructorParameters<typeof StdioServerTransport>;
 

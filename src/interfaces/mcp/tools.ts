@@ -1,32 +1,18 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Tool, ToolContext } from './tool.ts';
-import { artifactGet, artifactPut, artifactSearch } from './tools/artifacts.ts';
-import { bridgeTask } from './tools/bridge.ts';
-import { channelPublish, channelRead } from './tools/channels.ts';
-import { inboxMarkRead, inboxRead } from './tools/inbox.ts';
-import { peekContext, pullContext, pushContext } from './tools/pointers.ts';
-import { projectBrief, projectDecide, projectSync, projectTodo } from './tools/project.ts';
-import { threadHeader, threadPatch } from './tools/threads.ts';
+import { BRIDGE_TOOLS } from './tools/bridge.ts';
+import { CHANNEL_TOOLS } from './tools/channels.ts';
+import { POINTER_TOOLS } from './tools/pointers.ts';
+import { PROJECT_TOOLS } from './tools/project.ts';
+import { THREAD_TOOLS } from './tools/threads.ts';
 
 /** All there are. The list rides in every prompt of every client: a tool must earn its tokens. */
 export const TOOLS: readonly Tool[] = [
-  pushContext,
-  peekContext,
-  pullContext,
-  bridgeTask,
-  channelPublish,
-  channelRead,
-  inboxRead,
-  inboxMarkRead,
-  threadHeader,
-  threadPatch,
-  artifactPut,
-  artifactGet,
-  artifactSearch,
-  projectBrief,
-  projectSync,
-  projectTodo,
-  projectDecide,
+  ...POINTER_TOOLS,
+  ...BRIDGE_TOOLS,
+  ...CHANNEL_TOOLS,
+  ...THREAD_TOOLS,
+  ...PROJECT_TOOLS,
 ];
 
 /** Those that can be called in this context, by whoever asks there, out of those that were asked for. */

@@ -4,8 +4,7 @@ import { a2a } from '../../../contract/a2a.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import { type FoundResult, ResultWaiters } from '../../../sdk/result-waiters.ts';
 import { pullWithinBudget } from '../budget.ts';
-import { type Answer, defineTool, type ToolCall } from '../tool.ts';
-import { pointerLink } from '../uris.ts';
+import { type Answer, defineTool, pointerLink, type ToolCall } from '../tool.ts';
 
 /** How often the one who waits is told that somebody does. */
 const TELL_EVERY_MS = 5_000;
@@ -13,40 +12,42 @@ const TELL_EVERY_MS = 5_000;
 const LONGEST_S = 86_400;
 const SUMMARY_CHARS = 80;
 
-export const bridgeTask = defineTool({
-  name: 'bridge_task',
-  description: 'Give a task to the agent that listens on a channel (relay bridge) and wait for its result.',
-  input: z.object({
-    task: z.string().describe('all it needs to know'),
-    task_channel: z.string().default('agent-tasks'),
-    done_channel: z.string().default('agent-done'),
-    timeout: z.number().min(1).max(LONGEST_S).default(600).describe('seconds'),
+export const BRIDGE_TOOLS = [
+  defineTool({
+    name: 'bridge_task',
+    description: 'Give a task to the agent that listens on a channel (relay bridge) and wait for its result.',
+    input: z.object({
+      task: z.string().describe('all it needs to know'),
+      task_channel: z.string().default('agent-tasks'),
+      done_channel: z.string().default('agent-done'),
+      timeout: z.number().min(1).max(LONGEST_S).default(600).describe('seconds'),
+    }),
+    verb: a2a.send,
+    doing: 'bridging the task',
+    async run({ task, task_channel, done_channel, timeout }, call) {
+      const { client, signal } = call;
+      // Before the task is there, so that even the fastest answer comes behind it.
+      using listening = await new ResultWaiters(client).listen(done_channel);
+      const metadata = { summary: task.slice(0, SUMMARY_CHARS), done_channel };
+      const url = await client.push(task, { channel: task_channel, metadata, signal });
+      const { id } = parsePointer(url);
+      const stopTelling = tellProgress(url, task_channel, call);
+      try {
+        const patience = AbortSignal.timeout(timeout * 1000);
+        const either = AbortSignal.any([signal, patience]);
+        const found = await listening.wait(id, { signal: either, unmarked: true });
+        if (found) return await answer(found, call);
+        signal.throwIfAborted();
+      } finally {
+        stopTelling();
+      }
+      throw new RelayError('failed', {
+        what: `No result within ${timeout} s.`,
+        hint: `The task is ${url}; its result will be on the channel ${done_channel}.`,
+      });
+    },
   }),
-  verb: a2a.send,
-  doing: 'bridging the task',
-  async run({ task, task_channel, done_channel, timeout }, call) {
-    const { client, signal } = call;
-    // Before the task is there, so that even the fastest answer comes behind it.
-    using listening = await new ResultWaiters(client).listen(done_channel);
-    const metadata = { summary: task.slice(0, SUMMARY_CHARS), done_channel };
-    const url = await client.push(task, { channel: task_channel, metadata, signal });
-    const { id } = parsePointer(url);
-    const stopTelling = tellProgress(url, task_channel, call);
-    try {
-      const patience = AbortSignal.timeout(timeout * 1000);
-      const either = AbortSignal.any([signal, patience]);
-      const found = await listening.wait(id, { signal: either, unmarked: true });
-      if (found) return await answer(found, call);
-      signal.throwIfAborted();
-    } finally {
-      stopTelling();
-    }
-    throw new RelayError('failed', {
-      what: `No result within ${timeout} s.`,
-      hint: `The task is ${url}; its result will be on the channel ${done_channel}.`,
-    });
-  },
-});
+];
 
 async function answer({ url, status }: FoundResult, call: ToolCall): Promise<Answer> {
   const pulled = await pullWithinBudget(await call.resolve(url), call);

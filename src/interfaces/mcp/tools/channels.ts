@@ -1,46 +1,78 @@
 import * as z from 'zod';
-import { channels, type Message } from '../../../contract/channels.ts';
+import { channels, inbox, type Message } from '../../../contract/channels.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
 import { cutToBudget } from '../budget.ts';
-import { defineTool } from '../tool.ts';
-import { channelUri } from '../uris.ts';
+import { channelUri, defineTool } from '../tool.ts';
 
 const MOST = 100;
 
-export const channelPublish = defineTool({
-  name: 'channel_publish',
-  description:
-    'Send a short message to all who follow a channel. For large texts use push_context with channel.',
-  input: z.object({ channel: z.string(), message: z.string() }),
-  verb: channels.publish,
-  doing: 'publishing',
-  async run({ channel, message }, { client, signal }) {
-    const { seq } = await client.publish(channel, message, { signal });
-    return {
-      text: `Published on ${channel} as ${seq}.`,
-      links: [{ uri: channelUri(channel), name: channel }],
-    };
-  },
-});
-
-export const channelRead = defineTool({
-  name: 'channel_read',
-  description: 'The newest messages of a channel, one JSON a line. Go on with since = the last seq.',
-  input: z.object({
-    channel: z.string(),
-    since: z.number().optional().describe('only those behind this seq'),
-    limit: z.number().min(1).max(MOST).default(20),
+export const CHANNEL_TOOLS = [
+  defineTool({
+    name: 'channel_publish',
+    description:
+      'Send a short message to all who follow a channel. For large texts use push_context with channel.',
+    input: z.object({ channel: z.string(), message: z.string() }),
+    verb: channels.publish,
+    doing: 'publishing',
+    async run({ channel, message }, { client, signal }) {
+      const { seq } = await client.publish(channel, message, { signal });
+      return {
+        text: `Published on ${channel} as ${seq}.`,
+        links: [{ uri: channelUri(channel), name: channel }],
+      };
+    },
   }),
-  verb: channels.subscribe,
-  doing: 'reading the channel',
-  async run({ channel, since, limit }, { client, context, signal }) {
-    const messages = await recentMessages(client, channel, { since, limit: Math.floor(limit), signal });
-    if (messages.length === 0) return { text: since === undefined ? '(no messages)' : '(no new messages)' };
-    return { text: await cutToBudget(messages.map(shown).join('\n'), context) };
-  },
-});
+  defineTool({
+    name: 'channel_read',
+    description: 'The newest messages of a channel, one JSON a line. Go on with since = the last seq.',
+    input: z.object({
+      channel: z.string(),
+      since: z.number().optional().describe('only those behind this seq'),
+      limit: z.number().min(1).max(MOST).default(20),
+    }),
+    verb: channels.subscribe,
+    doing: 'reading the channel',
+    async run({ channel, since, limit }, { client, context, signal }) {
+      const messages = await recentMessages(client, channel, { since, limit: Math.floor(limit), signal });
+      if (messages.length === 0) return { text: since === undefined ? '(no messages)' : '(no new messages)' };
+      return { text: await cutToBudget(messages.map(messageLine).join('\n'), context) };
+    },
+  }),
+  defineTool({
+    name: 'inbox_read',
+    description: 'Unread messages for an agent, one JSON a line, from the channels it follows.',
+    input: z.object({ agent: z.string(), limit: z.number().min(1).max(MOST).default(20) }),
+    verb: inbox.read,
+    doing: 'reading the inbox',
+    async run({ agent, limit }, { relay, context }) {
+      const { messages, more, cursors } = await relay.inbox.read(agent, { limit: Math.floor(limit) });
+      if (messages.length === 0) return { text: '(nothing new)' };
+      const lines = messages.map(messageLine).join('\n');
+      const text = await cutToBudget(lines, context);
+      // What was not shown must not be marked as read.
+      if (text !== lines)
+        return { text: `${text}\nRead fewer at once: limit ${Math.ceil(messages.length / 4)}.` };
+      const rest = more ? ' There is more behind them.' : '';
+      return { text: `${lines}\nOnce seen: inbox_mark_read with cursors ${JSON.stringify(cursors)}.${rest}` };
+    },
+  }),
+  defineTool({
+    name: 'inbox_mark_read',
+    description: 'Mark messages as read.',
+    input: z.object({
+      agent: z.string(),
+      cursors: z.record(z.string(), z.number()).describe('from inbox_read'),
+    }),
+    verb: inbox.markRead,
+    doing: 'marking messages as read',
+    async run({ agent, cursors }, { relay }) {
+      await relay.inbox.markRead(agent, cursors);
+      return { text: 'Marked as read.' };
+    },
+  }),
+];
 
-export function shown(message: Message & { readonly channel?: string }): string {
+export function messageLine(message: Message & { readonly channel?: string }): string {
   const { channel, seq, ts, from, url, msg, metadata } = message;
   return JSON.stringify({ channel, seq, at: new Date(ts).toISOString(), from, url, msg, metadata });
 }

@@ -5,64 +5,63 @@ import { pointers } from '../../../contract/pointers.ts';
 import { PEEK_TOOL, PULL_TOOL, PUSH_TOOL, peekText } from '../../../sdk/context-tools.ts';
 import { readPart } from '../../../text/parts/part-request.ts';
 import { answerable, partWithinBudget, pullWithinBudget } from '../budget.ts';
-import { type Answer, defineTool, type ToolCall } from '../tool.ts';
-import { pointerLink, readUri } from '../uris.ts';
+import { type Answer, defineTool, pointerLink, readUri, type ToolCall } from '../tool.ts';
 
-export const pushContext = defineTool({
-  ...PUSH_TOOL,
-  input: z.object({
-    data: z.string().describe(PUSH_TOOL.input.data),
-    channel: z.string().optional().describe(PUSH_TOOL.input.channel),
-    encrypted: z.boolean().default(false).describe(PUSH_TOOL.input.encrypted),
-    summary: z.string().optional().describe(PUSH_TOOL.input.summary),
+export const POINTER_TOOLS = [
+  defineTool({
+    ...PUSH_TOOL,
+    input: z.object({
+      data: z.string().describe(PUSH_TOOL.input.data),
+      channel: z.string().optional().describe(PUSH_TOOL.input.channel),
+      encrypted: z.boolean().default(false).describe(PUSH_TOOL.input.encrypted),
+      summary: z.string().optional().describe(PUSH_TOOL.input.summary),
+    }),
+    verb: pointers.push,
+    async run({ data, channel, encrypted, summary }, { client, context, signal, warn }) {
+      if (encrypted && !context.local) throw onlyAtThisEnd('encrypted');
+      if (encrypted && summary) await warn('The summary is not encrypted: everybody can read it.');
+      if (encrypted && channel && !(await client.hasChannelKey(channel)))
+        await warn(
+          `There is no key for the channel ${channel}: its subscribers cannot read what is encrypted.`,
+        );
+      const metadata = summary ? { summary } : undefined;
+      const pushed = await client.pushDetailed(data, {
+        channel: channel || undefined,
+        encrypted,
+        metadata,
+        signal,
+      });
+      // A link to ciphertext, without its key, would be of use to nobody.
+      return { text: pushed.url, links: encrypted ? [] : [pointerLink(pushed.id, summary)] };
+    },
   }),
-  verb: pointers.push,
-  async run({ data, channel, encrypted, summary }, { client, context, signal, warn }) {
-    if (encrypted && !context.local) throw onlyAtThisEnd('encrypted');
-    if (encrypted && summary) await warn('The summary is not encrypted: everybody can read it.');
-    if (encrypted && channel && !(await client.hasChannelKey(channel)))
-      await warn(
-        `There is no key for the channel ${channel}: its subscribers cannot read what is encrypted.`,
-      );
-    const metadata = summary ? { summary } : undefined;
-    const pushed = await client.pushDetailed(data, {
-      channel: channel || undefined,
-      encrypted,
-      metadata,
-      signal,
-    });
-    // A link to ciphertext, without its key, would be of use to nobody.
-    return { text: pushed.url, links: encrypted ? [] : [pointerLink(pushed.id, summary)] };
-  },
-});
-
-export const peekContext = defineTool({
-  ...PEEK_TOOL,
-  input: z.object({ url: z.string() }),
-  verb: pointers.peek,
-  async run({ url }, call) {
-    const metadata = await call.client.peek(await resolved(url, call), { signal: call.signal });
-    return { text: peekText(metadata) };
-  },
-});
-
-export const pullContext = defineTool({
-  ...PULL_TOOL,
-  input: z.object({
-    url: z.string(),
-    part: z.string().optional().describe(PULL_TOOL.input.part),
+  defineTool({
+    ...PEEK_TOOL,
+    input: z.object({ url: z.string() }),
+    verb: pointers.peek,
+    async run({ url }, call) {
+      const metadata = await call.client.peek(await resolved(url, call), { signal: call.signal });
+      return { text: peekText(metadata) };
+    },
   }),
-  verb: pointers.pull,
-  async run({ url, part }, call): Promise<Answer> {
-    const pointer = await resolved(url, call);
-    if (!part) return pullWithinBudget(pointer, call);
-    const asked = readPart(part);
-    if (asked) return partWithinBudget(pointer, asked, call);
-    if (!call.context.local)
-      answerable((await call.client.inspect(pointer, { signal: call.signal })).size ?? 0);
-    return { text: await call.client.pull(pointer, undefined, { signal: call.signal }) };
-  },
-});
+  defineTool({
+    ...PULL_TOOL,
+    input: z.object({
+      url: z.string(),
+      part: z.string().optional().describe(PULL_TOOL.input.part),
+    }),
+    verb: pointers.pull,
+    async run({ url, part }, call): Promise<Answer> {
+      const pointer = await resolved(url, call);
+      if (!part) return pullWithinBudget(pointer, call);
+      const asked = readPart(part);
+      if (asked) return partWithinBudget(pointer, asked, call);
+      if (!call.context.local)
+        answerable((await call.client.inspect(pointer, { signal: call.signal })).size ?? 0);
+      return { text: await call.client.pull(pointer, undefined, { signal: call.signal }) };
+    },
+  }),
+];
 
 /** Takes a pointer's URL, its id, or the link that a tool answered with. */
 function resolved(url: string, call: ToolCall): Promise<string> {

@@ -6,102 +6,100 @@ import { oneLine } from '../../../client/projects/decisions.ts';
 import { PRIORITIES } from '../../../client/projects/todos.ts';
 import { defineTool } from '../tool.ts';
 
-/** Tools for the files of the project in the client's folder. They are offered over a pipe alone: a server has no project. */
-
-export const projectBrief = defineTool({
-  name: 'project_brief',
-  description:
-    'Where the project in this folder stands: state, todos, decisions. For a session that remembers nothing.',
-  input: z.object({ about: z.string().optional().describe('a task, or a hand-off id') }),
-  verb: null,
-  local: true,
-  doing: 'reading the project',
-  run: async ({ about }, { context }) => ({ text: await context.brief!(about) }),
-});
-
 const items = () => z.array(z.string()).optional();
 
-export const projectSync = defineTool({
-  name: 'project_sync',
-  description: 'Write down where the project stands, before you end. Lists are added to.',
-  input: z.object({
-    task: z.string().optional(),
-    done: items().describe('steps, or TODO-003'),
-    next: items(),
-    blocked: items(),
-    note: z.string().optional().describe('for the next session'),
+/** Tools for the files of the project in the client's folder. They are offered over a pipe alone: a server has no project. */
+export const PROJECT_TOOLS = [
+  defineTool({
+    name: 'project_brief',
+    description:
+      'Where the project in this folder stands: state, todos, decisions. For a session that remembers nothing.',
+    input: z.object({ about: z.string().optional().describe('a task, or a hand-off id') }),
+    verb: null,
+    local: true,
+    doing: 'reading the project',
+    run: async ({ about }, { context }) => ({ text: await context.brief!(about) }),
   }),
-  verb: null,
-  local: true,
-  writesProject: true,
-  doing: 'writing the state',
-  async run({ task, note, ...lists }, { context }) {
-    const change = {
-      task: said('task', task),
-      note: said('note', note),
-      done: each('done', lists.done),
-      next: each('next', lists.next),
-      blocked: each('blocked', lists.blocked),
-    };
-    if (Object.values(change).every((value) => value === undefined))
-      throw badRequest('There is nothing to write down.');
-    const project = await context.project!();
-    await project.sync(change);
-    return { text: withWarning('Written to state.json.', Object.values(change)) };
-  },
-});
-
-export const projectTodo = defineTool({
-  name: 'project_todo',
-  description: 'Add a todo by its title, or change one by its id.',
-  input: z.object({
-    title: z.string().optional(),
-    priority: z.enum(PRIORITIES).optional(),
-    id: z.string().optional().describe('TODO-003'),
-    status: z.enum(['pending', 'in_progress', 'completed', 'blocked']).optional(),
-    reason: z.string().optional().describe('why it is blocked'),
+  defineTool({
+    name: 'project_sync',
+    description: 'Write down where the project stands, before you end. Lists are added to.',
+    input: z.object({
+      task: z.string().optional(),
+      done: items().describe('steps, or TODO-003'),
+      next: items(),
+      blocked: items(),
+      note: z.string().optional().describe('for the next session'),
+    }),
+    verb: null,
+    local: true,
+    writesProject: true,
+    doing: 'writing the state',
+    async run({ task, note, ...lists }, { context }) {
+      const change = {
+        task: said('task', task),
+        note: said('note', note),
+        done: each('done', lists.done),
+        next: each('next', lists.next),
+        blocked: each('blocked', lists.blocked),
+      };
+      if (Object.values(change).every((value) => value === undefined))
+        throw badRequest('There is nothing to write down.');
+      const project = await context.project!();
+      await project.sync(change);
+      return { text: withWarning('Written to state.json.', Object.values(change)) };
+    },
   }),
-  verb: null,
-  local: true,
-  writesProject: true,
-  doing: 'writing the todo',
-  async run({ id, status, ...fields }, { context }) {
-    const project = await context.project!();
-    const [title, reason] = [said('title', fields.title), said('reason', fields.reason)];
-    if (id === undefined) {
-      if (title === undefined || status !== undefined) throw needs('"title", or "id" and "status"');
-      const todo = await project.addTodo({ title, priority: fields.priority });
-      return { text: withWarning(`Added ${todo.id}: ${todo.title}`, [title]) };
-    }
-    if (status === undefined || title !== undefined || fields.priority) throw needs('"id" and "status"');
-    if (status === 'blocked' && reason === undefined) throw needs('"reason" for what is blocked');
-    const change = status === 'blocked' ? { status, reason: reason! } : { status };
-    const { todo } = await project.changeTodo(id, change);
-    return { text: withWarning(`${todo.id} is ${todo.status.replace('_', ' ')}: ${todo.title}`, [reason]) };
-  },
-});
-
-export const projectDecide = defineTool({
-  name: 'project_decide',
-  description: 'Append a decision to decisions.md.',
-  input: z.object({
-    title: z.string(),
-    context: z.string().describe('why it came up'),
-    decision: z.string(),
-    consequences: z.string(),
-    supersedes: items().describe('ADR-001'),
+  defineTool({
+    name: 'project_todo',
+    description: 'Add a todo by its title, or change one by its id.',
+    input: z.object({
+      title: z.string().optional(),
+      priority: z.enum(PRIORITIES).optional(),
+      id: z.string().optional().describe('TODO-003'),
+      status: z.enum(['pending', 'in_progress', 'completed', 'blocked']).optional(),
+      reason: z.string().optional().describe('why it is blocked'),
+    }),
+    verb: null,
+    local: true,
+    writesProject: true,
+    doing: 'writing the todo',
+    async run({ id, status, ...fields }, { context }) {
+      const project = await context.project!();
+      const [title, reason] = [said('title', fields.title), said('reason', fields.reason)];
+      if (id === undefined) {
+        if (title === undefined || status !== undefined) throw needs('"title", or "id" and "status"');
+        const todo = await project.addTodo({ title, priority: fields.priority });
+        return { text: withWarning(`Added ${todo.id}: ${todo.title}`, [title]) };
+      }
+      if (status === undefined || title !== undefined || fields.priority) throw needs('"id" and "status"');
+      if (status === 'blocked' && reason === undefined) throw needs('"reason" for what is blocked');
+      const change = status === 'blocked' ? { status, reason: reason! } : { status };
+      const { todo } = await project.changeTodo(id, change);
+      return { text: withWarning(`${todo.id} is ${todo.status.replace('_', ' ')}: ${todo.title}`, [reason]) };
+    },
   }),
-  verb: null,
-  local: true,
-  writesProject: true,
-  doing: 'writing the decision',
-  async run({ supersedes, ...words }, { context }) {
-    for (const [name, text] of Object.entries(words)) said(name, text);
-    const project = await context.project!();
-    const id = await project.decide({ ...words, supersedes });
-    return { text: withWarning(`Added ${id}.`, Object.values(words)) };
-  },
-});
+  defineTool({
+    name: 'project_decide',
+    description: 'Append a decision to decisions.md.',
+    input: z.object({
+      title: z.string(),
+      context: z.string().describe('why it came up'),
+      decision: z.string(),
+      consequences: z.string(),
+      supersedes: items().describe('ADR-001'),
+    }),
+    verb: null,
+    local: true,
+    writesProject: true,
+    doing: 'writing the decision',
+    async run({ supersedes, ...words }, { context }) {
+      for (const [name, text] of Object.entries(words)) said(name, text);
+      const project = await context.project!();
+      const id = await project.decide({ ...words, supersedes });
+      return { text: withWarning(`Added ${id}.`, Object.values(words)) };
+    },
+  }),
+];
 
 function withWarning(answer: string, texts: readonly unknown[]): string {
   const warning = secretWarning(texts);

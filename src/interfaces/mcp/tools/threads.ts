@@ -1,36 +1,115 @@
 import * as z from 'zod';
+import { readBytes } from '../../../base/byte-streams.ts';
 import { badRequest } from '../../../base/errors.ts';
-import { threads } from '../../../contract/threads.ts';
+import { decodeUtf8 } from '../../../base/utf8.ts';
+import type { Artifact } from '../../../contract/threads.ts';
+import { threads, unsearchedText } from '../../../contract/threads.ts';
 import type { PatchOp } from '../../../formats/json-patch/apply.ts';
-import { defineTool } from '../tool.ts';
-import { stateLink } from '../uris.ts';
+import { frame } from '../../../text/frame.ts';
+import { readPart } from '../../../text/parts/part-request.ts';
+import { answerable, number, tellShown } from '../budget.ts';
+import { type Answer, defineTool, stateLink, type ToolCall } from '../tool.ts';
 
-export const threadHeader = defineTool({
-  name: 'thread_header',
-  description: 'The memory of a thread in brief: facts, constraints, questions, next steps, artifacts.',
-  input: z.object({ thread_id: z.string() }),
-  verb: threads.header,
-  doing: 'reading the thread',
-  async run({ thread_id }, { relay }) {
-    return { text: JSON.stringify(await relay.threads.header(thread_id)), links: [stateLink(thread_id)] };
-  },
-});
+const HITS = 10;
 
-export const threadPatch = defineTool({
-  name: 'thread_patch',
-  description:
-    'Change the memory of a thread by JSON Patch, all or nothing. Lists: /facts {id,key,value}, /constraints {id,description}, /open_questions {id,question}, /decisions {id,description}, /plan {id,step,status}. Append with path /facts/-.',
-  input: z.object({
-    ops: z.array(z.looseObject({ op: z.string(), path: z.string() })),
-    thread_id: z.string().optional().describe('begins a new thread if missing'),
-    version: z.string().optional().describe('refuse unless it is still at this one, such as v7'),
+export const THREAD_TOOLS = [
+  defineTool({
+    name: 'thread_header',
+    description: 'The memory of a thread in brief: facts, constraints, questions, next steps, artifacts.',
+    input: z.object({ thread_id: z.string() }),
+    verb: threads.header,
+    doing: 'reading the thread',
+    async run({ thread_id }, { relay }) {
+      return { text: JSON.stringify(await relay.threads.header(thread_id)), links: [stateLink(thread_id)] };
+    },
   }),
-  verb: threads.patch,
-  doing: 'changing the thread',
-  async run({ ops, thread_id, version }, { relay }) {
-    if (ops.length === 0) throw badRequest('"ops" is empty.');
-    const id = thread_id ?? (await relay.threads.create()).thread_id;
-    const patched = await relay.threads.patch(id, { ops: ops as unknown as PatchOp[], if_match: version });
-    return { text: JSON.stringify({ thread_id: id, ...patched }), links: [stateLink(id)] };
-  },
-});
+  defineTool({
+    name: 'thread_patch',
+    description:
+      'Change the memory of a thread by JSON Patch, all or nothing. Lists: /facts {id,key,value}, /constraints {id,description}, /open_questions {id,question}, /decisions {id,description}, /plan {id,step,status}. Append with path /facts/-.',
+    input: z.object({
+      ops: z.array(z.looseObject({ op: z.string(), path: z.string() })),
+      thread_id: z.string().optional().describe('begins a new thread if missing'),
+      version: z.string().optional().describe('refuse unless it is still at this one, such as v7'),
+    }),
+    verb: threads.patch,
+    doing: 'changing the thread',
+    async run({ ops, thread_id, version }, { relay }) {
+      if (ops.length === 0) throw badRequest('"ops" is empty.');
+      const id = thread_id ?? (await relay.threads.create()).thread_id;
+      const patched = await relay.threads.patch(id, { ops: ops as unknown as PatchOp[], if_match: version });
+      return { text: JSON.stringify({ thread_id: id, ...patched }), links: [stateLink(id)] };
+    },
+  }),
+  defineTool({
+    name: 'artifact_put',
+    description: 'Keep a text with a thread; others see its preview and read what they need.',
+    input: z.object({ thread_id: z.string(), name: z.string().describe('report.md'), content: z.string() }),
+    verb: threads.putArtifact,
+    doing: 'storing the artifact',
+    async run({ thread_id, name, content }, { relay }) {
+      const body = new TextEncoder().encode(content);
+      const { ref, type, size, state_ref } = await relay.threads.putArtifact(thread_id, { body, name });
+      return { text: JSON.stringify({ ref, type, size, state_ref }), links: [stateLink(thread_id)] };
+    },
+  }),
+  defineTool({
+    name: 'artifact_get',
+    description: 'Read an artifact of a thread, or a part of it.',
+    input: z.object({
+      thread_id: z.string(),
+      ref: z.string(),
+      part: z.string().optional().describe('as in pull_context'),
+    }),
+    verb: threads.artifact,
+    doing: 'reading the artifact',
+    async run({ thread_id, ref, part }, call): Promise<Answer> {
+      const artifact = await call.relay.threads.artifact(thread_id, ref, { counted: false });
+      const asked = part ? readPart(part) : undefined;
+      if (asked === undefined && artifact.tokens.content > call.context.budget) {
+        const text = await tooLarge(artifact, call);
+        await tellShown(call, thread_id, 'previews', text);
+        return { text };
+      }
+      if (asked) {
+        const o = { ...asked, max_tokens: call.context.budget };
+        const { text, about, truncated } = await call.relay.threads.part(thread_id, ref, o);
+        return { text: truncated ? `${text}\n[${about}]` : text };
+      }
+      if (asked === null && !call.context.local) answerable(artifact.size);
+      const { body } = await call.relay.threads.content(thread_id, ref);
+      return { text: decodeUtf8(await readBytes(body)) ?? `(${artifact.preview.text})` };
+    },
+  }),
+  defineTool({
+    name: 'artifact_search',
+    description: 'Search the artifacts of a thread.',
+    input: z.object({ thread_id: z.string(), query: z.string() }),
+    verb: threads.search,
+    doing: 'searching',
+    async run({ thread_id, query }, call) {
+      const answer = await call.relay.threads.search(thread_id, query, { limit: HITS, counted: false });
+      const { hits, unsearched } = answer;
+      const lines = hits.map(({ ref, name, line, snippet }) => JSON.stringify({ ref, name, line, snippet }));
+      const found = lines.join('\n') || '(nothing found)';
+      const text = unsearched ? `${found}\n(${unsearchedText(unsearched)})` : found;
+      await tellShown(call, thread_id, 'searches', text);
+      return { text };
+    },
+  }),
+];
+
+async function tooLarge(artifact: Artifact, { context }: ToolCall): Promise<string> {
+  const { content, tokenizer, estimated } = artifact.tokens;
+  const source = {
+    what: `artifact ${artifact.ref} "${artifact.name}", preview`,
+    by: artifact.provenance.created_by,
+    at: Date.parse(artifact.created_at),
+  };
+  const price = `${estimated ? 'about ' : ''}${number(content)} tokens (${tokenizer})`;
+  return [
+    `Not read: ${number(artifact.size)} bytes, ${price}; the budget is ${number(context.budget)} tokens.`,
+    await frame(artifact.preview.text, source, context.env.now(), context.frameSecret),
+    'Read a part: artifact_get with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.',
+  ].join('\n');
+}
