@@ -1,4 +1,4 @@
-import type { Activity, ActivityKind, ActivityPage, FigureStep, FiguresReport } from '../schemas/activity.ts';
+import type * as shapes from '../schemas/activity.ts';
 import { type Api, verbs } from './verb.ts';
 
 export type * from '../schemas/activity.ts';
@@ -13,12 +13,12 @@ const verb = verbs({ scope: 'subscribe', args: [] });
 
 /** What happens in a tenant. What the caller's key is kept from is left out. */
 export const activity = {
-  list: verb<(o?: { after?: string; limit?: number; kind?: ActivityKind }) => Promise<ActivityPage>>(
-    'activity.list',
-  )({ summary: 'What happened lately, newest first', route: 'GET /activity' }),
+  list: verb<
+    (o?: { after?: string; limit?: number; kind?: shapes.ActivityKind }) => Promise<shapes.ActivityPage>
+  >('activity.list')({ summary: 'What happened lately, newest first', route: 'GET /activity' }),
   /** What comes from now on, or what came behind `after` and then that. Ends when the signal fires. */
   watch: verb<
-    (o: { after?: string; signal: AbortSignal } & WatchState) => AsyncIterable<Activity>,
+    (o: { after?: string; signal: AbortSignal } & WatchState) => AsyncIterable<shapes.Activity>,
     'input' | 'output'
   >('activity.watch')({
     summary: 'What happens, as it happens, as server-sent events',
@@ -27,7 +27,9 @@ export const activity = {
     byHand: 'both',
     streams: true,
   }),
-  figures: verb<(o?: { hours?: number; step?: FigureStep }) => Promise<FiguresReport>>('activity.figures')({
+  figures: verb<(o?: { hours?: number; step?: shapes.FigureStep }) => Promise<shapes.FiguresReport>>(
+    'activity.figures',
+  )({
     summary: 'What happened in the last hours, in figures by the hour or the day',
     route: 'GET /figures',
   }),

@@ -1,25 +1,12 @@
 import type { Json } from '../base/json.ts';
-import type {
-  BuriedMessage,
-  ChannelDetail,
-  ChannelPage,
-  Claim,
-  Followed,
-  GroupOptions,
-  Inbox,
-  Message,
-  Nacked,
-  Published,
-  RevivedLetter,
-  Since,
-} from '../schemas/channels.ts';
+import type * as shapes from '../schemas/channels.ts';
 import { type Api, verbs } from './verb.ts';
 
 export type * from '../schemas/channels.ts';
 
 export interface SubscribeOptions {
   /** What to begin behind; only what comes from now on by default. A group that exists goes on where it was. */
-  readonly since?: Since;
+  readonly since?: shapes.Since;
   /** Share the messages with the other members of this group, each under a lease. */
   readonly group?: string;
   /** How many messages of the group to hold at once; one by default. */
@@ -30,17 +17,17 @@ export interface SubscribeOptions {
 const onChannel = ({ name }: { name: string }) => [name];
 const member = { args: ['name', 'group'], channels: onChannel } as const;
 
-type Settle<T> = (name: string, group: string, claim: Claim) => Promise<T>;
+type Settle<T> = (name: string, group: string, claim: shapes.Claim) => Promise<T>;
 
 const verb = verbs({ scope: 'subscribe', args: ['name'] });
 
 export const channels = {
-  list: verb<(o?: { after?: string; limit?: number }) => Promise<ChannelPage>>('channels.list')({
+  list: verb<(o?: { after?: string; limit?: number }) => Promise<shapes.ChannelPage>>('channels.list')({
     summary: 'The channels there are',
     route: 'GET /channels',
     args: [],
   }),
-  inspect: verb<(name: string) => Promise<ChannelDetail>>('channels.inspect')({
+  inspect: verb<(name: string) => Promise<shapes.ChannelDetail>>('channels.inspect')({
     summary: 'A channel and its groups: backlog, members, leases',
     route: 'GET /channels/:name',
     channels: onChannel,
@@ -52,7 +39,7 @@ export const channels = {
     channels: onChannel,
     answer: 'seq',
   }),
-  publish: verb<(name: string, msg: Json, o?: { idempotency_key?: string }) => Promise<Published>>(
+  publish: verb<(name: string, msg: Json, o?: { idempotency_key?: string }) => Promise<shapes.Published>>(
     'channels.publish',
   )({
     summary: 'Send a signal to all subscribers of a channel',
@@ -71,15 +58,15 @@ export const channels = {
     only: 'http',
   }),
   /** Replays, then goes live; nothing lost, nothing twice, in order. Ends when the signal fires. */
-  subscribe: verb<(name: string, o?: SubscribeOptions) => AsyncIterable<Message>, 'input'>('channels.socket')(
-    {
-      summary: 'The messages of a channel over a WebSocket; the rest of the path is its name',
-      route: 'GET /ws/:name',
-      channels: onChannel,
-      byHand: 'both',
-      streams: true,
-    },
-  ),
+  subscribe: verb<(name: string, o?: SubscribeOptions) => AsyncIterable<shapes.Message>, 'input'>(
+    'channels.socket',
+  )({
+    summary: 'The messages of a channel over a WebSocket; the rest of the path is its name',
+    route: 'GET /ws/:name',
+    channels: onChannel,
+    byHand: 'both',
+    streams: true,
+  }),
   /** Good for one WebSocket within half a minute, for browsers: they cannot send headers with it. */
   ticket: verb<() => Promise<{ ticket: string; expires_at: string }>>('channels.ticket')({
     summary: 'A ticket for one WebSocket within 30 seconds, for browsers: they cannot send headers with it',
@@ -95,7 +82,7 @@ export const channels = {
     repeatable: true,
   }),
   /** Give it back: it is handed out again after a while, or it goes among the dead letters. */
-  nack: verb<Settle<Nacked>>('channels.nack')({
+  nack: verb<Settle<shapes.Nacked>>('channels.nack')({
     ...member,
     summary: 'Give the work back, for another member',
     route: 'POST /channels/:name/groups/:group/nack',
@@ -108,7 +95,7 @@ export const channels = {
     repeatable: true,
   }),
   /** Work that groups of the channel could not do and that nobody has retried or dropped, oldest first. */
-  deadLetters: verb<(name: string) => Promise<{ readonly letters: readonly BuriedMessage[] }>>(
+  deadLetters: verb<(name: string) => Promise<{ readonly letters: readonly shapes.BuriedMessage[] }>>(
     'channels.dead',
   )({
     summary: 'The dead letters of a channel: work that its groups could not do',
@@ -116,7 +103,7 @@ export const channels = {
     channels: onChannel,
   }),
   /** Has the group try again, from its first attempt on. Refused with `conflict` where the channel no longer keeps it. */
-  retryDead: verb<(name: string, seq: number) => Promise<RevivedLetter>>('channels.retry_dead')({
+  retryDead: verb<(name: string, seq: number) => Promise<shapes.RevivedLetter>>('channels.retry_dead')({
     summary: 'Hand a dead letter out again, to the group that could not do it',
     route: 'POST /channels/:name/dead/:seq/retry',
     args: ['name', 'seq'],
@@ -130,9 +117,9 @@ export const channels = {
     status: 204,
   }),
   /** How a group goes about its work, changed or as it is. */
-  setGroup: verb<(name: string, group: string, o?: GroupOptions) => Promise<Required<GroupOptions>>>(
-    'channels.set_group',
-  )({
+  setGroup: verb<
+    (name: string, group: string, o?: shapes.GroupOptions) => Promise<Required<shapes.GroupOptions>>
+  >('channels.set_group')({
     ...member,
     summary: 'Choose how long failed work of a group waits before it comes back',
     route: 'POST /channels/:name/groups/:group',
@@ -152,7 +139,9 @@ export interface ChannelsApi extends Api<typeof channels> {}
 const inboxVerb = verbs({ scope: 'subscribe', args: ['agent', 'channel'] });
 
 export const inbox = {
-  read: inboxVerb<(agent: string, o?: { limit?: number; newest?: boolean }) => Promise<Inbox>>('inbox.read')({
+  read: inboxVerb<(agent: string, o?: { limit?: number; newest?: boolean }) => Promise<shapes.Inbox>>(
+    'inbox.read',
+  )({
     summary: 'What a named agent has not read yet in the channels it follows',
     route: 'GET /inbox/:agent',
     args: ['agent'],
@@ -169,9 +158,9 @@ export const inbox = {
     repeatable: true,
   }),
   /** From now on, unless `since` says otherwise. Following again changes nothing and gives where it stands. */
-  follow: inboxVerb<(agent: string, channel: string, o?: { since?: Since }) => Promise<Followed>>(
-    'inbox.follow',
-  )({
+  follow: inboxVerb<
+    (agent: string, channel: string, o?: { since?: shapes.Since }) => Promise<shapes.Followed>
+  >('inbox.follow')({
     summary: 'Have a channel’s messages kept for a named agent',
     route: 'POST /inbox/:agent/channels',
     channels: ({ channel }) => [channel],

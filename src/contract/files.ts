@@ -1,20 +1,12 @@
 import type { BlobBody, ByteRange } from '../kernel/blobs.ts';
-import type {
-  FileDraft,
-  FileInfo,
-  FileOptions,
-  FilePage,
-  FileRefused,
-  FileText,
-  ListOptions,
-} from '../schemas/files.ts';
+import type * as shapes from '../schemas/files.ts';
 import type { Part, PartRequest } from '../text/parts/part-request.ts';
 import type { Cost, LocalOptions } from './pointers.ts';
 import { type Api, verbs } from './verb.ts';
 
 export type * from '../schemas/files.ts';
 
-export interface FileInput extends FileOptions {
+export interface FileInput extends shapes.FileOptions {
   readonly body: BlobBody;
   /** Bytes of the body, where known ahead. */
   readonly size?: number;
@@ -23,7 +15,7 @@ export interface FileInput extends FileOptions {
 }
 
 export interface FileContent {
-  readonly file: FileInfo;
+  readonly file: shapes.FileInfo;
   readonly body: BlobBody;
   /** The bytes of `body` within the file; `end` is exclusive. */
   readonly range?: ByteRange;
@@ -49,12 +41,14 @@ export const files = {
     args: [],
   }),
   /** In the order of the paths' UTF-8 bytes. */
-  list: verb<(space: string, o?: ListOptions) => Promise<FilePage>>('files.list')({
+  list: verb<(space: string, o?: shapes.ListOptions) => Promise<shapes.FilePage>>('files.list')({
     summary: 'The files of a space, or those below a prefix; with delimiter=/ one folder at a time',
     route: 'GET /files/:space',
     args: ['space'],
   }),
-  put: verb<(space: string, path: string, input: FileInput) => Promise<FileInfo>, 'input'>('files.put')({
+  put: verb<(space: string, path: string, input: FileInput) => Promise<shapes.FileInfo>, 'input'>(
+    'files.put',
+  )({
     summary: 'Write a file, which is the body; earlier versions of it stay readable',
     route: 'PUT /files/:space/:path{[\\s\\S]+}',
     headers: {
@@ -73,13 +67,13 @@ export const files = {
     summary: 'Read a file: its bytes, a part of it, its history with log=1, what is known of it with info=1',
     byHand: 'both',
   }),
-  info: verb<OfFile<Version, FileInfo>>('files.info')({
+  info: verb<OfFile<Version, shapes.FileInfo>>('files.info')({
     ...read,
     summary: 'What is known of a file',
     byHand: 'variant',
   }),
   /** The versions that are kept, newest first. */
-  log: verb<OfFile<never, FileInfo[]>>('files.log')({
+  log: verb<OfFile<never, shapes.FileInfo[]>>('files.log')({
     ...read,
     summary: 'The versions of a file, newest first',
     byHand: 'variant',
@@ -114,7 +108,7 @@ export const files = {
     (
       space: string,
       paths: readonly string[],
-    ) => Promise<{ files: (FileInfo & FileText)[]; missing: string[]; left: string[] }>
+    ) => Promise<{ files: (shapes.FileInfo & shapes.FileText)[]; missing: string[]; left: string[] }>
   >('files.read')({
     args: ['space', 'paths'],
     summary: 'Read several small files at once',
@@ -122,9 +116,12 @@ export const files = {
     repeatable: true,
   }),
   /** Each is written whole or not at all, and by itself: the answer says for each, in the same order, what became of it. */
-  write: verb<(space: string, files: readonly FileDraft[]) => Promise<{ files: (FileInfo | FileRefused)[] }>>(
-    'files.write',
-  )({
+  write: verb<
+    (
+      space: string,
+      files: readonly shapes.FileDraft[],
+    ) => Promise<{ files: (shapes.FileInfo | shapes.FileRefused)[] }>
+  >('files.write')({
     args: ['space', 'files'],
     summary: 'Write several small files at once, each whole or not at all',
     route: 'POST /files/:space/write',

@@ -1,15 +1,6 @@
 import type { Json, JsonObject } from '../base/json.ts';
 import type { BlobBody, ByteRange } from '../kernel/blobs.ts';
-import type {
-  Cost,
-  Peeked,
-  PointerPage,
-  PointerQuery,
-  Pushed,
-  ReceiptLadder,
-  Renewed,
-  Visibility,
-} from '../schemas/pointers.ts';
+import type * as shapes from '../schemas/pointers.ts';
 import type { Part, PartRequest } from '../text/parts/part-request.ts';
 import { type Api, verbs } from './verb.ts';
 
@@ -25,7 +16,7 @@ export interface PushOptions {
   /** Seconds. */
   readonly ttl?: number;
   readonly max_pulls?: number;
-  readonly visibility?: Visibility;
+  readonly visibility?: shapes.Visibility;
   /** The payload key, sealed to the channel's key, for subscribers that share it. Opaque to the relay. */
   readonly sealed_key?: string;
   /** Tells whether a key is the right one for an encrypted payload, without telling the key: 16 hexadecimal digits. */
@@ -44,8 +35,10 @@ export interface PushInput extends PushOptions {
 }
 
 /** The same of any server's pointer. Null where the server does not tell: that of the original tells the metadata alone. */
-export type Inspected = Pick<Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'> & {
-  readonly [F in Exclude<keyof Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'>]: Peeked[F] | null;
+export type Inspected = Pick<shapes.Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'> & {
+  readonly [F in Exclude<keyof shapes.Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'>]:
+    | shapes.Peeked[F]
+    | null;
 };
 
 export interface Pulled {
@@ -76,7 +69,7 @@ const pull = { byLink: true, route: 'GET /pull/:id' } as const;
 const verb = verbs({ scope: 'pull', args: ['id'] });
 
 export const pointers = {
-  push: verb<(input: PushInput) => Promise<Pushed>, 'input'>('pointers.push')({
+  push: verb<(input: PushInput) => Promise<shapes.Pushed>, 'input'>('pointers.push')({
     summary: 'Store a payload and get a pointer to it',
     scope: 'push',
     route: 'POST /push',
@@ -103,7 +96,7 @@ export const pointers = {
     byHand: 'variant',
   }),
   /** What pulling it, or a part of it, would cost a model; consumes nothing. */
-  cost: verb<(id: string, part?: PartRequest, o?: LocalOptions) => Promise<Cost>>('pointers.cost')({
+  cost: verb<(id: string, part?: PartRequest, o?: LocalOptions) => Promise<shapes.Cost>>('pointers.cost')({
     ...pull,
     summary: 'What a payload, or a part of it, would cost a model',
     args: ['id', 'part'],
@@ -116,14 +109,14 @@ export const pointers = {
     byHand: 'both',
   }),
   /** The tenant's, newest first. A key that is bound to channels sees those on them, and its own. */
-  list: verb<(o?: PointerQuery) => Promise<PointerPage>>('pointers.list')({
+  list: verb<(o?: shapes.PointerQuery) => Promise<shapes.PointerPage>>('pointers.list')({
     summary: 'The pointers there are, newest first, without their payloads',
     route: 'GET /pointers',
     args: [],
     channels: ({ channel }) => [channel],
   }),
   /** `ttl`: their minimum lifetime in seconds, from now; by default as long as the plan allows. Never shortens a lifetime. */
-  renew: verb<(ids: readonly string[], o?: { ttl?: number }) => Promise<Renewed>>('pointers.renew')({
+  renew: verb<(ids: readonly string[], o?: { ttl?: number }) => Promise<shapes.Renewed>>('pointers.renew')({
     summary: 'Extend the life of pointers',
     scope: 'push',
     route: 'POST /pointers/renew',
@@ -144,7 +137,7 @@ export interface PointersApi extends Api<typeof pointers> {}
 
 export const receipts = {
   /** Only whoever owns the pointer is told. */
-  get: verb<(id: string) => Promise<ReceiptLadder>>('receipts.get')({
+  get: verb<(id: string) => Promise<shapes.ReceiptLadder>>('receipts.get')({
     summary: 'Who was told of a pointer, pulled it, did it: as far as there is evidence',
     route: 'GET /pull/:id/receipts',
     channels: ({ channel }) => [channel],

@@ -1,16 +1,7 @@
 import { TASK_STATUSES } from '../base/enums.ts';
 import { isUuid } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
-import type {
-  Agent,
-  Bridge,
-  Settlement,
-  Task,
-  TaskInfo,
-  TaskQuery,
-  TaskResult,
-  TaskStatus,
-} from '../schemas/tasks.ts';
+import type * as shapes from '../schemas/tasks.ts';
 import { type Api, type FromRecord, verbs } from './verb.ts';
 
 export { TASK_STATES, TASK_STATUSES } from '../base/enums.ts';
@@ -43,7 +34,9 @@ export function resultKey(taskId: string): string {
 }
 
 /** The task that a push with this metadata settles; null where it settles none. */
-export function settledTask(metadata: JsonObject | undefined): { id: string; status: TaskStatus } | null {
+export function settledTask(
+  metadata: JsonObject | undefined,
+): { id: string; status: shapes.TaskStatus } | null {
   const { task_id, status: given } = metadata ?? {};
   const status = TASK_STATUSES.find((each) => each === given);
   if (status === undefined || typeof task_id !== 'string' || !isUuid(task_id)) return null;
@@ -56,25 +49,27 @@ const verb = verbs({ scope: 'tasks', args: ['id'] });
 
 export const tasks = {
   /** Newest first. */
-  list: verb<(o?: TaskQuery) => Promise<{ readonly tasks: readonly TaskInfo[] }>>('tasks.list')({
-    summary: 'The tasks on the task channels, newest first',
-    route: 'GET /tasks',
-    args: [],
-    channels: ({ channel }) => [channel],
-  }),
-  get: verb<(id: string) => Promise<Task>>('tasks.get')({
+  list: verb<(o?: shapes.TaskQuery) => Promise<{ readonly tasks: readonly shapes.TaskInfo[] }>>('tasks.list')(
+    {
+      summary: 'The tasks on the task channels, newest first',
+      route: 'GET /tasks',
+      args: [],
+      channels: ({ channel }) => [channel],
+    },
+  ),
+  get: verb<(id: string) => Promise<shapes.Task>>('tasks.get')({
     summary: 'A task: its state, lease, receipts and result',
     route: 'GET /tasks/:id',
     channels: ({ channel }) => [channel],
   }),
   /** Brings the result. The same again gives the first one; another one is refused with `conflict`. */
-  done: verb<(id: string, o?: Settlement) => Promise<TaskResult>>('tasks.done')({
+  done: verb<(id: string, o?: shapes.Settlement) => Promise<shapes.TaskResult>>('tasks.done')({
     summary: 'Bring the result of a task',
     route: 'POST /tasks/:id/done',
     channels: itsChannels,
     repeatable: true,
   }),
-  fail: verb<(id: string, o?: Settlement) => Promise<TaskResult>>('tasks.fail')({
+  fail: verb<(id: string, o?: shapes.Settlement) => Promise<shapes.TaskResult>>('tasks.fail')({
     summary: 'Say that a task could not be done, and why',
     route: 'POST /tasks/:id/fail',
     channels: itsChannels,
@@ -84,7 +79,7 @@ export const tasks = {
    * Calls it off: it is handed to nobody any more, and the bridge that is at it stops the work. Once more gives the first
    * answer; where a result was first, it is refused with `conflict`.
    */
-  cancel: verb<(id: string, o?: { readonly reason?: string }) => Promise<TaskResult>>('tasks.cancel')({
+  cancel: verb<(id: string, o?: { readonly reason?: string }) => Promise<shapes.TaskResult>>('tasks.cancel')({
     summary: 'Call a task off, and stop the work on it',
     route: 'POST /tasks/:id/cancel',
     channels: itsChannels,
@@ -97,12 +92,12 @@ export interface TasksApi extends Api<typeof tasks> {}
 const agentVerb = verbs({ scope: 'tasks', args: [] });
 
 export const agents = {
-  list: agentVerb<() => Promise<{ readonly agents: readonly Agent[] }>>('agents.list')({
+  list: agentVerb<() => Promise<{ readonly agents: readonly shapes.Agent[] }>>('agents.list')({
     summary: 'Who is there: bridges and followers, with their last sign of life',
     route: 'GET /agents',
   }),
   /** A bridge is there, and at this. */
-  beat: agentVerb<(name: string, bridge: Bridge) => Promise<void>>('agents.beat')({
+  beat: agentVerb<(name: string, bridge: shapes.Bridge) => Promise<void>>('agents.beat')({
     summary: 'A bridge’s heartbeat',
     route: 'POST /agents/:name',
     args: ['name'],

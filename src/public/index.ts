@@ -55,11 +55,12 @@ export type {
 } from '../contract/tasks.ts';
 export type { Artifact, ArtifactType, Header, State, Stats, ThreadEvent } from '../contract/threads.ts';
 export type { PatchOp } from '../formats/json-patch/apply.ts';
-export type { ChannelKeys } from '../sdk/channel-keys.ts';
 export { ContextRelay } from '../sdk/context-relay.ts';
+
 export type { FileRead, FileSpace, Files, FileToWrite, FileWriteOptions } from '../sdk/files.ts';
 export type {
   CallOptions,
+  ChannelKeys,
   ContextRelayOptions,
   PublishOptions,
   PullBytesOptions,

@@ -31,7 +31,7 @@ import {
 } from '../client/bridge/remote-agent.ts';
 import type { Job, JobMessage, Ran, Runner } from '../client/bridge/runner.ts';
 import type { ContextRelay } from '../sdk/context-relay.ts';
-import { collect } from '../sdk/streams.ts';
+import { collect } from '../sdk/payload.ts';
 import { endWhenAborted } from './processes.ts';
 
 /** Between two looks at a task of an agent that streams nothing. */

@@ -19,10 +19,9 @@ import type {
 import type { AgentsApi, TasksApi } from '../contract/tasks.ts';
 import { FERNET_CONTENT_TYPE, fernetEncrypt, fernetKeyCheck, generateFernetKey } from '../formats/fernet.ts';
 import { takePart } from '../text/parts/take-part.ts';
-import { abortable } from './abortable.ts';
-import { channelKey, sealKey } from './channel-keys.ts';
-import { CIPHERTEXT, checkKey, isCiphertext, opened } from './ciphertext.ts';
+import { CIPHERTEXT, channelKey, checkKey, isCiphertext, opened, sealKey } from './encryption.ts';
 import { Files } from './files.ts';
+import { abortable } from './http-client.ts';
 import type {
   CallOptions,
   ClientRelay,
@@ -32,9 +31,8 @@ import type {
   PushData,
   PushOptions,
 } from './options.ts';
-import { nativeMatcher, type Payload, payloadOf, wholePayload } from './payload.ts';
+import { letGo, nativeMatcher, type Payload, payloadOf, streamOf, wholePayload } from './payload.ts';
 import { RelayChoice } from './relay-choice.ts';
-import { letGo, streamOf } from './streams.ts';
 import { type MessageHandler, Subscription, type SubscriptionOptions } from './subscription.ts';
 import { Threads } from './threads.ts';
 

@@ -4,10 +4,8 @@ import { STORED_BYTES } from '../base/limits.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
 import type { Inspected, PointersApi, Pulled } from '../contract/pointers.ts';
 import { takePart } from '../text/parts/take-part.ts';
-import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
-import { notARelay } from './http-failure.ts';
-import { nativeMatcher } from './payload.ts';
-import { collect, letGo } from './streams.ts';
+import { type HttpAnswer, type HttpCall, type HttpClient, notARelay } from './http-client.ts';
+import { collect, letGo, nativeMatcher } from './payload.ts';
 
 /** In JSON a text takes more room than by itself; three times as much is beyond what any prose or code comes to. */
 const ENVELOPE_BYTES = 3 * STORED_BYTES;

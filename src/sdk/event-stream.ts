@@ -1,34 +1,12 @@
-import { RelayError } from '../base/errors.ts';
 import { SSE_HEARTBEAT_MS } from '../base/limits.ts';
 import { pause } from '../base/pause.ts';
 import type { WatchState } from '../contract/activity.ts';
 import { type HttpCall, HttpClient, type HttpOptions, isTransient } from './http-client.ts';
-import type { Connection } from './socket-connection.ts';
 import { queryOf } from './verb-calls.ts';
 
 /** An event stream outlives any one answer; that it is still there shows in its heartbeat. */
 export function lastingClient(options: HttpOptions, signal: AbortSignal | undefined): HttpClient {
   return new HttpClient({ ...options, retries: 0, timeout: 4 * SSE_HEARTBEAT_MS, signal });
-}
-
-/** A connection over an event stream, for platforms without a WebSocket, such as Node 20. The client's signal closes it. */
-export async function openEvents(client: HttpClient, call: HttpCall): Promise<Connection> {
-  const body = await client.run(call, async (answer) => answer.body);
-  const connection = {
-    reason: new RelayError('unreachable', { what: client.base }),
-    // The relay sends no more than is read.
-    overflowed: false,
-    async *frames() {
-      try {
-        if (body) yield* eventData(body);
-      } catch (error) {
-        connection.reason = error as RelayError;
-      }
-    },
-    // Whoever stops reading the frames has let go of the stream.
-    close() {},
-  };
-  return connection;
 }
 
 const FIRST_WAIT_MS = 200;
@@ -83,6 +61,7 @@ export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerat
       }
     }
   } finally {
+    // The reader is done with the stream; whether its end was heard changes nothing.
     await reader.cancel().catch(() => {});
   }
 }

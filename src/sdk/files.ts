@@ -7,8 +7,7 @@ import { decodeUtf8, encodeUtf8, utf8Bytes } from '../base/utf8.ts';
 import type { FileDraft, FileInfo, FileRefused, FilesApi, ListOptions } from '../contract/files.ts';
 import type { PartRequest } from '../text/parts/part-request.ts';
 import type { PushData } from './options.ts';
-import { blobType, bodyOf } from './payload.ts';
-import { collect, streamOf } from './streams.ts';
+import { blobType, bodyOf, collect, streamOf } from './payload.ts';
 
 /*
  * What a method here passes on to the API gives what that gives: its type is declared there.

@@ -2,7 +2,6 @@ import type { JsonObject } from '../base/json.ts';
 import type { TokenCounter } from '../base/tokens.ts';
 import type { Visibility } from '../contract/pointers.ts';
 import type { Relay } from '../contract/relay.ts';
-import type { ChannelKeys } from './channel-keys.ts';
 
 /** The parts of a relay that a client works with. */
 export type ClientRelay = Pick<
@@ -18,6 +17,11 @@ export type ClientRelay = Pick<
   | 'agents'
   | 'keys'
 >;
+
+/** Keys that sender and subscribers of a channel share, by channel. They never leave this side. */
+export type ChannelKeys =
+  | { readonly [channel: string]: string }
+  | ((channel: string) => string | undefined | Promise<string | undefined>);
 
 export interface ContextRelayOptions {
   /** Where the relay is; else `CONTEXTRELAY_URL`, else the one on this machine, http://127.0.0.1:7474. */

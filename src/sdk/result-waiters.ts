@@ -96,6 +96,7 @@ export class ResultWaiters {
       if (strict || isRelayError(error, 'forbidden')) reject(error);
     });
     if (unmarked) void this.#among(early, waiter);
+    // A relay that does not answer now is asked again at the next interval.
     const asking = setInterval(() => ask().catch(() => {}), ASK_EVERY_MS);
     try {
       return await promise;

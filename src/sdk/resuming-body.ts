@@ -1,13 +1,45 @@
 import { RelayError } from '../base/errors.ts';
-import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
-import { notARelay } from './http-failure.ts';
-import { letGo } from './streams.ts';
+import { INLINE_BLOB_BYTES } from '../base/limits.ts';
+import type { Pulled } from '../contract/pointers.ts';
+import { type HttpAnswer, type HttpCall, type HttpClient, notARelay } from './http-client.ts';
+import { collect, letGo } from './payload.ts';
+
+type Range = NonNullable<Pulled['range']>;
+
+/**
+ * The bytes of an answer, of which the headers tell `known`: in one piece where they are few, otherwise as a stream. `range` is what was
+ * asked for.
+ */
+export async function receive<T extends { readonly size: number }>(
+  client: HttpClient,
+  call: HttpCall,
+  answer: HttpAnswer,
+  known: T | null,
+  range: Range | undefined,
+): Promise<{ known: T; body: Uint8Array | ReadableStream<Uint8Array>; range?: Range }> {
+  const start = startOf(answer);
+  if (known === null || start === null) {
+    await letGo(answer.body);
+    throw notARelay(client.base, 'the content came without its headers');
+  }
+  const partial = answer.status === 206;
+  const end = partial && range ? Math.min(range.end, known.size) : known.size;
+  const taken = { known, ...(partial ? { range: { start, end } } : {}) };
+  if (answer.body && end - start > INLINE_BLOB_BYTES) {
+    const etag = answer.headers.get('etag');
+    return { ...taken, body: resumingBody(client, call, answer.body, { start, end, etag }) };
+  }
+  const limit = { bytes: end - start, what: 'a payload' };
+  const body = await collect(answer.body ?? new Uint8Array(0), limit);
+  if (body.byteLength < end - start) throw brokeOff(client.base);
+  return { ...taken, body };
+}
 
 /**
  * The bytes from `start` to `end` of a payload. Payloads never change, so a connection that breaks is taken up again
  * where it broke.
  */
-export function resumingBody(
+function resumingBody(
   client: HttpClient,
   call: HttpCall,
   first: ReadableStream<Uint8Array>,
@@ -41,6 +73,7 @@ export function resumingBody(
         if (done && at === end) return null;
         throw brokeOff(client.base);
       } catch (error) {
+        // The stream is broken; `error` says why.
         await reader?.cancel().catch(() => {});
         reader = null;
         await client.pause(call, error, attempt++);
@@ -66,7 +99,7 @@ export function resumingBody(
 }
 
 /** `end` is exclusive here and inclusive on the wire. */
-export function rangeHeader({ start, end }: { start: number; end: number }): string {
+export function rangeHeader({ start, end }: Range): string {
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end <= start) {
     throw new RelayError('bad_request', {
       what: 'A range goes from a byte to a later one; `end` is not part of it.',
@@ -76,12 +109,12 @@ export function rangeHeader({ start, end }: { start: number; end: number }): str
 }
 
 /** Where the bytes of an answer begin: 0, unless it is partial. */
-export function startOf({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): number | null {
+function startOf({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): number | null {
   if (status !== 206) return 0;
   const match = /^bytes (\d+)-\d+\//.exec(headers.get('content-range') ?? '');
   return match ? Number(match[1]) : null;
 }
 
-export function brokeOff(base: string): RelayError {
+function brokeOff(base: string): RelayError {
   return new RelayError('unreachable', { what: base });
 }

@@ -1,9 +1,9 @@
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { LEASE_MS } from '../base/limits.ts';
 import type { InboxApi, Message, Nacked, SubscribeOptions } from '../contract/channels.ts';
-import { abortable } from './abortable.ts';
-import { type ChannelKeys, channelKey, unsealed } from './channel-keys.ts';
-import type { ClientRelay } from './options.ts';
+import { channelKey, unsealed } from './encryption.ts';
+import { abortable } from './http-client.ts';
+import type { ChannelKeys, ClientRelay } from './options.ts';
 
 export interface SubscriptionOptions extends SubscribeOptions {
   /**
@@ -57,6 +57,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     this.#signal = o.signal ? AbortSignal.any([o.signal, this.#closing.signal]) : this.#closing.signal;
     this.#cursor = o.durable === undefined ? null : cursorWriter(relay.inbox, o.durable, channel);
     this.#since = this.#begin();
+    // Whoever reads `ready` or the messages hears of it.
     this.#since.catch(() => {});
     this.#done = o.handler ? this.#handle(o.handler) : Promise.resolve();
     this.#done.catch((error) => {
@@ -100,6 +101,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
   async close(): Promise<void> {
     this.#closing.abort();
     this.#watched = true;
+    // `done` tells a failure; closing only waits for the end.
     await this.#done.catch(() => {});
     await this.#cursor?.flush();
   }
@@ -206,6 +208,7 @@ function cursorWriter(inbox: InboxApi, agent: string, channel: string) {
   const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
+    // A write that failed is made good by this one, which covers it.
     writing = writing.catch(() => {}).then(write);
     return writing;
   };

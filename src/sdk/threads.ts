@@ -16,8 +16,7 @@ import type {
 } from '../contract/threads.ts';
 import type { PatchOp } from '../formats/json-patch/apply.ts';
 import type { PushData } from './options.ts';
-import { blobType, bodyOf } from './payload.ts';
-import { collect, streamOf } from './streams.ts';
+import { blobType, bodyOf, collect, streamOf } from './payload.ts';
 
 /*
  * What a method here passes on to the API gives what that gives: its type is declared there.

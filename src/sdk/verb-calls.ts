@@ -13,9 +13,8 @@ import {
   type Verb,
   type Verbs,
 } from '../contract/verb.ts';
-import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
-import { notARelay } from './http-failure.ts';
-import { collect, letGo } from './streams.ts';
+import { type HttpAnswer, type HttpCall, type HttpClient, notARelay } from './http-client.ts';
+import { collect, letGo } from './payload.ts';
 
 /** The methods of a group that no general client can make. */
 export type HandMade<V extends Verbs> = Pick<Api<V>, ByHand<V> & keyof Api<V>>;
@@ -59,6 +58,11 @@ export class VerbCalls {
       if (deletes && attempts > 1 && isRelayError(error, 'not_found')) return undefined as T;
       throw error;
     }
+  }
+
+  /** What is answered in JSON to a call that is put together by hand. */
+  ask<T extends object>(call: HttpCall): Promise<T> {
+    return this.client.run(call, (answer) => this.read<T>(answer));
   }
 
   /** The JSON object of an answer to any request. */

@@ -1,6 +1,6 @@
 import { isRelayError } from '../../src/base/errors.ts';
 import { HttpClient } from '../../src/sdk/http-client.ts';
-import { collect } from '../../src/sdk/streams.ts';
+import { collect } from '../../src/sdk/payload.ts';
 
 export interface HealthReport {
   readonly healthy: boolean;

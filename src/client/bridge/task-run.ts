@@ -6,7 +6,7 @@ import type { TaskMessage } from '../../contract/a2a.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
 import { resultKey } from '../../contract/tasks.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
-import { isPassing } from '../../sdk/http-failure.ts';
+import { isPassing } from '../../sdk/http-client.ts';
 import type { ResultWaiters } from '../../sdk/result-waiters.ts';
 import { ifLost, type ReceivedMessage } from '../../sdk/subscription.ts';
 import { ANSWER_TYPE, answerWords, readAnswer } from './answer.ts';

@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { bytes, count } from '../../../src/base/format.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
 import type { Artifact } from '../../../src/contract/threads.ts';
-import { collect } from '../../../src/sdk/streams.ts';
+import { collect } from '../../../src/sdk/payload.ts';
 import { setParam } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Id } from '../../parts/copying.tsx';

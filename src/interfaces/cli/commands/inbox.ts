@@ -1,6 +1,6 @@
 import { INBOX_MESSAGES } from '../../../base/limits.ts';
 import type { Inbox } from '../../../contract/channels.ts';
-import { unsealed } from '../../../sdk/channel-keys.ts';
+import { unsealed } from '../../../sdk/encryption.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { parseCount } from '../human.ts';

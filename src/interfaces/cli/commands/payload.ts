@@ -14,7 +14,7 @@ import { decodeUtf8 } from '../../../base/utf8.ts';
 import { parseReadable } from '../../../contract/pointer-url.ts';
 import type { Part, PartRequest } from '../../../contract/pointers.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
-import { collect } from '../../../sdk/streams.ts';
+import { collect } from '../../../sdk/payload.ts';
 import { badUsage, type Flags, type FlagValues, type Invocation } from '../command.ts';
 import { bytes, parseCount, printable, typedJson } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';

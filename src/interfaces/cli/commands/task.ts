@@ -6,7 +6,7 @@ import { firstLine } from '../../../client/bridge/outcome.ts';
 import { pushResult } from '../../../client/bridge/task-run.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import { type Settlement, TASK_STATES, type TaskInfo, type TaskResult } from '../../../contract/tasks.ts';
-import { isCiphertext } from '../../../sdk/ciphertext.ts';
+import { isCiphertext } from '../../../sdk/encryption.ts';
 import { answerCommand, type Command, defineCommand } from '../command.ts';
 import type { OpenClient } from '../host.ts';
 import { moment, oneOf, parseCount, parseMilliseconds, printable, rows, span } from '../human.ts';
