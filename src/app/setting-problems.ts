@@ -15,7 +15,7 @@ import {
   unknownOption,
 } from './config.ts';
 import { OPTIONS, type Option } from './options.ts';
-import { authOf, exposedAs } from './serve/exposure.ts';
+import { authOf, exposedAs } from './serve/addresses.ts';
 
 /** All that is wrong with the options of a home at once, where reading them stops at the first. */
 export async function settingProblems(home: string, env: Environment): Promise<SettingProblem[]> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { webhookPost } from '../../src/app/serve/webhook-post.ts';
+import { webhookPost } from '../../src/app/serve/outbound.ts';
 import { hasOutboxEntries } from '../../src/interfaces/a2a/webhook-outbox.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { serve } from '../channels/programs.ts';

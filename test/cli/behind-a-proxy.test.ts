@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { parse } from 'yaml';
 import { type Environment, loadConfig } from '../../src/app/config.ts';
-import { authOf } from '../../src/app/serve/exposure.ts';
+import { authOf } from '../../src/app/serve/addresses.ts';
 import { cleanEnv, ENTRY, NODE, relay, temporaryHome } from './program.ts';
 
 const place = temporaryHome();

@@ -19,7 +19,7 @@ import { keyAuthenticator, openAuthenticator } from '../../interfaces/http/calle
 import type { HttpDeps } from '../../interfaces/http/deps.ts';
 import type { Limiter } from '../../interfaces/http/rate-limit.ts';
 import type { Protocol } from '../../interfaces/protocol.ts';
-import { parseTarget } from '../../interfaces/ws/target.ts';
+import { parseTarget } from '../../interfaces/ws/protocol.ts';
 import { a2aProtocol, mcpProtocol } from '../serve/protocols.ts';
 import type { Attached } from './channel-readers.ts';
 import { ATTACHED_HEADER, type RelayObject } from './relay-object.ts';

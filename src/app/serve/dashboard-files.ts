@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { promisify } from 'node:util';
 import { brotliDecompressSync } from 'node:zlib';
 import { type DashboardFile, type DashboardFiles, typeOfFile } from '../../interfaces/http/dashboard.ts';
 import { isExecutable, ownFile, ownPackage } from '../own-package.ts';
@@ -89,26 +90,13 @@ async function build(folder: string, target: string): Promise<void> {
   if (SOURCES.every((path) => newest(join(folder, path)) <= made)) return;
   const fresh = `${target}-${process.pid}`;
   try {
-    await run([join(folder, 'scripts', 'build', 'dashboard.ts'), fresh], folder);
+    const script = join(folder, 'scripts', 'build', 'dashboard.ts');
+    await promisify(execFile)(process.execPath, [script, fresh], { cwd: folder });
     await rm(target, { recursive: true, force: true });
     await rename(fresh, target);
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
-}
-
-function run(args: readonly string[], cwd: string): Promise<void> {
-  return new Promise((done, fail) => {
-    const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text) => {
-      said += text;
-    });
-    child.once('error', fail);
-    child.once('close', (code) =>
-      code === 0 ? done() : fail(new Error(`The dashboard could not be built: ${said.slice(-2_000)}`)),
-    );
-  });
 }
 
 function newest(path: string): number {

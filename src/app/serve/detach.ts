@@ -8,7 +8,7 @@ import { type Config, detachedEnvironment, type Environment } from '../config.ts
 import { ownCommand } from '../own-package.ts';
 import { makeHome } from '../store/home.ts';
 import { runningServer, type ServerRecord } from './pid-file.ts';
-import { askHealth } from './server-health.ts';
+import { askHealth } from './port-owner.ts';
 import { rotateLog } from './server-log.ts';
 
 /** A start that takes longer than this has gone wrong in a way that only the log can tell. */

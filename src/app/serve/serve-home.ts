@@ -10,13 +10,12 @@ import { withoutPassword } from '../option-readers.ts';
 import { packageVersion, watchPackage } from '../own-package.ts';
 import { openCore } from '../store/open-core.ts';
 import type { StoreChecks } from '../store/open-engine.ts';
+import { exposedAs } from './addresses.ts';
 import { ownDashboard } from './dashboard-files.ts';
-import { exposedAs } from './exposure.ts';
-import { startMetering } from './metering.ts';
+import { startMetering, TraceExporter } from './operator-reports.ts';
 import { claimServer, releaseServer, type ServerRecord } from './pid-file.ts';
 import { type RunningServer, type ServerOptions, startServer } from './serve.ts';
 import { flushLog, limitLog, logEvent, logRequest } from './server-log.ts';
-import { TraceExporter } from './trace-exporter.ts';
 
 /**
  * What is new in memory may not grow: after any burst of requests V8 would keep up to 48 MB for it, for good, which is more than

@@ -110,7 +110,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     log,
   };
   const webhooks = async () => {
-    const { webhookPost } = await import('./webhook-post.ts');
+    const { webhookPost } = await import('./outbound.ts');
     return webhookPost({ loopback: o.loopbackWebhooks ?? false });
   };
   const a2a = a2aProtocol({ ...o, webhooks }, stopping.signal);

@@ -6,7 +6,7 @@ import type { Cluster, PortTaken, ServeOptions, ServerControl } from '../../inte
 import { type Config, type Environment, loadConfig, readEngineFile } from '../config.ts';
 import { bucketAddress, natsAddress, readFlag, withoutPassword } from '../option-readers.ts';
 import type { Warn } from '../store/open-core.ts';
-import { authOf, exposedAs } from './exposure.ts';
+import { authOf, exposedAs, reachableAt } from './addresses.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
 
 const STOP_PATIENCE_MS = 15_000;
@@ -27,9 +27,9 @@ export function serverControl(config: Config, env: Environment, warn?: Warn): Se
     serve: async (o) =>
       (await import('./serve-home.ts')).serveHome(withStore(config, o), o, authOf(config, o)),
     detach: async (o) => (await import('./detach.ts')).detachServer(withStore(config, o), env, o),
-    reachableAt: async (host, url) => (await import('./addresses.ts')).reachableAt(host, url),
+    reachableAt: async (host, url) => reachableAt(host, url),
     stop: (server, o) => stop(home, server as ServerRecord, o.force),
-    health: async (url) => (await import('./server-health.ts')).askHealth(url),
+    health: async (url) => (await import('./port-owner.ts')).askHealth(url),
     portTaken,
   };
 }
@@ -91,9 +91,8 @@ function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 async function portTaken({ host, port }: ServeOptions): Promise<PortTaken | null> {
-  const { nextFreePort, portOwner, tryPort } = await import('./port-owner.ts');
+  const { askHealth, nextFreePort, portOwner, tryPort } = await import('./port-owner.ts');
   if ((await tryPort(host, port)) !== 'taken') return null;
-  const { askHealth } = await import('./server-health.ts');
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
   const [owner, health, free] = await Promise.all([
     portOwner(port),

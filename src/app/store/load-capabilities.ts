@@ -29,7 +29,7 @@ export async function loadCapabilities(
     }
   }
   if (!config.http_fetch) return plugins;
-  const { publicFetch } = await import('../serve/public-fetch.ts');
+  const { publicFetch } = await import('../serve/outbound.ts');
   return [httpFetch(publicFetch()), ...plugins];
 }
 

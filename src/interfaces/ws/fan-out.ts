@@ -4,7 +4,7 @@ import type { Channels } from '../../domain/channels/channels.ts';
 import { channelEntry, type Entry } from '../../domain/channels/message.ts';
 import type { Start } from '../../domain/channels/reader.ts';
 import type { Confirmations } from './confirmations.ts';
-import { gapFrame, SharedFrame, TEXT, TOO_SLOW } from './frames.ts';
+import { gapFrame, SharedFrame, TEXT, TOO_SLOW } from './protocol.ts';
 import type { RelaySocket } from './relay-socket.ts';
 
 /** After so many sends in a row everyone else gets a turn. */

@@ -3,8 +3,7 @@ import { jsonObjectIn } from '../../base/json.ts';
 import { INBOUND_FRAMES_OPEN } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
-import { errorFrame, REFUSED, TEXT } from './frames.ts';
-import { aboutOf, settle } from './settlement.ts';
+import { aboutOf, errorFrame, REFUSED, settle, TEXT } from './protocol.ts';
 
 /** What the server knows of a socket. On the socket itself: at thousands of sockets every further object counts. */
 export class RelaySocket extends WebSocket {
@@ -33,11 +32,6 @@ export class RelaySocket extends WebSocket {
   stamp = 0;
   /** Frames that were taken in and whose answers have not been sent yet. */
   open = 0;
-  /** A pong is waiting to be sent. */
-  ponging = false;
-  /** The newest ping that came since, and how many did. */
-  owed: Buffer | null = null;
-  pings = 0;
 }
 
 const PONG = Buffer.from('{"pong":1}');
@@ -47,12 +41,7 @@ const PONG = Buffer.from('{"pong":1}');
  * does not read the answers is cut off, or they would fill the memory.
  */
 export function receive(socket: RelaySocket, data: Buffer, binary: boolean): void {
-  if (socket.readyState !== socket.OPEN) return;
-  if (socket.open >= INBOUND_FRAMES_OPEN) {
-    cutOff(socket);
-    return;
-  }
-  socket.open++;
+  if (!begins(socket)) return;
   const answer = (text: Buffer) => {
     if (socket.readyState === socket.OPEN) socket.send(text, TEXT, () => socket.open--);
   };
@@ -67,26 +56,16 @@ export function receive(socket: RelaySocket, data: Buffer, binary: boolean): voi
     .then(answer);
 }
 
-/** Nothing more is read from it. */
-function cutOff(socket: RelaySocket): void {
-  socket.close(REFUSED, 'too many frames without reading the answers');
-  socket.pause();
+/** Answers a ping of the protocol itself. */
+export function answerPing(socket: RelaySocket, data: Buffer): void {
+  if (begins(socket)) socket.pong(data, false, () => socket.open--);
 }
 
-/** Answers a ping. While a pong waits to be sent, only the newest ping is remembered (RFC 6455, 5.5.3), or pongs would fill the memory. */
-export function answerPing(socket: RelaySocket, data: Buffer): void {
-  if (socket.readyState !== socket.OPEN) return;
-  if (socket.ponging) {
-    socket.owed = data;
-    if (++socket.pings >= INBOUND_FRAMES_OPEN) cutOff(socket);
-    return;
-  }
-  socket.ponging = true;
-  socket.pong(data, false, () => {
-    socket.ponging = false;
-    const { owed } = socket;
-    socket.owed = null;
-    socket.pings = 0;
-    if (owed) answerPing(socket, owed);
-  });
+/** Whether a frame is answered: counts it, and reads no more from a client that leaves too many answers unread. */
+function begins(socket: RelaySocket): boolean {
+  if (socket.readyState !== socket.OPEN) return false;
+  if (socket.open++ < INBOUND_FRAMES_OPEN) return true;
+  socket.close(REFUSED, 'too many frames without reading the answers');
+  socket.pause();
+  return false;
 }

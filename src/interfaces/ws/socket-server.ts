@@ -11,9 +11,17 @@ import type { Start } from '../../domain/channels/reader.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { Confirmations } from './confirmations.ts';
 import { FanOut } from './fan-out.ts';
-import { errorFrame, GOING_AWAY, messageFrame, REFUSED, TEXT, TOO_SLOW } from './frames.ts';
+import {
+  errorFrame,
+  GOING_AWAY,
+  messageFrame,
+  parseTarget,
+  REFUSED,
+  type Target,
+  TEXT,
+  TOO_SLOW,
+} from './protocol.ts';
 import { answerPing, RelaySocket, receive } from './relay-socket.ts';
-import { parseTarget, type Target } from './target.ts';
 
 /** What the WebSocket interface is given by the app. */
 export interface SocketDeps {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { TraceExporter } from './trace-exporter.ts';
+import { TraceExporter } from './operator-reports.ts';
 
 test('what waits is with the collector once it was flushed', async (t) => {
   let taken = '';

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { isPublicAddress } from './addresses.ts';
-import { publicFetch } from './public-fetch.ts';
+import { publicFetch } from './outbound.ts';
 
 describe('publicFetch', () => {
   let server: Server;

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto';
+import { appendFile } from 'node:fs/promises';
+import { pause } from '../../base/pause.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
+import type { LogEvent, RequestSeen } from '../../interfaces/http/deps.ts';
+import type { Config } from '../config.ts';
+
+/*
+ * What a server reports to addresses of its operator's choosing: what is used, and one span per request.
+ */
+
+type Log = (event: LogEvent) => void;
+
+/** Usage figures, and spans, that wait for an address that does not answer; beyond it the oldest go, and the log says so. */
+const FIGURES_WAITING = 10_000;
+const SPANS_WAITING = 2_048;
+const SPANS_AFTER_MS = 2_000;
+const ROWS_AT_ONCE = 1_000;
+const FIRST_RETRY_MS = 1_000;
+const LAST_RETRY_MS = 300_000;
+const PATIENCE_MS = 10_000;
+
+/**
+ * Hands on what is used as it is counted, to a file or to an address, both of the operator's choosing. At least once: each line
+ * has an id by which a line that came twice can be told. Gives the way to stop.
+ */
+export function startMetering(
+  core: RelayCore,
+  { metering_file: file, metering_webhook: url }: Pick<Config, 'metering_file' | 'metering_webhook'>,
+  log: Log,
+): () => Promise<void> {
+  const webhook =
+    url === null
+      ? null
+      : new PostQueue(url, { name: 'metering', most: FIGURES_WAITING, log }, (usage) => ({ usage }));
+  let writing: Promise<void> = Promise.resolve();
+  if (file !== null || webhook) {
+    core.usage.statistics.onWritten = (rows) => {
+      webhook?.add(rows);
+      if (file === null) return;
+      const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+      writing = writing
+        .then(() => appendFile(file, lines, { mode: 0o600 }))
+        .catch((error) => log({ level: 'error', event: 'metering-failed', error: String(error) }));
+    };
+  }
+  return async () => {
+    await writing;
+    // One last try; what does not arrive then is in the statistics all the same.
+    await webhook?.flush();
+  };
+}
+
+/**
+ * One span per request, sent to a collector in OTLP's JSON form. Only made where the configuration names an endpoint.
+ * A span holds an operation's name and a status, never a path, a key or a payload.
+ */
+export class TraceExporter {
+  readonly #spans: PostQueue<ReturnType<typeof spanOf>>;
+
+  constructor(endpoint: string, log: Log) {
+    const url = endpoint.endsWith('/v1/traces') ? endpoint : `${endpoint}/v1/traces`;
+    const resource = { attributes: [text('service.name', 'contextrelay')] };
+    const o = { name: 'traces', most: SPANS_WAITING, afterMs: SPANS_AFTER_MS, log };
+    this.#spans = new PostQueue(url, o, (spans) => ({
+      resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'http' }, spans }] }],
+    }));
+  }
+
+  add(seen: RequestSeen): void {
+    this.#spans.add([spanOf(seen)]);
+  }
+
+  /** Sends what waits, and resolves once it is with the collector or was given up. */
+  flush(): Promise<void> {
+    return this.#spans.flush();
+  }
+}
+
+const SERVER_KIND = 2;
+const [UNSET, ERROR] = [0, 2];
+
+function spanOf(seen: RequestSeen) {
+  const parent = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(seen.traceparent ?? '');
+  return {
+    traceId: parent?.[1] ?? randomBytes(16).toString('hex'),
+    spanId: randomBytes(8).toString('hex'),
+    parentSpanId: parent?.[2],
+    name: seen.operation,
+    kind: SERVER_KIND,
+    startTimeUnixNano: nanoseconds(seen.at),
+    endTimeUnixNano: nanoseconds(seen.at + seen.ms),
+    attributes: [
+      text('http.request.method', seen.method),
+      { key: 'http.response.status_code', value: { intValue: String(seen.status) } },
+      ...(seen.id === null ? [] : [text('relay.request', seen.id)]),
+      ...(seen.caller === null ? [] : [text('relay.tenant', seen.caller.tenant)]),
+    ],
+    status: { code: seen.status >= 500 ? ERROR : UNSET },
+  };
+}
+
+function text(key: string, stringValue: string) {
+  return { key, value: { stringValue } };
+}
+
+function nanoseconds(ms: number): string {
+  return (BigInt(Math.round(ms * 1000)) * 1000n).toString();
+}
+
+interface QueueOptions {
+  /** What the events in the log begin with. */
+  readonly name: string;
+  /** Rows that may wait. */
+  readonly most: number;
+  /** How long the first row waits for others. */
+  readonly afterMs?: number;
+  readonly log: Log;
+}
+
+/** Rows that are posted together, and again after a while where that fails. A redirect is a failure. */
+class PostQueue<T> {
+  readonly #url: string;
+  readonly #o: QueueOptions;
+  readonly #body: (rows: readonly T[]) => unknown;
+  readonly #told = new Set<string>();
+  #waiting: T[] = [];
+  #sending: Promise<void> | null = null;
+  #hurry = new AbortController();
+
+  constructor(url: string, o: QueueOptions, body: (rows: readonly T[]) => unknown) {
+    this.#url = url;
+    this.#o = o;
+    this.#body = body;
+  }
+
+  add(rows: readonly T[]): void {
+    this.#waiting.push(...rows);
+    const lost = this.#waiting.splice(0, Math.max(0, this.#waiting.length - this.#o.most)).length;
+    if (lost > 0) this.#tell('error', 'lost', { rows: lost });
+    this.#sending ??= this.#send();
+  }
+
+  /** Tries what waits at once, and once more at the most. */
+  async flush(): Promise<void> {
+    this.#hurry.abort();
+    await this.#sending;
+  }
+
+  async #send(): Promise<void> {
+    let pauseMs = this.#o.afterMs ?? 0;
+    while (this.#waiting.length > 0) {
+      await pause(pauseMs, this.#hurry.signal);
+      const last = this.#hurry.signal.aborted;
+      const rows = this.#waiting.slice(0, ROWS_AT_ONCE);
+      try {
+        await this.#post(rows);
+        const sent = new Set(rows);
+        this.#waiting = this.#waiting.filter((row) => !sent.has(row));
+        this.#told.clear();
+        pauseMs = 0;
+      } catch (error) {
+        this.#tell('warn', 'not-sent', { error: String(error) });
+        if (last) break;
+        pauseMs = Math.min(Math.max(pauseMs * 2, FIRST_RETRY_MS), LAST_RETRY_MS);
+      }
+    }
+    this.#sending = null;
+    if (this.#hurry.signal.aborted) this.#hurry = new AbortController();
+  }
+
+  async #post(rows: readonly T[]): Promise<void> {
+    const response = await fetch(this.#url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(this.#body(rows)),
+      redirect: 'error',
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    await response.body?.cancel();
+    if (!response.ok) throw new Error(`it answered with ${response.status}`);
+  }
+
+  /** Each once, until something arrives again. */
+  #tell(level: 'warn' | 'error', what: string, fields: object): void {
+    if (this.#told.has(what)) return;
+    this.#told.add(what);
+    this.#o.log({ level, event: `${this.#o.name}-${what}`, ...fields });
+  }
+}

@@ -1,0 +1,152 @@
+import { lookup } from 'node:dns';
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import { isIP, type LookupFunction } from 'node:net';
+import { isLoopback } from '../../base/address.ts';
+import { RelayError } from '../../base/errors.ts';
+import { FETCH_REDIRECTS, WEBHOOK_TIME_MS } from '../../base/limits.ts';
+import type { PublicFetch } from '../../domain/threads/capabilities/http-fetch.ts';
+import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
+import { isPublicAddress } from './addresses.ts';
+
+/*
+ * Requests to addresses that somebody else chose: they must not lead back into our own network.
+ */
+
+/** Fetches from the public internet and from nowhere else; every hop is checked. `allow` is for tests. */
+export function publicFetch(allow: (address: string) => boolean = isPublicAddress): PublicFetch {
+  const guard = { allow, refuse: (host: string) => refused(`${host} is not on the public internet`) };
+  return async (start, { maxBytes, signal, accept = '*/*' }) => {
+    const headers = { accept, 'accept-encoding': 'identity', 'user-agent': 'contextrelay' };
+    let url = checkedUrl(start);
+    for (let hop = 0; hop <= FETCH_REDIRECTS; hop++) {
+      const response = await guardedRequest(url, guard, { headers, signal });
+      const status = response.statusCode ?? 0;
+      const { location } = response.headers;
+      if ([301, 302, 303, 307, 308].includes(status) && location !== undefined) {
+        response.destroy();
+        url = checkedUrl(location, url);
+        continue;
+      }
+      const body = await readBody(response, maxBytes, signal);
+      return { status, url: url.href, contentType: response.headers['content-type'] ?? '', body };
+    }
+    throw refused(`it redirects more than ${FETCH_REDIRECTS} times`);
+  };
+}
+
+function checkedUrl(text: string, base?: URL): URL {
+  if (!URL.canParse(text, base)) throw refused('it is not a URL');
+  const url = new URL(text, base);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw refused(`${url.protocol} is neither http: nor https:`);
+  if (url.username !== '' || url.password !== '') throw refused('it has a user name or password in it');
+  return url;
+}
+
+async function readBody(
+  response: IncomingMessage,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response) {
+    size += chunk.length;
+    if (size > maxBytes) {
+      response.destroy();
+      throw refused(`it is larger than ${maxBytes} bytes`);
+    }
+    chunks.push(chunk);
+    signal.throwIfAborted();
+  }
+  return new Uint8Array(Buffer.concat(chunks));
+}
+
+function refused(what: string): RelayError {
+  return new RelayError('capability_failed', { capability: 'http.fetch', what });
+}
+
+/** Posts to webhooks of the public internet, and of this machine where its operator wants that (`loopback`). */
+export function webhookPost(o: { readonly loopback: boolean }): WebhookPost {
+  const guard: AddressGuard = {
+    allow: (address) => isPublicAddress(address) || (o.loopback && isLoopback(address)),
+    refuse: (host) => new Error(`${host.replace(/^\[|\]$/g, '')} is not an address of the public internet`),
+  };
+  return {
+    check: (text) => checkHost(webhookUrl(text), guard).catch(unlessUnknown),
+    post: async (text, { headers, body }) => {
+      const url = webhookUrl(text);
+      const signal = AbortSignal.timeout(WEBHOOK_TIME_MS);
+      const answer = await guardedRequest(url, guard, { method: 'POST', headers, body, signal });
+      answer.resume();
+      const { statusCode = 0 } = answer;
+      if (statusCode < 200 || statusCode > 299)
+        throw new Error(`The webhook at ${url.host} answered ${statusCode}.`);
+    },
+  };
+}
+
+/** A name that nobody knows now may be known when something is sent, and what it leads to is checked then. */
+function unlessUnknown(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOTFOUND' && error.code !== 'EAI_AGAIN') throw error;
+}
+
+function webhookUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('it is no http:// or https:// address');
+  if (url.username || url.password) throw new Error('it names a user');
+  return url;
+}
+
+/** Which addresses may be connected to, and what is said where one may not. */
+interface AddressGuard {
+  allow(address: string): boolean;
+  refuse(host: string): Error;
+}
+
+/**
+ * Sends a request and gives its answer; redirects are not followed. The connection is made to the very address that was
+ * checked, so that a name cannot come to mean another one in between.
+ */
+async function guardedRequest(
+  url: URL,
+  guard: AddressGuard,
+  { body, ...options }: Pick<RequestOptions, 'method' | 'headers' | 'signal'> & { readonly body?: string },
+): Promise<IncomingMessage> {
+  checkLiteral(url, guard);
+  const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { ...options, agent: false, lookup: guardedLookup(guard) }, resolve);
+    asked.on('error', reject);
+    asked.end(body);
+  });
+}
+
+/** Whether a request to this host would be sent now; throws where not. */
+async function checkHost(url: URL, guard: AddressGuard): Promise<void> {
+  if (checkLiteral(url, guard)) return;
+  await new Promise<void>((resolve, reject) => {
+    guardedLookup(guard)(url.hostname, {}, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** A literal address is never looked up, so it is checked here. False where the host is a name. */
+function checkLiteral(url: URL, guard: AddressGuard): boolean {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) === 0) return false;
+  if (!guard.allow(host)) throw guard.refuse(url.hostname);
+  return true;
+}
+
+/** Every address of the name must be allowed: one that is not could be the one that is taken. */
+function guardedLookup({ allow, refuse }: AddressGuard): LookupFunction {
+  return (hostname, options, done) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error) return done(error, '', 0);
+      const [first] = found;
+      if (!first || !found.every(({ address }) => allow(address))) return done(refuse(hostname), '', 0);
+      if (options.all) return done(null, found);
+      return done(null, first.address, first.family);
+    });
+  };
+}
