@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { remoteEngineAt } from '../src/app/store/remote-engines.ts';
 import type { Env } from '../src/base/env.ts';
 import { openMemory } from '../src/engines/memory/engine.ts';
-import { openNats } from '../src/engines/nats/engine.ts';
 import type { Engine } from '../src/kernel/engine.ts';
 import { closeAtTheEnd } from './close-at-the-end.ts';
 
@@ -20,7 +20,7 @@ export function openUnderTest(env: Env): Engine {
 
 function openInCluster(cluster: string, env: Env): Promise<Engine> {
   const url = `${cluster}/t${randomUUID().slice(0, 8)}`;
-  return openNats({ url, env, deadlineMs: 60_000 });
+  return remoteEngineAt(url)!.open(url, { env, deadlineMs: 60_000 });
 }
 
 async function openInWorker(env: Env): Promise<Engine> {

@@ -4,7 +4,7 @@ import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { jsonValue, parseJsonText } from '../formats/json-syntax.ts';
 import { isLegacyHome, legacyHint } from './legacy/home.ts';
-import { natsAddress, url } from './option-readers.ts';
+import { storeAddress, url } from './option-readers.ts';
 import { OPTIONS, type Option } from './options.ts';
 import { findHome, makeHome } from './store/home.ts';
 
@@ -92,7 +92,7 @@ function engineAddress(home: string, env: Environment, options: Options): string
 
 export function readEngineFile(path: string): string {
   try {
-    return natsAddress(readFileSync(path, 'utf8').trim());
+    return storeAddress(readFileSync(path, 'utf8').trim());
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new RelayError('bad_config', {

@@ -2,6 +2,7 @@ import { RelayError } from '../base/errors.ts';
 import { KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../base/limits.ts';
 import type { PlanTable } from '../domain/usage/plans.ts';
 import { addressProblem } from '../engines/s3/address.ts';
+import { remoteEngineAt, wantedAddress } from './store/remote-engines.ts';
 
 /** What was given on the command line in place of an option. */
 export function readFlag<T>(where: string, read: (value: unknown) => T, value: string): T {
@@ -37,9 +38,9 @@ export function url(value: unknown): string {
 }
 
 /** The engine itself reads it whole; it may hold a password, so it is never shown. */
-export function natsAddress(value: unknown): string {
-  if (typeof value === 'string' && /^(nats|tls):\/\/[^/\s]+/.test(value)) return value;
-  throw new Error('it must be the address of a NATS cluster, such as nats://a:4222,b:4222,c:4222.');
+export function storeAddress(value: unknown): string {
+  if (typeof value === 'string' && remoteEngineAt(value) && /^[a-z]+:\/\/[^/\s]+/.test(value)) return value;
+  throw new Error(`it must be ${wantedAddress()}.`);
 }
 
 export function bucketAddress(value: unknown): string {

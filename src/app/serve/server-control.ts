@@ -4,7 +4,7 @@ import { pause } from '../../base/pause.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { Cluster, PortTaken, ServeOptions, ServerControl } from '../../interfaces/cli/host.ts';
 import { type Config, type Environment, loadConfig, readEngineFile } from '../config.ts';
-import { bucketAddress, natsAddress, readFlag, withoutPassword } from '../option-readers.ts';
+import { bucketAddress, readFlag, storeAddress, withoutPassword } from '../option-readers.ts';
 import type { Warn } from '../store/open-core.ts';
 import { authOf, exposedAs, reachableAt } from './addresses.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
@@ -38,7 +38,7 @@ export function serverControl(config: Config, env: Environment, warn?: Warn): Se
 function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions): Config {
   const named =
     engineFile === undefined
-      ? engine && readFlag('--engine', natsAddress, engine)
+      ? engine && readFlag('--engine', storeAddress, engine)
       : readEngineFile(resolve(engineFile));
   return {
     ...config,

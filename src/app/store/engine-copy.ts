@@ -9,6 +9,7 @@ import { type Environment, loadConfig } from '../config.ts';
 import { makeHome } from './home.ts';
 import type { Warn } from './open-core.ts';
 import { besideBucket, isArtifactFile } from './open-engine.ts';
+import { remoteEngineAt } from './remote-engines.ts';
 import { type MovableEngine, StoreCopy } from './store-copy.ts';
 
 /** How long a source takes nothing new after the copy was last heard of. Renewed while the last changes are copied. */
@@ -35,14 +36,12 @@ export async function openPlace(
   role: 'source' | 'target',
   { warn, blobs = null }: { readonly warn?: Warn; readonly blobs?: string | null } = {},
 ): Promise<OpenStore> {
-  if (/^(nats|tls):\/\//.test(place)) {
-    const { openNats } = await import('../../engines/nats/engine.ts');
-    const { parseAddress, shownAddress } = await import('../../engines/nats/opening.ts');
-    const engine = await openNats({ url: place });
-    const name = shownAddress(parseAddress(place));
+  const remote = remoteEngineAt(place);
+  if (remote) {
+    const engine = await remote.open(place);
     return {
       engine: await besideBucket(engine, { address: blobs }),
-      name,
+      name: await remote.shown(place),
       home: null,
       [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
     };

@@ -12,6 +12,7 @@ import type { Engine } from '../../kernel/engine.ts';
 import { ARRIVING } from '../../kernel/moving.ts';
 import type { Config } from '../config.ts';
 import { homeEngine } from './home-engine.ts';
+import { remoteEngineAt } from './remote-engines.ts';
 
 /** What can be looked at below the ports. */
 export type StoreChecks = Pick<SqliteEngine, 'missingBodies' | 'checkBodies' | 'checkDatabase' | 'scrubbed'>;
@@ -42,8 +43,12 @@ export async function openEngine(
   const { home, durability } = config;
   const url = role === 'cli' ? homeEngine(config) : config.engine;
   if (url !== null) {
-    const { openNats } = await import('../../engines/nats/engine.ts');
-    const engine = await openNats({ url, env, role, ...o, indexFile: join(home, 'index.db') });
+    const engine = await remoteEngineAt(url)!.open(url, {
+      env,
+      role,
+      ...o,
+      indexFile: join(home, 'index.db'),
+    });
     await refuseArriving(engine, 'that cluster');
     const whole = await besideBucket(engine, { address: config.blobs, isShared: role === 'server' });
     return { engine: whole, checks: checksThroughPorts(whole), legible: null };

@@ -132,7 +132,7 @@ const restore = answerCommand({
 
 /** A store is a home folder or the address of a cluster. */
 export function storeArgument(io: Io, place: string): string {
-  return /^(nats|tls):\/\//.test(place) ? place : resolve(io.cwd, place);
+  return /^[a-z]+:\/\//.test(place) ? place : resolve(io.cwd, place);
 }
 
 const copy = answerCommand({

@@ -1,0 +1,47 @@
+import type { NatsOptions } from '../../engines/nats/engine.ts';
+import type { Engine } from '../../kernel/engine.ts';
+import type { Moving } from '../../kernel/moving.ts';
+
+/** What an engine may use of the process that opens it. */
+export type RemoteOptions = Omit<NatsOptions, 'url'>;
+
+/** An engine that is reached by an address. */
+export interface RemoteEngine {
+  /** The protocols of its addresses. */
+  readonly schemes: readonly string[];
+  readonly what: string;
+  readonly example: string;
+  open(address: string, o?: RemoteOptions): Promise<Engine & { readonly moving: Moving }>;
+  /** The address without what is secret. */
+  shown(address: string): Promise<string>;
+}
+
+/**
+ * Every engine with an address; each is loaded when it is opened. To add one, write its folder in src/engines with a
+ * conformance test, and a row here.
+ */
+const REMOTE_ENGINES: readonly RemoteEngine[] = [
+  {
+    schemes: ['nats', 'tls'],
+    what: 'a NATS cluster',
+    example: 'nats://a:4222,b:4222,c:4222',
+    open: async (url, o) => (await import('../../engines/nats/engine.ts')).openNats({ url, ...o }),
+    async shown(address) {
+      const { parseAddress, shownAddress } = await import('../../engines/nats/opening.ts');
+      return shownAddress(parseAddress(address));
+    },
+  },
+];
+
+/** The engine that an address belongs to; null where it is no address of an engine. */
+export function remoteEngineAt(address: string): RemoteEngine | null {
+  const [, scheme] = /^([a-z]+):\/\//.exec(address) ?? [];
+  return REMOTE_ENGINES.find(({ schemes }) => schemes.includes(scheme ?? '')) ?? null;
+}
+
+/** What an address of an engine has to be, for whoever gave another. */
+export function wantedAddress(): string {
+  return REMOTE_ENGINES.map(({ what, example }) => `the address of ${what}, such as ${example}`).join(
+    ', or ',
+  );
+}
