@@ -27,7 +27,6 @@ import { Tasks } from './tasks/tasks.ts';
 import { Capabilities } from './threads/capabilities/capabilities.ts';
 import { threadEnds } from './threads/thread-expiry.ts';
 import { ThreadServices } from './threads/thread-services.ts';
-import { underTidyLease } from './tidy-lease.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
 import { Storage } from './usage/storage.ts';
 import { Usage } from './usage/usage.ts';
@@ -195,7 +194,6 @@ export class RelayCore {
     const { deps, storage, background, lookup, results } = this;
     return new Channels({
       ...deps,
-      shared: this.#shared,
       settings: { ...DEFAULT_CHANNEL_SETTINGS, ...this.#options.channels },
       storage,
       pointers: lookup,
@@ -348,4 +346,26 @@ async function unlessFull(work: () => Promise<unknown>): Promise<void> {
   await work().catch((error) => {
     if (!isRelayError(error, 'store_full')) throw error;
   });
+}
+
+const LEASE = 'sys/tidying';
+
+/** A server that was killed while it tidied keeps the others from it for so long. */
+const LEASE_MS = 120_000;
+
+/** Does the work, unless another server of the same store is at it: what it does not get to, it gets to the next time. */
+async function underTidyLease({ engine, env }: Deps, work: () => Promise<void>): Promise<void> {
+  const { records } = engine;
+  const expiresAt = env.now() + LEASE_MS;
+  const revision = await records.put(LEASE, null, { expect: 'absent', expiresAt }).catch((error) => {
+    // Without room for a lease there is all the more to tidy.
+    if (isRelayError(error, 'store_full')) return undefined;
+    throw error;
+  });
+  if (revision === null) return;
+  try {
+    await work();
+  } finally {
+    if (revision !== undefined) await records.delete(LEASE, { expect: revision });
+  }
 }

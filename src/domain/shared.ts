@@ -1,6 +1,5 @@
 import type { Env } from '../base/env.ts';
 import { ActivityLog } from './activity/activity-log.ts';
-import { ListedChannels } from './channels/listed-channels.ts';
 import type { Deps } from './deps.ts';
 import { KeyUse } from './keys/key-use.ts';
 import { PointerLookup } from './pointers/record.ts';
@@ -18,7 +17,6 @@ export class Shared {
   readonly statistics: Statistics;
   readonly keyUse: KeyUse;
   readonly shareUse: KeyUse;
-  readonly listed = new ListedChannels();
   readonly countedAhead: CountedAhead;
 
   /** `aheadBytes`: what is counted ahead of a tenant's writes, where its sum is far away. */

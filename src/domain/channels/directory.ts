@@ -4,29 +4,21 @@ import { allRecords } from '../records.ts';
 import { channelEntry, entryAt } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
-const REMEMBER_MS = 60 * 60 * 1000;
-
-/**
- * Which channels a tenant has. A channel is listed once, at its first message, and that is remembered for a while:
- * much shorter than an unused channel stays listed, so what is remembered is always still true.
- */
+/** Which channels a tenant has. A channel is listed at its first message. */
 export class Directory {
   readonly #deps: ChannelDeps;
-  readonly #rememberMs: number;
 
   constructor(deps: ChannelDeps) {
     this.#deps = deps;
-    this.#rememberMs = Math.min(REMEMBER_MS, deps.settings.retentionMs / 4);
   }
 
   /** To be called after a message was appended, never before: see `forget`. */
   async note(tenant: string, channel: string): Promise<void> {
+    const { engine, env } = this.#deps;
     const key = channelKey(tenant, channel);
-    const now = this.#deps.env.now();
-    const { listed } = this.#deps.shared;
-    if (listed.has(key, now)) return;
-    await this.#deps.engine.records.put(key, { created: now }, { expect: 'absent' });
-    listed.remember(key, now + this.#rememberMs);
+    // Most channels are listed already, and reading waits for no disk.
+    if ((await engine.records.get(key)) === null)
+      await engine.records.put(key, { created: env.now() }, { expect: 'absent' });
   }
 
   /**
@@ -36,7 +28,6 @@ export class Directory {
   async forget(tenant: string, channel: string, last: number): Promise<void> {
     const { records, logs } = this.#deps.engine;
     const key = channelKey(tenant, channel);
-    this.#deps.shared.listed.forget(key);
     await records.delete(key);
     if ((await logs.info(channelStream(tenant, channel))).last !== last) await this.note(tenant, channel);
   }

@@ -15,9 +15,8 @@ import { channelStream, checkChannelName, checkCount, checkGroupName } from '../
 import { entriesBehind } from '../records.ts';
 import { DeadLetters } from './dead-letters.ts';
 import type { Directory } from './directory.ts';
-import { GroupDelivery } from './group-delivery.ts';
+import { GroupDelivery, GroupPresence } from './group-delivery.ts';
 import { GroupLog } from './group-log.ts';
-import { GroupPresence } from './group-presence.ts';
 import { type DeliveredWork, GroupRounds, type Member } from './group-rounds.ts';
 import { floor, type GroupState, heldWork, waitBefore } from './group-state.ts';
 import { channelEntry } from './message.ts';

@@ -9,13 +9,11 @@ import type { Caller } from '../../contract/caller.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
 import type { Deps } from '../deps.ts';
 import type { PointerLookup } from '../pointers/record.ts';
-import type { Shared } from '../shared.ts';
 import type { Storage } from '../usage/storage.ts';
 import type { ChannelEntry } from './message.ts';
 
 /** What every part of the channels is built on. */
 export interface ChannelDeps extends Deps {
-  readonly shared: Pick<Shared, 'listed'>;
   readonly settings: ChannelSettings;
   readonly pointers: PointerLookup;
   readonly storage: Storage;

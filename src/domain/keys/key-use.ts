@@ -1,7 +1,9 @@
 import { KEY_USE_WAITING, KEY_USE_WRITE_MS, USAGE_KEPT_MS } from '../../base/limits.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
-import { usedKey, usedPrefix } from './record.ts';
+
+const usedPrefix = (tenant: string) => `ten.${tenant}/key-used/`;
+const usedKey = (tenant: string, id: string) => usedPrefix(tenant) + id;
 
 /** When each key was last used. Written behind, a moment later: a request waits for none of it. */
 export class KeyUse {

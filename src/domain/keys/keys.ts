@@ -1,7 +1,13 @@
 import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { equalInConstantTime, sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
-import { KEY_GRACE_MAX_MS, KEY_REMEMBERED_MS } from '../../base/limits.ts';
+import {
+  AGENT_NAME_CHARS,
+  CHANNEL_NAME_CHARS,
+  KEY_GRACE_MAX_MS,
+  KEY_REMEMBERED_MS,
+  KEY_TTL_MAX_MS,
+} from '../../base/limits.ts';
 import { reaches } from '../../contract/authorize.ts';
 import {
   type Caller,
@@ -10,6 +16,7 @@ import {
   RELAY_TENANT,
   runsTheRelay,
   SCOPES,
+  type Scope,
   tenantOf,
 } from '../../contract/caller.ts';
 import type { CreatedKey, KeyInfo, NewKey, RevokedKey, Self } from '../../contract/keys.ts';
@@ -17,10 +24,8 @@ import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import type { Shared } from '../shared.ts';
 import type { Plans } from '../usage/plans.ts';
-import { checkExpiry, checkKeyName, checkPrefix, checkScopes, checkWithinPrefix } from './checks.ts';
 import type { KeyUse } from './key-use.ts';
 import { KeyWatch } from './key-watch.ts';
-import { describeKey, type KeyRecord, keyKey, type ListedKey, listKey, listPrefix } from './record.ts';
 import { isApiKey, isShareToken, newApiKey } from './secrets.ts';
 import { Shares } from './shares.ts';
 
@@ -303,4 +308,87 @@ function rotated(id: string): RelayError {
 
 function missing(): RelayError {
   return new RelayError('not_found', { what: 'this key', hint: 'See relay keys list.' });
+}
+
+/** It is shown to others, in terminals and prompts too. */
+function checkKeyName(name: unknown): string {
+  const fine =
+    typeof name === 'string' &&
+    name.trim() !== '' &&
+    name.isWellFormed() &&
+    [...name].length <= AGENT_NAME_CHARS &&
+    !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name);
+  if (fine) return name;
+  throw badRequest(`A key's name has 1 to ${AGENT_NAME_CHARS} characters that can be seen.`);
+}
+
+function checkScopes(scopes: unknown): Scope[] {
+  if (scopes === undefined || scopes === null) return SCOPES.filter((scope) => scope !== 'admin');
+  const known = Array.isArray(scopes) && scopes.length > 0 && scopes.every((scope) => SCOPES.includes(scope));
+  if (known) return SCOPES.filter((scope) => scopes.includes(scope));
+  throw badRequest(`Scopes are one or more of: ${SCOPES.join(', ')}.`);
+}
+
+function checkPrefix(prefix: unknown): string | null {
+  if (prefix === undefined || prefix === null || prefix === '') return null;
+  const fine = typeof prefix === 'string' && prefix.isWellFormed() && !prefix.includes('\0');
+  if (fine && [...prefix].length <= CHANNEL_NAME_CHARS) return prefix;
+  throw badRequest(`A channel prefix is a text of at most ${CHANNEL_NAME_CHARS} characters.`);
+}
+
+/** An admin key that is bound to a prefix gives nobody a key that reaches beyond it. */
+function checkWithinPrefix({ name, channelPrefix }: Caller, prefix: string | null): void {
+  if (channelPrefix === undefined || prefix?.startsWith(channelPrefix)) return;
+  throw new RelayError('forbidden', {
+    what: `The key "${name}" can only make keys whose channel prefix begins with "${channelPrefix}".`,
+    hint: `Name one, such as "${channelPrefix}", or use an admin key without a prefix.`,
+  });
+}
+
+/** Seconds from now, as a moment in ms; null for never. */
+function checkExpiry(seconds: unknown, now: number): number | null {
+  if (seconds === undefined || seconds === null) return null;
+  if (typeof seconds === 'number' && seconds >= 1 && seconds * 1000 <= KEY_TTL_MAX_MS) {
+    return now + Math.round(seconds * 1000);
+  }
+  throw badRequest(`A key lives from 1 to ${KEY_TTL_MAX_MS / 1000} seconds, or until it is revoked.`);
+}
+
+/** What is found by the hash of a key, at every request. */
+interface KeyRecord extends Pick<KeyInfo, 'id' | 'tenant' | 'name' | 'scopes'> {
+  readonly hash: string;
+  readonly prefix: string | null;
+  readonly created: number;
+  readonly expires: number | null;
+  /** The keys that it took the place of, the last one at the end. */
+  readonly former?: readonly string[];
+}
+
+/** The same in the list of its tenant, where it stays for a while after it was revoked. */
+interface ListedKey extends KeyRecord {
+  readonly revoked: number | null;
+  /** The key that took its place: as long as that one works, this one does not count against the plan. */
+  readonly replaced?: string;
+}
+
+const keyKey = (hash: string) => `key.${hash}/key`;
+const listPrefix = (tenant: string) => `ten.${tenant}/keys/`;
+const listKey = (tenant: string, id: string) => listPrefix(tenant) + id;
+
+function describeKey(key: ListedKey, lastUsed: number | null): KeyInfo {
+  return {
+    id: key.id,
+    tenant: key.tenant,
+    name: key.name,
+    scopes: key.scopes,
+    channel_prefix: key.prefix,
+    created_at: time(key.created)!,
+    expires_at: time(key.expires),
+    last_used_at: time(lastUsed),
+    revoked_at: time(key.revoked),
+  };
+}
+
+function time(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }
