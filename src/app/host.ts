@@ -107,9 +107,9 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     agents: {
       openWork: async (cwd) =>
         (await import('./agents/agent-work.ts')).openAgentWork(config(), env, cwd, warn),
-      openRunner: async (spec) => (await import('./agents/node-runners.ts')).openRunner(spec, host.home),
+      openRunner: async (spec) => (await import('./agents/named-agents.ts')).openRunner(spec, host.home),
       openRemote: async (url, o) =>
-        (await import('./agents/node-runners.ts')).openAgent(url, o, config(), env, host),
+        (await import('./agents/named-agents.ts')).openAgent(url, o, config(), env, host),
       serveMcp: async (o) => (await import('./mcp/mcp-stdio.ts')).serveMcp(host, o),
     },
     server: async () => (await import('./serve/server-control.ts')).serverControl(config(), env, warn),

@@ -1,64 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { RelayError } from '../../base/errors.ts';
-import { isJsonObject, type JsonObject } from '../../base/json.ts';
-import type { RemoteAgent } from '../../client/bridge/remote-agent.ts';
-import type { NodeRunners, Runner } from '../../client/bridge/runner.ts';
-import type { Host, RunnerSpec } from '../../interfaces/cli/host.ts';
-import type { ContextRelay } from '../../sdk/context-relay.ts';
-import type { Config, Environment } from '../config.ts';
+import type { NodeRunners } from '../../client/bridge/runner.ts';
 
-/** Each is loaded when it is asked for. */
+/** What `contextrelay/runners` exports. Each is loaded when it is asked for. */
 export const nodeRunners: NodeRunners = {
   exec: async (o) => (await import('../../runners/exec.ts')).execRunner(o),
   tmux: async (o) => new (await import('../../runners/tmux/tmux-runner.ts')).TmuxRunner(o),
   acp: async (o) => new (await import('../../runners/acp.ts')).AcpRunner(o),
 };
-
-/** The agent that the command line names. Terminals are told apart with the profiles of this home too. */
-export async function openRunner(spec: RunnerSpec, home: string): Promise<Runner> {
-  switch (spec.kind) {
-    case 'exec':
-      return nodeRunners.exec(spec);
-    case 'acp':
-      return nodeRunners.acp(spec);
-    case 'tmux':
-      return nodeRunners.tmux({ ...spec, profiles: await ownProfiles(join(home, 'agents.json')) });
-    case 'a2a':
-      return (await import('../../runners/a2a.ts')).a2aBridgeRunner(spec.url);
-  }
-}
-
-async function ownProfiles(path: string): Promise<JsonObject> {
-  let profiles: unknown;
-  try {
-    profiles = JSON.parse(await readFile(path, 'utf8'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw new RelayError('bad_config', { where: path, what: (error as Error).message }, error);
-  }
-  if (isJsonObject(profiles)) return profiles;
-  throw new RelayError('bad_config', { where: path, what: 'it holds no profiles by name' });
-}
-
-/** An agent elsewhere. A relay that we have a key for gets that key, every other only the token it was given. */
-export async function openAgent(
-  address: string,
-  o: { readonly token?: string },
-  config: Config,
-  env: Environment,
-  host: Host,
-): Promise<RemoteAgent> {
-  const own =
-    config.remote !== null && URL.parse(address)?.origin === new URL(config.remote).origin
-      ? config.apiKey
-      : null;
-  const token = o.token ?? (env.A2A_TOKEN || own || undefined);
-  // The relay is opened only where a text is too long for a message.
-  const push: ContextRelay['push'] = async (...args) => {
-    await using open = await host.relay.open();
-    return await (await open.client()).push(...args);
-  };
-  const { connectAgent } = await import('../../runners/a2a.ts');
-  return connectAgent(address, { token, relay: { push } });
-}
