@@ -13,7 +13,7 @@ import { CHANNEL_NAME_CHARS, GREP_CONTEXT_LINES, PAGE_ITEMS_MAX } from '../base/
 export type Shape<S extends z.ZodType> = Frozen<z.output<S>>;
 
 /** JSON stays JSON. The index signature of an object that may have more fields than it names is left out. */
-type Frozen<T> = [Json] extends [T]
+export type Frozen<T> = [Json] extends [T]
   ? T
   : T extends string | number | boolean | null | undefined
     ? T

@@ -1,7 +1,6 @@
-import type { PointerRef } from '../contract/pointer-url.ts';
-import { parsePointer } from '../contract/pointer-url.ts';
-import { addressPointers } from './envelope-pointers.ts';
+import { type PointerRef, parsePointer } from '../contract/pointer-url.ts';
 import { HttpClient, type HttpOptions } from './http-client.ts';
+import { addressPointers } from './http-contents.ts';
 import { httpRelay } from './http-relay.ts';
 import { type ClientRelay, type ContextRelayOptions, connection, originOf } from './options.ts';
 

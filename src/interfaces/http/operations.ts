@@ -7,7 +7,7 @@ import { fileSchemas } from '../../schemas/files.ts';
 import { keySchemas, shareSchemas, usageSchemas } from '../../schemas/keys.ts';
 import { pointerSchemas, receiptSchemas } from '../../schemas/pointers.ts';
 import { projectSchemas } from '../../schemas/projects.ts';
-import type { SchemaRows, Schemas } from '../../schemas/shapes.ts';
+import type { Frozen, SchemaRows, Schemas } from '../../schemas/shapes.ts';
 import { agentSchemas, taskSchemas } from '../../schemas/tasks.ts';
 import { capabilitySchemas, threadSchemas } from '../../schemas/threads.ts';
 
@@ -91,32 +91,15 @@ type AnswerOf<F, K extends string> = F extends Method
   : never;
 
 /** `unknown` where both are the same, so that it asks for nothing more; else what differs. */
-type Same<Schema, Shape> = unknown extends Shape
+type Same<Schema, Signature> = unknown extends Signature
   ? unknown
-  : [Plain<Schema>] extends [Plain<Shape>]
-    ? [Plain<Shape>] extends [Plain<Schema>]
+  : [Fields<Schema>] extends [Fields<Signature>]
+    ? [Fields<Signature>] extends [Fields<Schema>]
       ? unknown
-      : { readonly 'the schema lacks something of the shape': Plain<Shape> }
-    : { readonly 'the schema says what the shape does not': Plain<Schema> };
+      : { readonly 'the schema lacks something of the signature': Signature }
+    : { readonly 'the schema says what the signature does not': Schema };
 
-/**
- * Without `readonly`, and with optional fields made visible: to the compiler a field that is optional and one that is
- * not there are much the same. Anything that JSON can say is left as it is.
- */
-type Plain<T> = unknown extends T
-  ? 'anything'
-  : T extends string | number | boolean | null | undefined
-    ? T
-    : T extends readonly (infer E)[]
-      ? Plain<E>[]
-      : string extends keyof T
-        ? Known<T> extends never
-          ? { [key: string]: Plain<T[keyof T & string]> }
-          : PlainFields<T>
-        : PlainFields<T>;
-
-type PlainFields<T> = {
-  [K in Known<T>]-?: undefined extends T[K] ? ['optional', Plain<Exclude<T[K], undefined>>] : Plain<T[K]>;
-};
-
-type Known<T> = keyof { [K in keyof T as string extends K ? never : number extends K ? never : K]: T[K] };
+/** With optional fields made visible: to the compiler a field that is optional and one that is not there are much the same. */
+type Fields<T> = T extends object
+  ? { [K in keyof Frozen<T>]-?: undefined extends Frozen<T>[K] ? ['optional', Frozen<T>[K]] : Frozen<T>[K] }
+  : T;
