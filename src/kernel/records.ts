@@ -74,8 +74,8 @@ export interface Staged {
   readonly key: string;
 }
 
-/** Attempts before giving up: with N writers at most N-1 rounds are lost, and 64 at once is plenty for one key. */
-const ATTEMPTS = 64;
+/** Attempts before giving up. Writers in other processes may win many rounds in a row, and a write without a condition must get in all the same. */
+const ATTEMPTS = 512;
 
 /**
  * Runs `attempt` until it gives something other than null (which means: lost the race, read again).

@@ -1,9 +1,8 @@
 import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { httpFetch, retrievalSearch } from '../../domain/threads/capabilities/built-in.ts';
 import { register } from '../../domain/threads/capabilities/capabilities.ts';
 import type { Capability } from '../../domain/threads/capabilities/capability.ts';
-import { httpFetch } from '../../domain/threads/capabilities/http-fetch.ts';
-import { retrievalSearch } from '../../domain/threads/capabilities/retrieval-search.ts';
 import type { Config } from '../config.ts';
 
 /**

@@ -106,7 +106,9 @@ export class Files implements Serves<typeof files> {
       allowance.note(caller, 'file_put', size, at.tenant);
       return describe(at, done);
     } catch (error) {
-      if (!(await this.#refersTo(at, blob))) await engine.blobs.delete(blob).catch(() => {});
+      // After any other error the write may be committed: a body that nothing refers to is then swept up.
+      const isRefused = isRelayError(error, 'file_changed') || isRelayError(error, 'idempotency_conflict');
+      if (isRefused) await engine.blobs.delete(blob);
       throw error;
     }
   }
@@ -356,20 +358,6 @@ export class Files implements Serves<typeof files> {
       if (stored) leaving.push(stored.value);
     }
     return leaving;
-  }
-
-  /** Whether a body is that of the file or of one of its versions; taken for granted where that cannot be told. */
-  async #refersTo(at: FilePlace, blob: string): Promise<boolean> {
-    try {
-      const stored = await this.store.heads.get(headKey(at));
-      if (!stored) return false;
-      if (stored.value.current.blob === blob) return true;
-      for await (const { value } of allRecords(this.store.versions, versionsPrefix(at, stored.value.id)))
-        if (value.blob === blob) return true;
-      return false;
-    } catch {
-      return true;
-    }
   }
 
   async #take(caller: Caller, at: FilePlace, part: PartRequest, o: Version & LocalOptions): Promise<Part> {

@@ -8,9 +8,6 @@ import type { Head } from './fold.ts';
 import { versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
-/** While a state stays too long whatever is done, it is not looked through after every event. */
-const LOOK_EVERY = 50;
-
 /** A compaction is an event with operations, and makes a version. */
 export const compactThread: ThreadVerb<'compact'> = (log, caller, id) =>
   log.commit<CompactAnswer>(caller, id, (head) => {
@@ -27,7 +24,7 @@ export const compactThread: ThreadVerb<'compact'> = (log, caller, id) =>
 export function compactIfLong(log: ThreadLog, head: Head, event: StoredEvent): void {
   const { last_actions, artifacts } = head.state;
   const isLong = last_actions.length > AUTO_COMPACT_ACTIONS || artifacts.length > AUTO_COMPACT_REFS;
-  if (event.type === 'checkpoint.created' || !isLong || head.count % LOOK_EVERY !== 0) return;
+  if (event.type === 'checkpoint.created' || !isLong) return;
   log.background.run(async () => {
     const tenant = await log.ownerOf(head.root);
     const relay = { keyId: 'relay', name: 'relay', scopes: [] };

@@ -1,4 +1,4 @@
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { RelayError } from '../../base/errors.ts';
 import { isUuid, toHex } from '../../base/ids.ts';
 import type { Json } from '../../base/json.ts';
 import type { ActivityKind } from '../../contract/activity.ts';
@@ -161,15 +161,14 @@ export class ThreadLog {
   async commit<T>(caller: Caller, id: string, plan: (head: Head) => Plan<T> | Promise<Plan<T>>): Promise<T> {
     return this.#inTurn(`${caller.tenant}/${id}`, async () => {
       const { root } = await this.meta(caller, id);
-      return patiently(() =>
-        compareAndSet(`thread ${id}`, async () => {
-          const head = await this.#load(root);
-          const planned = await plan(head);
-          if ('done' in planned) return { answer: planned.done };
-          const after = await this.append(caller.tenant, head, planned.event, { with: planned.with });
-          return after && { answer: planned.answer(after) };
-        }),
-      ).then(({ answer }) => answer);
+      const { answer } = await compareAndSet(`thread ${id}`, async () => {
+        const head = await this.#load(root);
+        const planned = await plan(head);
+        if ('done' in planned) return { answer: planned.done };
+        const after = await this.append(caller.tenant, head, planned.event, { with: planned.with });
+        return after && { answer: planned.answer(after) };
+      });
+      return answer;
     });
   }
 
@@ -236,19 +235,6 @@ export class ThreadLog {
       return await mine;
     } finally {
       if (this.#turns.get(thread) === settled) this.#turns.delete(thread);
-    }
-  }
-}
-
-/** Writers of other processes may win many rounds in a row; a patch without a condition is to get in all the same. */
-const PATIENCE = 8;
-
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
-  for (let left = PATIENCE; ; left--) {
-    try {
-      return await work();
-    } catch (error) {
-      if (left === 0 || !isRelayError(error, 'busy')) throw error;
     }
   }
 }

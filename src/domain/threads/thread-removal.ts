@@ -10,10 +10,10 @@ import {
   metaKey,
   rootsFor,
   type ThreadRoot,
+  threadEnds,
   threadPrefix,
   turnKey,
 } from './keys.ts';
-import { threadEnds } from './thread-expiry.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 /** What is deleted in one turn: an engine then commits much of it together. */
@@ -136,38 +136,28 @@ export async function inTurn<T>(
   const holder = toHex(env.randomBytes(8));
   const take = (expect: 'absent' | number) =>
     records.put(key, holder, { ...o, expect, expiresAt: env.now() + TURN_MS });
-  const taken = await take('absent').catch(async (error) => {
+  let revision = await take('absent').catch(async (error) => {
     if (!o.frees || !isRelayError(error, 'store_full')) throw error;
     // Without room for a turn nobody begins an import; one that is under way has its turn.
     return (await records.get(key)) === null ? undefined : null;
   });
-  if (taken === null) return undefined;
-  if (taken === undefined) return work({ isMine: async () => true });
-  /** Its revision as long as it is held here; an answer to a renewal may have been lost. */
-  const held = async () => {
-    const found = await records.get(key);
-    return found?.value === holder ? found.revision : undefined;
-  };
-  const renew = async () => {
-    const revision = await held();
-    if (revision !== undefined) await take(revision);
-  };
-  const giveBack = async () => {
-    // A short turn was never renewed.
-    const revision = (await records.delete(key, { expect: taken })) ? undefined : await held();
-    if (revision !== undefined) await records.delete(key, { expect: revision });
-  };
+  if (revision === null) return undefined;
+  if (revision === undefined) return work({ isMine: async () => true });
   let renewing: Promise<unknown> = Promise.resolve();
+  const renew = async () => {
+    revision = (await take(revision!)) ?? revision;
+  };
   const timer = setInterval(() => {
+    // A renewal that fails is tried again; `isMine` tells where it came too late.
     renewing = renewing.then(renew).catch(() => {});
   }, TURN_MS / 4);
   try {
-    return await work({ isMine: async () => (await held()) !== undefined });
+    return await work({ isMine: async () => (await records.get(key))?.value === holder });
   } finally {
     clearInterval(timer);
     await renewing;
     // The work counts even where the store takes nothing more: the turn then expires.
-    await giveBack().catch(() => {});
+    await records.delete(key, { expect: revision }).catch(() => {});
   }
 }
 

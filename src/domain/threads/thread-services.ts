@@ -25,6 +25,9 @@ import { countedFor, deleteThread, removeExpiredThreads } from './thread-removal
 import * as threads from './threads.ts';
 import { holdThread, releaseThread } from './threads.ts';
 
+/** While a state stays too long whatever is done, it is not looked through after every event. */
+const COMPACT_EVERY = 50;
+
 /** What stands behind `relay.threads`, put together once for a store. */
 export class ThreadServices {
   readonly log: ThreadLog;
@@ -34,7 +37,7 @@ export class ThreadServices {
     const log = new ThreadLog(deps, storage);
     log.followers.push({
       appended: (head, event) => {
-        compactIfLong(log, head, event);
+        if (head.count % COMPACT_EVERY === 0) compactIfLong(log, head, event);
         if (event.type.startsWith('pipeline.')) {
           log.background.run(async () => noteRun(log, head.root, event));
         }

@@ -2,7 +2,13 @@ import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isUuid, uuid } from '../../base/ids.ts';
 import { type Json, type JsonObject, jsonEqual } from '../../base/json.ts';
-import { PAGE_ITEMS, PATCH_OPS, THREAD_HOLD_S, THREAD_NAME_CHARS } from '../../base/limits.ts';
+import {
+  PAGE_ITEMS,
+  PATCH_OPS,
+  THREAD_HOLD_S,
+  THREAD_NAME_CHARS,
+  THREAD_TTL_MAX_S,
+} from '../../base/limits.ts';
 import { reaches } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { HoldAnswer, HoldInput, PatchAnswer, State } from '../../contract/threads.ts';
@@ -12,9 +18,18 @@ import { compareAndSet, type RecordItem } from '../../kernel/records.ts';
 import { allRecords, asJson, lookedUp, recordsOf } from '../records.ts';
 import { storedBytes } from './event.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
-import { holdKey, idOf, listKey, listPrefix, logOf, metaKey, rootsFor, type ThreadRoot } from './keys.ts';
+import {
+  holdKey,
+  idOf,
+  listKey,
+  listPrefix,
+  logOf,
+  metaKey,
+  rootsFor,
+  type ThreadRoot,
+  threadEnds,
+} from './keys.ts';
 import { comparable, isoTime, parseVersion, versionRef } from './state.ts';
-import { checkThreadTtl, threadEnds } from './thread-expiry.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 import { finishDeletion } from './thread-removal.ts';
 
@@ -44,6 +59,15 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
   await log.append(caller.tenant, emptyHead(root), event);
   return { thread_id: id, name, state_ref: versionRef(1), created_at: isoTime(created), ...expiry(ends) };
 };
+
+/** Seconds from now, as a moment in ms; undefined for a thread that stays until it is deleted. */
+function checkThreadTtl(seconds: unknown, now: number): number | undefined {
+  if (seconds === undefined || seconds === null) return undefined;
+  if (typeof seconds === 'number' && seconds >= 1 && seconds <= THREAD_TTL_MAX_S) {
+    return now + Math.round(seconds * 1000);
+  }
+  throw badRequest(`A thread lives from 1 to ${THREAD_TTL_MAX_S} seconds, or until it is deleted.`);
+}
 
 /** Makes the records by which a thread is known, ahead of its log. */
 export async function introduceThread(log: ThreadLog, root: ThreadRoot, meta: ThreadMeta): Promise<void> {

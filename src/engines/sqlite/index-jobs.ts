@@ -1,22 +1,23 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { hash } from 'node:crypto';
 import { pause } from '../../base/pause.ts';
 import type { Hit } from '../../kernel/search-index.ts';
-import { FullText, segmented, type TextDatabase, type TextStatement } from '../full-text.ts';
+import { FullText, segmented } from '../full-text.ts';
 import type { IndexJob } from '../index-thread.ts';
-import { loadSqlite } from '../node-sqlite.ts';
+import { Database } from './database.ts';
 import { translated } from './failure.ts';
 
 /** Nobody waits on this thread but the caller of the job, so it may block until the lock is free. */
-const BUSY_TIMEOUT_MS = 5_000;
+const PRAGMAS =
+  'PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';
 
 /** The connections of this thread, by file and mode. They end with the thread. */
-const connections = new Map<string, Connection>();
+const connections = new Map<string, Database>();
 
 export async function runIndexJob(job: IndexJob): Promise<Hit[]> {
   try {
     if (job.search) {
       const { scope, query, limit } = job.search;
-      return new FullText(connectionTo(job.file, true), folderWord).search(scope, query, limit);
+      return textsOf(connectionTo(job.file, true)).search(scope, query, limit);
     }
     await applyChanges(job);
     return [];
@@ -26,61 +27,38 @@ export async function runIndexJob(job: IndexJob): Promise<Hit[]> {
 }
 
 async function applyChanges({ file, changes = [], yields }: IndexJob): Promise<void> {
-  const connection = connectionTo(file, false);
-  const texts = new FullText(connection, folderWord);
+  const db = connectionTo(file, false);
+  const texts = textsOf(db);
   const began = performance.now();
-  connection.transaction(() => {
+  db.exec('BEGIN IMMEDIATE');
+  try {
     for (const { key, text, fields } of changes) {
       if (text === null) texts.remove(key);
       else texts.put(key, segmented(text), fields);
     }
-  });
+    db.exec('COMMIT');
+  } catch (error) {
+    try {
+      db.exec('ROLLBACK');
+    } catch {
+      // SQLite has rolled back by itself.
+    }
+    throw error;
+  }
   if (yields) await pause(performance.now() - began);
 }
 
-function connectionTo(file: string, readOnly: boolean): Connection {
+function textsOf(db: Database): FullText {
+  return new FullText(db, (folder) => hash('sha256', folder, 'hex').slice(0, 32));
+}
+
+function connectionTo(file: string, readOnly: boolean): Database {
   const name = `${file} ${readOnly ? 'r' : 'w'}`;
-  const connection = connections.get(name) ?? new Connection(file, readOnly);
-  connections.set(name, connection);
-  return connection;
-}
-
-function folderWord(folder: string): string {
-  return process.getBuiltinModule('node:crypto').hash('sha256', folder, 'hex').slice(0, 32);
-}
-
-class Connection implements TextDatabase {
-  readonly #db: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
-
-  constructor(file: string, readOnly: boolean) {
-    const { DatabaseSync } = loadSqlite();
-    this.#db = new DatabaseSync(file, { readOnly });
-    this.#db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -8192`);
-    if (!readOnly) this.#db.exec('PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON');
+  let db = connections.get(name);
+  if (!db) {
+    db = new Database(file, { readOnly });
+    db.exec(PRAGMAS);
+    connections.set(name, db);
   }
-
-  sql<Row>(text: string): TextStatement<Row> {
-    let statement = this.#statements.get(text);
-    if (!statement) {
-      statement = this.#db.prepare(text);
-      this.#statements.set(text, statement);
-    }
-    return statement as unknown as TextStatement<Row>;
-  }
-
-  transaction(work: () => void): void {
-    this.#db.exec('BEGIN IMMEDIATE');
-    try {
-      work();
-      this.#db.exec('COMMIT');
-    } catch (error) {
-      try {
-        this.#db.exec('ROLLBACK');
-      } catch {
-        // SQLite has rolled back by itself.
-      }
-      throw error;
-    }
-  }
+  return db;
 }

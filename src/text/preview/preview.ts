@@ -144,15 +144,11 @@ function htmlText(html: string): string {
 const TOKENS =
   /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[|\]\]>|<![^<>]*>|<\?[^<>]*>|<(\/?)([a-zA-Z][a-zA-Z0-9:-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/g;
 
-const UNSHOWN = names('script style template noscript head svg math object iframe canvas');
-const VOID = names('area base br col embed hr img input link meta source track wbr');
-const BLOCKS = names(
-  'address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table tbody thead tr ul',
+const UNSHOWN = new Set('script style template noscript head svg math object iframe canvas'.split(' '));
+const VOID = new Set('area base br col embed hr img input link meta source track wbr'.split(' '));
+const BLOCKS = new Set(
+  'address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table tbody thead tr ul'.split(' '),
 );
-
-function names(list: string): ReadonlySet<string> {
-  return new Set(list.split(' '));
-}
 
 /** Ways to write what only a machine will read. */
 function isHidden(attributes: string): boolean {

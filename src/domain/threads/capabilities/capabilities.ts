@@ -20,9 +20,8 @@ import { repeatable } from '../fold.ts';
 import type { ThreadRoot } from '../keys.ts';
 import { bytesOf } from '../state.ts';
 import type { ThreadLog } from '../thread-log.ts';
+import { httpFetch, retrievalSearch } from './built-in.ts';
 import type { Capability, CapabilityContext, CapabilityResult } from './capability.ts';
-import { httpFetch } from './http-fetch.ts';
-import { retrievalSearch } from './retrieval-search.ts';
 
 const DEFAULT_TTL_S = 300;
 
