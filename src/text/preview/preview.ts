@@ -147,7 +147,9 @@ const TOKENS =
 const UNSHOWN = new Set('script style template noscript head svg math object iframe canvas'.split(' '));
 const VOID = new Set('area base br col embed hr img input link meta source track wbr'.split(' '));
 const BLOCKS = new Set(
-  'address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table tbody thead tr ul'.split(' '),
+  'address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table tbody thead tr ul'.split(
+    ' ',
+  ),
 );
 
 /** Ways to write what only a machine will read. */
