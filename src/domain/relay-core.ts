@@ -25,7 +25,7 @@ import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
 import { Capabilities } from './threads/capabilities/capabilities.ts';
-import { threadEnds } from './threads/keys.ts';
+import { threadEnds } from './threads/thread-removal.ts';
 import { ThreadServices } from './threads/thread-services.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
 import { Storage } from './usage/storage.ts';

@@ -1,8 +1,6 @@
 import { isUuid, REF } from '../../base/ids.ts';
 import { RELAY_TENANT } from '../../contract/caller.ts';
 import { READ_KINDS, type ReadKind } from '../../contract/threads.ts';
-import type { Deps } from '../deps.ts';
-import { EndIndex } from '../end-index.ts';
 
 /**
  * Where a thread is kept: everything of it is under `thr.<root>`. A root is `<tenant>.<id>`, so that two tenants can hold the same id, or
@@ -81,13 +79,3 @@ export const ARTIFACT_FILES = {
     return root ? `threads/${root}/artifacts/${match[2]}` : undefined;
   },
 };
-
-/** Enough to delete what is left of a thread, whose own record is gone by then. */
-export interface ThreadEnd {
-  readonly tenant: string;
-  readonly id: string;
-  readonly created: number;
-}
-
-/** Which threads end when. */
-export const threadEnds = (deps: Pick<Deps, 'engine' | 'env'>) => new EndIndex<ThreadEnd>(deps, 'sys.thr/');

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { searchArtifacts } from './artifact-search.ts';
-import { threadEnds } from './keys.ts';
+import { threadEnds } from './thread-removal.ts';
 
 describe('a thread with an expiry', () => {
   it('is there until then, and from then on like one that never was', async () => {

@@ -1,6 +1,8 @@
 import { isRelayError } from '../../base/errors.ts';
 import { isRef, toHex } from '../../base/ids.ts';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
+import type { Deps } from '../deps.ts';
+import { EndIndex } from '../end-index.ts';
 import { allRecords } from '../records.ts';
 import {
   idOf,
@@ -10,11 +12,20 @@ import {
   metaKey,
   rootsFor,
   type ThreadRoot,
-  threadEnds,
   threadPrefix,
   turnKey,
 } from './keys.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
+
+/** Enough to delete what is left of a thread, whose own record is gone by then. */
+interface ThreadEnd {
+  readonly tenant: string;
+  readonly id: string;
+  readonly created: number;
+}
+
+/** Which threads end when. */
+export const threadEnds = (deps: Pick<Deps, 'engine' | 'env'>) => new EndIndex<ThreadEnd>(deps, 'sys.thr/');
 
 /** What is deleted in one turn: an engine then commits much of it together. */
 const CLEARED_AT_ONCE = 250;

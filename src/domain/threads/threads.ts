@@ -18,20 +18,10 @@ import { compareAndSet, type RecordItem } from '../../kernel/records.ts';
 import { allRecords, asJson, lookedUp, recordsOf } from '../records.ts';
 import { storedBytes } from './event.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
-import {
-  holdKey,
-  idOf,
-  listKey,
-  listPrefix,
-  logOf,
-  metaKey,
-  rootsFor,
-  type ThreadRoot,
-  threadEnds,
-} from './keys.ts';
+import { holdKey, idOf, listKey, listPrefix, logOf, metaKey, rootsFor, type ThreadRoot } from './keys.ts';
 import { comparable, isoTime, parseVersion, versionRef } from './state.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
-import { finishDeletion } from './thread-removal.ts';
+import { finishDeletion, threadEnds } from './thread-removal.ts';
 
 /** The log's first entry is the commit point; records without one are passed over. */
 export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) => {
