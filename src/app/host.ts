@@ -38,7 +38,6 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       guides: async () => (await import('./guides.ts')).ownGuides(),
       installer: async () => (await import('./install/installer.ts')).openInstaller(env, host.home),
       countTokens: async (text) => (await import('./store/own-text-work.ts')).ownTextWork.count(text),
-      openBrowser: async (url) => (await import('./browser.ts')).openBrowser(url, env),
       async *diagnose(ms) {
         const deadline = new (await import('./deadline.ts')).Deadline(ms);
         const { installSettings } = await import('./install/installer.ts');

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openBrowser } from '../../src/app/browser.ts';
+import { openBrowser } from '../../src/interfaces/cli/commands/server.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { pushJson, startRelay } from '../http/relay-under-test.ts';
 import { until } from '../until.ts';

@@ -68,9 +68,18 @@ export function examplesOf({ examples }: Command): (readonly [line: string, what
     .map((row) => row.trim().split('  # ') as [string, string]);
 }
 
-/** What a command throws for a command line that it does not understand: what is wrong, and what to type instead. */
+/** What a command throws: what is wrong, and what to do instead. */
+export function refusal(
+  code: 'failed' | 'conflict' | 'not_found' | 'missing' | 'aborted' | 'bad_usage',
+  what: string,
+  hint: string,
+): RelayError {
+  return new RelayError(code, { what, hint });
+}
+
+/** For a command line that a command does not understand. */
 export function badUsage(what: string, hint: string): RelayError {
-  return new RelayError('bad_usage', { what, hint });
+  return refusal('bad_usage', what, hint);
 }
 
 /** Gives `run` the types of its flags. */

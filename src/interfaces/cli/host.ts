@@ -48,8 +48,6 @@ export interface ProgramHost {
   installer(): Promise<Installer>;
   /** Counts here, in this process. */
   countTokens(text: string): Promise<TokenCount>;
-  /** Has the system show a page; false where there is no screen. */
-  openBrowser(url: string): Promise<boolean>;
   /** Looks at everything that could be wrong. What has not answered after so many ms is told as that. */
   diagnose(ms: number): AsyncIterable<Check>;
 }

@@ -56,6 +56,16 @@ export function moment(when: number | string, now = Date.now()): string {
   return `${DAYS[date.getDay()]} ${date.getDate()} ${MONTHS[date.getMonth()]}${year} at ${time}`;
 }
 
+/** A moment as whoever reads it wants it: people in words, programs as it is. */
+export function when({ interactive }: Pick<Io, 'interactive'>, iso: string): string {
+  return interactive ? moment(iso) : iso;
+}
+
+/** A text of somebody else: harmless at a terminal, byte for byte elsewhere. */
+export function passedOn({ interactive }: Pick<Io, 'interactive'>, text: string): string {
+  return interactive ? printable(text) : text;
+}
+
 function midnight(at: number): number {
   return new Date(at).setHours(0, 0, 0, 0);
 }
@@ -105,6 +115,13 @@ export function parseCount(
   throw badUsage(`${flag} takes a whole number, not "${text}".`, `Give it a number ${wanted}.`);
 }
 
+/** The options of a list of which `standard` items are shown unless more are asked for. */
+export const listFlags = (standard: number) =>
+  ({
+    count: { short: 'n', value: 'N', help: `so many at most (${standard})` },
+    all: { help: 'every one' },
+  }) as const;
+
 /** How many of a list are wanted: `--count N`, or all of them with `--all`. */
 export function parseMost(flags: { count?: string; all?: boolean }, standard: number): number {
   if (flags.all) return Number.POSITIVE_INFINITY;
@@ -153,13 +170,23 @@ export function labelled(
 
 export const unpainted = (label: string): string => label;
 
+/** Cells in columns, two spaces apart. Figures, in the columns that `right` names, stand at the right edge. */
+export function columns(cells: readonly (readonly string[])[], right: readonly number[] = []): string[] {
+  const width = (at: number) => Math.max(...cells.map((row) => row[at]!.length));
+  const widths = cells[0]?.map((_, at) => width(at)) ?? [];
+  const cell = (text: string, at: number) =>
+    right.includes(at) ? text.padStart(widths[at]!) : text.padEnd(widths[at]!);
+  return cells.map((row) => row.map(cell).join('  '));
+}
+
+/** A row of a table: its label and its value; a row whose value is null is left out. */
+export type Row = readonly [label: string, value: string | null];
+
 /** `label  value` rows, aligned; `paint` is for the labels. */
-export function rows(
-  paint: (label: string) => string,
-  entries: readonly (readonly [string, string])[],
-): string {
-  const width = Math.max(...entries.map(([label]) => label.length)) + 2;
-  return entries.map(([label, value]) => `${paint(label.padEnd(width))}${value}`).join('\n');
+export function rows(paint: (label: string) => string, entries: readonly Row[]): string {
+  const shown = entries.filter(([, value]) => value !== null);
+  const width = Math.max(...shown.map(([label]) => label.length)) + 2;
+  return shown.map(([label, value]) => `${paint(label.padEnd(width))}${value}`).join('\n');
 }
 
 /** A paragraph as lines of at most so many characters, a longer word alone on its line. */

@@ -78,7 +78,7 @@ export interface Io extends Terminal {
   readonly errorStyle: Style;
   readonly width: number;
   /** The result: JSON with --json, otherwise the text. A function is called only when it is needed. */
-  result(json: unknown, text: string | (() => string)): void;
+  result(json: unknown, text: string | (() => string)): undefined;
   /** Our own words, with every command as it has to be typed in this folder. */
   typed(text: string): string;
   print(line?: string): void;

@@ -16,54 +16,44 @@ const CLEAR_LINE = `${ESCAPE}[G${ESCAPE}[K`;
 export function withProgress<B extends Uint8Array | ReadableStream<Uint8Array>>(
   io: Io,
   body: B,
-  o: { label: string; size?: number },
+  { label, size }: { label: string; size?: number },
 ): B | ReadableStream<Uint8Array> {
-  const { label, size = Number.POSITIVE_INFINITY } = o;
-  if (body instanceof Uint8Array || !io.stderr.isTTY || io.json || size < WORTH_SHOWING_BYTES) return body;
+  if (body instanceof Uint8Array || !isWatched(io) || (size ?? WORTH_SHOWING_BYTES) < WORTH_SHOWING_BYTES)
+    return body;
   const name = label.length > 24 ? `${label.slice(0, 23)}…` : label;
-  return streamFrom(shown(io, body, name, o.size));
+  return streamFrom(counted(body, progressBar(io, name, size, { from: WORTH_SHOWING_BYTES / 4 })));
 }
 
-async function* shown(
-  { stderr, errorStyle }: Io,
+async function* counted(
   body: ReadableStream<Uint8Array>,
-  label: string,
-  size?: number,
+  bar: ReturnType<typeof progressBar>,
 ): AsyncGenerator<Uint8Array> {
-  let done = 0;
-  let drawnAt = 0;
-  try {
-    for await (const chunk of body) {
-      done += chunk.byteLength;
-      const now = performance.now();
-      if (done >= WORTH_SHOWING_BYTES / 4 && now - drawnAt >= REDRAW_MS) {
-        drawnAt = now;
-        const bar = size === undefined ? bytes(done) : barOf(done, size, stderr.columns, errorStyle);
-        stderr.write(`${CLEAR_LINE}${label}  ${bar}`);
-      }
-      yield chunk;
-    }
-  } finally {
-    if (drawnAt > 0) stderr.write(CLEAR_LINE);
+  using _ = bar;
+  for await (const chunk of body) {
+    bar.add(chunk.byteLength);
+    yield chunk;
   }
 }
 
-/** Shows on stderr how far something is that is no transfer, where someone is looking. Gives the way to move the bar. */
+/** Shows on stderr how far something is, where someone is looking; the amount alone where nobody knows the size. */
 export function progressBar(
-  { stderr, errorStyle, json }: Io,
+  io: Io,
   label: string,
-  size: number,
-  amount: (value: number) => string = bytes,
+  size: number | undefined,
+  { from = 0, amount = bytes }: { from?: number; amount?: (value: number) => string } = {},
 ) {
+  const { stderr, errorStyle } = io;
   let done = 0;
   let drawnAt = 0;
   return {
     add(more: number): void {
       done += more;
       const now = performance.now();
-      if (!stderr.isTTY || json || now - drawnAt < REDRAW_MS) return;
+      if (!isWatched(io) || done < from || now - drawnAt < REDRAW_MS) return;
       drawnAt = now;
-      stderr.write(`${CLEAR_LINE}${label}  ${barOf(done, size, stderr.columns, errorStyle, amount)}`);
+      const bar = size === undefined ? '' : `${barOf(done / size, stderr.columns, errorStyle)}  `;
+      const of = size === undefined ? '' : ` of ${amount(size)}`;
+      stderr.write(`${CLEAR_LINE}${label}  ${bar}${amount(Math.min(done, size ?? done))}${of}`);
     },
     [Symbol.dispose](): void {
       if (drawnAt > 0) stderr.write(CLEAR_LINE);
@@ -71,16 +61,12 @@ export function progressBar(
   };
 }
 
-function barOf(
-  done: number,
-  size: number,
-  columns: number,
-  style: Style,
-  amount: (value: number) => string = bytes,
-): string {
-  const share = Math.min(1, done / size);
+const isWatched = ({ stderr, json }: Io): boolean => stderr.isTTY && !json;
+
+function barOf(done: number, columns: number, style: Style): string {
+  const share = Math.min(1, done);
   const cells = Math.max(10, Math.min(30, columns - 50));
   const full = Math.round(share * cells);
   const percent = `${Math.floor(share * 100)}`.padStart(3);
-  return `${'█'.repeat(full)}${style.dim('░'.repeat(cells - full))} ${percent} %  ${amount(Math.min(done, size))} of ${amount(size)}`;
+  return `${'█'.repeat(full)}${style.dim('░'.repeat(cells - full))} ${percent} %`;
 }

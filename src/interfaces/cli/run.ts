@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { EXIT, isRelayError, RelayError } from '../../base/errors.ts';
+import { EXIT, isRelayError, type RelayError } from '../../base/errors.ts';
 import {
   badUsage,
   type Command,
@@ -9,6 +9,7 @@ import {
   type Group,
   isGroup,
   type Node,
+  refusal,
 } from './command.ts';
 import { ROOT, SECTIONS } from './commands.ts';
 import { commandHelp, groupHelp } from './help.ts';
@@ -113,9 +114,8 @@ function route(argv: readonly string[]): { words: string[]; node: Node; tail: st
     }
     const next: Node | undefined = Object.hasOwn(node.commands, word) ? node.commands[word] : undefined;
     // `relay "summarise this"`: white space makes words of a command that does not exist.
-    if (!next && words.length === 0 && /\S\s+\S/.test(word)) {
+    if (!next && words.length === 0 && /\S\s+\S/.test(word))
       return { words: ['run'], node: ROOT.commands.run!, tail: [...before, ...argv.slice(at)] };
-    }
     if (!next) throw unknownCommand(words, word, node);
     node = next;
     words.push(word);
@@ -222,9 +222,7 @@ function checkArguments(path: string[], command: Command, args: string[], rest: 
   const { min = 0, max = min } = command.takes ?? argumentsIn(command.usage);
   const name = path.join(' ');
   const usage = [name, command.usage].filter(Boolean).join(' ');
-  if (args.length < min) {
-    throw badUsage(`${name} needs more: ${usage}`, `See ${name} --help.`);
-  }
+  if (args.length < min) throw badUsage(`${name} needs more: ${usage}`, `See ${name} --help.`);
   if (args.length > max || (rest.length > 0 && !command.takesRest)) {
     const extra = args.length > max ? args[max] : rest[0];
     throw badUsage(
@@ -262,8 +260,9 @@ function fail(thrown: unknown, io: Io): number {
 function unexpected(thrown: unknown, io: Io): RelayError {
   if (io.env.RELAY_DEBUG) io.stderr.write(`${(thrown as Error)?.stack ?? String(thrown)}\n`);
   const what = thrown instanceof Error ? thrown.message : String(thrown);
-  return new RelayError('failed', {
-    what: `That failed unexpectedly: ${what.replace(/\.?$/, '.')}`,
-    hint: 'relay doctor looks for the cause; RELAY_DEBUG=1 shows where it happened.',
-  });
+  return refusal(
+    'failed',
+    `That failed unexpectedly: ${what.replace(/\.?$/, '.')}`,
+    'relay doctor looks for the cause; RELAY_DEBUG=1 shows where it happened.',
+  );
 }

@@ -1,21 +1,20 @@
 import { text as readAll } from 'node:stream/consumers';
-import { RelayError } from '../../../base/errors.ts';
 import { isJsonObject } from '../../../base/json.ts';
 import { type AgentOutcome, partText } from '../../../client/bridge/remote-agent.ts';
-import { answerCommand, badUsage, defineCommand, type Flags } from '../command.ts';
-import { printable, rows } from '../human.ts';
+import { answerCommand, badUsage, defineCommand, type Flags, refusal } from '../command.ts';
+import { passedOn, printable, rows } from '../human.ts';
 import { writePayload } from './payload.ts';
 
 /** What every command about an agent understands. */
-export const AGENT_FLAGS = {
+const AGENT_FLAGS = {
   token: { value: 'TOKEN', help: 'sent to the agent as Bearer (A2A_TOKEN)' },
 } as const satisfies Flags;
 
 /** Everything an agent answered with, in words; what is behind a URL as its URL. */
-export function outcomeText({ parts, note }: AgentOutcome, io: { readonly interactive: boolean }): string {
+function outcomeText({ parts, note }: AgentOutcome, io: { readonly interactive: boolean }): string {
   const lines = parts.map(partText);
   const text = lines.length > 0 ? lines.join('\n') : (note ?? '');
-  return io.interactive ? printable(text) : text;
+  return passedOn(io, text);
 }
 
 const card = answerCommand({
@@ -66,8 +65,7 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
     const task = { text, attached: flags.attach, contextId: flags.context, taskId: flags.task };
     if (flags['no-wait']) {
       const submitted = await agent.submit(task);
-      io.result(submitted, submitted.task_id ?? outcomeText(submitted, io));
-      return 0;
+      return io.result(submitted, submitted.task_id ?? outcomeText(submitted, io));
     }
     let told = '';
     const outcome = await agent.run({
@@ -83,14 +81,16 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
     else io.result(outcome, () => outcomeText(outcome, io));
     if (outcome.state === 'completed') return 0;
     if (outcome.state === 'input_required')
-      throw new RelayError('failed', {
-        what: `The agent asks: ${printable(outcome.note ?? 'it needs to know more.')}`,
-        hint: `Answer it: relay a2a send ${args[0]} "…" --task ${printable(outcome.task_id ?? '')}`,
-      });
-    throw new RelayError('failed', {
-      what: `The task is ${outcome.state}.`,
-      hint: outcome.note ?? `Look at it later: relay a2a tasks ${args[0]} ${outcome.task_id ?? ''}`,
-    });
+      throw refusal(
+        'failed',
+        `The agent asks: ${printable(outcome.note ?? 'it needs to know more.')}`,
+        `Answer it: relay a2a send ${args[0]} "…" --task ${printable(outcome.task_id ?? '')}`,
+      );
+    throw refusal(
+      'failed',
+      `The task is ${outcome.state}.`,
+      outcome.note ?? `Look at it later: relay a2a tasks ${args[0]} ${outcome.task_id ?? ''}`,
+    );
   },
 });
 
@@ -117,8 +117,7 @@ const tasks = defineCommand({
     const id = args[1];
     if (id !== undefined) {
       const outcome = flags.cancel ? await agent.cancel(id) : await agent.find(id);
-      io.result(outcome, () => [outcome.state, outcomeText(outcome, io)].filter(Boolean).join('\n'));
-      return;
+      return io.result(outcome, () => [outcome.state, outcomeText(outcome, io)].filter(Boolean).join('\n'));
     }
     const tasks = await agent.list({ contextId: flags.context });
     io.result({ tasks }, () => {

@@ -17,10 +17,8 @@ name of a guide, relay help NAME is about the command and relay help guide NAME 
   async run({ io, host, args, commands }) {
     const topic = args[0] === 'guide' && args.length > 1 ? args[1]! : args.join(' ');
     const guides = await host.program.guides();
-    if (topic === 'guides' || topic === 'guide' || topic === '') {
-      io.result({ sections: guides.index }, () => list(guides, io));
-      return 0;
-    }
+    if (topic === 'guides' || topic === 'guide' || topic === '')
+      return io.result({ sections: guides.index }, () => list(guides, io));
     const markdown = guides.read(topic.toLowerCase().replace(/\.md$/, ''));
     if (markdown === null) {
       const known = [

@@ -1,13 +1,32 @@
-import { RelayError } from '../../../base/errors.ts';
 import { ARTIFACT_BYTES, PAGE_ITEMS } from '../../../base/limits.ts';
 import { firstItems } from '../../../base/pages.ts';
 import { ARTIFACT_TYPES, unsearchedText } from '../../../contract/threads.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
-import { bytes, count, labelled, moment, parseCount, parseMost, plural, printable } from '../human.ts';
+import {
+  bytes,
+  columns,
+  count,
+  labelled,
+  listFlags,
+  moment,
+  parseCount,
+  parseMost,
+  passedOn,
+  plural,
+  printable,
+} from '../human.ts';
 import { withProgress } from '../progress.ts';
-import { removeEach } from '../remove-each.ts';
+import { agrees, FORCE_FLAG, removeEach } from '../removal.ts';
 import { plain } from './event-line.ts';
-import { notForTerminals, openPayload, PART_FLAGS, partOf, writePart, writePayload } from './payload.ts';
+import {
+  notForTerminals,
+  openPayload,
+  PART_FLAGS,
+  partOf,
+  WRITE_FLAGS,
+  writePart,
+  writePayload,
+} from './payload.ts';
 import { findArtifact, openThread, readCommand, showRead, THREAD_FLAG } from './thread-choice.ts';
 
 const put = answerCommand({
@@ -55,8 +74,7 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
   flags: {
     ...PART_FLAGS,
     preview: { short: 'p', help: 'only the preview' },
-    out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
-    force: { short: 'f', help: 'write binary data even to a terminal' },
+    ...WRITE_FLAGS,
     ...THREAD_FLAG,
   },
   examples: `
@@ -67,30 +85,20 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
     relay artifact get <ref> --preview  # what a model is shown of it`,
   async run(call) {
     const { io, args, flags } = call;
-    if (flags.preview && flags.out !== undefined) {
+    if (flags.preview && flags.out !== undefined)
       throw badUsage(
         '--preview and --out do not go together.',
         'Redirect the preview: relay artifact get <ref> --preview > FILE',
       );
-    }
     const part = partOf(flags, 'relay artifact get <ref>');
     if (part && flags.preview) throw badUsage('A preview has no parts.', 'Leave out --preview, or the part.');
     const { threads, id } = await openThread(call);
     const ref = await findArtifact(threads, id, args[0]!);
-    if (part) {
-      await writePart(io, await threads.part(id, ref, part), flags);
-      return;
-    }
+    if (part) return writePart(io, await threads.part(id, ref, part), flags);
     if (flags.preview || (io.json && flags.out === undefined)) {
       const artifact = await threads.artifact(id, ref, { counted: false });
       const { text } = artifact.preview;
-      await showRead(
-        call,
-        { threads, id, what: 'previews' },
-        artifact,
-        io.interactive ? printable(text) : text,
-      );
-      return;
+      return showRead(call, { threads, id, what: 'previews' }, artifact, passedOn(io, text));
     }
     if (io.interactive && !flags.force && flags.out === undefined) {
       // Before it counts as a pull.
@@ -107,8 +115,7 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
 const list = readCommand('listings', {
   details: 'Piped: ref, type, bytes, tokens and name.',
   flags: {
-    count: { short: 'n', value: 'N', help: `so many at most (${PAGE_ITEMS})` },
-    all: { help: 'every one' },
+    ...listFlags(PAGE_ITEMS),
     ...THREAD_FLAG,
   },
   examples: `
@@ -127,12 +134,10 @@ const list = readCommand('listings', {
     const cells = artifacts.map(({ type, size, tokens: { content } }) =>
       interactive ? [type, bytes(size), `${count(content)} tokens`] : [type, String(size), String(content)],
     );
-    const widths = [0, 1, 2].map((i) => Math.max(...cells.map((row) => row[i]!.length)));
+    const figures = columns(cells, [1, 2]);
     const lines = artifacts.map(({ ref, name, created_at }, i) => {
-      const [type, size, cost] = cells[i]!;
-      const figures = `${type!.padEnd(widths[0]!)}  ${size!.padStart(widths[1]!)}  ${cost!.padStart(widths[2]!)}`;
-      const when = interactive ? `  ${style.dim(moment(created_at))}` : '';
-      return `${style.cyan(ref)}  ${figures}  ${plain(name)}${when}`;
+      const made = interactive ? `  ${style.dim(moment(created_at))}` : '';
+      return `${style.cyan(ref)}  ${figures[i]}  ${plain(name)}${made}`;
     });
     if (more && interactive) lines.push(style.dim(typed('There are older ones: relay artifact list --all')));
     return lines.join('\n');
@@ -172,7 +177,7 @@ const rm = defineCommand({
 good; its hash and name stay, and an event says who deleted it. Reports and search results that quote it are artifacts of
 their own, and backups and exports keep what they have. At a terminal it asks first.`,
   takes: { min: 1, max: 1000 },
-  flags: { force: { short: 'f', help: 'do not ask' }, ...THREAD_FLAG },
+  flags: { ...FORCE_FLAG, ...THREAD_FLAG },
   examples: `
     relay artifact rm 01914a2b3c4d5e6f7890abcdef  # delete one
     relay artifact rm .env --thread 550e84  # by its name, in another thread`,
@@ -182,11 +187,7 @@ their own, and backups and exports keep what they have. At a terminal it asks fi
     // All are known before the first is gone.
     const refs = new Set<string>();
     for (const arg of args) refs.add(await findArtifact(threads, id, arg));
-    if (!flags.force && io.stdin.isTTY && io.stderr.isTTY && !io.json) {
-      const answer = await io.ask(`Delete ${plural(refs.size, 'artifact')} for good? [y/N] `);
-      if (answer === null) throw new RelayError('aborted', { what: 'nobody answered', hint: 'Use --force.' });
-      if (!/^y(es)?$/i.test(answer)) return;
-    }
+    if (!(await agrees(io, flags, () => `Delete ${plural(refs.size, 'artifact')} for good?`))) return;
     return removeEach(io, 'deleted', [...refs], (ref) => threads.deleteArtifact(id, ref));
   },
 });

@@ -1,10 +1,9 @@
-import { RelayError } from '../../../base/errors.ts';
 import { BRIDGE_TASKS, PAYLOAD_BYTES, TASK_TIMEOUT_MS } from '../../../base/limits.ts';
 import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
 import type { BridgeEvent } from '../../../client/bridge/options.ts';
 import type { Runner } from '../../../client/bridge/runner.ts';
 import { type Agent, DONE_CHANNEL, PIPELINE_CHANNEL } from '../../../contract/tasks.ts';
-import { answerCommand, badUsage, defineCommand } from '../command.ts';
+import { answerCommand, badUsage, defineCommand, refusal } from '../command.ts';
 import type { RunnerSpec } from '../host.ts';
 import { moment, oneOf, parseCount, parseMilliseconds, plural, printable, span } from '../human.ts';
 import { type Io, interruption } from '../io.ts';
@@ -57,19 +56,16 @@ agents.json in the relay's home describes agents in terminals that the relay doe
   async run({ io, host, flags, open }) {
     const from = flags.from?.flatMap((names) => names.split(',')).map((name) => name.trim());
     const choice = chosen(flags);
-    if (flags.plain && choice === 'tmux') {
+    if (flags.plain && choice === 'tmux')
       throw badUsage('A terminal needs more than the task.', '--plain goes with --exec, --acp and --a2a.');
-    }
     const runner =
       choice === 'pipelines'
         ? (await import('./pipeline.ts')).pipelineRunner(io, host, flags.pipelines!)
         : await host.agents.openRunner(readSpec(flags));
-    if (from === undefined && io.env.CONTEXTRELAY_API_KEY) {
+    if (from === undefined && io.env.CONTEXTRELAY_API_KEY)
       io.note('It obeys everyone who has a key of this tenant; --from NAMES obeys only those.');
-    }
-    if (choice === 'tmux' && host.remote !== null && io.env.CONTEXTRELAY_API_KEY) {
+    if (choice === 'tmux' && host.remote !== null && io.env.CONTEXTRELAY_API_KEY)
       io.note('Where the agent runs, CONTEXTRELAY_API_KEY must be set too, so that it can read its tasks.');
-    }
     const opened = await open();
     const { resolve } = opened;
     const client = await opened.client();
@@ -234,12 +230,12 @@ const status = answerCommand({
     const { relay } = await open();
     const { agents } = await relay.agents.list();
     const bridges = agents.filter(({ kind, name }) => kind === 'bridge' && (args[0] ?? name) === name);
-    if (args[0] !== undefined && bridges.length === 0) {
-      throw new RelayError('not_found', {
-        what: `a bridge called ${JSON.stringify(args[0])}`,
-        hint: 'See who is there: relay bridge list',
-      });
-    }
+    if (args[0] !== undefined && bridges.length === 0)
+      throw refusal(
+        'not_found',
+        `a bridge called ${JSON.stringify(args[0])}`,
+        'See who is there: relay bridge list',
+      );
     const channels = [...new Set(bridges.flatMap((each) => each.channels))];
     const lists = await Promise.all(channels.map((channel) => relay.tasks.list({ channel })));
     const tasks = lists.flatMap((each) => each.tasks);
@@ -265,7 +261,7 @@ const agents = answerCommand({
 });
 
 /** An agent in one line, for lists. */
-export function agentLine(io: Io, agent: Agent): string {
+function agentLine(io: Io, agent: Agent): string {
   const { name, kind, alive, last_seen, bridge, channels } = agent;
   const seen = last_seen === null ? 'never' : `${span(Date.now() - Date.parse(last_seen))} ago`;
   const life = alive === null ? 'follows ' : alive ? io.style.green('alive   ') : io.style.red('silent  ');

@@ -46,12 +46,11 @@ not done twice. The arguments are a JSON object. Here --json is for them; --outp
   async ask(call) {
     const { io, args, flags } = call;
     const given = (await jsonInput(io, 'cap invoke', { flag: flags.json })) ?? {};
-    if (!isJsonObject(given)) {
+    if (!isJsonObject(given))
       throw badUsage(
         'The arguments of a capability are a JSON object.',
         `Use: relay cap invoke ${args[0]} --json '{"query": "…"}'`,
       );
-    }
     const { relay, id } = await openThread(call, { use: true });
     return relay.capabilities.invoke({ capability: args[0]!, thread_id: id, args: given });
   },

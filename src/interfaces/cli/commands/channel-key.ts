@@ -1,7 +1,6 @@
 import { systemEnv } from '../../../base/env.ts';
-import { RelayError } from '../../../base/errors.ts';
 import { generateFernetKey, isFernetKey } from '../../../formats/fernet.ts';
-import { answerCommand, badUsage, defineCommand } from '../command.ts';
+import { answerCommand, badUsage, defineCommand, refusal } from '../command.ts';
 import { moment, printable } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';
 
@@ -16,12 +15,12 @@ and no server can. Give it to them over a way you trust; they take it with relay
   async run({ io, host, args, flags }) {
     const channel = args[0]!;
     const keyring = await host.relay.keyring();
-    if (!flags.force && (await keyring.get(channel)) !== undefined) {
-      throw new RelayError('conflict', {
-        what: `There is a key for ${channel} already.`,
-        hint: 'See it with: relay channel key show. Replace it with --force.',
-      });
-    }
+    if (!flags.force && (await keyring.get(channel)) !== undefined)
+      throw refusal(
+        'conflict',
+        `There is a key for ${channel} already.`,
+        'See it with: relay channel key show. Replace it with --force.',
+      );
     const key = generateFernetKey(systemEnv);
     await keyring.put(channel, key);
     io.result({ channel, key, keyring: keyring.path }, key);
@@ -39,21 +38,16 @@ const addKey = answerCommand({
     relay channel key add reviews < key.txt  # from a file`,
   async ask({ io, host, args, flags }) {
     const channel = args[0]!;
-    if (args[1] !== undefined && args[1] !== '-') {
+    if (args[1] !== undefined && args[1] !== '-')
       throw badUsage(
         'The key is not taken from the command line, where others could see it.',
         `It is read from standard input: relay channel key add ${channel} < key.txt`,
       );
-    }
     const keyring = await host.relay.keyring();
     const known = await keyring.get(channel);
     const key = await readKey(io);
-    if (known !== undefined && known !== key && !flags.force) {
-      throw new RelayError('conflict', {
-        what: `There is another key for ${channel} already.`,
-        hint: 'Replace it with --force.',
-      });
-    }
+    if (known !== undefined && known !== key && !flags.force)
+      throw refusal('conflict', `There is another key for ${channel} already.`, 'Replace it with --force.');
     await keyring.put(channel, key);
     return { channel, keyring: keyring.path };
   },
@@ -77,12 +71,12 @@ const showKey = answerCommand({
   async ask({ host, args }) {
     const channel = args[0]!;
     const key = await (await host.relay.keyring()).get(channel);
-    if (key === undefined) {
-      throw new RelayError('not_found', {
-        what: `a key for ${channel}`,
-        hint: 'Make one with: relay channel key new. Take one with: relay channel key add.',
-      });
-    }
+    if (key === undefined)
+      throw refusal(
+        'not_found',
+        `a key for ${channel}`,
+        'Make one with: relay channel key new. Take one with: relay channel key add.',
+      );
     return { channel, key };
   },
   print: ({ key }) => key,
@@ -110,12 +104,8 @@ const removeKey = answerCommand({
   examples: 'relay channel key rm reviews  # on this machine only',
   async ask({ host, args }) {
     const channel = args[0]!;
-    if (!(await (await host.relay.keyring()).remove(channel))) {
-      throw new RelayError('not_found', {
-        what: `a key for ${channel}`,
-        hint: 'See: relay channel key list',
-      });
-    }
+    if (!(await (await host.relay.keyring()).remove(channel)))
+      throw refusal('not_found', `a key for ${channel}`, 'See: relay channel key list');
     return { channel };
   },
   print: ({ channel }) => `removed the key of ${channel}`,

@@ -17,12 +17,11 @@ const completion = answerCommand({
     relay completion fish > ~/.config/fish/completions/relay.fish  # for fish`,
   async ask({ args, commands }) {
     const shell = args[0]!;
-    if (!Object.hasOwn(SHELLS, shell)) {
+    if (!Object.hasOwn(SHELLS, shell))
       throw badUsage(
         `There is no completion for "${shell}".`,
         `Choose one of: ${Object.keys(SHELLS).join(', ')}.`,
       );
-    }
     return { shell, script: SHELLS[shell]!(await commandTree(commands)) };
   },
   print: ({ script }) => script,

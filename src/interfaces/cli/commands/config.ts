@@ -4,7 +4,7 @@ import { folded, plural, printable, rows } from '../human.ts';
 import type { Io } from '../io.ts';
 
 /** A value of an option for people: a text without quotes, all else as JSON. */
-export function settingText(value: unknown): string {
+function settingText(value: unknown): string {
   if (value === null) return 'not set';
   return printable(typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -4,14 +4,13 @@ import { parseCount } from '../human.ts';
 import { messageLine } from './message-line.ts';
 
 /** The dead letters that a command line names: by their numbers, or all. */
-export async function chosenLetters(
+async function chosenLetters(
   channels: Pick<ChannelsApi, 'deadLetters'>,
   [channel, ...numbers]: readonly string[],
   all: boolean | undefined,
 ): Promise<readonly number[]> {
-  if (numbers.length > 0 === Boolean(all)) {
+  if (numbers.length > 0 === Boolean(all))
     throw badUsage('Which dead letters?', 'Give their numbers, or --all.');
-  }
   if (!all) return numbers.map((number) => parseCount(number.replace(/^#/, ''), 'number', { min: 1 })!);
   return (await channels.deadLetters(channel!)).letters.map(({ seq }) => seq);
 }
@@ -40,9 +39,8 @@ anew under another id. What the channel no longer keeps cannot be tried again: s
   async ask({ args, flags, open }) {
     const { channels } = (await open()).relay;
     const retried = [];
-    for (const seq of await chosenLetters(channels, args, flags.all)) {
+    for (const seq of await chosenLetters(channels, args, flags.all))
       retried.push({ letter: seq, ...(await channels.retryDead(args[0]!, seq)) });
-    }
     return { retried };
   },
   print: ({ retried }) =>

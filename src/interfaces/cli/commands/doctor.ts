@@ -1,5 +1,4 @@
-import { RelayError } from '../../../base/errors.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommand, refusal } from '../command.ts';
 import type { Check, DamagedBody, Host } from '../host.ts';
 import { bytes, parseMilliseconds, plural } from '../human.ts';
 import type { Io } from '../io.ts';
@@ -62,12 +61,12 @@ const RESTORE = 'relay restore puts back a backup; relay backup --help says how 
 
 /** Reads the whole store. `damaged` gets the bodies that are not what was stored. */
 async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGenerator<Check> {
-  if (host.remote !== null) {
-    throw new RelayError('bad_usage', {
-      what: '--deep reads the store of this machine, and --url names a server.',
-      hint: 'Run relay doctor --deep where the server runs; GET /metrics there tells what it has read by itself.',
-    });
-  }
+  if (host.remote !== null)
+    throw refusal(
+      'bad_usage',
+      '--deep reads the store of this machine, and --url names a server.',
+      'Run relay doctor --deep where the server runs; GET /metrics there tells what it has read by itself.',
+    );
   await using store = await host.store.open();
   const found = await store.checkDatabase();
   if (found === null) yield { name: 'database', state: 'ok', found: 'read whole; nothing is wrong with it' };

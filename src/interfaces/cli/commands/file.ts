@@ -1,41 +1,52 @@
-import { RelayError } from '../../../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../base/json.ts';
 import { FILE_VERSIONS, FILE_VERSIONS_MAX, PAGE_ITEMS, PAGE_ITEMS_MAX } from '../../../base/limits.ts';
 import type { FileInfo } from '../../../contract/files.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import {
   bytes,
+  columns,
   expiry,
   labelled,
+  listFlags,
   moment,
   parseCount,
   parseMost,
   parseSpan,
   plural,
   printable,
+  type Row,
   rows,
   tokensInWords,
   typedJson,
+  when,
 } from '../human.ts';
 import { withProgress } from '../progress.ts';
-import { removeEach } from '../remove-each.ts';
-import { notForTerminals, openPayload, PART_FLAGS, partOf, writePart, writePayload } from './payload.ts';
+import { agrees, FORCE_FLAG, removeEach } from '../removal.ts';
+import {
+  notForTerminals,
+  openPayload,
+  PART_FLAGS,
+  partOf,
+  WRITE_FLAGS,
+  writePart,
+  writePayload,
+} from './payload.ts';
 
-export interface FileArgument {
+interface FileArgument {
   readonly space: string;
   /** Empty where the space alone was named. */
   readonly path: string;
 }
 
 /** `notes/src/main.ts`: the space, and the path in it. */
-export function fileArgument(text: string): FileArgument {
+function fileArgument(text: string): FileArgument {
   const slash = text.indexOf('/');
   if (slash < 0) return { space: text, path: '' };
   return { space: text.slice(0, slash), path: text.slice(slash + 1) };
 }
 
 /** The same where a file must be named. */
-export function oneFile(text: string, name: string): FileArgument {
+function oneFile(text: string, name: string): FileArgument {
   const file = fileArgument(text);
   if (file.path !== '') return file;
   throw badUsage(
@@ -103,8 +114,7 @@ first, then take the lines you need. With --json everything but the content is: 
     ...PART_FLAGS,
     version: { value: 'N', help: 'an earlier version, as relay file log has it' },
     cost: { help: 'only what it would cost, in tokens' },
-    out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
-    force: { short: 'f', help: 'write binary data even to a terminal' },
+    ...WRITE_FLAGS,
   },
   examples: `
     relay file get notes/plan.md  # to standard output
@@ -113,23 +123,14 @@ first, then take the lines you need. With --json everything but the content is: 
   async run({ io, args, flags, name, open }) {
     const part = partOf(flags, `${name} <space/path>`);
     const { space, path } = oneFile(args[0]!, name);
-    const version = parseCount(flags.version?.replace(/^v/, ''), '--version', {
-      max: Number.MAX_SAFE_INTEGER,
-    });
+    const version = parseCount(flags.version?.replace(/^v/, ''), '--version');
     const { files } = (await open()).relay;
     if (flags.cost) {
       const cost = await files.cost(space, path, part, { version });
-      io.result(cost, `${tokensInWords(cost)}, ${bytes(cost.bytes)}`);
-      return;
+      return io.result(cost, `${tokensInWords(cost)}, ${bytes(cost.bytes)}`);
     }
-    if (part) {
-      await writePart(io, await files.part(space, path, part, { version }), flags);
-      return;
-    }
-    if (io.json && flags.out === undefined) {
-      io.result(await files.info(space, path, { version }), '');
-      return;
-    }
+    if (part) return writePart(io, await files.part(space, path, part, { version }), flags);
+    if (io.json && flags.out === undefined) return io.result(await files.info(space, path, { version }), '');
     const { file, body } = await files.get(space, path, { version });
     if (!file.text && io.interactive && !flags.force && flags.out === undefined) {
       if (!(body instanceof Uint8Array)) await body.cancel();
@@ -152,8 +153,7 @@ const ls = answerCommand({
 bytes and path of each file.`,
   flags: {
     recursive: { short: 'r', help: 'files in folders too' },
-    count: { short: 'n', value: 'N', help: `so many at most (${PAGE_ITEMS})` },
-    all: { help: 'every one' },
+    ...listFlags(PAGE_ITEMS),
   },
   examples: `
     relay file ls  # the spaces
@@ -186,19 +186,17 @@ bytes and path of each file.`,
   print({ spaces, folders, files, more }, { interactive, style, typed }) {
     if (spaces.length + folders.length + files.length === 0)
       return interactive ? style.dim(typed('None yet. Store one with: relay file put FILE SPACE/')) : '';
-    const cells = files.map((file) => [
-      `v${file.version}`,
-      interactive ? bytes(file.size) : String(file.size),
-    ]);
-    const widths = [0, 1].map((i) => Math.max(0, ...cells.map((row) => row[i]!.length)));
+    const shownSize = interactive ? bytes : String;
+    const figures = columns(
+      files.map(({ version, size }) => [`v${version}`, shownSize(size)]),
+      [1],
+    );
     const lines = [
       ...spaces.map((space) => style.cyan(`${space}/`)),
       ...folders.map((folder) => style.cyan(printable(folder))),
       ...files.map(({ path, modified_at }, i) => {
-        const [version, size] = cells[i]!;
-        const figures = `${version!.padEnd(widths[0]!)}  ${size!.padStart(widths[1]!)}`;
-        const when = interactive ? `  ${style.dim(moment(modified_at))}` : '';
-        return `${figures}  ${printable(path)}${when}`;
+        const changed = interactive ? `  ${style.dim(moment(modified_at))}` : '';
+        return `${figures[i]}  ${printable(path)}${changed}`;
       }),
     ];
     if (more && interactive) lines.push(style.dim('There are more: say --all'));
@@ -217,15 +215,13 @@ const log = answerCommand({
     const { space, path } = oneFile(args[0]!, name);
     return { versions: await (await open()).relay.files.log(space, path) };
   },
-  print: ({ versions }, { interactive, style }) =>
-    rows(
-      style.cyan,
-      versions.map(({ version, modified_at, from, size, sha256 }): [string, string] => {
-        const when = interactive ? moment(modified_at) : modified_at;
-        const figures = interactive ? `${bytes(size)}  ${sha256.slice(0, 12)}` : `${size}  ${sha256}`;
-        return [`v${version}`, `${style.dim(`${when}  ${printable(from)}`)}  ${figures}`];
-      }),
-    ),
+  print(answer, io) {
+    const versions = answer.versions.map(({ version, modified_at, from, size, sha256 }): Row => {
+      const figures = io.interactive ? `${bytes(size)}  ${sha256.slice(0, 12)}` : `${size}  ${sha256}`;
+      return [`v${version}`, `${io.style.dim(`${when(io, modified_at)}  ${printable(from)}`)}  ${figures}`];
+    });
+    return rows(io.style.cyan, versions);
+  },
 });
 
 const rm = defineCommand({
@@ -236,7 +232,7 @@ and notes/ the whole space. At a terminal that asks first.`,
   flags: {
     recursive: { short: 'r', help: 'everything below' },
     'if-match': { value: 'v3', help: 'only where the file is at this version' },
-    force: { short: 'f', help: 'do not ask' },
+    ...FORCE_FLAG,
   },
   examples: `
     relay file rm notes/plan.md  # delete one
@@ -247,11 +243,8 @@ and notes/ the whole space. At a terminal that asks first.`,
     if (recursive && flags['if-match'] !== undefined)
       throw badUsage('--recursive and --if-match do not go together.', 'Delete the files one by one.');
     const found = args.map((arg) => (recursive ? fileArgument(arg) : oneFile(arg, name)));
-    if (recursive && !flags.force && io.stdin.isTTY && io.stderr.isTTY && !io.json) {
-      const answer = await io.ask(`Delete everything below ${args.join(', ')} for good? [y/N] `);
-      if (answer === null) throw new RelayError('aborted', { what: 'nobody answered', hint: 'Use --force.' });
-      if (!/^y(es)?$/i.test(answer)) return;
-    }
+    const question = () => `Delete everything below ${args.join(', ')} for good?`;
+    if (recursive && !(await agrees(io, flags, question))) return;
     const client = await (await open()).client();
     return removeEach(io, 'deleted', args, async (_, at) => {
       const { space, path } = found[at]!;

@@ -52,8 +52,7 @@ read, each line with the place it comes from. Secrets are masked, and you are to
     for (const warning of brief.warnings) io.warn(warning);
     if (!flags.push) {
       const { omitted, warnings, text } = brief;
-      io.result({ to, tokens, omitted, warnings, text }, text);
-      return;
+      return io.result({ to, tokens, omitted, warnings, text }, text);
     }
     await using open = await host.relay.open();
     const metadata = { summary: draft.title, to, from: 'relay handoff' };

@@ -41,12 +41,11 @@ line on stderr and exit code 0. RELAY_AGENT names the inbox to look into; unless
   examples: `echo '{"cwd":"."}' | relay hook claude session-start  # the brief, as Claude Code would get it`,
   async run({ io, host, args }) {
     const [client, event] = args as [HookClient, HookEvent];
-    if (!CLIENTS.includes(client) || !EVENTS.includes(event) || args.length > 2) {
+    if (!CLIENTS.includes(client) || !EVENTS.includes(event) || args.length > 2)
       throw badUsage(
         `There is no hook "${args.join(' ')}".`,
         `Use: relay hook ${CLIENTS.join('|')} ${EVENTS.join('|')}`,
       );
-    }
     let answer: HookAnswer = {};
     let waiting = false;
     try {

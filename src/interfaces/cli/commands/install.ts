@@ -29,12 +29,10 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     relay install claude --remove  # as if nothing had been
     relay install git  # git merges the project files by itself`,
   async run({ io, host, flags, args }) {
-    if (flags.project && flags.user) {
+    if (flags.project && flags.user)
       throw badUsage('--project and --user exclude each other.', 'Choose one.');
-    }
-    if (flags['approve-tools'] && !args.includes('codex')) {
+    if (flags['approve-tools'] && !args.includes('codex'))
       throw badUsage('--approve-tools is for Codex.', 'Use: relay install codex --approve-tools');
-    }
     const installer = await host.program.installer();
     for (const client of args) {
       if (installer.clients.includes(client)) continue;

@@ -176,12 +176,11 @@ function notJson(reason: string): RelayError {
 
 /** Without the line end that a pipe puts behind it. */
 async function fromInput(io: Io, word: string | undefined): Promise<string> {
-  if (word === undefined && io.stdin.isTTY) {
+  if (word === undefined && io.stdin.isTTY)
     throw badUsage(
       'There is no message: none was given and nothing is piped in.',
       'Use: relay publish CHANNEL "some words"',
     );
-  }
   const tooLong = (text: string) => Buffer.byteLength(text) > 2 * SIGNAL_BYTES;
   const text = await pipedText(io, tooLong);
   if (text === '') throw emptyInput();

@@ -15,7 +15,7 @@ import { parseReadable } from '../../../contract/pointer-url.ts';
 import type { Part, PartRequest } from '../../../contract/pointers.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
 import { collect } from '../../../sdk/payload.ts';
-import { badUsage, type Flags, type FlagValues, type Invocation } from '../command.ts';
+import { badUsage, type Flags, type FlagValues, type Invocation, refusal } from '../command.ts';
 import { bytes, parseCount, printable, typedJson } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';
 import { withProgress } from '../progress.ts';
@@ -38,12 +38,11 @@ export async function openPayload(
 ): Promise<PayloadSource> {
   if (name === '') throw badUsage('The name of the file is empty.', 'Name a file, or - for standard input.');
   if (name !== undefined && name !== '-') return fromFile(io, name, o.limit ?? PAYLOAD_BYTES);
-  if (name === undefined && io.stdin.isTTY) {
+  if (name === undefined && io.stdin.isTTY)
     throw badUsage(
       'There is nothing to push: no file was named and nothing is piped in.',
       'Use: relay push FILE, or: some-command | relay push',
     );
-  }
   if (io.stdin.isTTY) io.note('Type or paste; end with Ctrl-D on a line of its own.');
   const chunks: AsyncIterator<Uint8Array> = io.stdin.stream[Symbol.asyncIterator]();
   const first = await chunks.next();
@@ -73,12 +72,12 @@ async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSou
     const stat = await file.stat();
     if (!stat.isFile()) return { body: streamFrom(file.createReadStream()), label };
     const { size } = stat;
-    if (size > limit) {
+    if (size > limit)
       throw new RelayError('too_large', { what: `${name}, with its ${exactBytes(size)},`, limit });
-    }
     // Both the stream's end and whoever cancels it close the file.
     return { body: streamFrom(file.createReadStream({ end: size - 1 })), size, label };
   } catch (error) {
+    // The first error is the one to tell.
     await file.close().catch(() => {});
     throw error;
   }
@@ -118,7 +117,7 @@ export async function writePayload(
   io: Io,
   body: Body,
   o: { out?: string; force?: boolean; size?: number; about?: object },
-): Promise<void> {
+): Promise<undefined> {
   if (o.out !== undefined && o.out !== '-') return toFile(io, body, o.out, o);
   const watched = io.interactive ? body : withProgress(io, body, { label: 'pull', size: o.size });
   const out = (o.force ? io.stdout.raw : null) ?? io.stdout;
@@ -163,14 +162,13 @@ async function toFile(
   body: Body,
   name: string,
   { size, about }: { size?: number; about?: object },
-): Promise<void> {
+): Promise<undefined> {
   const target = resolve(io.cwd, name);
   const { open, realpath, rename, rm, stat } = promises;
   const path = await realpath(target).catch(() => target);
   const there = await stat(path).catch(() => null);
-  if (there?.isDirectory()) {
+  if (there?.isDirectory())
     throw badUsage(`${name} is a folder.`, `Name a file in it: --out ${join(name, 'FILE')}`);
-  }
   // A device or a pipe cannot be replaced; it takes the bytes as they come.
   const direct = there !== null && !there.isFile();
   const draft = direct ? path : join(dirname(path), `.${basename(path)}.${process.pid}.part`);
@@ -187,6 +185,7 @@ async function toFile(
     await file.close();
     if (!direct) await rename(draft, path);
   } catch (error) {
+    // The first error is the one to tell; the file may be closed already.
     await file.close().catch(() => {});
     if (!direct) await rm(draft, { force: true });
     throw error;
@@ -199,10 +198,11 @@ function unwritable(name: string, { code }: NodeJS.ErrnoException): RelayError {
     ENOENT: 'there is no such folder',
     EACCES: 'you may not write there',
   };
-  return new RelayError('failed', {
-    what: `${name} cannot be written: ${why[code ?? ''] ?? code}.`,
-    hint: 'Choose another place for --out.',
-  });
+  return refusal(
+    'failed',
+    `${name} cannot be written: ${why[code ?? ''] ?? code}.`,
+    'Choose another place for --out.',
+  );
 }
 
 function chunksOf(body: Body): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
@@ -235,12 +235,11 @@ export async function jsonInput(
   command: string,
   o: { readonly flag?: string; readonly file?: string },
 ): Promise<Json | undefined> {
-  if (o.flag !== undefined && o.file !== undefined) {
+  if (o.flag !== undefined && o.file !== undefined)
     throw badUsage(
       `--json and ${o.file} do not go together.`,
       `Use: relay ${command} --json '…', or: relay ${command} FILE`,
     );
-  }
   if (o.flag !== undefined && o.flag !== '-') return parseInput(o.flag, '--json');
   const name = o.flag ?? o.file;
   if (name === undefined) return undefined;
@@ -272,17 +271,21 @@ export const PART_FLAGS = {
   outline: { help: 'only headings, definitions or the shape, with line numbers' },
 } as const satisfies Flags;
 
+/** Where a payload goes to. */
+export const WRITE_FLAGS = {
+  out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
+  force: { short: 'f', help: 'write binary data even to a terminal' },
+} as const satisfies Flags;
+
 /** The part that the flags ask for, of what `command` takes; undefined where the whole is meant. */
 export function partOf(flags: FlagValues<typeof PART_FLAGS>, command: string): PartRequest | undefined {
   const given = (['lines', 'grep', 'json-pointer', 'outline'] as const).filter(
     (name) => flags[name] !== undefined,
   );
-  if (given.length > 1) {
+  if (given.length > 1)
     throw badUsage(`--${given[0]} and --${given[1]} do not go together.`, 'Take one part at a time.');
-  }
-  if (flags.grep === undefined && (flags.context !== undefined || flags['ignore-case'])) {
+  if (flags.grep === undefined && (flags.context !== undefined || flags['ignore-case']))
     throw badUsage('--context and --ignore-case need --grep.', `Use: ${command} --grep PATTERN -C 2`);
-  }
   if (flags.lines !== undefined) return { lines: flags.lines };
   if (flags.grep !== undefined) {
     const context = parseCount(flags.context, '--context', { max: GREP_CONTEXT_LINES });
@@ -297,7 +300,7 @@ export async function writePart(
   io: Io,
   part: Part,
   flags: FlagValues<typeof PART_FLAGS> & { readonly out?: string; readonly force?: boolean },
-): Promise<void> {
+): Promise<undefined> {
   if (part.truncated) io.warn(part.about);
   else if (io.interactive && !io.json && !flags.outline) io.note(part.about);
   const { text } = part;
@@ -340,9 +343,8 @@ export async function warnOfEncryption(
   { metadata = {}, channel }: { readonly metadata?: object; readonly channel?: string },
 ): Promise<void> {
   const names = Object.keys(metadata);
-  if (names.length > 0) {
+  if (names.length > 0)
     io.warn(`metadata is never encrypted: everybody can read ${names.map(printable).join(', ')}.`);
-  }
   if (channel === undefined || (await client.hasChannelKey(channel))) return;
   const name = printable(channel);
   io.warn(`there is no key for the channel ${name}: its subscribers cannot read what is encrypted.`);

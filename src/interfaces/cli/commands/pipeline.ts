@@ -9,7 +9,7 @@ import { type RunOptions, type RunSummary, stepOf } from '../../../client/pipeli
 import { readPipeline, soundPipeline } from '../../../client/pipelines/read-pipeline.ts';
 import type { Progress } from '../../../client/pipelines/step-runner.ts';
 import { PIPELINE_RUNNER } from '../../../contract/tasks.ts';
-import { answerCommand, badUsage, defineCommand } from '../command.ts';
+import { answerCommand, badUsage, defineCommand, refusal } from '../command.ts';
 import type { AgentWork, Host } from '../host.ts';
 import { moment, parseCount, plural, printable, rows, span } from '../human.ts';
 import { ESCAPE, INTERRUPTED, type Io, interruption, type Style } from '../io.ts';
@@ -122,10 +122,11 @@ async function resumed(
   const runs = await work.pipelines.list({ limit: 20, pipeline: name });
   const open = runs.find(({ status }) => status !== 'done');
   if (open) return open.run;
-  throw new RelayError('missing', {
-    what: `run of ${name} that is not done`,
-    hint: 'Leave --resume out to start one; relay pipeline list shows those there were.',
-  });
+  throw refusal(
+    'missing',
+    `run of ${name} that is not done`,
+    'Leave --resume out to start one; relay pipeline list shows those there were.',
+  );
 }
 
 function inputs(given: readonly string[] | undefined): { [name: string]: string } {
@@ -272,7 +273,7 @@ const validate = defineCommand({
 });
 
 /** A pipeline's file as it is named on the command line. */
-export async function readPipelineFile(io: Io, name: string): Promise<PipelineFile> {
+async function readPipelineFile(io: Io, name: string): Promise<PipelineFile> {
   try {
     const text = await readFile(resolve(io.cwd, name), 'utf8');
     return { text, file: name, name: basename(name, extname(name)) };

@@ -19,13 +19,14 @@ import {
   parseSpan,
   plural,
   printable,
+  type Row,
   rows,
   tokensInWords,
   typedJson,
 } from '../human.ts';
 import { type Io, interruption, type Style } from '../io.ts';
 import { withProgress } from '../progress.ts';
-import { removeEach } from '../remove-each.ts';
+import { removeEach } from '../removal.ts';
 import { whyDead } from './message-line.ts';
 import {
   type Body,
@@ -36,6 +37,7 @@ import {
   type PayloadSource,
   partOf,
   pointerArgument,
+  WRITE_FLAGS,
   warnOfEncryption,
   writePart,
   writePayload,
@@ -99,12 +101,11 @@ function readMetadata(pairs: readonly string[], name: string | undefined): JsonO
   const metadata: JsonObject = {};
   for (const pair of pairs) {
     const match = /^([^=]+?)(:?=)(.*)$/s.exec(pair);
-    if (!match) {
+    if (!match)
       throw badUsage(
         `--meta does not understand "${pair}".`,
         'Say it as --meta topic=survey, or --meta pages:=12 for a number.',
       );
-    }
     const [, key, sign, value] = match as unknown as [string, string, string, string];
     metadata[key] = sign === '=' ? value : typedJson(value, () => notJson(key, value));
   }
@@ -144,9 +145,8 @@ function tell(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): 
 
 /** Keeps as much of the beginning of what passes through as the search for secrets looks at, and counts all of it. */
 function keepBeginning(body: Body): { body: Body; size(): number; beginning(): Uint8Array } {
-  if (body instanceof Uint8Array) {
+  if (body instanceof Uint8Array)
     return { body, size: () => body.byteLength, beginning: () => body.subarray(0, SECRET_SCAN_CHARS) };
-  }
   const kept: Uint8Array[] = [];
   let left = SECRET_SCAN_CHARS;
   const passing = body.pipeThrough(
@@ -175,8 +175,7 @@ function warnOfSecrets(io: Io, beginning: Uint8Array, id: string): void {
 const FLAGS = {
   ...PART_FLAGS,
   cost: { help: 'only what it would cost, in tokens; takes nothing' },
-  out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
-  force: { short: 'f', help: 'write binary data even to a terminal' },
+  ...WRITE_FLAGS,
 } as const satisfies Flags;
 
 const pull = defineCommand({
@@ -197,17 +196,10 @@ first, then take the lines you need. --cost tells the price of either without ta
     const { client, remote, url } = await openPointer(call);
     if (flags.cost) {
       const cost = await client.cost(url, part);
-      io.result(cost, `${tokensInWords(cost)}, ${bytes(cost.bytes)}`);
-      return;
+      return io.result(cost, `${tokensInWords(cost)}, ${bytes(cost.bytes)}`);
     }
-    if (part) {
-      await writePart(io, await client.pullPart(url, part), flags);
-      return;
-    }
-    if (io.json && flags.out === undefined) {
-      io.result(await envelope(client, url), '');
-      return;
-    }
+    if (part) return writePart(io, await client.pullPart(url, part), flags);
+    if (io.json && flags.out === undefined) return io.result(await envelope(client, url), '');
     // Looking is free on the local store, and worth a request where someone watches.
     const look = remote === null || io.interactive || io.stderr.isTTY;
     const found = look ? await client.inspect(url) : undefined;
@@ -246,23 +238,17 @@ original ContextRelay does, the rest is unknown.`,
   print(found, { interactive, style }) {
     if (!interactive) return JSON.stringify(found.metadata);
     const { tokens } = found;
-    const lines: [string, string][] = [
+    const cost = tokens ? `${count(tokens.tokens)} (${tokens.tokenizer})` : 'not counted yet';
+    const lines: Row[] = [
       ['id', found.id],
       ['size', found.size === null ? UNKNOWN : `${bytes(found.size)}${found.text ? '' : ', binary'}`],
-      [
-        'tokens',
-        tokens
-          ? `${count(tokens.tokens)} (${tokens.tokenizer})`
-          : found.size === null
-            ? UNKNOWN
-            : 'not counted yet',
-      ],
+      ['tokens', tokens || found.size !== null ? cost : UNKNOWN],
       ['expires', found.expires_at === null ? UNKNOWN : expiry(found.expires_at)],
       ['pushed', found.created_at === null ? UNKNOWN : pushed(found.created_at, found.from)],
+      ['type', found.content_type && printable(found.content_type)],
+      ['channel', found.channel && printable(found.channel)],
+      ['pulls', found.max_pulls === null ? null : `at most ${count(found.max_pulls)}`],
     ];
-    if (found.content_type) lines.push(['type', printable(found.content_type)]);
-    if (found.channel) lines.push(['channel', printable(found.channel)]);
-    if (found.max_pulls !== null) lines.push(['pulls', `at most ${count(found.max_pulls)}`]);
     const metadata = Object.entries(found.metadata).map(([key, value]): [string, string] => {
       const text = typeof value === 'string' ? value : JSON.stringify(value);
       return [`  ${printable(key)}`, printable(text)];
@@ -314,14 +300,13 @@ subscriber that answered after the message, bytes that were read, an acknowledge
       if (io.json) io.stdout.write(`${JSON.stringify({ ...ladder, receipts })}\n`);
       else for (const receipt of receipts) io.print(line(receipt, io.style));
     };
-    if (!flags.watch) {
-      io.result(ladder, () => ladder.receipts.map((receipt) => line(receipt, io.style)).join('\n'));
-      return;
-    }
+    if (!flags.watch)
+      return io.result(ladder, () => ladder.receipts.map((receipt) => line(receipt, io.style)).join('\n'));
     using interrupted = interruption();
     const { signal } = interrupted;
     show(ladder.receipts);
     while (ladder.reached !== 'result' && !signal.aborted) {
+      // It rejects when the wait is interrupted, which ends the loop.
       await setTimeout(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
       if (signal.aborted) break;
       const seen = new Set(ladder.receipts.map((receipt) => JSON.stringify(receipt)));

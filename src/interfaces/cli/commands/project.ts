@@ -125,12 +125,11 @@ of what was next, blocked and in progress; a todo that is named by its number is
 
 function splitDecision(text: string, task: string | undefined): NewDecision {
   const found = /^([^:]+):\s*(.+)$/s.exec(text.trim());
-  if (!found) {
+  if (!found)
     throw badUsage(
       `A decision needs a title and what was decided: "${text}".`,
       'For example: --decision "Use JWT: no sessions on the server". relay decide takes the rest too.',
     );
-  }
   return {
     title: found[1]!,
     decision: found[2]!,
@@ -197,9 +196,7 @@ relay install git, which runs this command with the four words of a merge driver
       return (await theProject(call)).merge();
     }
     const [base, ours, theirs, path] = args.map((word) => resolve(io.cwd, word));
-    if (!path) {
-      throw badUsage('--driver takes four words.', 'Use: relay project merge --driver %O %A %B %P');
-    }
+    if (!path) throw badUsage('--driver takes four words.', 'Use: relay project merge --driver %O %A %B %P');
     const read = (file: string | undefined) => readFile(file!, 'utf8');
     const sides = { base: await read(base), ours: await read(ours), theirs: await read(theirs) };
     const project = await host.projects.open(dirname(path), { followLinks: flags['follow-links'] });

@@ -7,7 +7,7 @@ import { ANSWER_TAIL_CHARS, PROMPT_WORDS_BYTES } from '../../../base/limits.ts';
 import type { Billed, Bundle, Model, PromptOutcome, Pull } from '../../../client/prompts/types.ts';
 import { badUsage, defineCommand, type Flags, type Invocation } from '../command.ts';
 import type { AgentWork, ProgramRun } from '../host.ts';
-import { count, parseCount, printable, span } from '../human.ts';
+import { count, parseCount, passedOn, span } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';
 import { findArtifact, findThread, THREAD_FLAG, useThread } from './thread-choice.ts';
 
@@ -74,6 +74,7 @@ export async function withBundle(
     return code;
   } catch (error) {
     if (found === null) {
+      // The error that is thrown says what went wrong; that an empty thread stays behind adds nothing.
       await work.threads.delete(thread_id).catch(() => {});
       await (await host.relay.threadMemory()).forget(thread_id).catch(() => {});
     }
@@ -146,7 +147,7 @@ function bill({ input_tokens, output_tokens, cached_input_tokens = 0 }: Billed):
 }
 
 /** What came of it, for people. */
-export function tellOutcome(io: Io, outcome: PromptOutcome): void {
+function tellOutcome(io: Io, outcome: PromptOutcome): void {
   const { thread_id, artifact_ref, state_ref, billed, patch, session_cache_hit, cut, model, tokens } =
     outcome;
   if (cut) io.warn(`${model} was not done when it reached its limit; see --max-tokens.`);
@@ -214,7 +215,7 @@ async function askModel(
   let said = '';
   // Into a pipe goes the answer alone, so what is said before a pull has to be waited for.
   const waits = !io.interactive && o.tools;
-  const write = (text: string) => !io.json && io.stdout.write(io.interactive ? printable(text) : text);
+  const write = (text: string) => !io.json && io.stdout.write(passedOn(io, text));
   const onText = (text: string) => {
     said += text;
     if (!waits) write(text);
@@ -263,6 +264,7 @@ export async function runWrapped(
     onOutput: (chunk) => passage.take(chunk),
     ...(io.stderr.isTTY ? { onComplaint: (chunk) => io.stderr.write(chunk) } : {}),
   });
+  // What it rejects with is thrown where it is awaited, below.
   ended.catch(() => {}).finally(() => passage.end());
   const anything = await passage.began;
   let outcome: PromptOutcome | null = null;
@@ -315,7 +317,7 @@ class Passage {
   }
 
   async take(chunk: Uint8Array): Promise<void> {
-    // With --json stdout is for the result.
+    // With --json stdout is for the result. A reader that went away does not end the program or its record.
     if (!this.#io.json) await this.#io.stdout.send(chunk).catch(() => {});
     this.tail = (this.tail + this.#decoder.decode(chunk, { stream: true })).slice(-ANSWER_TAIL_CHARS);
     this.#began.resolve(true);
@@ -325,6 +327,7 @@ class Passage {
 
   end(): void {
     this.#began.resolve(false);
+    // Where the store wanted no more of it, the stream is closed already.
     this.#writer.close().catch(() => {});
   }
 }

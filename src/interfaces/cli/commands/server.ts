@@ -1,10 +1,11 @@
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { isUuid } from '../../../base/ids.ts';
 import { MCP_BUDGET_TOKENS } from '../../../base/limits.ts';
 import type { CreatedKey, Meter, UsageReport } from '../../../contract/keys.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
-import { badUsage, defineCommand, type Invocation } from '../command.ts';
+import { badUsage, defineCommand, type Invocation, refusal } from '../command.ts';
 import type {
   Cluster,
   Health,
@@ -14,8 +15,8 @@ import type {
   ServeOptions,
   ServerControl,
 } from '../host.ts';
-import { bytes, count, moment, parseCount, plural, rows, span, unpainted } from '../human.ts';
-import { type Io, interruption } from '../io.ts';
+import { bytes, count, moment, parseCount, plural, type Row, rows, span, unpainted } from '../human.ts';
+import { type Io, interruption, type Style } from '../io.ts';
 import { TENANT_FLAG } from './keys.ts';
 
 const up = defineCommand({
@@ -55,15 +56,11 @@ any other address, with a --public-url that is not loopback, or behind a trusted
     relay up --public-url https://relay.example --trust-proxy loopback  # behind a proxy on this machine`,
   async run({ io, host, flags }) {
     const server = await host.server();
-    if (host.remote !== null && io.interactive) {
+    if (host.remote !== null && io.interactive)
       io.warn(`CONTEXTRELAY_URL or --url is set: other commands talk to ${host.remote}, not to this server.`);
-    }
-    if (flags.auth && flags.open) {
-      throw badUsage('--auth and --open exclude each other.', 'Give one.');
-    }
-    if (flags.engine && flags['engine-file']) {
+    if (flags.auth && flags.open) throw badUsage('--auth and --open exclude each other.', 'Give one.');
+    if (flags.engine && flags['engine-file'])
       throw badUsage('--engine and --engine-file exclude each other.', 'Give one.');
-    }
     if (flags.engine?.includes('@')) {
       io.warn('Every user of this machine sees the password in --engine, for example with ps.');
       io.note('  → Use --engine-file FILE, or the variable RELAY_ENGINE.');
@@ -86,23 +83,21 @@ any other address, with a --public-url that is not loopback, or behind a trusted
     const running = server.running();
     if (running !== null) {
       const { url, pid } = running;
-      if (!flags.detach) {
-        throw new RelayError('failed', {
-          what: `A relay already serves this home: ${url} (pid ${pid}).`,
-          hint: 'Stop it with: relay down. Or give this one a home of its own with --home DIR.',
-        });
-      }
-      io.result({ ...running, already_running: true }, `already running on ${url} (pid ${pid})`);
-      return;
+      if (!flags.detach)
+        throw refusal(
+          'failed',
+          `A relay already serves this home: ${url} (pid ${pid}).`,
+          'Stop it with: relay down. Or give this one a home of its own with --home DIR.',
+        );
+      return io.result({ ...running, already_running: true }, `already running on ${url} (pid ${pid})`);
     }
     const left = server.leftBehind();
     if (left !== null)
       io.note(`The server with pid ${left.pid} ended without stopping properly; starting anew.`);
     const keys = server.asksForKeys(where);
     const exposed = server.exposedAs(where);
-    if (!keys && exposed !== null) {
+    if (!keys && exposed !== null)
       io.warn(`Everyone who can reach ${exposed} can read and write: there are no keys.`);
-    }
     const cluster = server.cluster(where);
     const first = keys ? await server.firstKey(where) : null;
     if (first && exposed !== null) {
@@ -179,9 +174,8 @@ async function orElsewhere<T>(
     if (taken.free === null) throw new RelayError('port_taken', { ...where, by });
     const question = `Port ${where.port} is taken${by}. Listen on ${taken.free} instead? [Y/n] `;
     const answer = io.json ? null : await io.ask(question);
-    if (answer !== null && /^(y(es)?)?$/i.test(answer)) {
+    if (answer !== null && /^(y(es)?)?$/i.test(answer))
       return orElsewhere(io, server, { ...where, port: taken.free }, detach, start);
-    }
     const command = `relay up --port ${taken.free}${where.open ? ' --open' : ''}${detach}`;
     throw new RelayError('port_taken', {
       ...where,
@@ -214,11 +208,14 @@ function greet(
   const engine = cluster && { engine: cluster.shown };
   const json = { url, home, ...engine, pid, addresses, ...(background ? { log: background.log } : {}) };
   io.result({ ...json, ...(first ? { admin_key: first.key } : {}) }, () => {
-    const facts: [string, string][] = reached.map((address, i) => [i === 0 ? 'reached at' : '', address]);
-    facts.push(['dashboard', `${url}/ui`], ['data in', cluster?.shown ?? home]);
-    if (background) facts.push(['pid', String(pid)], ['log', background.log ?? '-']);
-    if (first)
-      facts.push(['admin key', `${style.bold(first.key)}  (shown this once; more: ${relay} keys create)`]);
+    const facts: Row[] = [
+      ...reached.map((address, i): Row => [i === 0 ? 'reached at' : '', address]),
+      ['dashboard', `${url}/ui`],
+      ['data in', cluster?.shown ?? home],
+      ['pid', background && String(pid)],
+      ['log', background && (background.log ?? '-')],
+      ['admin key', first && `${style.bold(first.key)}  (shown this once; more: ${relay} keys create)`],
+    ];
     return [
       `listening on ${style.bold(style.cyan(url))}`,
       rows(style.dim, facts),
@@ -237,9 +234,8 @@ function greet(
 /** An address as pointers begin with it. */
 function baseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username) {
+  if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username)
     return url.origin + url.pathname.replace(/\/+$/, '');
-  }
   throw badUsage(
     '--public-url takes an address that begins with http:// or https://.',
     'For example: --public-url https://relay.example',
@@ -255,16 +251,14 @@ const down = defineCommand({
   async run({ io, host, flags }) {
     const server = await host.server();
     const running = server.running();
-    if (running === null) {
-      io.result({ stopped: false, running: false }, `no relay runs on ${host.home}`);
-      return;
-    }
-    if (!(await server.stop(running, { force: flags.force === true }))) {
-      throw new RelayError('failed', {
-        what: `The relay with pid ${running.pid} has not stopped within 15 seconds.`,
-        hint: 'End it with: relay down --force',
-      });
-    }
+    if (running === null)
+      return io.result({ stopped: false, running: false }, `no relay runs on ${host.home}`);
+    if (!(await server.stop(running, { force: flags.force === true })))
+      throw refusal(
+        'failed',
+        `The relay with pid ${running.pid} has not stopped within 15 seconds.`,
+        'End it with: relay down --force',
+      );
     io.result(
       { stopped: true, pid: running.pid, url: running.url },
       `stopped ${running.url} (pid ${running.pid})`,
@@ -289,7 +283,7 @@ async function remote(io: Io, host: Host, url: string): Promise<number> {
     rows(unpainted, [
       ['server', `${url} answers: ${health.writable === false ? NO_ROOM : health.status}`],
       ['version', health.version ?? 'unknown'],
-      ...restartLine(health),
+      ['', health.restart ?? null],
     ]),
   );
   return health.status === 'ok' ? 0 : 1;
@@ -304,48 +298,52 @@ async function local(io: Io, host: Host): Promise<number> {
   const healthy = running === null || health?.status === 'ok';
   const json = { running: running !== null, healthy, server: running, health, home: host.home, usage, store };
   io.result(json, () => {
-    const lines: [string, string][] = [];
-    if (running) {
-      const since = span(Date.now() - Date.parse(running.started_at));
-      const state = healthy ? healthWord(io, health!) : io.style.red(health?.status ?? 'does not answer');
-      lines.push(['server', `${running.url}, pid ${running.pid}, up for ${since}, ${state}`]);
-      lines.push(...restartLine(health));
-      if (running.log) lines.push(['log', running.log]);
-    } else {
-      lines.push(['server', `none runs${left ? ` (pid ${left.pid} ended without stopping properly)` : ''}`]);
-      lines.push(['', io.style.dim(io.typed('not needed on this machine; start one with: relay up'))]);
-    }
+    const { style } = io;
+    const ended = left ? ` (pid ${left.pid} ended without stopping properly)` : '';
     const held = usage
       ? `${plural(usage.blobs.count, 'payload')}, ${bytes(usage.blobs.bytes)}; ${bytes(usage.diskBytes)} on disk`
       : 'nothing yet';
-    lines.push(['home', host.home], ...(store ? storeLines(store) : []));
-    lines.push(...(refused ? refusalLines(refused) : ([['holds', held]] as [string, string][])));
-    return rows(io.style.dim, lines);
+    return rows(style.dim, [
+      [
+        'server',
+        running
+          ? `${running.url}, pid ${running.pid}, ${stateOf(running, health, style)}`
+          : `none runs${ended}`,
+      ],
+      [
+        '',
+        running
+          ? (health?.restart ?? null)
+          : style.dim(io.typed('not needed on this machine; start one with: relay up')),
+      ],
+      ['log', running?.log || null],
+      ['home', host.home],
+      ...(store ? storeLines(store) : []),
+      ['store', refused?.message ?? null],
+      ['', refused?.hint ?? null],
+      ['holds', refused ? null : held],
+    ]);
   });
   return healthy ? 0 : 1;
 }
 
 const NO_ROOM = 'its store is full; it serves reads and deletions';
 
-function healthWord({ style }: Io, { writable }: Health): string {
-  return writable === false ? style.red(NO_ROOM) : style.green('healthy');
-}
-
-function restartLine(health: Health | null): [string, string][] {
-  return health?.restart === undefined ? [] : [['', health.restart]];
+function stateOf({ started_at }: RunningServer, health: Health | null, { red, green }: Style): string {
+  const full = health?.writable === false ? red(NO_ROOM) : green('healthy');
+  const state = health?.status === 'ok' ? full : red(health?.status ?? 'does not answer');
+  return `up for ${span(Date.now() - Date.parse(started_at))}, ${state}`;
 }
 
 /** Where there is a cluster: what it is, how many copies there are, who decides, and what is behind. */
-function storeLines(state: StoreState): [string, string][] {
+function storeLines(state: Awaited<ReturnType<LocalStore['state']>>): Row[] {
   const { engine, replicas, leader, backlog, warnings, unseen = [] } = state;
-  const lines = [...warnings, ...unseen].map((sentence): [string, string] => ['', sentence]);
+  const lines = [...warnings, ...unseen].map((sentence): Row => ['', sentence]);
   if (leader === undefined) return lines;
   const behind = backlog ? `, ${plural(backlog, 'entry', 'entries')} behind` : '';
   const copies = `${plural(replicas ?? 1, 'copy', 'copies')}, ${leader === null ? 'no leader' : `leader ${leader}`}${behind}`;
   return [['engine', engine], ['', copies], ...lines];
 }
-
-type StoreState = Awaited<ReturnType<LocalStore['state']>>;
 
 async function lookAtStore(host: Host) {
   const nothing = { usage: null, store: null, refused: null };
@@ -358,13 +356,6 @@ async function lookAtStore(host: Host) {
     if (!isRelayError(error, 'bad_config')) throw error;
     return { ...nothing, refused: error };
   }
-}
-
-function refusalLines(error: RelayError): [string, string][] {
-  return [
-    ['store', error.message],
-    ['', error.hint],
-  ];
 }
 
 const open = defineCommand({
@@ -380,17 +371,33 @@ is no browser, the address is printed.`,
   async run(invocation) {
     const { io, host, flags, args } = invocation;
     const base = (host.remote ?? (await host.server()).running()?.url)?.replace(/\/$/, '');
-    if (base === undefined) {
-      throw new RelayError('failed', {
-        what: 'No server runs, so there is no page to open.',
-        hint: 'Start one: relay up --detach',
-      });
-    }
+    if (base === undefined)
+      throw refusal('failed', 'No server runs, so there is no page to open.', 'Start one: relay up --detach');
     const url = base + (args[0] === undefined ? '/ui/' : await pageOf(invocation, args[0]));
-    const opened = !flags.print && io.interactive && !io.json && (await host.program.openBrowser(url));
+    const opened = !flags.print && io.interactive && !io.json && (await openBrowser(url, io.env));
     io.result({ url, opened }, opened ? `opened ${url}` : url);
   },
 });
+
+/** Has the system show a page; false where there is no screen, or nothing to show it with. The address is no part of a command line that a shell reads. */
+export function openBrowser(url: string, env: Io['env'], platform = process.platform): Promise<boolean> {
+  const screen = platform === 'darwin' || platform === 'win32' || env.DISPLAY || env.WAYLAND_DISPLAY;
+  if (!screen) return Promise.resolve(false);
+  const [command, ...args] =
+    platform === 'darwin'
+      ? ['open', url]
+      : platform === 'win32'
+        ? ['rundll32', 'url.dll,FileProtocolHandler', url]
+        : ['xdg-open', url];
+  return new Promise((resolve) => {
+    const child = spawn(command!, args, { detached: true, stdio: 'ignore' });
+    child.once('error', () => resolve(false));
+    child.once('spawn', () => {
+      child.unref();
+      resolve(true);
+    });
+  });
+}
 
 /** A channel may have any name; what looks like an id or the address of a pointer is none. */
 async function pageOf({ open }: Invocation, word: string): Promise<string> {

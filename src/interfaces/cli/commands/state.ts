@@ -1,12 +1,11 @@
-import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
 import { childAt, parsePath } from '../../../base/json.ts';
 import type { ThreadEvent } from '../../../contract/threads.ts';
 import { VERSION_EVENTS } from '../../../domain/threads/event.ts';
 import { parseVersion } from '../../../domain/threads/state.ts';
 import type { PatchOp } from '../../../formats/json-patch/apply.ts';
-import { answerCommand, badUsage } from '../command.ts';
-import { labelled, moment, parseMost, plural, printable, rows } from '../human.ts';
+import { answerCommand, badUsage, refusal } from '../command.ts';
+import { labelled, listFlags, parseMost, plural, printable, type Row, rows, when } from '../human.ts';
 import type { Style } from '../io.ts';
 import { describe, newestEvents, plain } from './event-line.ts';
 import { jsonInput } from './payload.ts';
@@ -49,16 +48,12 @@ const get = readCommand('states', {
 
 function placeOf(state: Json, pointer: string): Json {
   const path = parsePath(pointer);
-  if (path === null) {
+  if (path === null)
     throw badUsage(`"${pointer}" is not a JSON Pointer.`, 'It begins with a slash: relay state get /facts/0');
-  }
   let at: Json | undefined = state;
   for (const segment of path) at = at === undefined ? undefined : childAt(at, segment);
   if (at !== undefined) return at;
-  throw new RelayError('not_found', {
-    what: `${pointer} of the state`,
-    hint: 'relay state get shows what there is.',
-  });
+  throw refusal('not_found', `${pointer} of the state`, 'relay state get shows what there is.');
 }
 
 const patch = answerCommand({
@@ -88,12 +83,11 @@ Here --json is for the patch; --output json asks for an answer in JSON.`,
   async ask(call) {
     const { io, args, flags } = call;
     const ops = await jsonInput(io, 'state patch', { flag: flags.json, file: args[0] });
-    if (ops === undefined) {
+    if (ops === undefined)
       throw badUsage(
         'There is no patch.',
         "Use: relay state patch --json '[…]', or a file, or - for standard input.",
       );
-    }
     const { threads, id } = await openThread(call, { use: true });
     // The domain says what is wrong with which operation.
     return threads.patch(id, { ops: ops as unknown as PatchOp[], if_match: flags['if-match'] });
@@ -113,12 +107,11 @@ that leads from the one to the other, which can be sent; version, time and metri
     relay state diff v9 v8 --json | jq .ops | relay state patch -  # take a change back, as a new version`,
   async ask(call) {
     const { args, flags } = call;
-    if (flags.at !== undefined && args.length > 0) {
+    if (flags.at !== undefined && args.length > 0)
       throw badUsage(
         '--at is about one version, and does not go with others.',
         `Use: relay state diff ${args.join(' ')}, or: relay state diff --at ${flags.at}`,
       );
-    }
     const { threads, id } = await openThread(call);
     if (args.length > 0) return threads.diff(id, { from: args[0]!, to: args[1] });
     const version = flags.at === undefined ? (await threads.get(id)).state_version : parseVersion(flags.at);
@@ -154,12 +147,11 @@ compared, and can be gone back to in the same way.`,
     relay state diff v3  # what that would undo, before you do it`,
   async ask(call) {
     const { to, 'if-match': if_match } = call.flags;
-    if (to === undefined) {
+    if (to === undefined)
       throw badUsage(
         'There is no version to go back to.',
         'Use: relay state revert --to v3. See what there is: relay state log',
       );
-    }
     const { threads, id } = await openThread(call, { use: true });
     return threads.revert(id, { to, if_match });
   },
@@ -171,8 +163,7 @@ const log = answerCommand({
     'Each with when, by whom and what. relay state diff --at v3 shows one of them, relay state get --at v3 all.',
   flags: {
     at: { value: 'v3', help: 'from this version backwards' },
-    count: { short: 'n', value: 'N', help: 'so many at most (20)' },
-    all: { help: 'every one' },
+    ...listFlags(20),
     ...THREAD_FLAG,
   },
   examples: `
@@ -192,14 +183,16 @@ const log = answerCommand({
     const events = (await newestEvents(threads, id, { most, wanted })).reverse();
     return { versions: events.map((event) => ({ state_ref: `v${event.payload.version}`, ...event })) };
   },
-  print({ versions }, { interactive, style }) {
-    const entries = versions.map((version): [string, string] => {
+  print({ versions }, io) {
+    const entries = versions.map((version): Row => {
       const { state_ref, timestamp, payload } = version;
-      const when = interactive ? moment(timestamp) : timestamp;
       const by = typeof payload.by === 'string' ? plain(payload.by) : '';
-      return [state_ref, `${style.dim(`${when}  ${by}`)}  ${whatItDid(version, state_ref)}`];
+      return [
+        state_ref,
+        `${io.style.dim(`${when(io, timestamp)}  ${by}`)}  ${whatItDid(version, state_ref)}`,
+      ];
     });
-    return rows(style.cyan, entries);
+    return rows(io.style.cyan, entries);
   },
 });
 

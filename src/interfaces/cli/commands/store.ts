@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { EXIT, RelayError } from '../../../base/errors.ts';
-import { answerCommand } from '../command.ts';
+import { EXIT } from '../../../base/errors.ts';
+import { answerCommand, refusal } from '../command.ts';
 import type { CopyReport } from '../host.ts';
 import { bytes, count, plural, rows, span } from '../human.ts';
 import type { Io } from '../io.ts';
@@ -57,14 +57,10 @@ const du = answerCommand({
       ['records', count(records)],
       ['log entries', count(entries)],
       ['on disk', `${bytes(diskBytes)} in ${home}`],
-      ...(bucket
-        ? [
-            [
-              'in the bucket',
-              `${bucket.bytes === null ? 'no answer' : bytes(bucket.bytes)} in ${bucket.name}`,
-            ] as const,
-          ]
-        : []),
+      [
+        'in the bucket',
+        bucket ? `${bucket.bytes === null ? 'no answer' : bytes(bucket.bytes)} in ${bucket.name}` : null,
+      ],
     ]),
 });
 
@@ -109,12 +105,12 @@ const restore = answerCommand({
   async ask({ io, host, args, flags }) {
     const cluster = flags.engine ?? host.store.engine;
     const running = cluster === null ? (await host.server()).running() : null;
-    if (running !== null) {
-      throw new RelayError('failed', {
-        what: `A relay serves this home: ${running.url} (pid ${running.pid}).`,
-        hint: 'Stop it first with: relay down',
-      });
-    }
+    if (running !== null)
+      throw refusal(
+        'failed',
+        `A relay serves this home: ${running.url} (pid ${running.pid}).`,
+        'Stop it first with: relay down',
+      );
     const restored = resolve(io.cwd, args[0]!);
     const { engine, blobs } = flags;
     const o = { force: flags.force === true, partial: flags.partial === true, engine, blobs };
@@ -131,7 +127,7 @@ const restore = answerCommand({
 });
 
 /** A store is a home folder or the address of a cluster. */
-export function storeArgument(io: Io, place: string): string {
+function storeArgument(io: Io, place: string): string {
   return /^[a-z]+:\/\//.test(place) ? place : resolve(io.cwd, place);
 }
 
@@ -174,7 +170,7 @@ export function shown(io: Io): { report: CopyReport; end(): void } {
   };
   const step: CopyReport['step'] = (name, items) => {
     end();
-    bar = progressBar(io, LABELS[name], Math.max(items, 1), count);
+    bar = progressBar(io, LABELS[name], Math.max(items, 1), { amount: count });
   };
   return { report: { step, add: (items) => bar?.add(items) }, end };
 }

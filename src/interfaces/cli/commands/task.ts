@@ -25,26 +25,25 @@ export function taskLine(io: Io, task: TaskInfo): string {
   return `${task.id}  ${paint ? paint(state) : state}  ${printable(about).slice(0, 60)}${who}  ${io.style.dim(age)}`;
 }
 
-export function taskFacts(io: Io, task: TaskInfo): string {
-  const facts: [string, string][] = [
+function taskFacts(io: Io, task: TaskInfo): string {
+  const { lease, result } = task;
+  const told = (text: string | null | undefined) => (text ? printable(text) : null);
+  return rows(io.style.dim, [
     ['state', task.state + (task.attempt > 1 ? `, attempt ${task.attempt}` : '')],
+    ['stuck', told(task.stuck)],
+    ['about', told(task.summary)],
     ['from', `${printable(task.from)}, ${moment(task.created_at)}`],
     ['channel', `${printable(task.channel)} → ${printable(task.done_channel)}`],
     ['task', task.url],
-  ];
-  if (task.summary) facts.splice(1, 0, ['about', printable(task.summary)]);
-  if (task.stuck) facts.splice(1, 0, ['stuck', printable(task.stuck)]);
-  if (task.agent) facts.push(['agent', printable(task.agent)]);
-  if (task.lease) {
-    const { member, lease_until } = task.lease;
-    facts.push(['lease', `${printable(member)}, ${moment(lease_until)}`]);
-  }
-  if (task.result) {
-    const { summary, by, at, url } = task.result;
-    facts.push(['result', `${printable(summary ?? 'no summary')} (${printable(by)}, ${moment(at)})`]);
-    facts.push(['', url]);
-  }
-  return rows(io.style.dim, facts);
+    ['agent', told(task.agent)],
+    ['lease', lease && `${printable(lease.member)}, ${moment(lease.lease_until)}`],
+    [
+      'result',
+      result &&
+        `${printable(result.summary ?? 'no summary')} (${printable(result.by)}, ${moment(result.at)})`,
+    ],
+    ['', result?.url ?? null],
+  ]);
 }
 
 /** The answer as it came; a failed one is told on stderr too. The exit code. */
@@ -58,7 +57,7 @@ export function tellAnswer(io: Io, answer: TaskAnswer): number {
 }
 
 /** A task is named by its id or by its pointer; `-` for one that is piped in. */
-export async function taskArgument(io: Io, word: string): Promise<string> {
+async function taskArgument(io: Io, word: string): Promise<string> {
   return parsePointer(await pointerArgument(io, word)).id;
 }
 
@@ -116,7 +115,7 @@ async function resultOf(bridge: AgentBridge, id: string): Promise<string> {
 const done = settlementCommand('done');
 
 /** `relay task done` and `relay task fail` differ in one word. */
-export function settlementCommand(status: 'done' | 'failed'): Command {
+function settlementCommand(status: 'done' | 'failed'): Command {
   const word = status === 'done' ? 'done' : 'fail';
   const text = status === 'done' ? 'Tests pass; nothing is left' : 'The build does not start';
   return answerCommand({

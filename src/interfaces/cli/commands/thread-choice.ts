@@ -1,4 +1,4 @@
-import { RelayError } from '../../../base/errors.ts';
+import type { RelayError } from '../../../base/errors.ts';
 import { isRef, isUuid } from '../../../base/ids.ts';
 import { everyItem } from '../../../base/pages.ts';
 import type { Artifact, ReadKind, ThreadItem, ThreadsApi } from '../../../contract/threads.ts';
@@ -9,6 +9,7 @@ import {
   defineCommand,
   type Flags,
   type Invocation,
+  refusal,
 } from '../command.ts';
 import type { Host } from '../host.ts';
 import { printable } from '../human.ts';
@@ -46,12 +47,11 @@ export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: Thread
     return { relay, threads, id };
   }
   const last = (await host.relay.threadMemory()).get();
-  if (last === undefined) {
+  if (last === undefined)
     throw badUsage(
       'Which thread? None has been used here yet.',
       'Begin one with: relay thread new --name NAME. Or name one: relay runs lists them.',
     );
-  }
   if (!o.quiet && io.stderr.isTTY && !io.json) io.note(`thread ${last}`);
   return { relay, threads, id: last };
 }
@@ -72,12 +72,8 @@ export async function findThread(threads: ThreadsApi, word: string): Promise<str
     : [];
   const found = byId.length > 0 ? byId : await byName(threads, text);
   if (found.length === 1) return found[0]!.thread_id;
-  if (found.length === 0) {
-    throw new RelayError('not_found', {
-      what: `thread ${text.slice(0, 64)}`,
-      hint: 'See relay runs for the threads there are.',
-    });
-  }
+  if (found.length === 0)
+    throw refusal('not_found', `thread ${text.slice(0, 64)}`, 'See relay runs for the threads there are.');
   const lines = found.map(({ thread_id, name }) => `${thread_id} ${printable(name)}`.trim());
   throw ambiguous(text, 'threads', lines);
 }
@@ -113,10 +109,11 @@ export async function findArtifact(threads: ThreadsApi, thread: string, word: st
   }
   const found = fits[0] ?? named;
   if (found) return found.ref;
-  throw new RelayError('not_found', {
-    what: `artifact ${text.slice(0, 64)} of thread ${thread}`,
-    hint: 'See relay artifact list; one of another thread needs --thread.',
-  });
+  throw refusal(
+    'not_found',
+    `artifact ${text.slice(0, 64)} of thread ${thread}`,
+    'See relay artifact list; one of another thread needs --thread.',
+  );
 }
 
 function ambiguous(word: string, what: string, fitting: readonly string[]): RelayError {
@@ -159,7 +156,7 @@ export async function showRead(
   { threads, id, what }: FoundThread & { readonly what: ReadKind },
   answer: unknown,
   text: string,
-): Promise<void> {
+): Promise<undefined> {
   io.result(answer, text);
   if (io.interactive) return;
   const { tokens } = await host.program.countTokens(io.json ? JSON.stringify(answer) : text);

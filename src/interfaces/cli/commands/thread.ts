@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { EXIT, isRelayError, RelayError } from '../../../base/errors.ts';
+import { EXIT, isRelayError } from '../../../base/errors.ts';
 import { shellWord } from '../../../base/format.ts';
 import { BUNDLE_BYTES } from '../../../base/limits.ts';
 import { everyItem, firstItems } from '../../../base/pages.ts';
@@ -14,10 +14,23 @@ import type {
 } from '../../../contract/threads.ts';
 import { answerCommand, badUsage, defineCommand, type Invocation } from '../command.ts';
 import type { Host, LegacyThread } from '../host.ts';
-import { count, labelled, moment, oneOf, parseCount, parseMost, parseSpan, plural, rows } from '../human.ts';
+import {
+  count,
+  labelled,
+  listFlags,
+  moment,
+  oneOf,
+  parseCount,
+  parseMost,
+  parseSpan,
+  plural,
+  type Row,
+  rows,
+  when,
+} from '../human.ts';
 import { type Io, interruption, type Style } from '../io.ts';
 import { withProgress } from '../progress.ts';
-import { removeEach } from '../remove-each.ts';
+import { agrees, FORCE_FLAG, removeEach } from '../removal.ts';
 import { eventLine, newestEvents, plain, short } from './event-line.ts';
 import { openPayload, writePayload } from './payload.ts';
 import { findThread, openThread, THREAD_FLAG, useThread } from './thread-choice.ts';
@@ -62,14 +75,13 @@ shell or an agent alone, whatever others do meanwhile.`,
 
 const list = defineCommand({
   details: 'The one that is meant where none is named has a star. Piped: id, moment of its making and name.',
-  flags: { count: { short: 'n', value: 'N', help: 'so many at most (20)' }, all: { help: 'every one' } },
+  flags: listFlags(20),
   examples: `
     relay runs  # the newest 20
     relay runs --all --json | jq -r ".threads[].thread_id"  # the ids of all of them`,
   async run({ io, host, flags, open }) {
-    if (flags.all && flags.count !== undefined) {
+    if (flags.all && flags.count !== undefined)
       throw badUsage('--all and --count do not go together.', 'Use one.');
-    }
     const most = parseMost(flags, 20);
     const { relay } = await open();
     const { items: threads, ...more } = await firstItems('threads', most, (o) => relay.threads.list(o));
@@ -98,7 +110,7 @@ const rm = defineCommand({
   usage: '<id…>',
   details: `State, artifacts and events are gone for good; relay export keeps a copy. At a terminal it asks first.`,
   takes: { min: 1, max: 1000 },
-  flags: { force: { short: 'f', help: 'do not ask' } },
+  flags: FORCE_FLAG,
   examples: `
     relay thread rm 550e84  # delete one
     relay export 550e84 --out kept.zip && relay thread rm 550e84  # keep a copy`,
@@ -108,7 +120,7 @@ const rm = defineCommand({
     const ids = new Set<string>();
     for (const arg of args) ids.add(await findThread(threads, longEnough(arg)));
     return removeEach(io, 'deleted', [...ids], async (id) => {
-      if (!flags.force && !(await agreed(io, threads, id))) return false;
+      if (!(await agrees(io, flags, () => whatGoes(threads, id)))) return false;
       await threads.delete(id);
       await (await host.relay.threadMemory()).forget(id);
     });
@@ -124,15 +136,10 @@ function longEnough(word: string): string {
   );
 }
 
-async function agreed(io: Io, threads: ThreadsApi, id: string): Promise<boolean> {
-  if (io.json || !io.stdin.isTTY || !io.stderr.isTTY) return true;
+async function whatGoes(threads: ThreadsApi, id: string): Promise<string> {
   const { name, artifact_count, state_version } = await threads.get(id);
-  const title = plain(name);
-  const called = title === '' ? id : `${id} "${title}"`;
-  const holds = `${plural(artifact_count, 'artifact')}, state v${state_version}`;
-  const answer = await io.ask(`Delete thread ${called} with ${holds}? [y/N] `);
-  if (answer === null) throw new RelayError('aborted', { what: 'nobody answered', hint: 'Use --force.' });
-  return /^y(es)?$/i.test(answer);
+  const title = plain(name) === '' ? '' : ` "${plain(name)}"`;
+  return `Delete thread ${id}${title} with ${plural(artifact_count, 'artifact')}, state v${state_version}?`;
 }
 
 /** Of each list, as many as a screen holds. */
@@ -151,23 +158,22 @@ const show = answerCommand({
     const state = await threads.state(id, { counted: false });
     return { ...info, state_ref: `v${info.state_version}`, stats: await threads.stats(id), state };
   },
-  print: (answer, io) => summary(io, answer, answer.state, answer.stats),
+  print: summary,
 });
 
-function summary(io: Io, info: ThreadInfo, state: State, stats: Stats): string {
+function summary(info: ThreadInfo & { readonly state: State; readonly stats: Stats }, io: Io): string {
+  const { state, stats } = info;
   const { style } = io;
-  const when = (iso: string) => (io.interactive ? moment(iso) : iso);
-  const facts: [string, string][] = [['thread_id', info.thread_id]];
-  if (info.name !== '') facts.push(['name', plain(info.name)]);
-  facts.push(
-    ['created', when(info.created_at)],
-    ['state_ref', `v${info.state_version}, ${when(state.updated_at)}`],
+  const facts: Row[] = [
+    ['thread_id', info.thread_id],
+    ['name', plain(info.name) || null],
+    ['created', when(io, info.created_at)],
+    ['state_ref', `v${info.state_version}, ${when(io, state.updated_at)}`],
     ['artifacts', count(info.artifact_count)],
     ['events', count(info.event_count)],
-  );
-  if (info.hop_count > 0) facts.push(['hops', count(info.hop_count)]);
-  if (stats.artifacts > 0)
-    facts.push(['tokens avoided', `${count(stats.avoided_tokens)} (${stats.tokenizer})`]);
+    ['hops', info.hop_count > 0 ? count(info.hop_count) : null],
+    ['tokens avoided', stats.artifacts > 0 ? `${count(stats.avoided_tokens)} (${stats.tokenizer})` : null],
+  ];
   const room = io.width - 4;
   const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   const open = state.open_questions.filter(({ status }) => (status ?? 'open') === 'open');
@@ -244,10 +250,7 @@ the token figures are printed.`,
     const format = oneOf('--format', flags.format, ['md', 'json']);
     const { threads, id } = await openThread(call, { word: args[0] });
     const answer = await threads.report(id, { format });
-    if (io.json && flags.out === undefined) {
-      io.result(answer, '');
-      return;
-    }
+    if (io.json && flags.out === undefined) return io.result(answer, '');
     if (io.stderr.isTTY && !io.json) io.note(`artifact_ref  ${answer.artifact_ref}`);
     const { body } = await threads.content(id, answer.artifact_ref, { counted: false });
     await writePayload(io, body, { out: flags.out, size: answer.size });
@@ -268,12 +271,11 @@ tokenizer, whose name is given; docs/tokens.md has the definitions.`,
   async ask(call) {
     const { args, flags } = call;
     const word = args[0] ?? flags.thread;
-    if (flags.all && word !== undefined) {
+    if (flags.all && word !== undefined)
       throw badUsage(
         '--all is about all threads, not about one.',
         `Use: relay stats ${word}, or: relay stats --all`,
       );
-    }
     if (flags.all) return (await call.open()).relay.threads.totals();
     const { threads, id } = await openThread(call, { word: args[0] });
     return threads.stats(id);
@@ -281,12 +283,12 @@ tokenizer, whose name is given; docs/tokens.md has the definitions.`,
   print: (stats: Stats | SumStats, { style }) => tokenRows(stats, style),
 });
 
-type Row = readonly [name: string, figure: number];
+type Figure = readonly [name: string, figure: number];
 
 /** The six figures of a thread, and who counted them; then the prompts, where there were any. */
 export function tokenRows(stats: Stats | SumStats, style: Style): string {
   const { prompts, billed } = stats;
-  const figures: readonly Row[] = [
+  const figures: readonly Figure[] = [
     ['artifacts', stats.artifacts],
     ['naive tokens (if pasted)', stats.naive_tokens],
     ['actual tokens (via refs)', stats.actual_tokens],
@@ -294,7 +296,7 @@ export function tokenRows(stats: Stats | SumStats, style: Style): string {
     ['cache hits', stats.cache_hits],
     ['session cache hits', stats.session_cache_hits],
   ];
-  const prompted: readonly Row[] = prompts
+  const prompted: readonly Figure[] = prompts
     ? [
         ['prompts', prompts.prompts],
         ['pasted into them', prompts.pasted_tokens],
@@ -308,7 +310,7 @@ export function tokenRows(stats: Stats | SumStats, style: Style): string {
   const all = [...figures, ...prompted];
   const label = Math.max(...all.map(([name]) => name.length));
   const width = Math.max(9, ...all.map(([, n]) => String(n).length + 2));
-  const rows = (some: readonly Row[]) =>
+  const rows = (some: readonly Figure[]) =>
     some.map(([name, n]) => `  ${style.dim(name.padEnd(label))}${String(n).padStart(width)}`);
   const by = stats.tokenizer === '' ? 'nothing to count yet' : `counted with ${stats.tokenizer}`;
   const counted = `${by}${stats.estimated ? ', some of it estimated' : ''}`;
@@ -356,9 +358,8 @@ stored are named and left out; everything else is in it, and the command ends wi
     const { body, name, damaged } = await threads.export(id);
     const out = flags.out ?? (io.interactive || io.json ? name : undefined);
     await writePayload(io, body, { out, about: damaged.length > 0 ? { damaged } : {} });
-    for (const ref of damaged) {
+    for (const ref of damaged)
       io.warn(`The content of artifact ${ref} is missing or not as it was stored; it is not in the bundle.`);
-    }
     return damaged.length > 0 ? EXIT.failed : EXIT.ok;
   },
 });
@@ -381,16 +382,14 @@ over the threads that are not here yet. A ZIP that a Go relay exported has no co
   async run(call) {
     const { io, host, args, flags, open } = call;
     if (flags.legacy) return importLegacy(call, args[0]);
-    if (args[0] === undefined) {
+    if (args[0] === undefined)
       throw badUsage('Which bundle?', 'Use: relay import bundle.zip. relay export makes one.');
-    }
     const source = await openPayload(io, args[0], { limit: BUNDLE_BYTES });
     const { relay } = await open();
     const taken = await relay.threads.import(withProgress(io, source.body, source));
     await useThread(host, taken.thread_id);
-    for (const ref of taken.damaged ?? []) {
+    for (const ref of taken.damaged ?? [])
       io.warn(`Artifact ${ref} comes without its content, which was damaged where it was exported.`);
-    }
     io.result(taken, () => {
       const { thread_id, name, state_ref, artifacts, events } = taken;
       const facts = [plain(name), state_ref, plural(artifacts, 'artifact'), plural(events, 'event')];

@@ -14,7 +14,7 @@ import type { Io } from '../io.ts';
 import { needText, PROJECT_FLAGS, projectCommand, theProject } from './project-call.ts';
 
 /** A command that moves one todo to another status. */
-export function defineTodoChange(spec: {
+function defineTodoChange(spec: {
   readonly examples: string;
   readonly flags?: Flags;
   change(flags: { readonly [name: string]: string | undefined }): TodoChange;
@@ -40,11 +40,7 @@ export function defineTodoChange(spec: {
 const INDENT = ' '.repeat(10);
 
 /** Todos as rows for people. */
-export function todoRows(
-  todos: readonly Todo[],
-  { style }: Io,
-  o: { readonly notes?: boolean } = {},
-): string {
+function todoRows(todos: readonly Todo[], { style }: Io, o: { readonly notes?: boolean } = {}): string {
   if (todos.length === 0) return 'No open todos.';
   const paint = { in_progress: style.cyan, blocked: style.red, pending: style.bold, completed: style.dim };
   return todos
