@@ -1,5 +1,5 @@
 import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, LEASE_MS, MODEL_SILENCE_MS } from '../base/limits.ts';
-import type { ProviderName } from '../runners/provider/provider.ts';
+import { PROVIDER_NAMES } from '../client/prompts/providers.ts';
 import {
   atLeast,
   bucketAddress,
@@ -17,14 +17,6 @@ import {
   words,
   yesOrNo,
 } from './option-readers.ts';
-
-const MODEL_PROVIDERS = [
-  'anthropic',
-  'openai',
-  'gemini',
-  'ollama',
-  'compatible',
-] as const satisfies readonly ProviderName[];
 
 /**
  * Every option there is, in one table. `<home>/config.json` holds them by name; where `env` is named, that variable
@@ -116,12 +108,12 @@ export const OPTIONS = {
   model_provider: {
     help: 'Who is asked by `relay run` and in pipelines where neither a flag nor RELAY_PROVIDER says so.',
     default: null,
-    read: oneOf(...MODEL_PROVIDERS),
+    read: oneOf(...PROVIDER_NAMES),
   },
   models: {
     help: 'Which of its models is asked where neither a flag nor RELAY_MODEL says so: {"anthropic": "NAME", …}.',
     default: {},
-    read: byName(MODEL_PROVIDERS),
+    read: byName(PROVIDER_NAMES),
   },
   model_timeout: {
     help: 'Seconds that a model may send nothing before it is given up; 0 for ever.',

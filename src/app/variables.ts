@@ -1,3 +1,5 @@
+import { PROVIDER_LIST, PROVIDERS, type Provider } from '../client/prompts/providers.ts';
+
 export interface Variable {
   readonly name: string;
   readonly help: string;
@@ -28,18 +30,12 @@ export const VARIABLES: readonly Variable[] = [
   },
   {
     name: 'RELAY_PROVIDER',
-    help: 'Who is asked by `relay run` and in pipelines: anthropic, openai, gemini, ollama or compatible.',
+    help: `Who is asked by \`relay run\` and in pipelines: ${PROVIDER_LIST}.`,
   },
   { name: 'RELAY_MODEL', help: 'Which of its models is asked.' },
   { name: 'RELAY_MODEL_URL', help: 'The address of a server that is compatible with OpenAI’s.' },
   { name: 'RELAY_MODEL_KEY', help: 'The key for that server, or for Ollama.', secret: true },
-  { name: 'ANTHROPIC_API_KEY', help: 'The key for Anthropic’s models.', secret: true },
-  { name: 'ANTHROPIC_BASE_URL', help: 'Where they are asked, if not at Anthropic itself.' },
-  { name: 'OPENAI_API_KEY', help: 'The key for OpenAI’s models.', secret: true },
-  { name: 'OPENAI_BASE_URL', help: 'Where they are asked, if not at OpenAI itself.' },
-  { name: 'GEMINI_API_KEY', help: 'The key for Gemini.', secret: true },
-  { name: 'GOOGLE_GEMINI_BASE_URL', help: 'Where it is asked, if not at Google itself.' },
-  { name: 'OLLAMA_HOST', help: 'Where Ollama listens; http://127.0.0.1:11434 by default.' },
+  ...Object.values(PROVIDERS).flatMap(variablesOf),
   {
     name: 'A2A_TOKEN',
     help: 'The bearer token for agents elsewhere, in `relay a2a` and bridges.',
@@ -59,3 +55,10 @@ export const VARIABLES: readonly Variable[] = [
   { name: 'NO_COLOR', help: 'Set to anything: no colours.' },
   { name: 'FORCE_COLOR', help: 'Colours also where the output is no terminal; 0 for none.' },
 ];
+
+function variablesOf({ key, keyHelp, baseKey, baseHelp }: Provider): Variable[] {
+  return [
+    ...(key && keyHelp ? [{ name: key, help: keyHelp, secret: true } as const] : []),
+    ...(baseHelp ? [{ name: baseKey, help: baseHelp }] : []),
+  ];
+}

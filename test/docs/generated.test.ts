@@ -6,7 +6,7 @@ import { costTable } from '../../scripts/cloudflare/cost.ts';
 import { GENERATED } from '../../scripts/docs/generated.ts';
 import { OPTIONS, type Option } from '../../src/app/options.ts';
 import { VARIABLES } from '../../src/app/variables.ts';
-import { PROVIDERS } from '../../src/runners/provider/provider.ts';
+import { PROVIDERS } from '../../src/client/prompts/providers.ts';
 import { projectFiles } from '../architecture/project-files.ts';
 import { isCode, isTest } from '../architecture/source-file.ts';
 

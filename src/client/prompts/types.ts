@@ -80,7 +80,7 @@ export interface Pulls {
 
 /** Which model is to answer; what is left out comes from the environment and the configuration. */
 export interface ModelChoice {
-  /** `anthropic`, `openai`, `gemini`, `ollama`, `compatible`; the first whose key is set where nothing is said. */
+  /** A name of `PROVIDERS`; the first whose key is set where nothing is said. */
   readonly provider?: string;
   readonly model?: string;
   /** Of an OpenAI-compatible server, or another address of the provider. */

@@ -1,5 +1,12 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { ANSWER_TOKENS } from '../../base/limits.ts';
+import {
+  PROVIDER_NAMES,
+  PROVIDERS,
+  type Provider,
+  type ProviderName,
+  variableOf,
+} from '../../client/prompts/providers.ts';
 import type { Model, ModelChoice, ToolUse } from '../../client/prompts/types.ts';
 import { anthropic } from './anthropic.ts';
 import { chatCompletions } from './chat-completions.ts';
@@ -21,16 +28,8 @@ export interface Preferences {
 
 type Variables = { readonly [name: string]: string | undefined };
 
-/** What each provider needs, and what it takes where nothing is said. */
-interface Row {
-  readonly key: string | null;
-  readonly base: string | null;
-  /** Variables that move the base. */
-  readonly baseKey: string;
-  /** Where neither a flag nor the environment nor the configuration names one. */
-  readonly model: string | null;
-  /** How to see which models there are. */
-  readonly models: string;
+/** How each provider is spoken to over HTTP. */
+interface Wire {
   /** `{model}` stands for its name. */
   readonly path: string;
   headers(key: string): { readonly [name: string]: string };
@@ -41,68 +40,35 @@ interface Row {
 
 /** What OpenAI has in common with those that are compatible with it. */
 const CHAT = {
-  models: 'GET /models at its address lists them.',
   path: '/chat/completions',
   headers: (key: string): { [name: string]: string } => (key ? { authorization: `Bearer ${key}` } : {}),
 };
 
-export const PROVIDERS = {
+const WIRES: { readonly [provider in ProviderName]: Wire } = {
   anthropic: {
-    key: 'ANTHROPIC_API_KEY',
-    base: 'https://api.anthropic.com',
-    baseKey: 'ANTHROPIC_BASE_URL',
-    model: 'claude-sonnet-4-5',
-    models: 'GET /v1/models at its address lists them.',
     path: '/v1/messages',
     headers: (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
     format: anthropic,
   },
   openai: {
-    key: 'OPENAI_API_KEY',
-    base: 'https://api.openai.com/v1',
-    baseKey: 'OPENAI_BASE_URL',
-    model: 'gpt-5',
     ...CHAT,
     path: '/responses',
     format: responses,
     older: { path: CHAT.path, format: chatCompletions('max_completion_tokens') },
   },
   gemini: {
-    key: 'GEMINI_API_KEY',
-    base: 'https://generativelanguage.googleapis.com',
-    baseKey: 'GOOGLE_GEMINI_BASE_URL',
-    model: 'gemini-flash-latest',
-    models: 'GET /v1beta/models at its address lists them.',
     path: '/v1beta/models/{model}:streamGenerateContent?alt=sse',
     headers: (key) => ({ 'x-goog-api-key': key }),
     format: gemini,
   },
-  ollama: {
-    key: null,
-    base: 'http://127.0.0.1:11434',
-    baseKey: 'OLLAMA_HOST',
-    model: 'llama3.2',
-    models: '`ollama list` shows those that are here, `ollama pull NAME` gets one.',
-    path: '/api/chat',
-    headers: () => ({}),
-    format: ollama,
-  },
-  compatible: {
-    key: null,
-    base: null,
-    baseKey: 'RELAY_MODEL_URL',
-    model: null,
-    ...CHAT,
-    format: chatCompletions('max_tokens'),
-  },
-} as const satisfies { [provider: string]: Row };
-
-export type ProviderName = keyof typeof PROVIDERS;
+  ollama: { path: '/api/chat', headers: () => ({}), format: ollama },
+  compatible: { ...CHAT, format: chatCompletions('max_tokens') },
+};
 
 /**
  * The model that a choice and the environment lead to. Anthropic by default; another one by itself only
  * where its variable is set and Anthropic's is not. A choice counts before the environment, that before preferences, and those
- * before the table above. `found` names programs that could be asked instead.
+ * before the table of providers. `found` names programs that could be asked instead.
  */
 export function openModel(
   choice: ModelChoice,
@@ -111,7 +77,8 @@ export function openModel(
   preferences: Preferences = { provider: null, models: {} },
 ): Model {
   const provider = chooseProvider(choice, env, found, preferences.provider);
-  const row: Row = PROVIDERS[provider];
+  const row: Provider = PROVIDERS[provider];
+  const { path, headers, format, older } = WIRES[provider];
   const key = row.key === null ? (env.RELAY_MODEL_KEY ?? '') : (env[row.key] ?? '');
   if (row.key !== null && key === '') throw noKey(provider, row.key, found);
   const base = choice.baseUrl ?? (env[row.baseKey] || row.base);
@@ -130,15 +97,15 @@ export function openModel(
   const urlOf = (path: string) => root + path.replace('{model}', encodeURIComponent(model));
   const connection: Connection = {
     provider,
-    url: urlOf(row.path),
-    headers: row.headers(key),
+    url: urlOf(path),
+    headers: headers(key),
     model,
     keyName: row.key ?? 'RELAY_MODEL_KEY',
     models: row.models,
     timeoutMs: preferences.timeoutMs,
   };
-  const older = row.older && { url: urlOf(row.older.path), format: row.older.format };
-  return providerModel(connection, row.format, choice.maxTokens ?? ANSWER_TOKENS, older);
+  const fallback = older && { url: urlOf(older.path), format: older.format };
+  return providerModel(connection, format, choice.maxTokens ?? ANSWER_TOKENS, fallback);
 }
 
 const NO_TOOLS: ToolUse = { tools: [], rounds: [], last: true };
@@ -183,21 +150,23 @@ function chooseProvider(
     if (Object.hasOwn(PROVIDERS, named)) return named as ProviderName;
     throw new RelayError('no_model', {
       what: `there is no provider "${named}"`,
-      hint: `There are: ${Object.keys(PROVIDERS).join(', ')}.`,
+      hint: `There are: ${PROVIDER_NAMES.join(', ')}.`,
     });
   }
   if (choice.baseUrl !== undefined) return 'compatible';
-  const names = Object.keys(PROVIDERS) as ProviderName[];
-  const ready = names.find((name) => env[PROVIDERS[name].key ?? PROVIDERS[name].baseKey]);
+  const ready = PROVIDER_NAMES.find((name) => env[variableOf(PROVIDERS[name])]);
   if (ready) return ready;
   throw noKey('anthropic', 'ANTHROPIC_API_KEY', found);
 }
 
 function noKey(provider: string, key: string, found: readonly string[]): RelayError {
+  const keys = Object.values(PROVIDERS).flatMap((row) =>
+    row.key === null || row.key === key ? [] : [row.key],
+  );
   const others =
     found.length > 0
       ? `Or use what is installed here: ${found.map((cli) => `--cli ${cli}`).join(', ')}.`
-      : 'Or set OPENAI_API_KEY or GEMINI_API_KEY, or OLLAMA_HOST for a model of your own.';
+      : `Or set ${keys.join(' or ')}, or ${PROVIDERS.ollama.baseKey} for a model of your own.`;
   return new RelayError('no_model', {
     what: `${key} is not set`,
     hint: `Set ${key} (${provider}). ${others}`,

@@ -4,6 +4,7 @@ import { basename, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { ANSWER_TAIL_CHARS, PROMPT_WORDS_BYTES } from '../../../base/limits.ts';
+import { PROVIDER_LIST, PROVIDERS, variableOf } from '../../../client/prompts/providers.ts';
 import type { Billed, Bundle, Model, PromptOutcome, Pull } from '../../../client/prompts/types.ts';
 import { badUsage, defineCommand, type Flags, type Invocation } from '../command.ts';
 import type { AgentWork, ProgramRun } from '../host.ts';
@@ -161,18 +162,21 @@ function tellOutcome(io: Io, outcome: PromptOutcome): void {
   io.note(`answer ${artifact_ref} · state ${state_ref}${learnt} · thread ${thread_id}`);
 }
 
+/** Those that choose another provider than the first by being set; that of a compatible server is explained by itself. */
+const OTHER_VARIABLES = Object.values(PROVIDERS).slice(1, -1).map(variableOf).join(', ');
+
 const run = defineCommand({
   usage: '"WORDS" | -',
   details: `relay "WORDS" is the same. The prompt is bounded: the state of the thread, what its artifacts say
 about the words, and the words. A model that can call tools may search the thread and pull parts of artifacts while it answers, within
 limits; what that cost is told. The answer is kept as an artifact of the thread. Anthropic is asked (ANTHROPIC_API_KEY) unless
-another provider is named, or only another one's variable is set: OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST, or
+another provider is named, or only another one's variable is set: ${OTHER_VARIABLES}, or
 RELAY_MODEL_URL for anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL, else "models" in config.json, such as
 {"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else one that is built in. A model that sends nothing
 for five minutes is given up: RELAY_MODEL_TIMEOUT=SECONDS waits longer, or less.`,
   flags: {
     ...PROMPT_FLAGS,
-    provider: { value: 'NAME', help: 'anthropic, openai, gemini, ollama or compatible (RELAY_PROVIDER)' },
+    provider: { value: 'NAME', help: `${PROVIDER_LIST} (RELAY_PROVIDER)` },
     model: { value: 'NAME', help: 'which of its models (RELAY_MODEL)' },
     'base-url': { value: 'URL', help: 'where an OpenAI-compatible server is (RELAY_MODEL_URL)' },
     'max-tokens': { value: 'N', help: 'how much it may say at most' },
