@@ -36,47 +36,37 @@ export async function openAgentWork(
   cwd: string,
   warn?: Warn,
 ): Promise<AgentWork> {
-  const { core, ...open } = await openCore(config, 'agents', { warn });
+  const { core, ...store } = await openCore(config, 'agents', { warn });
   const relays = relaysOf(config, core);
   const threads: ThreadsAs = (who) => relays(who).threads;
   const { engine, texts: tokens, env: storeEnv } = core.deps;
-  const cache = answerCache(engine.records, storeEnv);
   const secret = new StoreSecret(core.deps);
-  const frameSecret = () => secret.bytes();
-  const prompts = new Prompts({ threads, tokens, env: systemEnv, cache, frameSecret });
+  const shared = {
+    threads,
+    env: systemEnv,
+    cache: answerCache(engine.records, storeEnv),
+    frameSecret: () => secret.bytes(),
+  };
+  const prompts = new Prompts({ ...shared, tokens });
   const model: AgentWork['model'] = (choice) => openModel(choice, env, installedClis(env), config.prompts);
   let client: Promise<OpenClient> | null = null;
-  const openClient = () => {
+  const open = () => {
     client ??= openRelay(config);
     return client;
   };
-  const runners = stepRunners({
-    prompts,
-    tokens,
-    model,
-    env,
-    cwd,
-    frameSecret,
-    relay: relays('pipeline'),
-    open: openClient,
-  });
+  const { frameSecret } = shared;
+  const relay = relays('pipeline');
+  const runners = stepRunners({ prompts, tokens, model, env, cwd, frameSecret, relay, open });
+  const worker = pipelineWorker(config.remote);
   return {
     threads: threads(LOCAL_CALLER.name),
     prompts,
-    pipelines: new Pipelines({
-      threads,
-      env: systemEnv,
-      cache,
-      frameSecret,
-      runners,
-      pause,
-      worker: pipelineWorker(config.remote),
-    }),
+    pipelines: new Pipelines({ ...shared, runners, pause, worker }),
     model,
     programs: programs(env, cwd),
     [Symbol.asyncDispose]: async () => {
       await (await client)?.[Symbol.asyncDispose]();
-      await open[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
     },
   };
 }
@@ -177,7 +167,7 @@ function stepRunners({
   open,
   env,
   cwd,
-  model: openModel,
+  ...parts
 }: RunnerParts): StepRunners {
   const previews = ({ context }: StepCall) =>
     Promise.all(context.map((artifact) => artifactFrame(artifact, frameSecret)));
@@ -196,7 +186,7 @@ function stepRunners({
   return {
     async provider(call, { signal, said }) {
       const { provider, model, base_url: baseUrl, max_tokens: maxTokens, system } = call.agent;
-      const chosen = openModel({ provider, model, baseUrl, maxTokens });
+      const chosen = parts.model({ provider, model, baseUrl, maxTokens });
       const bundle = await bundleOf(call, system);
       const only = call.context.map(({ ref }) => ref);
       let heard = '';
@@ -247,9 +237,9 @@ function stepRunners({
       });
       const waiting = bridge.wait(id, { signal, timeout: PATIENCE_MS });
       const answer = await waiting.catch(async (error) => {
-        // Nobody comes back for it, as somebody does for a run that was stopped.
+        // Nobody comes back for it, as somebody does for a run that was stopped. The timeout is reported even if canceling fails.
         if (signal.reason?.name === 'TimeoutError')
-          await client.tasks.cancel(id, { reason: `step ${call.step} took too long` }).catch(() => {});
+          await client.tasks.cancel(id, { reason: `step ${call.step} took too long` }).catch(() => null);
         throw error;
       });
       if (answer.status !== 'done')

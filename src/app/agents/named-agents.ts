@@ -11,16 +11,10 @@ import { nodeRunners } from './node-runners.ts';
 
 /** The agent that the command line names. Terminals are told apart with the profiles of this home too. */
 export async function openRunner(spec: RunnerSpec, home: string): Promise<Runner> {
-  switch (spec.kind) {
-    case 'exec':
-      return nodeRunners.exec(spec);
-    case 'acp':
-      return nodeRunners.acp(spec);
-    case 'tmux':
-      return nodeRunners.tmux({ ...spec, profiles: await ownProfiles(join(home, 'agents.json')) });
-    case 'a2a':
-      return (await import('../../runners/a2a.ts')).a2aBridgeRunner(spec.url);
-  }
+  if (spec.kind === 'exec') return nodeRunners.exec(spec);
+  if (spec.kind === 'acp') return nodeRunners.acp(spec);
+  if (spec.kind === 'a2a') return (await import('../../runners/a2a.ts')).a2aBridgeRunner(spec.url);
+  return nodeRunners.tmux({ ...spec, profiles: await ownProfiles(join(home, 'agents.json')) });
 }
 
 async function ownProfiles(path: string): Promise<JsonObject> {

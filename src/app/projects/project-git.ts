@@ -2,23 +2,20 @@ import { existsSync, promises, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
-import {
-  DECISIONS_MD,
-  LOCAL_FOLDER,
-  PROJECT_MD,
-  type ProjectGit,
-  STATE_JSON,
-  type Standing,
-  TODOS_JSON,
-} from '../../client/projects/files.ts';
+import { LOCAL_FOLDER, PROJECT_FILES, type ProjectGit, type Standing } from '../../client/projects/files.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 
 /** To tell whether the files of a submodule have changed, git would start itself there, with the settings of that repository. */
 const NO_SUBMODULES = '--ignore-submodules=dirty';
+const STATUS = `status --porcelain=v2 --branch -z --untracked-files=normal ${NO_SUBMODULES}`.split(' ');
+/** Unlike git diff, diff-index writes no index and knows no external diff. */
+const CHANGED_LINES = `diff-index HEAD --numstat --no-renames --relative -z ${NO_SUBMODULES}`.split(' ');
+const HISTORY = 'log --full-history --topo-order -m --raw --no-abbrev --no-renames'.split(' ');
+const STAGED = `diff --cached --name-only --no-ext-diff ${NO_SUBMODULES}`.split(' ');
 const NO_BLOB = '0'.repeat(40);
 /** As many of the largest project files as fit in what git may answer. */
 const BLOBS_AT_ONCE = 15;
-const OWN = new Set<string>([PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD]);
+const OWN = new Set<string>(PROJECT_FILES);
 
 /** git in a folder. Where git or a repository is missing, or it takes too long, the answers are empty. */
 export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
@@ -39,15 +36,7 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
       });
     },
     async standing() {
-      const status = [
-        'status',
-        '--porcelain=v2',
-        '--branch',
-        '-z',
-        '--untracked-files=normal',
-        NO_SUBMODULES,
-      ];
-      const { branch, commit, inFlight } = readStatus(await git(...status, '--', '.').catch(() => ''));
+      const { branch, commit, inFlight } = readStatus(await git(...STATUS, '--', '.').catch(() => ''));
       const prefix = repositoryAround(folder)?.prefix ?? '';
       const own = inFlight
         .map(({ path, state }) => ({
@@ -58,34 +47,22 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
       return { branch, commit, inFlight: own };
     },
     async changedLines() {
-      // Unlike git diff it writes no index and knows no external diff.
-      const diff = ['diff-index', 'HEAD', '--numstat', '--no-renames', '--relative', '-z', NO_SUBMODULES];
-      const text = await git(...diff).catch(() => '');
+      const text = await git(...CHANGED_LINES).catch(() => '');
       const rows = text.split('\0').map((row) => /^(\d+)\t(\d+)\t(.+)$/s.exec(row));
       return new Map(
         rows.flatMap((row) => (row ? [[row[3]!, { added: Number(row[1]), removed: Number(row[2]) }]] : [])),
       );
     },
     async history(name, limit) {
-      const log = [
-        'log',
-        '--full-history',
-        '--topo-order',
-        `--max-count=${limit}`,
-        '-m',
-        '--raw',
-        '--no-abbrev',
-      ];
-      const text = await git(...log, '--no-renames', '--format=%x00%H %P', '--', name).catch(noHistory);
+      const log = [...HISTORY, `--max-count=${limit}`, '--format=%x00%H %P', '--', name];
+      const text = await git(...log).catch(noHistory);
       const changes = readLog(text).reverse();
       const blobs = [...new Set(changes.flatMap(({ before, after }) => [...before, after]))];
       const texts = new Map([[NO_BLOB, '']]);
       for (let at = 0; at < blobs.length; at += BLOBS_AT_ONCE) {
         const ids = blobs.slice(at, at + BLOBS_AT_ONCE);
-        const found = await runGit(folder, ['cat-file', '--batch'], {
-          timeoutMs,
-          input: `${ids.join('\n')}\n`,
-        });
+        const input = `${ids.join('\n')}\n`;
+        const found = await runGit(folder, ['cat-file', '--batch'], { timeoutMs, input });
         for (const [id, blob] of readBlobs(found)) texts.set(id, blob);
       }
       const textOf = (id: string) => texts.get(id) ?? '';
@@ -139,29 +116,17 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
     async commit(names, message) {
       const [inside] = await lines('rev-parse', '--is-inside-work-tree');
       if (inside !== 'true') {
-        throw new RelayError('failed', {
-          what: `${folder} is not in a git repository.`,
-          hint: 'Leave --commit away, or run git init first.',
-        });
+        const hint = 'Leave --commit away, or run git init first.';
+        throw new RelayError('failed', { what: `${folder} is not in a git repository.`, hint });
       }
       try {
         await gitAsUser('add', '--', ...names);
-        const changed = await git(
-          'diff',
-          '--cached',
-          '--name-only',
-          '--no-ext-diff',
-          NO_SUBMODULES,
-          '--',
-          ...names,
-        );
+        const changed = await git(...STAGED, '--', ...names);
         if (changed.trim() === '') return null;
         await gitAsUser('commit', '--quiet', '-m', message, '--', ...names);
       } catch (error) {
-        throw new RelayError('failed', {
-          what: `git did not commit: ${(error as Error).message}`,
-          hint: 'The project files are written; commit them by hand.',
-        });
+        const hint = 'The project files are written; commit them by hand.';
+        throw new RelayError('failed', { what: `git did not commit: ${(error as Error).message}`, hint });
       }
       return (await lines('rev-parse', 'HEAD'))[0] ?? null;
     },
@@ -179,10 +144,8 @@ function headInEnv(): string | undefined {
 /** A repository that has no commits, or a folder without one or without git, has no history. Anything else is a failure. */
 function noHistory(error: Error): string {
   if (/not a git repository|does not have any commits|ENOENT/.test(error.message)) return '';
-  throw new RelayError('failed', {
-    what: `git could not tell the history: ${error.message}`,
-    hint: 'Run the command again; git log shows what is wrong.',
-  });
+  const hint = 'Run the command again; git log shows what is wrong.';
+  throw new RelayError('failed', { what: `git could not tell the history: ${error.message}`, hint });
 }
 
 /** Reads `git log -m --raw`: NUL, a commit and its parents, then a line with two blobs for each parent that differs. */

@@ -31,16 +31,7 @@ const READING_ENV = {
 };
 
 /** Commands that look at no file of the work tree, so that no filter of the repository applies. */
-const WITHOUT_FILES = [
-  'cat-file',
-  'config',
-  'init',
-  'log',
-  'merge-base',
-  'merge-file',
-  'remote',
-  'rev-parse',
-];
+const WITHOUT_FILES = 'cat-file config init log merge-base merge-file remote rev-parse'.split(' ');
 
 /** Enough for the largest project files, several at once. */
 const OUTPUT_BYTES = 64 * 1024 * 1024;
@@ -116,6 +107,7 @@ async function start(
       if (!error) resolve(stdout);
       else reject(new GitError(String(stderr).trim().split('\n').at(-1) || error.message, error.code));
     });
+    // git may end without having read all of it.
     if (input !== undefined) child.stdin!.on('error', () => {}).end(input);
   });
 }

@@ -60,22 +60,12 @@ async function viewOf(id: string, project: Project): Promise<ProjectView> {
   const { draft, now } = await coldStart(quiet, null);
   const { text } = await boundedBrief(draft, BRIEF_TOKENS, now, ownTextWork.count);
   const { todos: _, decisions: __, ...about } = itemOf(id, view);
-  const todos = view.todos.map(
-    ({ id, title, status, priority, notes, created, completed_at }): ProjectTodo => ({
-      ...{
-        id,
-        title: maskSecrets(title),
-        status,
-        priority,
-        notes: maskSecrets(notes),
-        created,
-        completed_at,
-      },
-    }),
-  );
-  const decisions = view.decisions.map(({ id, title, date, status, decision, superseded }) => ({
-    ...{ id, title: maskSecrets(title), date, status, decision: maskSecrets(decision), superseded },
-  }));
+  const todos = view.todos.map(({ line: _, updated: __, title, notes, ...todo }): ProjectTodo => {
+    return { ...todo, title: maskSecrets(title), notes: maskSecrets(notes) };
+  });
+  const decisions = view.decisions.map(({ id, title, date, status, decision, superseded }) => {
+    return { id, title: maskSecrets(title), date, status, decision: maskSecrets(decision), superseded };
+  });
   return { ...about, brief: text, todos, decisions };
 }
 

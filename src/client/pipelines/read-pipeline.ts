@@ -10,6 +10,7 @@ import {
   STEP_RETRIES_MAX,
   STEP_TIMEOUT_MS,
 } from '../../base/limits.ts';
+import { nearest } from '../../base/nearest.ts';
 import type { ArtifactType } from '../../contract/threads.ts';
 import { readYaml } from '../../formats/yaml.ts';
 import { PROMPT_WAYS, type PromptWay } from '../prompts/types.ts';
@@ -447,29 +448,10 @@ export class Fields {
   }
 }
 
-const UNITS: { readonly [unit: string]: number } = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
+const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Names a candidate that a slip of the finger would have been: one letter more, less or other, or a plural. */
+/** Words of one or two letters are all near each other, so none is suggested for them. */
 function didYouMean(word: string, candidates: readonly string[]): string {
-  const found = candidates.find((candidate) => near(word.toLowerCase(), candidate.toLowerCase()));
-  return found === undefined ? '' : `; did you mean "${found}"?`;
-}
-
-function near(a: string, b: string): boolean {
-  if (a === b || a.replace(/[-_]/g, '') === b.replace(/[-_]/g, '')) return true;
-  // Of words this short every one is near every other.
-  if (Math.abs(a.length - b.length) > 1 || Math.max(a.length, b.length) < 3) return false;
-  let start = 0;
-  while (start < a.length && a[start] === b[start]) start++;
-  let end = 0;
-  while (end < Math.min(a.length, b.length) - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-  const [restA, restB] = [a.length - start - end, b.length - start - end];
-  const swapped = restA === 2 && restB === 2 && a[start] === b[start + 1] && a[start + 1] === b[start];
-  return (restA <= 1 && restB <= 1) || swapped;
+  const found = word.length < 3 ? null : nearest(word, candidates);
+  return found === null ? '' : `; did you mean "${found}"?`;
 }
