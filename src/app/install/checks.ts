@@ -91,25 +91,29 @@ async function clientChecks(
   }
   const { places } = settings;
   const launcher = settings.launcher(scope);
-  const own = shellLine(launcher, []);
+  const trying = { client, own: shellLine(launcher, []), places, deadline };
   const installed: Installed[] = [];
   for (const target of clientPlan(client, scope, places, launcher).targets)
     if (target.kind !== 'skill') installed.push({ ...target, value: await readSettings(target.file) });
   const trials = await Promise.all([
-    ...installed.map((target) => tryHooks(client, own, target, places, deadline)),
-    ...installed.map((target) => tryServer(client, own, target, places, deadline)),
+    ...installed.map((target) => tryHooks(target, trying)),
+    ...installed.map((target) => tryServer(target, trying)),
   ]);
   const tried = sameCauses(trials.flat());
   // What is wrong with a file has been said where one of its lines was tried.
   const told = trials.flat().flatMap(({ state, file }) => (state === 'ok' ? [] : [file]));
   const changed = report.changes.filter(({ what }) => what !== 'same' && what !== 'kept');
   const drifted = changed.flatMap(({ path }) => (told.includes(path) ? [] : [path]));
-  const files: Check[] =
-    drifted.length > 0
-      ? [{ name: 'files', state: 'warning', found: `missing or changed: ${drifted.join(', ')}`, fix: again }]
-      : changed.length > 0
-        ? []
-        : [{ name: 'files', state: 'ok', found: `${report.changes.length} files as they should be` }];
+  const files: Check[] = [];
+  if (drifted.length > 0)
+    files.push({
+      name: 'files',
+      state: 'warning',
+      found: `missing or changed: ${drifted.join(', ')}`,
+      fix: again,
+    });
+  else if (changed.length === 0)
+    files.push({ name: 'files', state: 'ok', found: `${report.changes.length} files as they should be` });
   return [
     ...files,
     ...tried.map((check) => (check.state === 'ok' ? check : { ...check, fix: check.fix ?? again })),
@@ -123,21 +127,23 @@ function sameCauses(trials: readonly Trial[]): Check[] {
   const causes = Map.groupBy(trials, ({ state, found }) => `${state} ${found}`);
   return [...causes.values()].map((same) => {
     const { state, found, fix } = same[0]!;
-    const name = same
-      .map(({ what }) => what)
-      .join(', ')
-      .replaceAll(', hook ', ', ');
-    return { name, state, found, fix };
+    const names = same.map(({ what }) => what).join(', ');
+    return { name: names.replaceAll(', hook ', ', '), state, found, fix };
   });
 }
 
-async function tryHooks(
-  client: Client,
-  own: string,
-  { file, entries, value }: Installed,
-  { env }: Places,
-  deadline: Deadline,
-): Promise<Trial[]> {
+/** What the checks of one client have in common. */
+interface Trying {
+  readonly client: Client;
+  /** How this program would be called in the settings. */
+  readonly own: string;
+  readonly places: Places;
+  readonly deadline: Deadline;
+}
+
+async function tryHooks({ file, entries, value }: Installed, o: Trying): Promise<Trial[]> {
+  const { client, own, deadline } = o;
+  const { env } = o.places;
   if (!entries.some(({ kind }) => kind === 'hooks')) return [];
   const hooks = ourHandlers(value, client);
   if (hooks.length === 0) {
@@ -158,13 +164,9 @@ async function tryHooks(
   });
 }
 
-async function tryServer(
-  client: Client,
-  own: string,
-  { file, entries, value }: Installed,
-  { env, project }: Places,
-  deadline: Deadline,
-): Promise<Trial[]> {
+async function tryServer({ file, entries, value }: Installed, o: Trying): Promise<Trial[]> {
+  const { client, own, deadline } = o;
+  const { env, project } = o.places;
   const entry = entries.find(({ kind }) => kind === 'mcp');
   if (entry?.kind !== 'mcp') return [];
   const trial = (state: Check['state'], found: string, fix?: string) => [
@@ -178,7 +180,7 @@ async function tryServer(
   if (fault !== null) return trial(fault.state, fault.found, fault.fix);
   try {
     const tools = await listTools(project, env, deadline);
-    const lost = lostVariables(serverEnvironment(client, server as JsonObject, env), env);
+    const lost = lostVariables(client, server as JsonObject, env);
     if (lost.length === 0) return trial('ok', `started, has ${tools.length} tools: ${tools.join(', ')}`);
     return trial('warning', `started, but ${client} does not hand it ${lost.join(', ')}, as hooks have it`);
   } catch (error) {
@@ -222,11 +224,8 @@ function programFault(program: string, own: string, env: Environment): Fault | n
       return { state: 'wrong', found: `${name} is not on the PATH, so nothing of relay runs`, fix };
     if (name !== 'relay' || isOurProgram(place)) return null;
   } else if (isAbsolute(name) && place === null) return wrong(`${name} is not there`);
-  const shown = portable ? place! : program;
-  return {
-    state: 'warning',
-    found: `${plainLine(shown, SHOWN_CHARS)} is not this program, so it was not tried`,
-  };
+  const shown = plainLine(portable ? place! : program, SHOWN_CHARS);
+  return { state: 'warning', found: `${shown} is not this program, so it was not tried` };
 }
 
 function firstWord(line: string): string {
@@ -271,11 +270,9 @@ async function trustChecks(
     );
     const { folderTrust } = isJsonObject(own!.security) ? own!.security : {};
     const asks = !isJsonObject(folderTrust) || folderTrust.enabled !== false;
+    const found = 'Gemini CLI reads nothing of a folder that it is not told to trust';
     if (asks && geminiFolderTrust(project, folders!) !== 'trusted')
-      warn(
-        'Gemini CLI reads nothing of a folder that it is not told to trust',
-        'start gemini here and trust it',
-      );
+      warn(found, 'start gemini here and trust it');
   }
   if (client !== 'codex') return checks;
   const notes = await readSettings(join(env.CODEX_HOME || join(home, '.codex'), 'config.toml'));
@@ -316,40 +313,26 @@ async function readSettings(file: string): Promise<JsonObject> {
 }
 
 /** What Codex gives to a server by itself; anything else its entry has to name. */
-const CODEX_GIVES = [
-  ...['HOME', 'LOGNAME', 'PATH', 'SHELL', 'USER', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ'],
-  ...[
-    '__CF_USER_TEXT_ENCODING',
-    'SYSTEMROOT',
-    'PATHEXT',
-    'COMSPEC',
-    'APPDATA',
-    'LOCALAPPDATA',
-    'USERPROFILE',
-  ],
-];
+const CODEX_GIVES =
+  /^(?:HOME|LOGNAME|PATH|SHELL|USER|LANG|LC_ALL|TERM|TMPDIR|TZ|__CF_USER_TEXT_ENCODING|SYSTEMROOT|PATHEXT|COMSPEC|APPDATA|LOCALAPPDATA|USERPROFILE)$/;
 /** What Gemini CLI takes for a secret by its name, and gives to no server. */
 const GEMINI_KEEPS = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT/i;
 
-/** What a client that was started here gives to an MCP server: what it leaves of its own environment, and what the entry says. */
-function serverEnvironment(client: Client, server: JsonObject, env: Environment): Environment {
+/**
+ * Which of the variables that choose the relay an MCP server does not get as the hooks of the same client do. It gets what the client leaves
+ * of its own environment, and what its entry says.
+ */
+function lostVariables(client: Client, server: JsonObject, env: Environment): string[] {
   const named = Array.isArray(server.env_vars) ? server.env_vars : [];
-  const given = Object.entries(env).filter(([name]) => {
-    if (client === 'codex') return CODEX_GIVES.includes(name) || named.includes(name);
+  const said = [server.env, server.environment].find(isJsonObject) ?? {};
+  const isGiven = (name: string) => {
+    if (client === 'codex') return CODEX_GIVES.test(name) || named.includes(name);
     return client !== 'gemini' || !GEMINI_KEEPS.test(name);
+  };
+  return RELAY_VARIABLES.filter((name) => {
+    const given = name in said ? expand(String(said[name]), env) : isGiven(name) ? env[name] : '';
+    return (env[name] || '') !== (given || '');
   });
-  const said = isJsonObject(server.env)
-    ? server.env
-    : isJsonObject(server.environment)
-      ? server.environment
-      : {};
-  const expanded = Object.entries(said).map(([name, value]) => [name, expand(String(value), env)]);
-  return { ...Object.fromEntries(given), ...Object.fromEntries(expanded) };
-}
-
-/** Which of the variables that choose the relay a server does not get as the hooks of the same client do. */
-function lostVariables(server: Environment, env: Environment): string[] {
-  return RELAY_VARIABLES.filter((name) => (env[name] || '') !== (server[name] || ''));
 }
 
 /** `$NAME`, `${NAME}` and `${NAME:-default}`, as clients write them. */

@@ -133,6 +133,12 @@ export async function planSkill(
   return { files, edited };
 }
 
+/** What happens to a file; null stands for no file. */
+export function changeBetween(before: string | null, after: string | null) {
+  if (before === after) return 'same';
+  return before === null ? 'created' : after === null ? 'deleted' : 'changed';
+}
+
 /** Null where there is no file. */
 export async function readText(path: string): Promise<string | null> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {

@@ -6,7 +6,7 @@ import type { InstallReport, InstallRequest } from '../../interfaces/cli/host.ts
 import { needInside } from '../link-guard.ts';
 import { runGit } from '../projects/run-git.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
-import { readText } from './file-plan.ts';
+import { changeBetween, readText } from './file-plan.ts';
 import { type Launcher, shellLine } from './launcher.ts';
 
 const ATTRIBUTES = PROJECT_FILES.map((name) => `${name} merge=relay`);
@@ -22,17 +22,13 @@ export async function installGitMerge(
   launcher: Launcher,
 ): Promise<InstallReport> {
   if (scope === 'user') {
-    throw new RelayError('failed', {
-      what: 'Merging is set up for each repository.',
-      hint: 'Leave --user away, and run it in the repository.',
-    });
+    const hint = 'Leave --user away, and run it in the repository.';
+    throw new RelayError('failed', { what: 'Merging is set up for each repository.', hint });
   }
   const git = async (...args: string[]) => String(await runGit(folder, args)).trim();
   await git('rev-parse', '--git-dir').catch(() => {
-    throw new RelayError('failed', {
-      what: `${folder} is not in a git repository.`,
-      hint: 'Run git init first.',
-    });
+    const what = `${folder} is not in a git repository.`;
+    throw new RelayError('failed', { what, hint: 'Run git init first.' });
   });
   const path = join(folder, '.gitattributes');
   if (!followLinks) needInside(folder, path);
@@ -55,18 +51,12 @@ export async function installGitMerge(
       }
     }
   }
-  const change = (
-    name: string,
-    old: string | null,
-    now: string | null,
-  ): InstallReport['changes'][number] => ({
-    path: name,
-    parts: ['merge'],
-    what: old === now ? 'same' : old === null ? 'created' : now === null ? 'deleted' : 'changed',
-    diff: [],
-  });
+  const shared = { parts: ['merge'], diff: [] };
   return {
-    changes: [change(path, before, after), change(`${DRIVER} in the settings of git`, driver, wanted)],
+    changes: [
+      { ...shared, path, what: changeBetween(before, after) },
+      { ...shared, path: `${DRIVER} in the settings of git`, what: changeBetween(driver, wanted) },
+    ],
     notes: action === 'add' ? ['Commit .gitattributes. Every clone needs its own: relay install git'] : [],
   };
 }

@@ -25,6 +25,7 @@ import {
   type Target,
 } from './clients.ts';
 import {
+  changeBetween,
   digest,
   type FilePlan,
   planAdd,
@@ -52,10 +53,8 @@ export interface InstallSettings {
 export async function installSettings(env: Environment, relayHome: string): Promise<InstallSettings> {
   const skill = ownSkill();
   if (skill.size === 0) {
-    throw new RelayError('failed', {
-      what: 'The skill is missing from this installation.',
-      hint: 'Install contextrelay again.',
-    });
+    const what = 'The skill is missing from this installation.';
+    throw new RelayError('failed', { what, hint: 'Install contextrelay again.' });
   }
   const places = { project: process.cwd(), home: homedir(), env, platform: process.platform };
   const launcher = (scope: Scope) => findLauncher(env, scope === 'project' ? 'here' : 'anywhere');
@@ -184,9 +183,7 @@ function needTargetInside(target: Target, scope: Scope, { places, skill }: Insta
 }
 
 function describe({ path, parts, before, after }: FilePlan): InstallReport['changes'][number] {
-  const what =
-    before === after ? 'same' : before === null ? 'created' : after === null ? 'deleted' : 'changed';
-  return { path, parts, what, diff: lineDiff(before ?? '', after ?? '') };
+  return { path, parts, what: changeBetween(before, after), diff: lineDiff(before ?? '', after ?? '') };
 }
 
 /** How many lines without a change are shown around one. */
@@ -215,11 +212,7 @@ function linesOf(text: string): string[] {
 }
 
 /** Other clients that are set up and find the skill in the same folder. */
-async function otherUsers(
-  folder: string,
-  request: ClientRequest,
-  settings: InstallSettings,
-): Promise<Client[]> {
+async function otherUsers(folder: string, request: ClientRequest, settings: InstallSettings) {
   const users = new Set<Client>();
   for (const client of CLIENTS.filter((other) => other !== request.client)) {
     const { targets } = clientPlan(client, request.scope, settings.places, settings.launcher(request.scope));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import type { HookClient } from '../../interfaces/cli/commands/hook.ts';
+import { signalGroup } from '../../runners/processes.ts';
 import { type Environment, loadConfig } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
 import { ownCommand } from '../own-package.ts';
@@ -64,7 +65,7 @@ async function setStage(root: string, env: Environment, deadline: Deadline): Pro
   writeFileSync(state, readFileSync(state, 'utf8').replace(/"last_update": ".*"/, `"last_update": "${old}"`));
   const { CONTEXTRELAY_URL: _, ...rest } = env;
   const stage = { folder, mark, deadline, env: { ...rest, RELAY_HOME: home, RELAY_AGENT: 'doctor' } };
-  // Something that is not yet written down, as far as git is there to see it.
+  // Something that is not yet written down. Without git nobody sees it, and `lookFor` knows that.
   await runGit(folder, ['init', '-q']).catch(() => {});
   writeFileSync(join(folder, 'work.txt'), '');
   const { openRelay } = await import('../store/open-relay.ts');
@@ -109,10 +110,8 @@ export async function listTools(cwd: string, env: Environment, deadline: Deadlin
   const input = asked.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
   // A client keeps its end open for as long as it lives: whoever answers only at the end never answers.
   const answered = (stdout: string) => /"id":\s*2\b[^\n]*\n/.test(stdout);
-  const { stdout, fault } = await run(
-    { words: [...ownCommand(), 'mcp'], cwd, env, input, answered },
-    deadline,
-  );
+  const words = [...ownCommand(), 'mcp'];
+  const { stdout, fault } = await run({ words, cwd, env, input, answered }, deadline);
   const answers = stdout.split('\n').filter((line) => line.trim() !== '');
   const listed = answers.map(readAnswer).find(({ id }) => id === 2);
   if (!listed) throw new Error(fault?.replace(': error ', ': ') ?? 'it ended with 0');
@@ -156,16 +155,8 @@ function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promi
   const child = spawn(command!, args, { ...o, env: { ...o.env }, detached: grouped, windowsHide: true });
   const { promise, resolve } = Promise.withResolvers<Ran>();
   let [stdout, stderr] = ['', ''];
-  const end = () => {
-    try {
-      if (grouped) process.kill(-child.pid!, 'SIGKILL');
-      else child.kill('SIGKILL');
-    } catch {
-      // It has ended by itself.
-    }
-  };
   const timeUp = () => {
-    end();
+    signalGroup(child, 'SIGKILL');
     resolve({ stdout, fault: `it did not ${answered ? 'answer' : 'end'} within ${deadline.seconds} s` });
   };
   if (deadline.signal.aborted) timeUp();
@@ -174,11 +165,12 @@ function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promi
     stdout += text;
     if (!answered?.(stdout)) return;
     resolve({ stdout, fault: null });
-    end();
+    signalGroup(child, 'SIGKILL');
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     if (stderr.length < STDERR_CHARS) stderr += text;
   });
+  // A program that ended does not read its input.
   child.stdin.on('error', () => {});
   if (answered) child.stdin.write(input);
   else child.stdin.end(input);
