@@ -5,7 +5,7 @@ import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { type LargeResultOptions, LargeResults } from '../large-results.ts';
 import { swapResults } from '../prompt-results.ts';
 import { type RelayToolOptions, relayTools } from '../relay-tools.ts';
-import { ContextRelayMemory } from './memory.ts';
+import { relayMemory } from './memory.ts';
 
 /** `contextrelay/mastra`. Any export here is API. */
 export type { LargeResultOptions } from '../large-results.ts';
@@ -68,7 +68,7 @@ export class ContextRelayStorage extends MastraCompositeStore {
       id: 'contextrelay',
       name: 'ContextRelayStorage',
       default: options.default,
-      domains: { memory: new ContextRelayMemory(relay.files.space(options.space ?? 'mastra')) },
+      domains: { memory: relayMemory(relay.files.space(options.space ?? 'mastra')) },
     });
   }
 }

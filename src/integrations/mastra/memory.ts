@@ -8,9 +8,6 @@ type Kind = 'threads' | 'messages' | 'resources';
 type Args<M extends keyof InMemoryMemory> = InMemoryMemory[M] extends (...args: infer A) => unknown
   ? A
   : never;
-type Result<M extends keyof InMemoryMemory> = InMemoryMemory[M] extends (...args: never[]) => infer R
-  ? Awaited<R>
-  : never;
 type Row = { readonly id: string };
 
 /** What a call works on: threads and resources by id, and the messages of threads; `all` of a kind where it may be any. */
@@ -20,31 +17,56 @@ interface Touched {
   readonly resources?: readonly string[];
 }
 
-const ANYTHING: Touched = { threads: 'all', messages: 'all' };
+/** The files that each method reads and may write. Whatever is not here, Mastra is told that this memory does not do it. */
+const TOUCHED: { readonly [M in keyof InMemoryMemory]?: (...args: Args<M>) => Touched } = {
+  getThreadById: ({ threadId }) => ({ threads: [threadId] }),
+  saveThread: ({ thread }) => ({ threads: [thread.id] }),
+  updateThread: ({ id }) => ({ threads: [id] }),
+  listThreads: () => ({ threads: 'all' }),
+  cloneThread: ({ sourceThreadId, newThreadId }) => {
+    const threads = newThreadId ? [sourceThreadId, newThreadId] : [sourceThreadId];
+    return { threads, messages: threads };
+  },
+  // What is included beside may be of any thread.
+  listMessages: ({ threadId, include }) => ({ messages: include?.length ? 'all' : [threadId].flat() }),
+  listMessagesByResourceId: () => ({ messages: 'all' }),
+  listMessagesById: () => ({ messages: 'all' }),
+  saveMessages: ({ messages }) => {
+    const threads = [...new Set(messages.flatMap(({ threadId }) => (threadId ? [threadId] : [])))];
+    return { threads, messages: threads };
+  },
+  updateMessages: () => ({ threads: 'all', messages: 'all' }),
+  deleteMessages: () => ({ threads: 'all', messages: 'all' }),
+  getResourceById: ({ resourceId }) => ({ resources: [resourceId] }),
+  saveResource: ({ resource }) => ({ resources: [resource.id] }),
+  updateResource: ({ resourceId }) => ({ resources: [resourceId] }),
+};
 
 /**
  * Conversations of Mastra as files: `threads/<id>`, `messages/<thread>/<id>`, `resources/<id>`. A call reads the files that it is
  * about, has the framework's own memory in this process do the work, and writes what changed. Where somebody else wrote one of
  * them in between, it is done anew. What names no thread, such as messages by their ids, reads all messages.
  */
-export class ContextRelayMemory extends MemoryStorage {
+export function relayMemory(files: FileSpace): MemoryStorage {
+  const stored = new MemoryFiles(files);
+  const Base = MemoryStorage as unknown as new () => MemoryStorage;
+  return new Proxy(new Base(), {
+    get(memory, name) {
+      if (name === 'deleteThread' || name === 'dangerouslyClearAll') return stored[name].bind(stored);
+      const touched = TOUCHED[name as keyof InMemoryMemory] as ((...args: unknown[]) => Touched) | undefined;
+      const value = Reflect.get(memory, name, memory);
+      if (!touched) return typeof value === 'function' ? value.bind(memory) : value;
+      return (...args: unknown[]) =>
+        stored.run(touched(...args), (loaded) => Reflect.get(loaded, name, loaded).apply(loaded, args));
+    },
+  });
+}
+
+class MemoryFiles {
   readonly #files: FileSpace;
 
   constructor(files: FileSpace) {
-    super();
     this.#files = files;
-  }
-
-  getThreadById(...args: Args<'getThreadById'>): Promise<Result<'getThreadById'>> {
-    return this.#do({ threads: [args[0].threadId] }, (memory) => memory.getThreadById(...args));
-  }
-
-  saveThread(...args: Args<'saveThread'>): Promise<Result<'saveThread'>> {
-    return this.#do({ threads: [args[0].thread.id] }, (memory) => memory.saveThread(...args));
-  }
-
-  updateThread(...args: Args<'updateThread'>): Promise<Result<'updateThread'>> {
-    return this.#do({ threads: [args[0].id] }, (memory) => memory.updateThread(...args));
   }
 
   async deleteThread({ threadId }: Args<'deleteThread'>[0]): Promise<void> {
@@ -52,63 +74,11 @@ export class ContextRelayMemory extends MemoryStorage {
     await this.#files.remove({ prefix: `messages/${await segment(threadId)}/` });
   }
 
-  listThreads(...args: Args<'listThreads'>): Promise<Result<'listThreads'>> {
-    return this.#do({ threads: 'all' }, (memory) => memory.listThreads(...args));
-  }
-
-  override cloneThread(...args: Args<'cloneThread'>): Promise<Result<'cloneThread'>> {
-    const { sourceThreadId, newThreadId } = args[0];
-    const threads = newThreadId ? [sourceThreadId, newThreadId] : [sourceThreadId];
-    return this.#do({ threads, messages: threads }, (memory) => memory.cloneThread(...args));
-  }
-
-  listMessages(...args: Args<'listMessages'>): Promise<Result<'listMessages'>> {
-    const { threadId, include } = args[0];
-    // What is included beside may be of any thread.
-    const messages = include?.length ? 'all' : [threadId].flat();
-    return this.#do({ messages }, (memory) => memory.listMessages(...args));
-  }
-
-  override listMessagesByResourceId(
-    ...args: Args<'listMessagesByResourceId'>
-  ): Promise<Result<'listMessagesByResourceId'>> {
-    return this.#do({ messages: 'all' }, (memory) => memory.listMessagesByResourceId(...args));
-  }
-
-  listMessagesById(...args: Args<'listMessagesById'>): Promise<Result<'listMessagesById'>> {
-    return this.#do({ messages: 'all' }, (memory) => memory.listMessagesById(...args));
-  }
-
-  saveMessages(...args: Args<'saveMessages'>): Promise<Result<'saveMessages'>> {
-    const threads = [...new Set(args[0].messages.flatMap(({ threadId }) => (threadId ? [threadId] : [])))];
-    return this.#do({ threads, messages: threads }, (memory) => memory.saveMessages(...args));
-  }
-
-  updateMessages(...args: Args<'updateMessages'>): Promise<Result<'updateMessages'>> {
-    return this.#do(ANYTHING, (memory) => memory.updateMessages(...args));
-  }
-
-  override deleteMessages(...args: Args<'deleteMessages'>): Promise<Result<'deleteMessages'>> {
-    return this.#do(ANYTHING, (memory) => memory.deleteMessages(...args));
-  }
-
-  override getResourceById(...args: Args<'getResourceById'>): Promise<Result<'getResourceById'>> {
-    return this.#do({ resources: [args[0].resourceId] }, (memory) => memory.getResourceById(...args));
-  }
-
-  override saveResource(...args: Args<'saveResource'>): Promise<Result<'saveResource'>> {
-    return this.#do({ resources: [args[0].resource.id] }, (memory) => memory.saveResource(...args));
-  }
-
-  override updateResource(...args: Args<'updateResource'>): Promise<Result<'updateResource'>> {
-    return this.#do({ resources: [args[0].resourceId] }, (memory) => memory.updateResource(...args));
-  }
-
   async dangerouslyClearAll(): Promise<void> {
     for (const kind of ['threads', 'messages', 'resources']) await this.#files.remove({ prefix: `${kind}/` });
   }
 
-  async #do<T>(touched: Touched, work: (memory: InMemoryMemory) => Promise<T>): Promise<T> {
+  async run<T>(touched: Touched, work: (memory: InMemoryMemory) => Promise<T>): Promise<T> {
     for (;;) {
       const db = new InMemoryDB();
       const before = await this.#load(db, touched);
