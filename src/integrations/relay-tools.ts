@@ -1,4 +1,4 @@
-import { isRelayError, RelayError } from '../base/errors.ts';
+import { badRequest, isRelayError, type RelayError } from '../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { parsePointer } from '../contract/pointer-url.ts';
 import type { ContextRelay } from '../sdk/context-relay.ts';
@@ -133,7 +133,7 @@ function checked(input: unknown, { properties, required }: RelayToolSchema): Jso
 }
 
 function wrong(what: string): RelayError {
-  return new RelayError('bad_request', { what, hint: 'See the schema of the tool.' });
+  return badRequest(what, 'See the schema of the tool.');
 }
 
 /** A model is given pointers to read, and not the whole web. */

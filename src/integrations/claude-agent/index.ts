@@ -130,7 +130,7 @@ export class ContextRelaySessionStore implements SessionStore {
     else await this.#files.remove({ prefix: await sessionFolder(key) });
   }
 
-  async listSubkeys(key: { projectKey: string; sessionId: string }): Promise<string[]> {
+  async listSubkeys(key: Pick<SessionKey, 'projectKey' | 'sessionId'>): Promise<string[]> {
     const prefix = `${await sessionFolder(key)}sub/`;
     const found = new Set<string>();
     for await (const { metadata } of this.#files.all({ prefix })) found.add(String(metadata.subpath));
@@ -146,12 +146,6 @@ export class ContextRelaySessionStore implements SessionStore {
   }
 }
 
-async function sessionFolder({
-  projectKey,
-  sessionId,
-}: {
-  projectKey: string;
-  sessionId: string;
-}): Promise<string> {
-  return `${await segment(projectKey)}/${await segment(sessionId)}/`;
+async function sessionFolder(key: Pick<SessionKey, 'projectKey' | 'sessionId'>): Promise<string> {
+  return `${await segment(key.projectKey)}/${await segment(key.sessionId)}/`;
 }

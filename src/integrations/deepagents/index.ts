@@ -12,7 +12,7 @@ import type {
   ReadResult,
   WriteResult,
 } from 'deepagents';
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { FileInfo } from '../../contract/files.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
@@ -65,12 +65,8 @@ export class ContextRelayBackend implements BackendProtocolV2 {
     return told(filePath, async () => {
       const path = inSpace(filePath);
       const { text, content_type, size } = await this.#files.info(path);
-      if (!text)
-        return {
-          content: await this.#files.bytes(path),
-          mimeType: content_type ?? 'application/octet-stream',
-        };
-      const mimeType = content_type ?? 'text/plain';
+      const mimeType = content_type ?? (text ? 'text/plain' : 'application/octet-stream');
+      if (!text) return { content: await this.#files.bytes(path), mimeType };
       if (size === 0) return { content: '', mimeType, totalLines: 0 };
       const content = await this.#files.text(path, { lines: `${offset + 1}-${offset + limit}` });
       return { content, mimeType, startLine: offset + 1 };
@@ -105,10 +101,8 @@ export class ContextRelayBackend implements BackendProtocolV2 {
         const occurrences = pieces.length - 1;
         if (oldString === '' || occurrences === 0)
           return { error: `Error: String not found in file: '${oldString}'` };
-        if (occurrences > 1 && !replaceAll)
-          return {
-            error: `Error: String '${oldString}' appears ${occurrences} times in file; say which, or replace all.`,
-          };
+        const many = `Error: String '${oldString}' appears ${occurrences} times in file; say which, or replace all.`;
+        if (occurrences > 1 && !replaceAll) return { error: many };
         try {
           const o = { contentType: file.content_type ?? undefined, ttl: this.#ttl, ifMatch: file.etag };
           await this.#files.put(path, pieces.join(newString), o);
@@ -198,18 +192,14 @@ export class ContextRelayBackend implements BackendProtocolV2 {
 
 /** `/a/b.md` as it is called in the space. */
 function inSpace(path: string): string {
-  const inner = path.replace(/^\/+/, '').replace(/\/+$/, '');
-  if (inner === '')
-    throw new RelayError('bad_request', {
-      what: `${path || 'The path'} is no file.`,
-      hint: 'Name one: /notes.md',
-    });
-  return inner;
+  const prefix = folder(path);
+  if (prefix === '') throw badRequest(`${path || 'The path'} is no file.`, 'Name one: /notes.md');
+  return prefix.slice(0, -1);
 }
 
 /** The prefix of what lies in a folder. */
 function folder(path: string): string {
-  const inner = path.replace(/^\/+/, '').replace(/\/+$/, '');
+  const inner = path.replace(/^\/+|\/+$/g, '');
   return inner === '' ? '' : `${inner}/`;
 }
 

@@ -1,5 +1,4 @@
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
-import type { CallbackManagerForRetrieverRun } from '@langchain/core/callbacks/manager';
 import { Document } from '@langchain/core/documents';
 import { isBaseMessage, isToolMessage, ToolMessage } from '@langchain/core/messages';
 import type { LLMResult } from '@langchain/core/outputs';
@@ -8,7 +7,7 @@ import { BaseStore } from '@langchain/core/stores';
 import { DynamicStructuredTool } from '@langchain/core/tools';
 import type { ChainValues } from '@langchain/core/utils/types';
 import { type AgentMiddleware, createMiddleware } from 'langchain';
-import { RelayError } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FileSpace } from '../../sdk/files.ts';
@@ -133,14 +132,8 @@ export class ContextRelayCallbackHandler extends BaseCallbackHandler {
   }
 
   override async handleLLMEnd(output: LLMResult, runId: string): Promise<void> {
-    await this.#push(
-      'llm',
-      output.generations
-        .flat()
-        .map(({ text }) => text)
-        .join('\n'),
-      runId,
-    );
+    const texts = output.generations.flat().map(({ text }) => text);
+    await this.#push('llm', texts.join('\n'), runId);
   }
 
   override async handleToolEnd(output: unknown, runId: string): Promise<void> {
@@ -211,16 +204,13 @@ export class ContextRelayRetriever extends BaseRetriever {
     this.#k = k;
   }
 
-  override async _getRelevantDocuments(
-    query: string,
-    _run?: CallbackManagerForRetrieverRun,
-  ): Promise<Document[]> {
+  override async _getRelevantDocuments(query: string): Promise<Document[]> {
     if (isPointer(query)) return [await this.#pulled(query.trim())];
     if (!this.#thread) {
-      throw new RelayError('bad_request', {
-        what: 'There is no thread to look this up in, and it is no relay URL.',
-        hint: 'Pass `thread` to ContextRelayRetriever, or ask for a URL.',
-      });
+      throw badRequest(
+        'There is no thread to look this up in, and it is no relay URL.',
+        'Pass `thread` to ContextRelayRetriever, or ask for a URL.',
+      );
     }
     const hits = await this.#relay.threads.open(this.#thread).artifacts.search(query, { limit: this.#k });
     return hits.map(({ snippet, ...metadata }) => new Document({ pageContent: snippet, metadata }));
@@ -230,10 +220,8 @@ export class ContextRelayRetriever extends BaseRetriever {
     const { metadata, size, created_at } = await this.#relay.inspect(url);
     const pageContent = await this.#relay.pull(url);
     // The key of an encrypted payload is for whoever has the URL, and not for every store that documents end up in.
-    return new Document({
-      pageContent,
-      metadata: { ...metadata, source: url.split('#')[0], size, created_at },
-    });
+    const source = url.split('#')[0];
+    return new Document({ pageContent, metadata: { ...metadata, source, size, created_at } });
   }
 }
 
@@ -271,17 +259,9 @@ export class ContextRelayByteStore extends BaseStore<string, Uint8Array> {
   }
 
   override async mset(pairs: [string, Uint8Array][]): Promise<void> {
-    const last = new Map(pairs);
-    const files = [...last].map(async ([key, content]) => {
-      const path = await segment(key);
-      return {
-        path,
-        content,
-        metadata: { key },
-        contentType: 'application/octet-stream',
-        ttl: this.#ttl,
-        keep: 0,
-      };
+    const o = { contentType: 'application/octet-stream', ttl: this.#ttl, keep: 0 };
+    const files = [...new Map(pairs)].map(async ([key, content]) => {
+      return { path: await segment(key), content, metadata: { key }, ...o };
     });
     await writeFiles(this.#files, await Promise.all(files));
   }

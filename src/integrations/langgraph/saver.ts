@@ -13,7 +13,7 @@ import {
   TASKS,
 } from '@langchain/langgraph-checkpoint';
 import { systemEnv } from '../../base/env.ts';
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { KeptPointers } from '../kept-pointers.ts';
 import { CheckpointFiles, type Place, type Stored } from './checkpoint-files.ts';
@@ -69,12 +69,8 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
-    const { checkpoint_ns = '', checkpoint_id: parent } = config.configurable ?? {};
-    const place = {
-      thread: threadOf(config, 'put a checkpoint'),
-      namespace: checkpoint_ns,
-      id: checkpoint.id,
-    };
+    const { checkpoint_ns: namespace = '', checkpoint_id: parent } = config.configurable ?? {};
+    const place = { thread: threadOf(config, 'put a checkpoint'), namespace, id: checkpoint.id };
     await this.#files.put(place, checkpoint, metadata, parent, newVersions);
     return configOf(place);
   }
@@ -177,10 +173,10 @@ function threadOf(config: RunnableConfig, doing: string): string {
 }
 
 function missing(doing: string, field: string): RelayError {
-  return new RelayError('bad_request', {
-    what: `To ${doing}, "${field}" has to be in "configurable" of the config.`,
-    hint: 'Pass it: graph.invoke(input, { configurable: { thread_id: "1" } }).',
-  });
+  return badRequest(
+    `To ${doing}, "${field}" has to be in "configurable" of the config.`,
+    'Pass it: graph.invoke(input, { configurable: { thread_id: "1" } }).',
+  );
 }
 
 /**
@@ -188,13 +184,9 @@ function missing(doing: string, field: string): RelayError {
  * put together from its ancestors: those up to the one that holds a whole value of it stay, with their writes.
  */
 async function keepLatest(files: CheckpointFiles, thread: string): Promise<void> {
-  const namespaces = new Map<string, Stored[]>();
-  for await (const stored of files.list(thread)) {
-    const known = namespaces.get(stored.namespace);
-    if (known) known.push(stored);
-    else namespaces.set(stored.namespace, [stored]);
-  }
-  for (const [namespace, stored] of namespaces) {
+  const all: Stored[] = [];
+  for await (const stored of files.list(thread)) all.push(stored);
+  for (const [namespace, stored] of Map.groupBy(all, (each) => each.namespace)) {
     const values = await files.valuePaths(thread, namespace);
     const kept = await neededFor(stored, files, values);
     for (const each of stored) if (!kept.has(each)) await files.delete(each);

@@ -61,30 +61,17 @@ export class ContextRelayStore extends BaseStore {
     for (const operation of operations) last.set(await pathOf(operation.namespace, operation.key), operation);
     const gone = [...last].flatMap(([path, { value }]) => (value === null ? [path] : []));
     if (gone.length > 0) await this.#files.remove({ paths: gone });
+    const o = { contentType: 'application/json', ttl: this.#ttl, keep: 0 };
     const files = [...last].flatMap(([path, { namespace, key, value }]): FileToWrite[] => {
       if (value === null) return [];
       const metadata = { namespace, key } as JsonObject;
-      return [
-        {
-          path,
-          content: JSON.stringify(value),
-          contentType: 'application/json',
-          metadata,
-          ttl: this.#ttl,
-          keep: 0,
-        },
-      ];
+      return [{ path, content: JSON.stringify(value), metadata, ...o }];
     });
     await writeFiles(this.#files, files);
   }
 
-  async #search({
-    namespacePrefix,
-    filter,
-    query,
-    limit = 10,
-    offset = 0,
-  }: SearchOperation): Promise<SearchItem[]> {
+  async #search(operation: SearchOperation): Promise<SearchItem[]> {
+    const { namespacePrefix, filter, query, limit = 10, offset = 0 } = operation;
     const infos = await this.#below(namespacePrefix);
     // Where nothing has to be known of the items, only those that are given are read.
     const all = filter || query ? infos : infos.slice(offset, offset + limit);
@@ -95,12 +82,8 @@ export class ContextRelayStore extends BaseStore {
     return (query ? ranked(passing, query) : passing).slice(offset, offset + limit);
   }
 
-  async #namespaces({
-    matchConditions = [],
-    maxDepth,
-    limit,
-    offset,
-  }: ListNamespacesOperation): Promise<string[][]> {
+  async #namespaces(operation: ListNamespacesOperation): Promise<string[][]> {
+    const { matchConditions = [], maxDepth, limit, offset } = operation;
     const found = new Map<string, string[]>();
     for (const { metadata } of await this.#below([])) {
       const namespace = metadata.namespace as string[];
@@ -147,19 +130,18 @@ function passes(value: Record<string, unknown>, filter: Record<string, unknown>)
   return Object.entries(filter).every(([field, wanted]) => {
     const operators = Object.entries((wanted ?? {}) as object).filter(([name]) => name.startsWith('$'));
     if (typeof wanted !== 'object' || operators.length === 0) return same(value[field], wanted);
-    return operators.every(([name, operand]) => compares(name, value[field], operand));
+    return operators.every(([name, operand]) => COMPARE[name]?.(value[field], operand) ?? false);
   });
 }
 
-function compares(operator: string, value: unknown, operand: unknown): boolean {
-  if (operator === '$eq') return same(value, operand);
-  if (operator === '$ne') return !same(value, operand);
-  const [a, b] = [Number(value), Number(operand)];
-  if (operator === '$gt') return a > b;
-  if (operator === '$gte') return a >= b;
-  if (operator === '$lt') return a < b;
-  return operator === '$lte' && a <= b;
-}
+const COMPARE: { readonly [operator: string]: (value: unknown, operand: unknown) => boolean } = {
+  $eq: same,
+  $ne: (value, operand) => !same(value, operand),
+  $gt: (value, operand) => Number(value) > Number(operand),
+  $gte: (value, operand) => Number(value) >= Number(operand),
+  $lt: (value, operand) => Number(value) < Number(operand),
+  $lte: (value, operand) => Number(value) <= Number(operand),
+};
 
 function same(a: unknown, b: unknown): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
