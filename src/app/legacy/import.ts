@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isRef, isUuid, uuidFrom } from '../../base/ids.ts';
-import type { JsonObject } from '../../base/json.ts';
+import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import {
   ARTIFACT_BYTES,
   ARTIFACT_NAME_CHARS,
@@ -29,7 +29,6 @@ import {
   type LegacyDatabase,
   type LegacyFile,
   openLegacyDatabase,
-  parseObject,
 } from './source.ts';
 import { versionsOf } from './versions.ts';
 
@@ -49,10 +48,8 @@ export function openLegacy(dir: string): LegacyHome & Disposable {
     });
   }
   if (!existsSync(folder) || !statSync(folder).isDirectory()) {
-    throw new RelayError('not_found', {
-      what: `the folder ${folder}`,
-      hint: 'Name the folder of a Go relay, the one with threads/ in it: relay import --legacy DIR',
-    });
+    const hint = 'Name the folder of a Go relay, the one with threads/ in it: relay import --legacy DIR';
+    throw new RelayError('not_found', { what: `the folder ${folder}`, hint });
   }
   const changes = [
     'Previews are made and tokens are counted anew.',
@@ -85,11 +82,12 @@ async function* readThreads(root: string, db: LegacyDatabase | null): AsyncGener
 }
 
 async function readThread(path: string, folder: string, db: LegacyDatabase | null): Promise<LegacyThread> {
-  const notes: string[] = [];
   const thread_id = isUuid(folder) ? folder.toLowerCase() : uuidFrom(await derived(`thread ${folder}`));
+  const reader = new ThreadReader(path, thread_id);
+  const { notes } = reader;
   if (thread_id !== folder) notes.push(`"${folder}" is not a UUID; here it is ${thread_id}`);
   try {
-    const parts = await readParts(path, folder, thread_id, db, notes);
+    const parts = await reader.read(folder, db);
     const events = legacyEvents(parts, notes);
     const { name, contents, versions } = parts;
     const counts = { artifacts: contents.length, versions: versions.length, events: events.length };
@@ -105,97 +103,103 @@ async function readThread(path: string, folder: string, db: LegacyDatabase | nul
   }
 }
 
-async function readParts(
-  path: string,
-  folder: string,
-  thread_id: string,
-  db: LegacyDatabase | null,
-  notes: string[],
-): Promise<LegacyParts> {
-  const source = db ? await fromDatabase(db, folder, path, notes) : await fromFiles(path, notes);
-  const born = isHere(path) ? (await lstat(path)).mtimeMs : 0;
-  const created = isMoment(source.created) ? source.created : new Date(born).toISOString();
-  const contents: LegacyContent[] = [];
-  const taken = new Set<string>();
-  const refs = new Map<string, string>();
-  for (const artifact of source.artifacts) {
-    const isFree = isRef(artifact.ref) && !taken.has(artifact.ref);
-    // What is no ref here gets one, the same at every import; so does a second file by the same ref.
-    const ref = isFree ? artifact.ref : await derivedRef(thread_id, artifact.file);
-    const content = await readContent(join(path, 'artifacts'), thread_id, { ...artifact, ref }, notes);
-    if (!content) continue;
-    contents.push(content);
-    taken.add(ref);
-    if (isFree) continue;
-    notes.push(`artifact ${artifact.ref.slice(0, 64)} (${artifact.file}) is ${ref} here`);
-    if (!taken.has(artifact.ref)) refs.set(artifact.ref, ref);
+/** Reads one thread of a Go relay. What could not be taken over as it is stands in `notes`. */
+class ThreadReader {
+  readonly notes: string[] = [];
+  readonly #path: string;
+  readonly #thread: string;
+
+  constructor(path: string, thread: string) {
+    this.#path = path;
+    this.#thread = thread;
   }
-  const { versions, misfit } = versionsOf(source.states(), created, refs, notes);
-  const state = join(path, 'state.json');
-  // What has no place in a state here is not lost: the old file is kept whole, beside the new state.
-  if (misfit && isHere(state)) {
-    notes.push('the old state.json is kept as the artifact legacy-state.json');
-    const ref = await derivedRef(thread_id, 'legacy-state.json');
-    contents.push(
-      await describe(state, thread_id, { ref, file: 'state.json', name: 'legacy-state.json' }, notes),
+
+  async read(folder: string, db: LegacyDatabase | null): Promise<LegacyParts> {
+    const [path, notes, thread_id] = [this.#path, this.notes, this.#thread];
+    const source = db ? await fromDatabase(db, folder, path, notes) : await fromFiles(path, notes);
+    const born = isHere(path) ? (await lstat(path)).mtimeMs : 0;
+    const created = isMoment(source.created) ? source.created : new Date(born).toISOString();
+    const contents: LegacyContent[] = [];
+    const taken = new Set<string>();
+    const refs = new Map<string, string>();
+    for (const artifact of source.artifacts) {
+      const isFree = isRef(artifact.ref) && !taken.has(artifact.ref);
+      // What is no ref here gets one, the same at every import; so does a second file by the same ref.
+      const ref = isFree ? artifact.ref : await this.#derivedRef(artifact.file);
+      const content = await this.#content({ ...artifact, ref });
+      if (!content) continue;
+      contents.push(content);
+      taken.add(ref);
+      if (isFree) continue;
+      notes.push(`artifact ${artifact.ref.slice(0, 64)} (${artifact.file}) is ${ref} here`);
+      if (!taken.has(artifact.ref)) refs.set(artifact.ref, ref);
+    }
+    const { versions, misfit } = versionsOf(source.states(), created, refs, notes);
+    const state = join(path, 'state.json');
+    // What has no place in a state here is not lost: the old file is kept whole, beside the new state.
+    if (misfit && isHere(state)) {
+      const name = 'legacy-state.json';
+      notes.push(`the old state.json is kept as the artifact ${name}`);
+      contents.push(
+        await this.#describe(state, { ref: await this.#derivedRef(name), file: 'state.json', name }),
+      );
+    }
+    const name = this.#cut(source.name, THREAD_NAME_CHARS, 'its name');
+    return { thread_id, name, created, hops: source.hops, versions, log: source.events, contents };
+  }
+
+  /** Null where there is no such file, or one that cannot be taken over. */
+  async #content(artifact: LegacyFile): Promise<LegacyContent | null> {
+    const { ref, file } = artifact;
+    const path = join(this.#path, 'artifacts', file);
+    const stat = isHere(path) ? await lstat(path) : null;
+    if (stat?.isFile() && stat.size <= ARTIFACT_BYTES) return this.#describe(path, artifact);
+    this.notes.push(
+      stat?.isFile()
+        ? `artifact ${file} is larger than ${ARTIFACT_BYTES} bytes and was left out`
+        : `the file of artifact ${ref} (${file}) is missing; it was left out`,
     );
-  }
-  const name = cut(source.name, THREAD_NAME_CHARS, 'its name', notes);
-  return { thread_id, name, created, hops: source.hops, versions, log: source.events, contents };
-}
-
-/** Null where there is no such file, or one that cannot be taken over. */
-async function readContent(
-  folder: string,
-  thread: string,
-  artifact: LegacyFile,
-  notes: string[],
-): Promise<LegacyContent | null> {
-  const path = join(folder, artifact.file);
-  const stat = isHere(path) ? await lstat(path) : null;
-  if (!stat?.isFile()) {
-    notes.push(`the file of artifact ${artifact.ref} (${artifact.file}) is missing; it was left out`);
     return null;
   }
-  if (stat.size > ARTIFACT_BYTES) {
-    notes.push(`artifact ${artifact.file} is larger than ${ARTIFACT_BYTES} bytes and was left out`);
-    return null;
-  }
-  return await describe(path, thread, artifact, notes);
-}
 
-/** An artifact as it was there: with what the content itself says, where nobody else does or something else is said. */
-async function describe(
-  path: string,
-  thread_id: string,
-  row: LegacyFile,
-  notes: string[],
-): Promise<LegacyContent> {
-  const { ref, file } = row;
-  const changed = (what: string) => notes.push(`artifact ${ref}: ${what}`);
-  const sha256 = createHash('sha256');
-  const scan = new ContentScan(openFile(path));
-  for await (const chunk of scan.body as ReadableStream<Uint8Array>) sha256.update(chunk);
-  const seen = scan.seen();
-  const hash = sha256.digest('hex');
-  if (row.hash !== undefined && row.hash !== hash)
-    changed(`its file has the hash ${hash} and not ${row.hash}`);
-  const name = cut(row.name ?? file, ARTIFACT_NAME_CHARS, `the name of artifact ${ref}`, notes);
-  const type =
-    row.type !== undefined && ARTIFACT_TYPE.test(row.type) ? row.type : guessType(name || file, row.mime);
-  if (row.type !== undefined && type !== row.type) changed(`its type is ${type} here`);
-  const { mime: usual } = KINDS[kindOf({ type, name, mime: row.mime ?? '' })];
-  const mime = row.mime !== undefined && MEDIA_TYPE.test(row.mime) ? row.mime : usual;
-  if (row.mime !== undefined && mime !== row.mime) changed(`its media type is ${mime} here`);
-  const created_at = isMoment(row.created_at)
-    ? row.created_at
-    : new Date((await lstat(path)).mtimeMs).toISOString();
-  const preview = makePreview(kindOf({ type, name, mime }), seen);
-  const tokens = await countTokens(ownTextWork, seen, preview.text);
-  const provenance = provenanceOf(parseObject(row.provenance ?? '') ?? {}, created_at);
-  const content = { type, mime, name, size: seen.size, hash };
-  const artifact: Artifact = { ref, thread_id, ...content, preview, provenance, tokens, created_at };
-  return { artifact, open: () => openFile(path) };
+  /** An artifact as it was there: with what the content itself says, where nobody else does or something else is said. */
+  async #describe(path: string, row: LegacyFile): Promise<LegacyContent> {
+    const { ref, file } = row;
+    const changed = (what: string) => this.notes.push(`artifact ${ref}: ${what}`);
+    const sha256 = createHash('sha256');
+    const scan = new ContentScan(openFile(path));
+    for await (const chunk of scan.body as ReadableStream<Uint8Array>) sha256.update(chunk);
+    const seen = scan.seen();
+    const hash = sha256.digest('hex');
+    if (row.hash !== undefined && row.hash !== hash)
+      changed(`its file has the hash ${hash} and not ${row.hash}`);
+    const name = this.#cut(row.name ?? file, ARTIFACT_NAME_CHARS, `the name of artifact ${ref}`);
+    const type =
+      row.type !== undefined && ARTIFACT_TYPE.test(row.type) ? row.type : guessType(name || file, row.mime);
+    if (row.type !== undefined && type !== row.type) changed(`its type is ${type} here`);
+    const { mime: usual } = KINDS[kindOf({ type, name, mime: row.mime ?? '' })];
+    const mime = row.mime !== undefined && MEDIA_TYPE.test(row.mime) ? row.mime : usual;
+    if (row.mime !== undefined && mime !== row.mime) changed(`its media type is ${mime} here`);
+    const created_at = isMoment(row.created_at)
+      ? row.created_at
+      : new Date((await lstat(path)).mtimeMs).toISOString();
+    const preview = makePreview(kindOf({ type, name, mime }), seen);
+    const tokens = await countTokens(ownTextWork, seen, preview.text);
+    const provenance = provenanceOf(jsonObjectIn(row.provenance) ?? {}, created_at);
+    const content = { ref, thread_id: this.#thread, type, mime, name, size: seen.size, hash };
+    const artifact: Artifact = { ...content, preview, provenance, tokens, created_at };
+    return { artifact, open: () => openFile(path) };
+  }
+
+  #cut(text: string, most: number, what: string): string {
+    const letters = [...text];
+    if (letters.length > most) this.notes.push(`${what} was cut to ${most} characters`);
+    return letters.slice(0, most).join('');
+  }
+
+  async #derivedRef(file: string): Promise<string> {
+    return (await sha256Hex(`legacy ${this.#thread} ${file}`)).slice(0, 26);
+  }
 }
 
 function provenanceOf(
@@ -215,16 +219,6 @@ function provenanceOf(
 
 function openFile(path: string): BlobBody {
   return Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
-}
-
-function cut(text: string, most: number, what: string, notes: string[]): string {
-  const letters = [...text];
-  if (letters.length > most) notes.push(`${what} was cut to ${most} characters`);
-  return letters.slice(0, most).join('');
-}
-
-async function derivedRef(thread: string, file: string): Promise<string> {
-  return (await sha256Hex(`legacy ${thread} ${file}`)).slice(0, 26);
 }
 
 async function derived(text: string): Promise<Uint8Array> {

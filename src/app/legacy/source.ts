@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { Database } from '../../engines/sqlite/database.ts';
 
 /** A thread as a Go relay kept it, wherever that could be read. */
@@ -92,7 +92,7 @@ async function readState(folder: string, notes: string[]): Promise<JsonObject | 
     notes.push('it has no state.json');
     return null;
   }
-  const state = parseObject(await readFile(file, 'utf8'));
+  const state = jsonObjectIn(await readFile(file, 'utf8'));
   if (!state) notes.push('its state.json is not a JSON object and was left out');
   return state;
 }
@@ -107,7 +107,7 @@ async function readLog(file: string): Promise<LegacyLogEvent[]> {
     const [, time, id, type, json] = /^\[([^\]]*)\] (\S+) (\S+) (.*)$/.exec(line) ?? [];
     const said: JsonObject =
       time === undefined
-        ? (parseObject(line) ?? { payload: { line } })
+        ? (jsonObjectIn(line) ?? { payload: { line } })
         : { timestamp: time, id: id!, type: type!, payload: parse(json!) };
     const moment = said.timestamp ?? said.ts ?? /\d{4}-\d\d-\d\dT[\d:.]+Z?/.exec(line)?.[0];
     if (isMoment(moment)) timestamp = moment;
@@ -120,12 +120,8 @@ function eventOf(said: JsonObject & { timestamp: string }): LegacyLogEvent {
   const { id, type, payload, timestamp } = said;
   if (typeof type === 'string' && isJsonObject(payload)) return { id: text(id), type, payload, timestamp };
   const { timestamp: _, id: __, ...rest } = said;
-  return {
-    id: text(id),
-    type: UNKNOWN_EVENT,
-    payload: isJsonObject(rest.payload) ? rest.payload : rest,
-    timestamp,
-  };
+  const kept = isJsonObject(payload) ? payload : rest;
+  return { id: text(id), type: UNKNOWN_EVENT, payload: kept, timestamp };
 }
 
 function parse(json: string): Json {
@@ -147,17 +143,7 @@ export function isMoment(value: unknown): value is string {
 }
 
 /** The database of a Go relay: what its REST answered from. Only there are all names, media types and versions. */
-export interface LegacyDatabase extends Disposable {
-  readonly threads: ReadonlyMap<string, ThreadRow>;
-  /** Results of capabilities that it could have answered again. */
-  readonly cached: number;
-  /** Every version of a state there is, in rising order. */
-  states(thread: string): Iterable<StateRow>;
-  /** Oldest first. */
-  events(thread: string): EventRow[];
-  /** Oldest first. */
-  artifacts(thread: string): ArtifactRow[];
-}
+export type LegacyDatabase = ReturnType<typeof readDatabase>;
 
 interface ThreadRow {
   readonly id: string;
@@ -214,7 +200,7 @@ export function openLegacyDatabase(home: string, tell: (why: string) => void): L
   }
 }
 
-function readDatabase(db: Database): LegacyDatabase {
+function readDatabase(db: Database) {
   db.sql('BEGIN').run();
   const threads = db.sql<ThreadRow>(
     "SELECT id, coalesce(name, '') AS name, created_at, coalesce(hop_count, 0) AS hop_count FROM threads",
@@ -233,21 +219,16 @@ function readDatabase(db: Database): LegacyDatabase {
   const cached = db.sql<{ n: number }>('SELECT count(*) AS n FROM cache').get()!.n;
   return {
     threads: new Map(threads.all().map((row) => [row.id, row])),
+    /** Results of capabilities that it could have answered again. */
     cached,
-    *states(thread) {
-      for (const { version, data } of states.iterate(thread)) yield { version, data: parseObject(data) };
+    /** Every version of a state there is, in rising order. */
+    *states(thread: string): Iterable<StateRow> {
+      for (const { version, data } of states.iterate(thread)) yield { version, data: jsonObjectIn(data) };
     },
-    events: (thread) => events.all(thread),
-    artifacts: (thread) => artifacts.all(thread),
+    /** Oldest first. */
+    events: (thread: string) => events.all(thread),
+    /** Oldest first. */
+    artifacts: (thread: string) => artifacts.all(thread),
     [Symbol.dispose]: () => db.close(),
   };
-}
-
-export function parseObject(text: string): JsonObject | null {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isJsonObject(parsed) ? parsed : null;
-  } catch {
-    return null;
-  }
 }

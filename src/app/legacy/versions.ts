@@ -89,19 +89,13 @@ const NOTES = 20;
 
 const EMPTY = takeOverState({}, new Map()).content;
 
+const METRICS = ['cache_hits', 'cache_misses', 'tokens_estimate', 'tokens_avoided', 'hop_count'] as const;
+
 function stampOf({ updated_at, metrics }: JsonObject, created: string): LegacyVersion['stamp'] {
   const said = (metrics ?? {}) as { [name: string]: Json | undefined };
-  const figure = (name: keyof Metrics) => (Number.isSafeInteger(said[name]) ? (said[name] as number) : 0);
-  return {
-    updated_at: isMoment(updated_at) ? updated_at : created,
-    metrics: {
-      cache_hits: figure('cache_hits'),
-      cache_misses: figure('cache_misses'),
-      tokens_estimate: figure('tokens_estimate'),
-      tokens_avoided: figure('tokens_avoided'),
-      hop_count: figure('hop_count'),
-    },
-  };
+  const figures = METRICS.map((name) => [name, Number.isSafeInteger(said[name]) ? said[name] : 0]);
+  const stamp = { updated_at: isMoment(updated_at) ? updated_at : created };
+  return { ...stamp, metrics: Object.fromEntries(figures) as Metrics };
 }
 
 interface TakenOver {
@@ -137,15 +131,7 @@ export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, strin
 }
 
 /** The relay itself keeps these. */
-const KEPT: ReadonlySet<string> = new Set([
-  '$schema',
-  'version',
-  'thread_id',
-  'name',
-  'created_at',
-  'updated_at',
-  'metrics',
-]);
+const KEPT = new Set('$schema version thread_id name created_at updated_at metrics'.split(' '));
 
 function fitAll(list: ListName, items: Json[], refs: ReadonlyMap<string, string>, told: Told): Json[] {
   return items.flatMap((item, i) => {

@@ -184,9 +184,10 @@ function missing(doing: string, field: string): RelayError {
  * put together from its ancestors: those up to the one that holds a whole value of it stay, with their writes.
  */
 async function keepLatest(files: CheckpointFiles, thread: string): Promise<void> {
-  const all: Stored[] = [];
-  for await (const stored of files.list(thread)) all.push(stored);
-  for (const [namespace, stored] of Map.groupBy(all, (each) => each.namespace)) {
+  const namespaces = new Map<string, Stored[]>();
+  for await (const stored of files.list(thread))
+    namespaces.set(stored.namespace, [...(namespaces.get(stored.namespace) ?? []), stored]);
+  for (const [namespace, stored] of namespaces) {
     const values = await files.valuePaths(thread, namespace);
     const kept = await neededFor(stored, files, values);
     for (const each of stored) if (!kept.has(each)) await files.delete(each);
