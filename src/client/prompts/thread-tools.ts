@@ -1,5 +1,6 @@
 import { isRelayError } from '../../base/errors.ts';
 import { isRef } from '../../base/ids.ts';
+import { jsonObjectIn } from '../../base/json.ts';
 import { PULL_CALL_TOKENS, PULL_CALLS, PULL_PASSAGES, PULL_ROUNDS, PULL_TOKENS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import type { Artifact, PartInput, ThreadsApi } from '../../contract/threads.ts';
@@ -72,14 +73,12 @@ export async function answerWithPulls(
 
 function added(a: Billed | undefined, b: Billed | undefined): Billed | undefined {
   if (!a || !b) return a ?? b;
-  const cached =
-    a.cached_input_tokens === undefined && b.cached_input_tokens === undefined
-      ? {}
-      : { cached_input_tokens: (a.cached_input_tokens ?? 0) + (b.cached_input_tokens ?? 0) };
+  const cached = a.cached_input_tokens ?? b.cached_input_tokens;
+  const sum = (a.cached_input_tokens ?? 0) + (b.cached_input_tokens ?? 0);
   return {
     input_tokens: a.input_tokens + b.input_tokens,
     output_tokens: a.output_tokens + b.output_tokens,
-    ...cached,
+    ...(cached === undefined ? {} : { cached_input_tokens: sum }),
   };
 }
 
@@ -88,11 +87,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'search',
     description: 'Passages of artifacts, by words or a question. None comes twice.',
-    parameters: {
-      type: 'object',
-      properties: { query: { type: 'string' } },
-      required: ['query'],
-    },
+    parameters: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
   },
   {
     name: 'pull',
@@ -162,7 +157,8 @@ class ThreadTools {
   async call(call: ToolCall): Promise<{ readonly result: string; readonly pull: Pull }> {
     let done: { text: string; what: string };
     try {
-      done = await this.#do(call.name, argumentsOf(call));
+      // What a model wrote may be broken; it is told so by what then is missing.
+      done = await this.#do(call.name, jsonObjectIn(call.arguments) ?? {});
     } catch (error) {
       if (!isRelayError(error)) throw error;
       done = { text: `Not done: ${error.message}`, what: `${oneLine(call.name, 40)}, refused` };
@@ -192,11 +188,8 @@ class ThreadTools {
   }
 
   async #search(query: string): Promise<{ text: string; what: string }> {
-    const { threads } = this.#parts;
-    const { hits } = await threads.search(this.#bundle.thread_id, query, {
-      limit: LOOKED_THROUGH,
-      counted: false,
-    });
+    const o = { limit: LOOKED_THROUGH, counted: false };
+    const { hits } = await this.#parts.threads.search(this.#bundle.thread_id, query, o);
     const fresh = hits.filter(({ ref, line }) => this.#mayBeSeen(ref) && !this.#seen.has(`${ref}:${line}`));
     const what = `search "${oneLine(query, 60)}"`;
     if (fresh.length === 0) return { text: 'Nothing more was found. Try other words, or pull.', what };
@@ -207,10 +200,8 @@ class ThreadTools {
       const lines = passages.toSorted((a, b) => a.line - b.line);
       for (const { line } of lines) this.#seen.add(`${ref}:${line}`);
       // The marks of what matched would be taken for a part of the text.
-      return this.#framed(
-        artifact,
-        lines.map(({ line, snippet }) => `[line ${line}] ${snippet.replaceAll('**', '')}`).join('\n'),
-      );
+      const texts = lines.map(({ line, snippet }) => `[line ${line}] ${snippet.replaceAll('**', '')}`);
+      return this.#framed(artifact, texts.join('\n'));
     });
     return { text: (await Promise.all(frames)).join('\n'), what };
   }
@@ -219,29 +210,20 @@ class ThreadTools {
     const ref = this.#names.get(name) ?? name;
     if (!isRef(ref) || !this.#mayBeSeen(ref))
       return { text: 'Not done: there is no such artifact; search finds refs.', what: 'pull, refused' };
-    const { lines, grep, json, outline } = given;
-    const part = {
-      lines: text(lines),
-      grep: text(grep),
-      json: text(json),
-      ...(outline === true ? { outline } : {}),
-    };
-    const asked = Object.fromEntries(
-      Object.entries(part).filter(([, value]) => value !== undefined),
-    ) as PartInput;
+    const texts = ['lines', 'grep', 'json'].filter(
+      (key) => typeof given[key] === 'string' && given[key] !== '',
+    );
+    const parts = [...texts, ...(given.outline === true ? ['outline'] : [])];
+    const asked = Object.fromEntries(parts.map((key) => [key, given[key]])) as PartInput;
     const max_tokens = Math.min(PULL_CALL_TOKENS, this.left);
     const artifact = await this.#heardOf(ref);
     const o = { ...(Object.keys(asked).length === 0 ? { lines: '1-' } : asked), max_tokens, counted: false };
     const taken = await this.#parts.threads.part(this.#bundle.thread_id, ref, o);
     const which = Object.entries(asked).map(([key, value]) => (value === true ? key : `${key}=${value}`));
     const about = taken.truncated ? `\n[${taken.about}]` : '';
-    return {
-      text:
-        taken.text === ''
-          ? `Nothing: ${taken.about}.`
-          : `${await this.#framed(artifact, taken.text)}${about}`,
-      what: oneLine(`pull ${artifact.name} ${which.join(' ')}`, 120),
-    };
+    const what = oneLine(`pull ${artifact.name} ${which.join(' ')}`, 120);
+    if (taken.text === '') return { text: `Nothing: ${taken.about}.`, what };
+    return { text: `${await this.#framed(artifact, taken.text)}${about}`, what };
   }
 
   #mayBeSeen(ref: string): boolean {
@@ -265,18 +247,3 @@ class ThreadTools {
 }
 
 type Given = { readonly [name: string]: unknown };
-
-/** What a model wrote may be broken; it is told so by what then is missing. */
-function argumentsOf(call: ToolCall): Given {
-  try {
-    const parsed: unknown = JSON.parse(call.arguments);
-    if (typeof parsed === 'object' && parsed !== null) return parsed as Given;
-  } catch {
-    // As if it had given none.
-  }
-  return {};
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}

@@ -1,5 +1,6 @@
+import { jsonObjectIn } from '../../base/json.ts';
 import type { PromptText, Round, ToolCall } from '../../client/prompts/types.ts';
-import { argumentsOf, eventData, type Format, type Piece, parsePiece, WORDLESS } from './stream.ts';
+import { eventData, type Format, type Piece, parsePiece, WORDLESS } from './stream.ts';
 
 interface Event {
   readonly type: string;
@@ -47,13 +48,7 @@ export const anthropic: Format = {
       ...rounds.flatMap((round, at) => turns(round, at === rounds.length - 1)),
     ],
     ...(tools.length > 0
-      ? {
-          tools: tools.map(({ name, description, parameters }) => ({
-            name,
-            description,
-            input_schema: parameters,
-          })),
-        }
+      ? { tools: tools.map(({ parameters, ...tool }) => ({ ...tool, input_schema: parameters })) }
       : {}),
     ...(last && tools.length > 0 ? { tool_choice: { type: 'none' } } : {}),
     stream: true,
@@ -112,7 +107,8 @@ function said(blocks: ReadonlyMap<number, Block>, inputs: ReadonlyMap<number, st
     const written = inputs.get(index) || '{}';
     if (type === 'tool_use') {
       calls.push({ id, name, arguments: written });
-      turn.push({ ...block, input: argumentsOf(written) });
+      // Arguments that are broken are empty; whoever does the call tells the model.
+      turn.push({ ...block, input: jsonObjectIn(written) ?? {} });
       // It takes no empty text back.
     } else if (type !== 'text' || block.text?.trim()) turn.push(block);
   }

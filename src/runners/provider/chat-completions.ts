@@ -74,15 +74,10 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
 function addCall(parts: Map<number, CallPiece>, piece: CallPiece): void {
   const { index = parts.size, ...fields } = piece;
   const before = parts.get(index);
-  parts.set(index, {
-    id: `call_${index}`,
-    ...before,
-    ...fields,
-    function: {
-      name: (before?.function?.name ?? '') + (piece.function?.name ?? ''),
-      arguments: (before?.function?.arguments ?? '') + (piece.function?.arguments ?? ''),
-    },
-  });
+  const joined = (field: 'name' | 'arguments') =>
+    (before?.function?.[field] ?? '') + (piece.function?.[field] ?? '');
+  const called = { name: joined('name'), arguments: joined('arguments') };
+  parts.set(index, { id: `call_${index}`, ...before, ...fields, function: called });
 }
 
 function answered(said: string, thought: string, parts: readonly CallPiece[]) {

@@ -31,12 +31,13 @@ export async function callProvider(
   body: object,
   { signal, onSilence }: { readonly signal?: AbortSignal } & Pick<AnswerListener, 'onSilence'> = {},
 ): Promise<ReadableStream<Uint8Array>> {
-  const silence = new Silence(connection, onSilence);
+  const late = new AbortController();
+  const either = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
+  const guarded = silenceGuard(connection, late, onSilence, signal);
   for (let attempt = 0; ; attempt++) {
     const last = attempt >= PROVIDER_RETRIES;
-    const response = await silence.during(() => send(connection, body, silence.signal(signal), last), signal);
-    if (response?.ok && response.body)
-      return readThrough(response.body, (next) => silence.during(next, signal));
+    const response = await guarded(() => send(connection, body, either, last));
+    if (response?.ok && response.body) return readThrough(response.body, guarded);
     if (response) {
       const failure = await failureOf(response, connection, Object.hasOwn(body, 'tools'));
       if (last || !isPassing(response.status) || failure.code === 'tools_refused') throw failure;
@@ -46,38 +47,28 @@ export async function callProvider(
   }
 }
 
-/** Ends a request whose other end sends nothing for too long, and tells when a part of that time is over. */
-class Silence {
-  readonly #connection: Connection;
-  readonly #ms: number;
-  readonly #told: AnswerListener['onSilence'];
-  readonly #late = new AbortController();
-
-  constructor(connection: Connection, told: AnswerListener['onSilence']) {
-    this.#connection = connection;
-    this.#ms = connection.timeoutMs ?? MODEL_SILENCE_MS;
-    this.#told = told;
-  }
-
-  signal(other: AbortSignal | undefined): AbortSignal {
-    return other ? AbortSignal.any([other, this.#late.signal]) : this.#late.signal;
-  }
-
-  async during<T>(wait: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    if (this.#ms === 0) return wait();
-    const early = setTimeout(() => this.#told?.(this.#ms / TOLD_AFTER, this.#ms), this.#ms / TOLD_AFTER);
-    const late = setTimeout(() => this.#late.abort(), this.#ms);
+/** Aborts `late` when a wait for the provider takes too long, and calls `onSilence` when a part of that time is over. */
+function silenceGuard(
+  { provider, url, timeoutMs: ms = MODEL_SILENCE_MS }: Connection,
+  late: AbortController,
+  onSilence: AnswerListener['onSilence'],
+  signal: AbortSignal | undefined,
+): <T>(wait: () => Promise<T>) => Promise<T> {
+  return async (wait) => {
+    if (ms === 0) return wait();
+    const timers = [
+      setTimeout(() => onSilence?.(ms / TOLD_AFTER, ms), ms / TOLD_AFTER),
+      setTimeout(() => late.abort(), ms),
+    ];
     try {
       return await wait();
     } catch (error) {
-      if (signal?.aborted || !this.#late.signal.aborted) throw error;
-      const { provider, url } = this.#connection;
-      throw new RelayError('provider_silent', { provider, url, seconds: this.#ms / 1000 }, error);
+      if (signal?.aborted || !late.signal.aborted) throw error;
+      throw new RelayError('provider_silent', { provider, url, seconds: ms / 1000 }, error);
     } finally {
-      clearTimeout(early);
-      clearTimeout(late);
+      timers.forEach(clearTimeout);
     }
-  }
+  };
 }
 
 /** The part of its patience after which a silence is told. */
@@ -143,11 +134,8 @@ async function failureOf(
   }
   const what = `${status}${plain ? `, ${plain.replace(/\.$/, '')}` : ''}`;
   // There is no word for it that they share.
-  if (
-    withTools &&
-    ![401, 403, 429].includes(status) &&
-    /\btools?\b|\btool_|function.call/i.test(String(said))
-  )
+  const aboutTools = /\btools?\b|\btool_|function.call/i.test(String(said));
+  if (withTools && aboutTools && ![401, 403, 429].includes(status))
     return new RelayError('tools_refused', { provider, model, what });
   // OpenAI has a word for it, also where the model exists for others; the rest say that they did not find it by name.
   if (code === 'model_not_found' || (status === 404 && String(said).includes(model)))

@@ -83,16 +83,14 @@ export function openModel(
   if (row.key !== null && key === '') throw noKey(provider, row.key, found);
   const base = choice.baseUrl ?? (env[row.baseKey] || row.base);
   const model = choice.model ?? (env.RELAY_MODEL || (preferences.models[provider] ?? row.model));
-  if (!base)
-    throw new RelayError('no_model', {
-      what: 'the address of the server is missing',
-      hint: 'Give it with --base-url http://host:port/v1, or set RELAY_MODEL_URL.',
-    });
-  if (!model)
-    throw new RelayError('no_model', {
-      what: 'its name is missing',
-      hint: `Give it with --model NAME, RELAY_MODEL, or "models" in config.json: {"models": {"${provider}": "NAME"}}.`,
-    });
+  if (!base) {
+    const hint = 'Give it with --base-url http://host:port/v1, or set RELAY_MODEL_URL.';
+    throw new RelayError('no_model', { what: 'the address of the server is missing', hint });
+  }
+  if (!model) {
+    const hint = `Give it with --model NAME, RELAY_MODEL, or "models" in config.json: {"models": {"${provider}": "NAME"}}.`;
+    throw new RelayError('no_model', { what: 'its name is missing', hint });
+  }
   const root = address(base, row.baseKey);
   const urlOf = (path: string) => root + path.replace('{model}', encodeURIComponent(model));
   const connection: Connection = {
@@ -148,10 +146,8 @@ function chooseProvider(
     choice.provider ?? (env.RELAY_PROVIDER || (choice.baseUrl === undefined ? preferred : null) || undefined);
   if (named !== undefined) {
     if (Object.hasOwn(PROVIDERS, named)) return named as ProviderName;
-    throw new RelayError('no_model', {
-      what: `there is no provider "${named}"`,
-      hint: `There are: ${PROVIDER_NAMES.join(', ')}.`,
-    });
+    const hint = `There are: ${PROVIDER_NAMES.join(', ')}.`;
+    throw new RelayError('no_model', { what: `there is no provider "${named}"`, hint });
   }
   if (choice.baseUrl !== undefined) return 'compatible';
   const ready = PROVIDER_NAMES.find((name) => env[variableOf(PROVIDERS[name])]);

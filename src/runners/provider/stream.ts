@@ -31,17 +31,6 @@ export function functionTool({ name, description, parameters }: Tool) {
   return { type: 'function', function: { name, description, parameters } };
 }
 
-/** The object that a model wrote as the arguments of a call; an empty one where it is broken. */
-export function argumentsOf(written: string): object {
-  try {
-    const parsed: unknown = JSON.parse(written);
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
-  } catch {
-    // Whoever does the call tells the model.
-  }
-  return {};
-}
-
 /**
  * Puts an answer together from its stream. One that ends before the provider said so is a failure, not a short answer:
  * what came of it has been shown, and must not pass for the whole.
@@ -52,9 +41,7 @@ export async function gather(
   o: AnswerOptions,
 ): Promise<ModelAnswer> {
   const said: string[] = [];
-  let input: number | undefined;
-  let output: number | undefined;
-  let cached: number | undefined;
+  const counts: { input_tokens?: number; output_tokens?: number; cached_input_tokens?: number } = {};
   let ending: Pick<ModelAnswer, 'calls' | 'turn'> = {};
   let cut = false;
   let done = false;
@@ -65,9 +52,7 @@ export async function gather(
         said.push(piece.text);
         o.onText?.(piece.text);
       }
-      input = piece.input_tokens ?? input;
-      output = piece.output_tokens ?? output;
-      cached = piece.cached_input_tokens ?? cached;
+      for (const name of COUNTS) counts[name] = piece[name] ?? counts[name];
       if (piece.calls?.length) ending = { calls: piece.calls, turn: piece.turn };
       cut ||= piece.cut === true;
       done ||= piece.done === true;
@@ -78,16 +63,14 @@ export async function gather(
     throw new RelayError('provider_failed', { provider, what: (error as Error).message }, error);
   }
   if (!done) throw new RelayError('provider_failed', { provider, what: 'the answer broke off' });
-  const billed =
-    input === undefined && output === undefined
-      ? undefined
-      : {
-          input_tokens: input ?? 0,
-          output_tokens: output ?? 0,
-          ...(cached === undefined ? {} : { cached_input_tokens: cached }),
-        };
-  return { text: said.join(''), ...(billed ? { billed } : {}), ...(cut ? { cut } : {}), ...ending };
+  const { input_tokens, output_tokens, cached_input_tokens } = counts;
+  const cached = cached_input_tokens === undefined ? {} : { cached_input_tokens };
+  const isBilled = input_tokens !== undefined || output_tokens !== undefined;
+  const billed = { input_tokens: input_tokens ?? 0, output_tokens: output_tokens ?? 0, ...cached };
+  return { text: said.join(''), ...(isBilled ? { billed } : {}), ...(cut ? { cut } : {}), ...ending };
 }
+
+const COUNTS = ['input_tokens', 'output_tokens', 'cached_input_tokens'] as const;
 
 /** JSON, or a failure that says what came instead. */
 export function parsePiece<T>(data: string): T {
