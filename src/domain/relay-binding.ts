@@ -15,14 +15,13 @@ export type Serves<V extends Verbs> = {
 
 type Part = keyof typeof VERBS;
 
-/** Everything behind the API. What is much code and seldom needed is a function that loads it. */
+/** Everything behind the API. A service that has to be loaded is a function. */
 export type Services = {
   readonly [P in Part]: Serves<(typeof VERBS)[P]> | (() => Promise<Serves<(typeof VERBS)[P]>>);
 };
 
-type Call = (caller: CallerAt, args: readonly unknown[]) => unknown;
 type Service = { readonly [method: string]: (caller: CallerAt, ...args: readonly unknown[]) => unknown };
-type AnyService = Service | (() => Promise<Service>);
+type Loadable = Service | (() => Promise<Service>);
 
 /**
  * The relay as one caller sees it, made from the table: each method authorises and then calls its service. A part is made when it is
@@ -31,22 +30,14 @@ type AnyService = Service | (() => Promise<Service>);
 export function relayBinder(
   services: Services,
 ): (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay {
-  const made = new Map<Part, readonly (readonly [name: string, call: Call])[]>();
-  const callsOf = (part: Part) => {
-    const calls = made.get(part) ?? guardedCalls(VERBS[part], services[part] as unknown as AnyService);
-    made.set(part, calls);
-    return calls;
-  };
   return (caller, base, onRead) => {
     const at: CallerAt = { ...caller, base, onRead };
     // The store belongs to whoever opened it, not to one caller's view of it.
     const relay = { [Symbol.asyncDispose]: async () => {} };
     for (const part of Object.keys(VERBS) as Part[]) {
-      let api: { readonly [method: string]: unknown } | undefined;
+      let api: object | undefined;
       const get = () => {
-        api ??= Object.fromEntries(
-          callsOf(part).map(([name, call]) => [name, (...args: unknown[]) => call(at, args)]),
-        );
+        api ??= apiOf(VERBS[part], services[part] as unknown as Loadable, at);
         return api;
       };
       Object.defineProperty(relay, part, { get, enumerable: true });
@@ -55,10 +46,9 @@ export function relayBinder(
   };
 }
 
-function guardedCalls(verbs: Verbs, service: AnyService) {
-  return Object.entries(verbs)
-    .filter(([, verb]) => !verb.only)
-    .map(([name, verb]) => [name, guarded(verb, name, service)] as const);
+function apiOf(verbs: Verbs, service: Loadable, caller: CallerAt): object {
+  const methods = Object.entries(verbs).filter(([, verb]) => !verb.only);
+  return Object.fromEntries(methods.map(([name, verb]) => [name, guarded(verb, name, service, caller)]));
 }
 
 /** The methods of a service that are verbs of a group, for a part that several services stand behind. */
@@ -73,17 +63,15 @@ export function methodsFor<V extends Verbs, S extends object>(
   return Object.fromEntries(methods);
 }
 
-function guarded(verb: Verb, method: string, service: AnyService): Call {
-  const call: Call =
-    typeof service !== 'function'
-      ? (caller, args) => service[method]!(caller, ...args)
-      : verb.streams
-        ? async function* (caller, args) {
-            yield* (await service())[method]!(caller, ...args) as AsyncIterable<unknown>;
-          }
-        : async (caller, args) => (await service())[method]!(caller, ...args);
+function guarded(verb: Verb, method: string, service: Loadable, caller: CallerAt) {
+  const loaded = async () => (typeof service === 'function' ? service() : service);
+  const call = verb.streams
+    ? async function* (args: readonly unknown[]) {
+        yield* (await loaded())[method]!(caller, ...args) as AsyncIterable<unknown>;
+      }
+    : async (args: readonly unknown[]) => (await loaded())[method]!(caller, ...args);
   const ofThread = verb.args.indexOf('thread_id');
-  return (caller, given) => {
+  return (...given: readonly unknown[]) => {
     const id = given[ofThread];
     let args = typeof id === 'string' ? given.with(ofThread, id.toLowerCase()) : given;
     // Who was shown a thread by a link is no model that works with it: its looks are not counted.
@@ -98,7 +86,7 @@ function guarded(verb: Verb, method: string, service: AnyService): Call {
       if (verb.streams) throw error;
       return Promise.reject(error);
     }
-    return call(caller, args);
+    return call(args);
   };
 }
 

@@ -66,15 +66,13 @@ export class RelayCore {
   declare readonly usage: Usage;
   declare readonly agents: Agents;
   declare readonly tasks: Tasks;
+  declare readonly files: Files;
   /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
   readonly relay: (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay;
   readonly #options: CoreOptions;
   readonly #shared: Shared;
-  /** Names of the services that have been made. */
-  readonly #made = new Set<keyof RelayCore>();
   #threads: Promise<ThreadServices> | null = null;
   #capabilities: Promise<Capabilities> | null = null;
-  #files: Files | null = null;
   /** By tenant; who asks while one is under way waits for that. */
   readonly #recounts = new Map<string, Promise<void>>();
 
@@ -94,100 +92,59 @@ export class RelayCore {
     this.#options = o;
     this.#shared = shared;
     this.background = new Background(deps);
-    this.#lazy('plans', () => new Plans(deps, o));
-    this.storage = new Storage(deps, o.auth === 'keys' ? this.plans : null, shared.countedAhead);
-    this.storage.onDue = (tenant) => this.background.run(() => this.recount(tenant));
-    this.#lazy('receipts', () => shared.receipts);
-    this.#lazy('channels', () => this.#makeChannels());
-    this.#lazy('keys', () => {
-      const keys = new Keys({ ...deps, shared }, this.plans, o);
-      keys.shares.checkThread = async (caller, id) => (await this.threads()).log.meta(caller, id);
-      return keys;
-    });
-    this.#lazy(
-      'usage',
-      () =>
+    defineLazy<RelayCore>(this, {
+      plans: () => new Plans(deps, o),
+      receipts: () => shared.receipts,
+      lookup: () => new PointerLookup(deps),
+      results: () => new TaskResults(deps, this.lookup),
+      channels: () => this.#makeChannels(),
+      keys: () => {
+        const keys = new Keys({ ...deps, shared }, this.plans, o);
+        keys.shares.checkThread = async (caller, id) => (await this.threads()).log.meta(caller, id);
+        return keys;
+      },
+      usage: () =>
         new Usage({ ...deps, shared }, this.plans, async (tenant) => {
           if (!(await this.storage.isCounted(tenant))) await this.recount(tenant);
           return this.storage.used(tenant);
         }),
+      pointers: () => new Pointers({ ...this.#parts, allowance: this.#allowance }),
+      inboxes: () => new Inboxes({ ...this.#parts, background: this.background }),
+      agents: () => new Agents(deps),
+      tasks: () => new Tasks({ ...this.#parts, pointers: this.pointers, agents: this.agents }),
+      files: () =>
+        new Files({ deps, storage: this.storage, background: this.background, allowance: this.#allowance }),
+    });
+    this.storage = new Storage(deps, o.auth === 'keys' ? this.plans : null, shared.countedAhead);
+    this.storage.onDue = (tenant) => this.background.run(() => this.recount(tenant));
+    this.relay = relayBinder(
+      defineLazy<Services>({} as Services, {
+        pointers: () => this.pointers,
+        channels: () => ({
+          ...methodsFor(VERBS.channels, this.channels),
+          ...methodsFor(VERBS.channels, this.channels.groups),
+          ...methodsFor(VERBS.channels, this.channels.groups.deadLetters),
+        }),
+        inbox: () => this.inboxes,
+        receipts: () => this.receipts,
+        threads: () => async () => (await this.threads()).verbs,
+        capabilities: () => () => this.#loadCapabilities(),
+        files: () => this.files,
+        keys: () => this.keys,
+        usage: () => this.usage,
+        tasks: () => this.tasks,
+        agents: () => this.agents,
+        activity: () => new Activities(deps, deps.activity),
+        shares: () => this.keys.shares,
+        projects: () => new Projects(o.projects ?? null),
+      }),
     );
-    this.#lazy('lookup', () => new PointerLookup(deps));
-    this.#lazy('results', () => new TaskResults(deps, this.lookup));
-    this.#lazy('pointers', () => {
-      const { lookup, channels, receipts, results } = this;
-      return new Pointers({ deps, lookup, channels, receipts, allowance: this.#allowance, results });
-    });
-    this.#lazy('inboxes', () => {
-      const { channels, receipts, background } = this;
-      return new Inboxes({ deps, channels, receipts, background });
-    });
-    this.#lazy('agents', () => new Agents(deps));
-    this.#lazy('tasks', () => {
-      const { lookup, pointers, channels, receipts, results, agents } = this;
-      return new Tasks({ deps, lookup, pointers, channels, receipts, results, agents });
-    });
-    this.relay = relayBinder(this.#services());
   }
 
-  #lazy<K extends keyof RelayCore>(name: K, make: () => RelayCore[K]): void {
-    const get = () => {
-      const value = make();
-      this.#made.add(name);
-      Object.defineProperty(this, name, { value });
-      return value;
-    };
-    Object.defineProperty(this, name, { get, configurable: true });
-  }
-
-  /** What stands behind each part of the API; a part is asked for when it is first called. */
-  #services(): Services {
-    const core = this;
-    return {
-      get pointers() {
-        return core.pointers;
-      },
-      get channels() {
-        const { groups } = core.channels;
-        return {
-          ...methodsFor(VERBS.channels, core.channels),
-          ...methodsFor(VERBS.channels, groups),
-          ...methodsFor(VERBS.channels, groups.deadLetters),
-        };
-      },
-      get inbox() {
-        return core.inboxes;
-      },
-      get receipts() {
-        return core.receipts;
-      },
-      threads: async () => (await core.threads()).verbs,
-      capabilities: () => core.#loadCapabilities(),
-      get files() {
-        return core.files();
-      },
-      get keys() {
-        return core.keys;
-      },
-      get usage() {
-        return core.usage;
-      },
-      get tasks() {
-        return core.tasks;
-      },
-      get agents() {
-        return core.agents;
-      },
-      get activity() {
-        return new Activities(core.deps, core.deps.activity);
-      },
-      get shares() {
-        return core.keys.shares;
-      },
-      get projects() {
-        return new Projects(core.#options.projects ?? null);
-      },
-    };
+  /** What services are made of. */
+  get #parts() {
+    const { deps, lookup, channels, receipts, results } = this;
+    return { deps, lookup, channels, receipts, results };
   }
 
   #makeChannels(): Channels {
@@ -243,12 +200,6 @@ export class RelayCore {
     return this.#capabilities;
   }
 
-  files(): Files {
-    const { deps, storage, background } = this;
-    this.#files ??= new Files({ deps, storage, background, allowance: this.#allowance });
-    return this.#files;
-  }
-
   /**
    * Drops what need not be kept any longer, of these tenants and of all who were here: every minute or so. Of several servers on
    * one store one does it at a time.
@@ -267,7 +218,7 @@ export class RelayCore {
     const recount = async () => {
       if (this.#options.recount) return this.#options.recount(tenant);
       const threads = await this.threads();
-      const { store: files } = this.files();
+      const { store: files } = this.files;
       await threads.removeExpired();
       await files.removeExpired();
       await files.removeOrphans(tenant);
@@ -285,7 +236,7 @@ export class RelayCore {
   async bytesOf({ tenant, kind, name, expires }: StoragePart): Promise<number> {
     if (kind === 'channel') return this.channels.bytesOf(tenant, name);
     if (kind === 'thread') return (await this.threads()).bytesIn(tenant, name, expires);
-    const { store } = this.files();
+    const { store } = this.files;
     await store.removeOrphansIn({ tenant, space: name });
     return store.bytesIn({ tenant, space: name });
   }
@@ -300,7 +251,7 @@ export class RelayCore {
     if (threads) await (await this.threads()).removeExpired(Math.ceil(most / 8));
     if (threads && most < Number.POSITIVE_INFINITY) return false;
     const files = await fileEnds(this.deps).hasDue();
-    if (files) await this.files().store.removeExpired(Math.ceil(most / 4));
+    if (files) await this.files.store.removeExpired(Math.ceil(most / 4));
     return !threads && !files;
   }
 
@@ -319,7 +270,7 @@ export class RelayCore {
     await this.background.settle();
     if (this.#threads) await (await this.#threads).settle();
     await this.background.settle();
-    if (this.#made.has('channels')) await this.channels.close();
+    if (isMade(this, 'channels')) await this.channels.close();
     await this.#shared.flush();
   }
 
@@ -339,6 +290,24 @@ export class RelayCore {
     if (!(await this.channels.groups.wanted(caller.tenant, channel, seq)))
       await releasePointer(this.deps, pointer);
   }
+}
+
+/** Gives an object properties that are made when they are first read. */
+function defineLazy<T extends object>(target: T, makers: { readonly [K in keyof T]?: () => T[K] }): T {
+  for (const [name, make] of Object.entries(makers) as [string, () => unknown][]) {
+    const get = () => {
+      const value = make();
+      Object.defineProperty(target, name, { value });
+      return value;
+    };
+    Object.defineProperty(target, name, { get, configurable: true });
+  }
+  return target;
+}
+
+/** Whether a property of `defineLazy` has been read. */
+function isMade<T extends object>(target: T, name: keyof T): boolean {
+  return Object.getOwnPropertyDescriptor(target, name)?.value !== undefined;
 }
 
 /** Work of housekeeping that a store without room does not take must not keep the rest, which makes room, from being done. */

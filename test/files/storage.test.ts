@@ -185,7 +185,7 @@ test('what a crash leaves between the steps of a write or a delete does no harm'
   assert.deepEqual((await engine.records.list('fil.local.s/old/')).items, []);
   const { items } = await engine.blobs.list('fil.local.s/');
   assert.equal(items.length, 2, 'of the two files there are');
-  const store = core.files().store;
+  const store = core.files.store;
   const names = await Promise.all(items.map(({ key }) => store.nameOfBody(key)));
   assert.deepEqual(names.sort(), ['file s/a', 'file s/b']);
 });

@@ -21,7 +21,7 @@ async function referrerOf(core: RelayCore, key: string): Promise<string | null> 
     if (record?.blob !== key) return null;
     return record.channel === null ? `pointer ${id}` : `pointer ${id}, in channel ${record.channel}`;
   }
-  if (key.startsWith('fil.')) return core.files().store.nameOfBody(key);
+  if (key.startsWith('fil.')) return core.files.store.nameOfBody(key);
   if (kind !== 'thr') return `what is kept as ${key}`;
   const root = parseRoot(id!);
   const { log } = await core.threads();

@@ -36,7 +36,7 @@ export async function openStore(config: Config, warn?: Warn): Promise<LocalStore
   const { core, engine, checks, ...open } = await openCore(config, 'cli', { warn });
   return {
     async sweep() {
-      await core.files().store.removeOrphans(LOCAL_CALLER.tenant);
+      await core.files.store.removeOrphans(LOCAL_CALLER.tenant);
       return core.tidy([LOCAL_CALLER.tenant]);
     },
     usage: () => engine.usage(),
