@@ -5,7 +5,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliDecompressSync } from 'node:zlib';
-import { type DashboardFile, type DashboardFiles, typeOfFile } from '../../interfaces/http/dashboard.ts';
+import { type DashboardFiles, typeOfFile } from '../../interfaces/http/dashboard.ts';
 import { isExecutable, ownFile, ownPackage } from '../own-package.ts';
 
 /** What the pages are made from; a change in any of it makes a build old. */
@@ -49,36 +49,20 @@ export function filesIn(folder: string): DashboardFiles & { readonly folder: str
   return { folder, ...files };
 }
 
-/**
- * The files of a build, each as it is or packed. They are read once: all of them are smaller than one payload. What is there only packed is unpacked
- * for the few who cannot take it so.
- */
+/** The files of a build, each as it is or packed. What is there only packed is unpacked for the few who cannot take it so. */
 function filesFrom(read: (name: string) => Uint8Array | null): DashboardFiles {
-  const known = new Map<string, DashboardFile | null>();
-  const once = (path: string, encoding: DashboardFile['encoding']) => {
-    const name = encoding ? `${path}.${encoding}` : path;
-    let found = known.get(name);
-    if (found === undefined) {
-      let body = read(name);
-      const packed = body || encoding ? null : read(`${path}.br`);
-      if (packed) body = brotliDecompressSync(packed);
-      found = body && { body, type: typeOfFile(path)!, encoding, hash: hashOf(body) };
-      known.set(name, found);
-    }
-    return found;
-  };
   return {
     async read(path, encodings) {
-      if (typeOfFile(path) === null) return null;
-      if (known.size > MOST_NAMES) known.clear();
-      const packed = /\bbr\b/.test(encodings) ? once(path, 'br') : null;
-      return packed ?? once(path, null);
+      const type = typeOfFile(path);
+      if (type === null) return null;
+      const packed = read(`${path}.br`);
+      if (packed && /\bbr\b/.test(encodings))
+        return { body: packed, type, encoding: 'br', hash: hashOf(packed) };
+      const body = read(path) ?? (packed && brotliDecompressSync(packed));
+      return body && { body, type, encoding: null, hash: hashOf(body) };
     },
   };
 }
-
-/** Names that are not there are remembered too, up to so many. */
-const MOST_NAMES = 1_000;
 
 function hashOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex').slice(0, 32);

@@ -1,10 +1,9 @@
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { StoreSecret } from '../../domain/store-secret.ts';
-import type { A2AOverHttp } from '../../interfaces/a2a/http.ts';
 import { hasOutboxEntries, type OutboxEntry } from '../../interfaces/a2a/webhook-outbox.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
-import type { McpHttpOptions, McpOverHttp } from '../../interfaces/mcp/http.ts';
+import type { McpHttpOptions } from '../../interfaces/mcp/http.ts';
 import type { Protocol } from '../../interfaces/protocol.ts';
 
 export interface ProtocolOptions {
@@ -24,58 +23,33 @@ export interface ProtocolOptions {
 }
 
 /** MCP over HTTP, loaded when the first client asks for it. */
-export function mcpProtocol(
-  { core, version, extendMcp, messageBytes, replaced, log }: Omit<ProtocolOptions, 'webhooks'>,
-  stopping: AbortSignal,
-): Protocol {
-  let loading: Promise<McpOverHttp> | null = null;
-  const load = async () => {
+export function mcpProtocol(o: Omit<ProtocolOptions, 'webhooks'>, stopping: AbortSignal): Protocol {
+  const loaded = lazily(async () => {
     const { mcpOverHttp } = await import('../../interfaces/mcp/http.ts');
-    const onError = (error: unknown) => log({ level: 'warn', event: 'mcp', error: String(error) });
-    const secret = new StoreSecret(core.deps);
+    const { texts } = o.core.deps;
+    const secret = new StoreSecret(o.core.deps);
+    const frameSecret = () => secret.bytes();
     return mcpOverHttp({
-      version,
+      ...o,
       stopping,
-      extend: extendMcp,
-      texts: core.deps.texts,
-      frameSecret: () => secret.bytes(),
-      messageBytes,
-      replaced,
-      onError,
+      extend: o.extendMcp,
+      texts,
+      frameSecret,
+      onError: warner(o, 'mcp'),
     });
-  };
+  });
   return {
     routes: [['ALL', '/mcp']],
-    answer: async (c, enter) => {
-      loading ??= load();
-      const answer = await loading;
-      return answer(c.req.raw, await enter());
-    },
+    answer: async (c, enter) => (await loaded())(c.req.raw, await enter()),
   };
 }
 
 /** A2A, loaded when the first agent asks for it. */
-export function a2aProtocol(
-  { core, version, auth, messageBytes, webhooks, log }: ProtocolOptions,
-  stopping: AbortSignal,
-) {
-  let loading: Promise<A2AOverHttp> | null = null;
-  const load = async () => {
-    const [{ a2aOverHttp }, out] = await Promise.all([import('../../interfaces/a2a/http.ts'), webhooks()]);
-    return a2aOverHttp({
-      core,
-      version,
-      keys: auth === 'keys',
-      messageBytes,
-      stopping,
-      out,
-      onError: (error) => log({ level: 'warn', event: 'a2a', error: String(error) }),
-    });
-  };
-  const loaded = () => {
-    loading ??= load();
-    return loading;
-  };
+export function a2aProtocol(o: ProtocolOptions, stopping: AbortSignal) {
+  const loaded = lazily(async () => {
+    const [{ a2aOverHttp }, out] = await Promise.all([import('../../interfaces/a2a/http.ts'), o.webhooks()]);
+    return a2aOverHttp({ ...o, keys: o.auth === 'keys', stopping, out, onError: warner(o, 'a2a') });
+  });
   return {
     routes: [
       ['GET', '/.well-known/agent-card.json'],
@@ -86,7 +60,20 @@ export function a2aProtocol(
     answer: async (...asked) => (await loaded()).answer(...asked),
     /** Goes on with what servers before this one did not get to tell, or with some of it. Where nothing is left it costs one look. */
     resume: async (entries?: Iterable<OutboxEntry>) => {
-      if (entries || (await hasOutboxEntries(core.deps))) await (await loaded()).resume(entries);
+      if (entries || (await hasOutboxEntries(o.core.deps))) await (await loaded()).resume(entries);
     },
   } satisfies Protocol & { resume(entries?: Iterable<OutboxEntry>): Promise<void> };
+}
+
+/** Calls `load` when its result is first asked for. */
+function lazily<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | null = null;
+  return () => {
+    loading ??= load();
+    return loading;
+  };
+}
+
+function warner({ log }: Pick<ProtocolOptions, 'log'>, event: string): (error: unknown) => void {
+  return (error) => log({ level: 'warn', event, error: String(error) });
 }

@@ -71,12 +71,15 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
 /** How far the server has read its own bodies, and what it found. */
 function scrubGauges(checks: StoreChecks): Gauge[] {
   const { bodies = 0, bytes = 0, rounds = 0, damaged = 0 } = checks.scrubbed() ?? {};
-  const gauge = (name: string, help: string, value: number) => ({ name: `relay_scrub_${name}`, help, value });
   return [
-    gauge('bodies', 'Bodies that were read and checked since the start.', bodies),
-    gauge('bytes', 'Bytes of these.', bytes),
-    gauge('rounds', 'How often all of them have been read.', rounds),
-    gauge('damaged', 'Bodies that were damaged when last read; relay doctor --deep names them.', damaged),
+    ['relay_scrub_bodies', 'Bodies that were read and checked since the start.', bodies],
+    ['relay_scrub_bytes', 'Bytes of these.', bytes],
+    ['relay_scrub_rounds', 'How often all of them have been read.', rounds],
+    [
+      'relay_scrub_damaged',
+      'Bodies that were damaged when last read; relay doctor --deep names them.',
+      damaged,
+    ],
   ];
 }
 
@@ -178,21 +181,16 @@ function inUrl(host: string): string {
 }
 
 function listenError(error: unknown, { host, port }: ServeOptions): unknown {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'EADDRINUSE':
-      return new RelayError('port_taken', { host, port, by: '' }, error);
-    case 'EACCES':
-      return new RelayError('failed', {
-        what: `You may not listen on port ${port}.`,
-        hint: 'Take one from 1024 up, such as: relay up --port 7474',
-      });
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return new RelayError('failed', {
-        what: `${host} is not an address of this machine.`,
-        hint: 'Use 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.',
-      });
-    default:
-      return error;
-  }
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return new RelayError('port_taken', { host, port, by: '' }, error);
+  if (code === 'EACCES')
+    return new RelayError('failed', {
+      what: `You may not listen on port ${port}.`,
+      hint: 'Take one from 1024 up, such as: relay up --port 7474',
+    });
+  if (code !== 'EADDRNOTAVAIL' && code !== 'ENOTFOUND') return error;
+  return new RelayError('failed', {
+    what: `${host} is not an address of this machine.`,
+    hint: 'Use 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.',
+  });
 }

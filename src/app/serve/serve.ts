@@ -81,33 +81,26 @@ export interface RunningServer {
 
 /** Listens and serves. The core is the caller's to close, after the server has stopped. */
 export async function startServer(o: ServerOptions): Promise<RunningServer> {
-  const { core, publicUrl, log } = o;
+  const { core, log } = o;
   const isTrustedProxy = addressList(o.trustedProxies ?? []);
   const authenticate = (o.auth === 'keys' ? keyAuthenticator : openAuthenticator)(core.keys);
   const browsers = browserPolicy({ ...o, anyAddress: !isLoopback(o.host) });
   const stopping = new AbortController();
   let connections: Connections | null = null;
   const deps: HttpDeps = {
-    core,
-    version: o.version,
-    publicUrl,
+    ...o,
     browsers,
-    ...(o.dashboard ? { dashboard: o.dashboard } : {}),
     authenticate,
-    ...(o.rateLimits ? { limiter: new RateLimiter(o.rateLimits) } : {}),
+    limiter: o.rateLimits ? new RateLimiter(o.rateLimits) : undefined,
     peerOf: (env) => (env as Bindings | undefined)?.incoming?.socket.remoteAddress ?? null,
     headerOf: (env, name) => headerOf((env as Bindings).incoming!, name),
     bodyOf: (env, length) => readBody((env as Bindings).incoming!, length),
     onGone: (env, then) => whenGone((env as Bindings).outgoing!, then),
     trustsProxies: (o.trustedProxies ?? []).length > 0,
     isTrustedProxy,
-    ...(o.observe
-      ? { observe: o.observe, tellId: (env, id) => (env as Bindings).outgoing?.setHeader(ID_HEADER, id) }
-      : {}),
+    tellId: o.observe && ((env, id) => (env as Bindings).outgoing?.setHeader(ID_HEADER, id)),
     stopping: stopping.signal,
-    ...(o.replaced ? { replaced: o.replaced } : {}),
     gauges: () => [...processGauges(connections?.open ?? 0), ...(o.gauges?.() ?? [])],
-    log,
   };
   const webhooks = async () => {
     const { webhookPost } = await import('./outbound.ts');
@@ -125,11 +118,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     );
     await deps.limiter?.check(caller, address);
   };
-  const sockets = new SocketServer({
-    ...{ core, publicUrl, guard, authenticate, limit, log },
-    limits: o.sockets,
-    replaced: o.replaced,
-  });
+  const sockets = new SocketServer({ ...o, guard, authenticate, limit, limits: o.sockets });
   const listener = getRequestListener(app, { hostname: o.host, errorHandler: malformed });
   const server = makeServer(o, listener);
   const upgrade: SocketServer['upgrade'] = (...asked) => sockets.upgrade(...asked);
@@ -257,16 +246,13 @@ function processGauges(connections: number): Gauge[] {
   const now = performance.eventLoopUtilization();
   const { utilization } = performance.eventLoopUtilization(now, utilisationBefore);
   utilisationBefore = now;
+  const busy = 'How busy the event loop was since the last look, 0 to 1.';
   return [
-    { name: 'relay_connections', help: 'Open connections.', value: connections },
-    { name: 'process_resident_memory_bytes', help: 'Memory of the process.', value: rss },
-    { name: 'nodejs_heap_size_used_bytes', help: 'Of that, the heap in use.', value: heapUsed },
-    {
-      name: 'relay_event_loop_utilization',
-      help: 'How busy the event loop was since the last look, 0 to 1.',
-      value: Number(utilization.toFixed(4)),
-    },
-    { name: 'relay_uptime_seconds', help: 'Since the start.', value: Math.round(process.uptime()) },
+    ['relay_connections', 'Open connections.', connections],
+    ['process_resident_memory_bytes', 'Memory of the process.', rss],
+    ['nodejs_heap_size_used_bytes', 'Of that, the heap in use.', heapUsed],
+    ['relay_event_loop_utilization', busy, Number(utilization.toFixed(4))],
+    ['relay_uptime_seconds', 'Since the start.', Math.round(process.uptime())],
   ];
 }
 

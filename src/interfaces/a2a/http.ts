@@ -56,8 +56,6 @@ export interface A2AOptions extends WebhooksOptions {
   readonly messageBytes?: number;
 }
 
-export type A2AOverHttp = ReturnType<typeof a2aOverHttp>;
-
 export function a2aOverHttp(o: A2AOptions) {
   const { engine } = o.core.deps;
   const webhooks = new Webhooks(o, (work) => engine.defer(work));

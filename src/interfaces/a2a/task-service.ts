@@ -16,7 +16,7 @@ import { allRecords, type RecordsOf, recordsOf } from '../../domain/records.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { resultIn } from '../../sdk/result-waiters.ts';
 import type { AgentEntry } from './card.ts';
-import { Conversations } from './conversations.ts';
+import { conversationsOf } from './conversations.ts';
 import { checkedMessage, digestOf, newestOf, putTurn, storeLargeParts, taskText } from './messages.ts';
 import { recordResult } from './results.ts';
 import {
@@ -39,7 +39,7 @@ export class TaskService {
   readonly relay: Relay;
   readonly #records: RecordsOf<TaskRecord>;
   readonly #prefix: string;
-  readonly #conversations: Conversations;
+  readonly #conversations: ReturnType<typeof conversationsOf>;
 
   constructor(core: RelayCore, caller: Caller, base: string) {
     this.core = core;
@@ -49,7 +49,7 @@ export class TaskService {
     this.relay = core.relay({ ...caller, scopes: SCOPES, asRelay: true }, base);
     this.#records = recordsOf(core.deps.engine.records);
     this.#prefix = `ten.${caller.tenant}/a2a/task/`;
-    this.#conversations = new Conversations(core, this.relay, caller);
+    this.#conversations = conversationsOf(core, this.relay, caller);
   }
 
   /**

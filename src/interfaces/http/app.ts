@@ -43,7 +43,7 @@ export function createHttpApp(
 function routes(deps: HttpDeps, metrics: Metrics): Hono {
   const app = new Hono({ strict: false });
   app.get('/', () => textResponse('ContextRelay API is running.'));
-  const probe = new StoreProbe(deps);
+  const probe = storeProbe(deps);
   app.get('/health', () => health(deps, probe));
   app.get('/ready', () => ready(deps, probe));
   app.get('/version', () => jsonResponse({ version: deps.version }));
@@ -72,7 +72,7 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
 
 /** Says that it is well only after the store has answered. */
 async function health(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
-  const full = await probe.check();
+  const full = await probe();
   return jsonResponse({
     ...{ status: 'ok', version: deps.version },
     ...(full ? { writable: false } : {}),
@@ -86,7 +86,7 @@ async function health(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
  */
 async function ready(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   if (deps.stopping.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
-  const full = await probe.check();
+  const full = await probe();
   const state = await deps.core.deps.engine.state();
   const isTold = full === null || state.warnings.some((warning) => warning.includes('no room left'));
   const warnings = isTold ? state.warnings : [`${full.message} ${full.hint}`, ...state.warnings];
@@ -129,31 +129,21 @@ async function metricsResponse(
     }
   }
   const { blobs, records, entries, diskBytes, quota } = await deps.core.deps.engine.usage();
-  const full = await probe.check();
-  const quotaGauge = (name: string, help: string, value: number) => ({
-    name: `relay_store_${name}`,
-    help,
-    value,
-  });
+  const full = await probe();
   const gauges: Gauge[] = [
-    { name: 'relay_store_payloads', help: 'Payloads in the store.', value: blobs.count },
-    { name: 'relay_store_payload_bytes', help: 'Bytes of all payloads.', value: blobs.bytes },
-    { name: 'relay_store_records', help: 'Records in the store.', value: records },
-    { name: 'relay_store_entries', help: 'Entries in all logs.', value: entries },
-    { name: 'relay_store_disk_bytes', help: 'What the store takes on disk.', value: diskBytes },
-    {
-      name: 'relay_store_writable',
-      help: '1 where the store takes writes, 0 where it has no room.',
-      value: full ? 0 : 1,
-    },
-    ...(quota
-      ? [
-          quotaGauge('quota_bytes', 'The storage limit of the store, all copies.', quota.limitBytes),
-          quotaGauge('quota_used_bytes', 'What is counted against it.', quota.usedBytes),
-        ]
-      : []),
-    ...deps.gauges(),
+    ['relay_store_payloads', 'Payloads in the store.', blobs.count],
+    ['relay_store_payload_bytes', 'Bytes of all payloads.', blobs.bytes],
+    ['relay_store_records', 'Records in the store.', records],
+    ['relay_store_entries', 'Entries in all logs.', entries],
+    ['relay_store_disk_bytes', 'What the store takes on disk.', diskBytes],
+    ['relay_store_writable', '1 where the store takes writes, 0 where it has no room.', full ? 0 : 1],
   ];
+  if (quota)
+    gauges.push(
+      ['relay_store_quota_bytes', 'The storage limit of the store, all copies.', quota.limitBytes],
+      ['relay_store_quota_used_bytes', 'What is counted against it.', quota.usedBytes],
+    );
+  gauges.push(...deps.gauges());
   return textResponse(metrics.render(gauges), { 'Content-Type': METRICS_TYPE });
 }
 
@@ -179,51 +169,41 @@ function usageTable({ tenant, rows }: UsageReport): string {
   return ['day,tenant,key,operation,count,bytes', ...lines, ''].join('\r\n');
 }
 
-type Records = HttpDeps['core']['deps']['engine']['records'];
+type StoreProbe = () => Promise<RelayError | null>;
 
 /** A write costs an fsync and anybody may ask for health, so a write that succeeded counts for this long. */
 const WRITTEN_FOR_MS = 5_000;
 
-/** Finds out whether the store can be read, which is tried every time, and written. */
-class StoreProbe {
-  readonly #deps: Pick<HttpDeps, 'core'>;
-  #written = Number.NEGATIVE_INFINITY;
-  #writing: { readonly records: Records; readonly done: Promise<void> } | null = null;
-
-  constructor(deps: Pick<HttpDeps, 'core'>) {
-    this.#deps = deps;
-  }
-
-  /**
-   * Gives the error of a store without room: it is read, and things are deleted from it, so requests must still reach it. Null where
-   * it takes writes. Throws `store_unavailable`, with what the store said, where it is closed, damaged or not ours to write.
-   */
-  async check(): Promise<RelayError | null> {
+/**
+ * Finds out whether the store can be read, which is tried every time, and written. The function gives the error of a store without room: it
+ * is read, and things are deleted from it, so requests must still reach it. Null where it takes writes. It throws
+ * `store_unavailable`, with what the store said, where the store is closed, damaged or not ours to write.
+ */
+function storeProbe(deps: Pick<HttpDeps, 'core'>): StoreProbe {
+  let written = Number.NEGATIVE_INFINITY;
+  let writing: { readonly records: object; readonly done: Promise<void> } | null = null;
+  return async () => {
     try {
       // A listing, since a single record may come from memory.
-      const { records } = this.#deps.core.deps.engine;
+      const { records } = deps.core.deps.engine;
       await records.list('sys/', { limit: 1 });
-      if (performance.now() - this.#written >= WRITTEN_FOR_MS) await this.#write(records);
+      if (performance.now() - written >= WRITTEN_FOR_MS) {
+        // Those who ask the same store at the same time wait for the same write.
+        if (writing?.records !== records) {
+          const done = records.put('sys/health', null).then(() => {
+            written = performance.now();
+          });
+          writing = { records, done };
+        }
+        await writing.done.finally(() => {
+          writing = null;
+        });
+      }
       return null;
     } catch (error) {
       if (isRelayError(error, 'store_full')) return error;
       if (!isRelayError(error) || error.code === 'store_unavailable') throw error;
       throw new RelayError('store_unavailable', { what: error.message, hint: error.hint }, error);
     }
-  }
-
-  /** Those who ask the same store at the same time wait for the same write. */
-  async #write(records: Records): Promise<void> {
-    if (this.#writing?.records !== records) {
-      const done = records.put('sys/health', null).then(() => {
-        this.#written = performance.now();
-      });
-      this.#writing = { records, done };
-    }
-    try {
-      await this.#writing.done;
-    } finally {
-      this.#writing = null;
-    }
-  }
+  };
 }

@@ -48,7 +48,7 @@ export class Metrics {
       lines.push(`${name}_sum{operation="${operation}"} ${Number(sum.toFixed(6))}`);
       lines.push(`${name}_count{operation="${operation}"} ${count}`);
     }
-    for (const { name, help, value } of gauges) {
+    for (const [name, help, value] of gauges) {
       begin(name, 'gauge', help);
       lines.push(`${name} ${value}`);
     }
@@ -56,8 +56,4 @@ export class Metrics {
   }
 }
 
-export interface Gauge {
-  readonly name: string;
-  readonly help: string;
-  readonly value: number;
-}
+export type Gauge = readonly [name: string, help: string, value: number];
