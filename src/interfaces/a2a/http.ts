@@ -134,9 +134,9 @@ async function cardResponse(
 ): Promise<Response> {
   let shown = AgentCard.toJSON(card) as object;
   if (version === '0.3') {
-    const older = new LegacyRestTransportHandler({
-      getAuthenticatedExtendedAgentCard: async () => card,
-    } as never);
+    // The library translates a card only on behalf of a handler.
+    const holder: Partial<A2ARequestHandler> = { getAuthenticatedExtendedAgentCard: async () => card };
+    const older = new LegacyRestTransportHandler(holder as A2ARequestHandler);
     shown = { ...shown, ...(await older.getAuthenticatedExtendedAgentCard(new ServerCallContext())) };
   }
   const body = JSON.stringify(shown);
@@ -182,7 +182,7 @@ async function jsonRpcResponse(call: Call): Promise<Response> {
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'JSONRPC');
     checkMediaType(c);
-    const answer = await handler.handle(body as never, context);
+    const answer = await handler.handle(body, context);
     if (!(Symbol.asyncIterator in answer)) return Response.json(answer);
     return await asEvents(answer as AsyncIterable<unknown>, failed);
   } catch (error) {

@@ -135,27 +135,12 @@ export async function storeLargeParts(
   if (message.parts.length === 0) throw new RequestMalformedError('The message has no parts.');
   if (message.parts.length > A2A_PARTS)
     throw new RequestMalformedError(`A message has at most ${A2A_PARTS} parts.`);
+  const store = largePartStore(pointers, (at) => ownKey(`a2a part ${at} ${digest}`));
   const parts: Part[] = [];
-  let kept = 0;
-  for (const [at, part] of message.parts.entries()) {
-    const body = bytesOf(part);
-    const size = body?.byteLength ?? 0;
-    // Bytes say nothing in a text: they are always stored.
-    const isRaw = part.content?.$case === 'raw';
-    if (!body || !(isRaw || size > ENVELOPE_PAYLOAD_BYTES || kept + size > A2A_MESSAGE_BYTES)) {
-      parts.push(part);
-      kept += size;
-      continue;
-    }
+  for (const part of message.parts) {
     const mediaType = part.mediaType || undefined;
-    const { id } = await pointers.push({
-      body,
-      size,
-      content_type: mediaType,
-      visibility: 'link',
-      idempotency_key: ownKey(`a2a part ${at} ${digest}`),
-    });
-    parts.push(pointerPart({ base, id, size, name: part.filename, mediaType }));
+    const stored = await store(part, mediaType);
+    parts.push(stored ? pointerPart({ base, ...stored, name: part.filename, mediaType }) : part);
   }
   const light = { ...message, parts };
   const bytes = encodeUtf8(JSON.stringify(Message.toJSON(light))).byteLength;
@@ -164,6 +149,26 @@ export async function storeLargeParts(
       `The message has ${bytes} bytes beside its large parts; at most ${A2A_MESSAGE_JSON_BYTES} are taken. Send what is in its metadata as a part.`,
     );
   return light;
+}
+
+/**
+ * Stores parts that are too large for a record, and all bytes, which say nothing in a text. Gives the pointer of a part, or null where
+ * the part stays in its record. `keyOf` makes the same part again the same pointer.
+ */
+export function largePartStore(pointers: PointersApi, keyOf: (at: number) => string) {
+  let room = A2A_MESSAGE_BYTES;
+  let count = 0;
+  return async (part: Part, content_type?: string): Promise<{ id: string; size: number } | null> => {
+    const idempotency_key = keyOf(count++);
+    const body = bytesOf(part);
+    const size = body?.byteLength ?? 0;
+    if (!body || (part.content?.$case !== 'raw' && size <= Math.min(room, ENVELOPE_PAYLOAD_BYTES))) {
+      room -= size;
+      return null;
+    }
+    const { id } = await pointers.push({ body, size, content_type, visibility: 'link', idempotency_key });
+    return { id, size };
+  };
 }
 
 /** What the agent that does the task is given to read: the words, and where everything else is. */

@@ -2,12 +2,7 @@ import { Part } from '@a2a-js/sdk';
 import { isRelayError } from '../../base/errors.ts';
 import { ownKey } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
-import {
-  A2A_ARTIFACTS,
-  A2A_MESSAGE_BYTES,
-  ENVELOPE_PAYLOAD_BYTES,
-  TASK_OUTPUT_BYTES,
-} from '../../base/limits.ts';
+import { A2A_ARTIFACTS, ENVELOPE_PAYLOAD_BYTES, TASK_OUTPUT_BYTES } from '../../base/limits.ts';
 import {
   type AgentAnswer,
   ANSWER_TYPE,
@@ -17,7 +12,7 @@ import {
 import { parsePointer } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { FoundResult } from '../../sdk/result-waiters.ts';
-import { bytesOf } from './messages.ts';
+import { bytesOf, largePartStore } from './messages.ts';
 import { type AnsweredArtifact, type PartRecord, type TaskRecord, threadOf, turnOf } from './task-record.ts';
 
 type Outcome = Pick<TaskRecord, 'state' | 'note' | 'said' | 'artifact' | 'artifacts' | 'direct'>;
@@ -90,7 +85,13 @@ async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Pro
   }
   if (!answer) return { state: 'failed', note: 'The agent’s answer is not one of A2A 1.0.' };
   const { state, direct } = answer;
-  const keep = partKeeper(record, relay);
+  const store = largePartStore(relay.pointers, (at) => `a2a ${turnOf(record)} part ${at}`);
+  const keep = async (json: JsonObject): Promise<PartRecord> => {
+    const part = Part.fromJSON(json);
+    const mime = mimeOf(part);
+    const stored = await store(part, mime);
+    return stored ? { pointer: stored.id, size: stored.size, name: part.filename, mime } : { part: json };
+  };
   const said: PartRecord[] = [];
   for (const part of answer.said) said.push(await keep(part));
   const made: AnsweredArtifact[] = [];
@@ -106,13 +107,11 @@ async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Pro
   };
 }
 
-type Keep = (part: JsonObject) => Promise<PartRecord>;
-
 async function keepArtifact(
   record: TaskRecord,
   { name, description, parts }: AnswerArtifact,
   index: number,
-  keep: Keep,
+  keep: (part: JsonObject) => Promise<PartRecord>,
   relay: Relay,
 ): Promise<AnsweredArtifact> {
   const turn = turnOf(record);
@@ -134,31 +133,6 @@ async function keepArtifact(
     ref ??= stored.ref;
   }
   return { ref: ref ?? `${turn}-${index}`, name, description, parts: kept };
-}
-
-/** Keeps small words and data in the record, as far as there is room, and everything else behind a pointer. */
-function partKeeper(record: TaskRecord, { pointers }: Relay): Keep {
-  let room = A2A_MESSAGE_BYTES;
-  let count = 0;
-  return async (json) => {
-    const part = Part.fromJSON(json);
-    const body = bytesOf(part);
-    const size = body?.byteLength ?? 0;
-    const idempotency_key = `a2a ${turnOf(record)} part ${count++}`;
-    if (!body || (part.content?.$case !== 'raw' && size <= Math.min(room, ENVELOPE_PAYLOAD_BYTES))) {
-      room -= size;
-      return { part: json };
-    }
-    const mime = mimeOf(part);
-    const pushed = await pointers.push({
-      body,
-      size,
-      content_type: mime,
-      visibility: 'link',
-      idempotency_key,
-    });
-    return { pointer: pushed.id, size, name: part.filename, mime };
-  };
 }
 
 function mimeOf({ mediaType, content }: Part): string {

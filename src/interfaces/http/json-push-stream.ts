@@ -29,6 +29,7 @@ export function readJsonPush(
           const piece = scanner.feed(decode(decoder, value));
           if (piece !== '') return controller.enqueue(encoder.encode(piece));
         } catch (error) {
+          // The error that counts is thrown; the source may be gone already.
           reader.cancel(error).catch(() => {});
           throw error;
         }

@@ -109,6 +109,7 @@ export async function tellShown(
   text: string,
 ): Promise<void> {
   const { tokens } = await context.texts.count(text);
+  // The answer counts more than its entry in the ledger.
   await relay.threads.shown(thread, { what, tokens }).catch(() => {});
 }
 

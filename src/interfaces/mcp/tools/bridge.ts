@@ -63,6 +63,7 @@ function tellProgress(url: string, channel: string, { client, progress }: ToolCa
     const { reached } = await client.receipts(url);
     if (!over) await progress(`${url} on ${channel}: ${reached}`);
   };
+  // Progress is a courtesy: the task goes on without it.
   const quietly = () => void tell().catch(() => {});
   quietly();
   const timer = setInterval(quietly, TELL_EVERY_MS);
