@@ -19,6 +19,7 @@ import {
   partFields,
   type SchemaRows,
   type Shape,
+  seconds,
   text,
   time,
 } from './shapes.ts';
@@ -26,12 +27,6 @@ import {
 const space = z.string().describe('letters, digits, dots, hyphens and underscores');
 const path = z.string().describe('names joined by slashes: `src/main.ts`');
 const after = z.string().optional().describe('the `next` of the page before, or any path');
-const version = z.coerce
-  .number()
-  .int()
-  .min(1)
-  .optional()
-  .describe('an earlier version, as the history has it');
 
 const file = z.object({
   space,
@@ -64,12 +59,7 @@ const options = z.object({
   content_type: optionalText,
   metadata: jsonObject.optional(),
   /** Seconds from this write on; without it the file stays until it is deleted. */
-  ttl: z
-    .number()
-    .min(1)
-    .max(FILE_TTL_MAX_S)
-    .optional()
-    .describe('seconds; without it the file stays until it is deleted'),
+  ttl: seconds(FILE_TTL_MAX_S).optional().describe('seconds; without it the file stays until it is deleted'),
   /** How many earlier versions to keep; for a new file 20 by default, later as many as it kept before. */
   keep: z
     .number()
@@ -142,7 +132,12 @@ export const fileSchemas = {
     input: z.object({
       space,
       path,
-      version,
+      version: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .optional()
+        .describe('an earlier version, as the history has it'),
       ...partFields,
       cost: looseFlag.optional().describe('the token price instead of the content'),
       info: looseFlag.optional().describe('what is known of the file instead of the content'),

@@ -7,6 +7,7 @@ import {
   nullableText,
   type SchemaRows,
   type Shape,
+  seconds,
   otherTenant as tenant,
   text,
   threadId,
@@ -97,10 +98,7 @@ const newShare = z.object({
   thread_id: threadId,
   /** For whoever looks at the list. */
   name: z.string().max(SHARE_NAME_CHARS).optional(),
-  expires_in: z
-    .number()
-    .min(1)
-    .max(SHARE_TTL_MAX_S)
+  expires_in: seconds(SHARE_TTL_MAX_S)
     .optional()
     .describe('seconds until it leads nowhere; a week by default'),
 });

@@ -16,6 +16,7 @@ import {
   pointerId,
   type SchemaRows,
   type Shape,
+  seconds,
   text,
   time,
   tokenCount,
@@ -24,10 +25,7 @@ import {
 const visibility = z.enum(['link', 'tenant']);
 export type Visibility = Shape<typeof visibility>;
 
-const ttl = z
-  .number()
-  .min(1)
-  .max(MAX_TTL_MS / 1000);
+const ttl = seconds(MAX_TTL_MS / 1000);
 
 const pushed = z.object({
   url: z.url(),

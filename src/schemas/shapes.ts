@@ -73,20 +73,21 @@ export const looseFlag = z
   .enum(['0', '1', 'true', 'false', ''])
   .transform((value) => value !== '0' && value !== 'false');
 
+/** A time to live, in seconds. */
+export const seconds = (most: number) => z.number().min(1).max(most);
+
+/** The same where the domain says what is wrong with it. */
+export const toldSeconds = (most: number) => z.number().meta({ minimum: 1, maximum: most });
+
+/** A whole number from a query. */
+export const queryNumber = (least: number, most: number) =>
+  z.coerce.number().int().min(least).max(most).optional();
+
 /** A part of a text, as a query asks for it. */
 export const partFields = {
   lines: z.string().optional().describe('`10-40`, `10-`, `-20` (the last 20) or `7`'),
-  grep: z
-    .string()
-    .optional()
-    .describe('a regular expression (RE2 syntax); answers matching lines with their numbers'),
-  context: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(GREP_CONTEXT_LINES)
-    .optional()
-    .describe('lines around each match'),
+  grep: optionalText.describe('a regular expression (RE2 syntax); answers matching lines with their numbers'),
+  context: queryNumber(0, GREP_CONTEXT_LINES).describe('lines around each match'),
   ignore_case: looseFlag.optional(),
   json: z.string().optional().describe('a JSON Pointer (RFC 6901) into a JSON payload'),
   outline: looseFlag.optional().describe('headings, definitions or the shape, with line numbers'),
@@ -98,7 +99,7 @@ export const limit = (most: number) => z.coerce.number().int().meta({ minimum: 1
 /** A page of a listing: from the query, so everything is text. */
 export const page = {
   after: z.string().optional().describe('the `next` of the page before'),
-  limit: z.coerce.number().int().min(1).max(PAGE_ITEMS_MAX).optional(),
+  limit: queryNumber(1, PAGE_ITEMS_MAX),
 };
 
 /** Where a listing goes on. */
