@@ -1,5 +1,5 @@
 import type * as shapes from '../schemas/activity.ts';
-import { type Api, verbs } from './verb.ts';
+import { verbs } from './verb.ts';
 
 export type * from '../schemas/activity.ts';
 
@@ -34,5 +34,3 @@ export const activity = {
     route: 'GET /figures',
   }),
 };
-
-export interface ActivityApi extends Api<typeof activity> {}

@@ -1,5 +1,5 @@
 import type * as shapes from '../schemas/keys.ts';
-import { type Api, verbs } from './verb.ts';
+import { verbs } from './verb.ts';
 
 export type * from '../schemas/keys.ts';
 
@@ -71,8 +71,6 @@ export const shares = {
     repeatable: true,
   }),
 };
-
-export interface SharesApi extends Api<typeof shares> {}
 
 const usageVerb = verbs({ scope: 'push', args: [] });
 

@@ -1,5 +1,5 @@
 import type * as shapes from '../schemas/projects.ts';
-import { type Api, verbs } from './verb.ts';
+import { verbs } from './verb.ts';
 
 export type * from '../schemas/projects.ts';
 
@@ -17,5 +17,3 @@ export const projects = {
     args: ['id'],
   }),
 };
-
-export interface ProjectsApi extends Api<typeof projects> {}

@@ -123,7 +123,7 @@ export type ByHand<V extends Verbs> = {
   [M in keyof V]: V[M] extends Verb<Method, readonly string[], Wire, 'both' | 'variant'> ? M : never;
 }[keyof V];
 
-export type MethodOf<V> = V extends { readonly types?: readonly [infer F, unknown] } ? F : never;
+type MethodOf<V> = V extends { readonly types?: readonly [infer F, unknown] } ? F : never;
 
 /** What a method takes, as one object by the names of its fields. */
 export type InputOf<F, A extends readonly string[]> = F extends (...args: infer P) => unknown

@@ -265,7 +265,7 @@ function whole(text: string | null): number | null {
 const ENVELOPE_BYTES = 3 * STORED_BYTES;
 
 /** What is known of a pointer whose server says nothing beside its metadata, as that of the original ContextRelay does. */
-export const UNTOLD: Omit<Inspected, 'id' | 'metadata'> = {
+const UNTOLD: Omit<Inspected, 'id' | 'metadata'> = {
   size: null,
   sha256: null,
   text: null,
@@ -279,7 +279,7 @@ export const UNTOLD: Omit<Inspected, 'id' | 'metadata'> = {
 };
 
 /** A payload that came as `{data, metadata}` and nothing else. */
-export async function envelopeIn(answer: HttpAnswer, id: string, base: string) {
+async function envelopeIn(answer: HttpAnswer, id: string, base: string) {
   const limit = { bytes: ENVELOPE_BYTES, what: 'a payload' };
   const received = answer.body ? await collect(answer.body, limit) : new Uint8Array();
   const { data, metadata = {}, encoding } = jsonObjectIn(decodeUtf8(received)) ?? {};

@@ -99,7 +99,7 @@ async function open(
 }
 
 /** A connection over an event stream, for platforms without a WebSocket, such as Node 20. The client's signal closes it. */
-export async function openEvents(client: HttpClient, call: HttpCall): Promise<Connection> {
+async function openEvents(client: HttpClient, call: HttpCall): Promise<Connection> {
   const body = await client.run(call, async (answer) => answer.body);
   const connection = {
     reason: new RelayError('unreachable', { what: client.base }),
@@ -142,7 +142,7 @@ const ASK_EVERY_MS = 20_000;
 const OPEN_WITHIN_MS = 20_000;
 
 /** What brings the messages of a channel, until it ends. */
-export interface Connection {
+interface Connection {
   /** Why it ended. */
   readonly reason: RelayError;
   /** It was ended here, because the consumer was behind. */
@@ -153,7 +153,7 @@ export interface Connection {
 }
 
 /** A connection over the platform's own WebSocket: the same in browsers, Workers and Node from 22 on. */
-export class SocketConnection implements Connection {
+class SocketConnection implements Connection {
   reason: RelayError;
   overflowed = false;
   readonly #socket: WebSocket;
