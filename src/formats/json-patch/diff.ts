@@ -3,39 +3,19 @@ import type { PatchOp } from './apply.ts';
 
 /** A patch that makes `to` of `from`: short rather than shortest. Parts that are shared are not looked into. */
 export function diffJson(from: Json, to: Json, path = ''): PatchOp[] {
-  const ops = new Operations();
+  const ops: PatchOp[] = [];
   compare(from, to, path, ops);
-  return ops.list;
+  return ops;
 }
 
-/** Pairs of items that are compared in all, and those of one list. Where more would be, the middle of a list is taken out and put in. */
-const PAIRS = 1_000_000;
-const PAIRS_OF_LIST = 250_000;
-
-class Operations {
-  readonly list: PatchOp[] = [];
-  #pairs = PAIRS;
-
-  push(op: PatchOp): void {
-    this.list.push(op);
-  }
-
-  /** Whether so many pairs may still be compared; then they count. */
-  takePairs(pairs: number): boolean {
-    if (pairs > this.#pairs || pairs > PAIRS_OF_LIST) return false;
-    this.#pairs -= pairs;
-    return true;
-  }
-}
-
-function compare(from: Json, to: Json, path: string, ops: Operations): void {
+function compare(from: Json, to: Json, path: string, ops: PatchOp[]): void {
   if (from === to) return;
   if (Array.isArray(from) && Array.isArray(to)) compareArrays(from, to, path, ops);
   else if (isJsonObject(from) && isJsonObject(to)) compareObjects(from, to, path, ops);
   else if (!jsonEqual(from, to)) ops.push({ op: 'replace', path, value: to });
 }
 
-function compareObjects(from: JsonObject, to: JsonObject, path: string, ops: Operations): void {
+function compareObjects(from: JsonObject, to: JsonObject, path: string, ops: PatchOp[]): void {
   for (const key of Object.keys(from)) {
     if (!Object.hasOwn(to, key)) ops.push({ op: 'remove', path: `${path}/${escapeSegment(key)}` });
   }
@@ -46,7 +26,7 @@ function compareObjects(from: JsonObject, to: JsonObject, path: string, ops: Ope
   }
 }
 
-function compareArrays(from: Json[], to: Json[], path: string, ops: Operations): void {
+function compareArrays(from: Json[], to: Json[], path: string, ops: PatchOp[]): void {
   let start = 0;
   let [fromEnd, toEnd] = [from.length, to.length];
   while (start < fromEnd && start < toEnd && jsonEqual(from[start], to[start])) start++;
@@ -62,7 +42,7 @@ function compareArrays(from: Json[], to: Json[], path: string, ops: Operations):
     });
     return;
   }
-  const kept = ops.takePairs(gone.length * come.length) ? commonItems(gone, come) : [];
+  const kept = commonItems(gone, come);
   // Removals first and from behind, additions from the front: no index has moved when its turn comes.
   const staying = new Set(kept.map(([i]) => i));
   for (let i = gone.length - 1; i >= 0; i--) {
@@ -74,30 +54,30 @@ function compareArrays(from: Json[], to: Json[], path: string, ops: Operations):
   });
 }
 
-/** The longest common subsequence, as pairs of indexes. */
+/**
+ * Items that both lists have in the same order, as pairs of indexes: the longest common subsequence where no item is there twice.
+ * Each item is paired with its next equal one, then the longest run of pairs in rising order is kept.
+ */
 function commonItems(a: Json[], b: Json[]): [number, number][] {
-  const ids = new Map<string, number>();
-  const name = (item: Json) => {
-    const text = JSON.stringify(item);
-    if (!ids.has(text)) ids.set(text, ids.size);
-    return ids.get(text)!;
-  };
-  const x = a.map(name);
-  const y = b.map(name);
-  const width = b.length + 1;
-  const length = new Uint32Array((a.length + 1) * width);
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) {
-      const below = length[(i + 1) * width + j]!;
-      const right = length[i * width + j + 1]!;
-      length[i * width + j] = x[i] === y[j] ? length[(i + 1) * width + j + 1]! + 1 : Math.max(below, right);
+  const places = Map.groupBy([...b.keys()].reverse(), (j) => JSON.stringify(b[j]));
+  const pairs = a.flatMap((item, i): [number, number][] => {
+    const j = places.get(JSON.stringify(item))?.pop();
+    return j === undefined ? [] : [[i, j]];
+  });
+  /** For each length, the pair at which the rising run of that length with the lowest end ends. */
+  const ends: number[] = [];
+  const before: number[] = [];
+  for (const [at, [, j]] of pairs.entries()) {
+    let [low, high] = [0, ends.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (pairs[ends[middle]!]![1] < j) low = middle + 1;
+      else high = middle;
     }
+    before[at] = ends[low - 1] ?? -1;
+    ends[low] = at;
   }
-  const pairs: [number, number][] = [];
-  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
-    if (x[i] === y[j]) pairs.push([i++, j++]);
-    else if (length[(i + 1) * width + j]! >= length[i * width + j + 1]!) i++;
-    else j++;
-  }
-  return pairs;
+  const kept: [number, number][] = [];
+  for (let at = ends.at(-1) ?? -1; at >= 0; at = before[at]!) kept.push(pairs[at]!);
+  return kept.reverse();
 }
