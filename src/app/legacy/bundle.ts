@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 import type { Artifact } from '../../contract/threads.ts';
 import { asJson } from '../../domain/records.ts';
-import { advanceChecked } from '../../domain/threads/bundle.ts';
 import { writeBundle } from '../../domain/threads/bundle-export.ts';
 import { type CountedArtifact, LEGACY_EVENT_ID, type StoredEvent } from '../../domain/threads/event.ts';
 import { emptyHead } from '../../domain/threads/fold.ts';
+import { advanceChecked } from '../../domain/threads/fold-job.ts';
 import { bareRoot } from '../../domain/threads/keys.ts';
 import { bytesOf, isoTime } from '../../domain/threads/state.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';

@@ -7,32 +7,61 @@ import { writeZip, type ZipEntry } from '../../formats/zip/zip-writer.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { extensionOf } from './artifact-kind.ts';
 import { artifactMeta, openArtifact } from './artifacts.ts';
-import {
-  ARTIFACTS,
-  BUNDLE_SCHEMA,
-  bundledState,
-  contentFile,
-  type DamagedFile,
-  EVENTS_FILE_BYTES,
-  eventsFile,
-  LEDGER,
-  MANIFEST,
-  type Manifest,
-  type ManifestFile,
-  STATE,
-} from './bundle.ts';
 import type { StoredEvent } from './event.ts';
 import type { Head } from './fold.ts';
+import { bundledState } from './fold-job.ts';
 import type { Counters, ThreadRoot } from './keys.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
+
+/** What a bundle holds, and how it is laid out. */
+
+export const BUNDLE_SCHEMA = 'com.relay.bundle.v1';
+
+export const MANIFEST = 'manifest.json';
+export const STATE = 'state.json';
+export const LEDGER = 'ledger.json';
+export const ARTIFACTS = 'artifacts.ndjson';
+export const eventsFile = (part: number) => `events/${String(part).padStart(6, '0')}.ndjson`;
+export const contentFile = (ref: string, ext: string) => `artifacts/${ref}.${ext}`;
+
+/** About how much one file of events holds. */
+const EVENTS_FILE_BYTES = 4 * 1024 * 1024;
+
+export interface Manifest {
+  readonly schema: typeof BUNDLE_SCHEMA;
+  readonly thread_id: string;
+  readonly name: string;
+  readonly created_at: string;
+  readonly created_by: string;
+  readonly state_version: number;
+  readonly events: number;
+  readonly artifacts: number;
+  /** Every other file, in the order of the archive. */
+  readonly files: readonly ManifestFile[];
+  /** Contents that were gone or not as they were stored, and are not in the archive. Absent where all was whole. */
+  readonly damaged?: readonly DamagedFile[];
+}
+
+interface DamagedFile {
+  readonly ref: string;
+  /** Where it would be. */
+  readonly path: string;
+  readonly what: 'missing' | 'changed' | 'unreadable';
+}
+
+export interface ManifestFile {
+  readonly path: string;
+  readonly size: number;
+  readonly sha256: string;
+}
 
 /** Larger contents are not packed: they are read twice, and never held. */
 const PACKED_BYTES = 8 * 1024 * 1024;
 const AT_ONCE = 32;
 
 /** A thread, as it goes into a bundle. */
-export interface BundleParts {
+interface BundleParts {
   readonly head: Head;
   readonly about: Pick<Manifest, 'name' | 'created_at' | 'created_by'>;
   readonly ledger: Partial<Counters>;

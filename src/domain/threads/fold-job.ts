@@ -1,3 +1,4 @@
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import type { Json } from '../../base/json.ts';
 import type { WorkMeter } from '../../base/work-meter.ts';
@@ -5,9 +6,8 @@ import type { BlameLine, State } from '../../contract/threads.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
 import { asJson } from '../records.ts';
-import { advanceChecked, bundledState, type CheckedEvents } from './bundle.ts';
 import { makesVersion, type StoredEvent, toWire } from './event.ts';
-import { advance, type MutableHead } from './fold.ts';
+import { advance, type MutableHead, stateAfter } from './fold.ts';
 import { bytesOf, comparable, KEPT } from './state.ts';
 
 /** What each kind of fold answers. */
@@ -173,4 +173,38 @@ function markOf(thread: string, count: number, version: number, event: StoredEve
     event: id,
     ...(typeof from === 'string' ? { from } : {}),
   };
+}
+
+export function badBundle(what: string): RelayError {
+  return new RelayError('bad_bundle', { what });
+}
+
+/** A state as a bundle writes it. */
+export const bundledState = (state: State) => `${JSON.stringify(state, null, 2)}\n`;
+/** What the events of a bundle amount to. */
+export interface CheckedEvents {
+  readonly version: number;
+  readonly count: number;
+  readonly refs: readonly string[];
+  /** Bytes that the thread will take up, and those of its events alone. */
+  readonly stored: number;
+  readonly eventBytes: number;
+  /** SHA-256 of the state as a bundle writes it. */
+  readonly stateHash: string;
+}
+
+/**
+ * Takes in an event of somebody else's by the rules of a patch that is sent: what it may not do here, it did not do
+ * there. The head is changed in place.
+ */
+export function advanceChecked(head: MutableHead, event: StoredEvent, meter?: WorkMeter): void {
+  if (event.type === 'thread.created' && head.count > 0) throw badBundle('it begins twice');
+  try {
+    advance(head, head.seq + 1, event, { ready: stateAfter(head, event, { meter }) });
+  } catch (error) {
+    if (!isRelayError(error)) throw error;
+    if (error.code === 'too_costly') throw error;
+    if (error.code === 'store_damaged') throw badBundle('its versions have gaps');
+    throw badBundle(`event ${head.count + 1} is not possible: ${error.message}`);
+  }
 }
