@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { endGroup } from '../../scripts/test-file.ts';
 
 const run = promisify(execFile);
 const AGENT = resolve(import.meta.dirname, 'scripts/tui-agent.ts');
@@ -34,7 +35,11 @@ export async function openTerminal(
     tmux,
     screen: () => tmux('capture-pane', '-p', '-t', session),
     async [Symbol.asyncDispose]() {
+      const group = Number(await tmux('display-message', '-p', '-t', session, '#{pane_pid}').catch(() => 0));
+      // A test may have ended the server itself.
       await tmux('kill-server').catch(() => {});
+      // Some programs live on when their terminal closes.
+      if (group > 1) endGroup(group);
     },
   };
 }
