@@ -1,13 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
-import {
-  type AppendOptions,
-  type Entry,
-  Followers,
-  type LogPage,
-  type Logs,
-  type ReadOptions,
-} from '../../kernel/logs.ts';
+import { Followers } from '../../kernel/engine.ts';
+import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import type { Store } from './hazard.ts';
 
 /** What a subscriber holds at most, however far behind it is. */

@@ -1,6 +1,7 @@
 import type { Subscription } from '@nats-io/transport-node';
 import type { JsonObject } from '../../base/json.ts';
-import { type Entry, Followers } from '../../kernel/logs.ts';
+import { Followers } from '../../kernel/engine.ts';
+import type { Entry } from '../../kernel/logs.ts';
 import { storedOf } from './connection.ts';
 import { entryOf } from './entries.ts';
 import { departureOf } from './frozen.ts';

@@ -1,6 +1,7 @@
 import { closeSync, constants, type FSWatcher, openSync, watch, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Entry, Followers } from '../../kernel/logs.ts';
+import { Followers } from '../../kernel/engine.ts';
+import type { Entry } from '../../kernel/logs.ts';
 import type { Database } from './database.ts';
 
 /** The file in the home that processes wake each other with. */
