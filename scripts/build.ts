@@ -57,7 +57,7 @@ try {
 async function emitLibrary(outDir: string): Promise<void> {
   for (const project of ['tsconfig.build.json', 'src/integrations/tsconfig.build.json'])
     await emit(project, outDir);
-  writePlainTypes('tsconfig.build.json', outDir);
+  writePlainTypes(outDir);
   // The types name AsyncDisposable, which a consumer that compiles for an older language level does not have.
   for (const path of ['public', ...integrations()].map((entry) => join(outDir, 'src', entry, 'index.d.ts'))) {
     writeFileSync(path, `/// <reference lib="esnext.disposable" />\n${readFileSync(path, 'utf8')}`);

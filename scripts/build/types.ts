@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import {
   API,
   type Symbol as Declared,
@@ -9,7 +9,7 @@ import {
   type Type,
 } from 'typescript/unstable/sync';
 
-const FOLDER = resolve('src/schemas');
+const FOLDER = join(import.meta.dirname, '..', '..', 'src', 'schemas');
 /** What schemas are made from; no type of the API is declared there. */
 const MATERIAL = join(FOLDER, 'shapes.ts');
 
@@ -17,17 +17,24 @@ const MATERIAL = join(FOLDER, 'shapes.ts');
  * Replaces what the compiler emitted for `src/schemas` by plain declarations. Types of the API are inferred from zod schemas, but
  * users of the SDK have no zod. They get interfaces, with the comments that stand on the keys of the schemas.
  */
-export function writePlainTypes(project: string, outDir: string): void {
-  const folder = join(outDir, relative('.', FOLDER));
+export function writePlainTypes(outDir: string): void {
+  const folder = join(outDir, 'src', 'schemas');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
+  for (const [path, text] of plainTypes()) {
+    writeFileSync(join(folder, basename(path).replace('.ts', '.d.ts')), text);
+  }
+}
+
+/** Plain declarations of the types that the files of `src/schemas` export, by the path of the file. */
+export function plainTypes(): Map<string, string> {
   const api = new API();
   try {
-    const [opened] = api.updateSnapshot({ openProjects: [resolve(project)] }).getProjects();
-    const types = new PlainTypes(opened!);
-    for (const path of types.files) {
-      writeFileSync(join(folder, basename(path).replace('.ts', '.d.ts')), types.declarationsOf(path));
-    }
+    const [project] = api
+      .updateSnapshot({ openProjects: [join(FOLDER, '..', '..', 'tsconfig.build.json')] })
+      .getProjects();
+    const types = new PlainTypes(project!);
+    return new Map(types.files.map((path) => [path, types.declarationsOf(path)]));
   } finally {
     api.close();
   }
@@ -58,7 +65,7 @@ class PlainTypes {
         for (const shape of type.getBaseTypes() ?? []) this.#shapes.set(shape.id, symbol.name);
         // `string | number` has many meanings, and says more than a name.
         const text = this.#text(type);
-        if (text.includes('"')) this.#unions.set(text, symbol.name);
+        if (text.includes("'")) this.#unions.set(text, symbol.name);
       }
     }
   }
@@ -71,7 +78,7 @@ class PlainTypes {
         ? `${says}export interface ${name} ${this.#object(type, '')}\n`
         : `${says}export type ${name} = ${this.#text(type)};\n`;
     });
-    return [this.#imports(path, body.join('\n')), ...body].join('\n');
+    return [this.#imports(path, body.join('\n')), ...body].join('\n').trimStart();
   }
 
   #exportsOf(path: string): readonly Declared[] {
@@ -79,9 +86,10 @@ class PlainTypes {
     return checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(path)!)!);
   }
 
-  #text(type: Type): string {
-    const flags = NodeBuilderFlags.NoTruncation | NodeBuilderFlags.InTypeAlias;
-    return this.#project.checker.typeToString(type, undefined, flags);
+  /** In single quotes, as our sources have them. */
+  #text(type: Type, flags = NodeBuilderFlags.InTypeAlias): string {
+    const text = this.#project.checker.typeToString(type, undefined, NodeBuilderFlags.NoTruncation | flags);
+    return text.replaceAll('"', "'");
   }
 
   /** The name of a type, where it has one; otherwise what it consists of. */
@@ -89,7 +97,7 @@ class PlainTypes {
     const { checker } = this.#project;
     const name = this.#shapes.get(type.id) ?? type.getAliasSymbol()?.name;
     if (name) return name;
-    const text = checker.typeToString(type, undefined, NodeBuilderFlags.NoTruncation);
+    const text = this.#text(type, NodeBuilderFlags.None);
     const [, union = '', absent = ''] = /^(.*?)((?: \| (?:null|undefined))*)$/s.exec(text) ?? [];
     const named = this.#unions.get(union);
     if (named) return named + absent;
@@ -115,9 +123,8 @@ class PlainTypes {
       const value = optional ? printed.replace(/ \| undefined$/, '') : printed;
       return `${says}${inner}readonly ${field.name}${optional ? '?' : ''}: ${value};\n`;
     });
-    for (const { valueType } of checker.getIndexInfosOfType(type)) {
-      fields.push(`${inner}readonly [key: string]: ${this.#print(valueType, inner)};\n`);
-    }
+    const [index] = checker.getIndexInfosOfType(type);
+    if (index) return `{ readonly [key: string]: ${this.#print(index.valueType, indent)} }`;
     return `{\n${fields.join('')}${indent}}`;
   }
 
@@ -129,7 +136,7 @@ class PlainTypes {
   }
 
   #imports(path: string, body: string): string {
-    const code = body.replace(/\/\*[\s\S]*?\*\/|"[^"]*"/g, '');
+    const code = body.replace(/\/\*[\s\S]*?\*\/|'[^']*'/g, '');
     const from = new Map<string, Set<string>>();
     for (const [name] of code.matchAll(/\b[A-Z]\w*\b/g)) {
       const source = this.#exported.get(name)?.path ?? this.#outside(name);

@@ -1,6 +1,7 @@
 /** Makes docs/sdk-reference.md from the types that the package exports: `npm run docs`. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { plainTypes } from '../build/types.ts';
 
 const PUBLIC = join(import.meta.dirname, '..', '..', 'src', 'public', 'index.ts');
 
@@ -26,12 +27,22 @@ const FIRST = [
 
 export function sdkPage(): string {
   const exported = new Map(exports());
+  const plain = plainTypes();
   const names = [...FIRST, ...[...exported.keys()].filter((name) => !FIRST.includes(name)).sort()];
   const parts = names.map((name) => {
-    const declared = declaration(readFileSync(exported.get(name)!, 'utf8'), name);
+    const declared = declaration(sourceOf(exported.get(name)!, plain), name);
     return `## ${name}\n\n\`\`\`typescript\n${declared}\n\`\`\`\n`;
   });
   return `${HEAD}\n${parts.join('\n')}`;
+}
+
+/** The text of a file, with the types that it passes on from schemas as plain declarations. */
+function sourceOf(file: string, plain: ReadonlyMap<string, string>): string {
+  const source = readFileSync(file, 'utf8').replaceAll('shapes.', '');
+  return source.replace(
+    /^export type \* from '([^']+)';/m,
+    (_, from) => plain.get(join(dirname(file), from))!,
+  );
 }
 
 const HEAD = `# SDK reference
@@ -75,12 +86,14 @@ interface Verb {
 }
 
 /** Verbs as their table declares them: `list: verb<TYPE>('channels.list')({ summary: 'SUMMARY', …`. */
-function verbsIn(source: string): Verb[] {
-  return source.split(/^ {2}(?=\w+: verb<)/m).flatMap((row) => {
-    const name = /^(\w+): verb</.exec(row)?.[1];
+function verbsIn(source: string, group: string): Verb[] {
+  const from = source.indexOf(`export const ${group} = {`);
+  const table = source.slice(from, source.indexOf('\n};', from)).replaceAll('shapes.', '');
+  return table.split(/^ {2}(?=\w+: \w*[vV]erb<)/m).flatMap((row) => {
+    const [start = '', name] = /^(\w+): \w+</.exec(row) ?? [];
     const summary = /summary:\s*(['"])(.*?)\1,/.exec(row)?.[2];
     if (name === undefined || summary === undefined) return [];
-    const type = firstTypeArgument(row.slice(name.length + ': verb<'.length));
+    const type = firstTypeArgument(row.slice(start.length));
     return type === 'null' ? [] : [{ name, type, summary }];
   });
 }
@@ -100,7 +113,10 @@ function firstTypeArgument(text: string): string {
 }
 
 function verbTable(source: string, name: string): string {
-  const members = verbsIn(source).map((verb) => `  /** ${verb.summary} */\n  ${verb.name}: ${verb.type};`);
+  const group = name.replace('Api', '').toLowerCase();
+  const members = verbsIn(source, group).map(
+    (verb) => `  /** ${verb.summary} */\n  ${verb.name}: ${verb.type};`,
+  );
   if (members.length === 0) throw new Error(`no verbs were found for ${name}`);
   return `interface ${name} {\n${members.join('\n')}\n}`;
 }
@@ -109,10 +125,11 @@ function verbTable(source: string, name: string): string {
 function passedOn(body: string): string {
   const called = /this\.#(api|capabilities)\.(\w+)\(/.exec(body);
   if (!called) return '';
-  const file =
-    called[1] === 'capabilities' ? 'capabilities' : body.includes('this.name') ? 'files' : 'threads';
+  const file = called[1] === 'api' && body.includes('this.name') ? 'files' : 'threads';
   const source = readFileSync(join(dirname(PUBLIC), '..', 'contract', `${file}.ts`), 'utf8');
-  const type = verbsIn(source).find(({ name }) => name === called[2])?.type ?? '';
+  const type =
+    verbsIn(source, called[1] === 'api' ? file : 'capabilities').find(({ name }) => name === called[2])
+      ?.type ?? '';
   const short = /^\w+<(.*)>$/.exec(type)?.[1];
   const given = short ? `Promise<${short.split(', ').at(-1)}>` : /^.*\) => (.*)$/.exec(type)?.[1];
   return given ? `: ${given}` : '';
