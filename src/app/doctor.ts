@@ -11,7 +11,7 @@ import { plainLine } from '../client/projects/brief.ts';
 import { hasSqlite, SQLITE_SINCE } from '../engines/node-sqlite.ts';
 import type { Check, Host } from '../interfaces/cli/host.ts';
 import { bytes, plural, span } from '../interfaces/cli/human.ts';
-import { findProgram } from '../runners/processes.ts';
+import { findProgram } from '../runners/find-program.ts';
 import type { Config, Environment } from './config.ts';
 import type { Deadline } from './deadline.ts';
 import { RUNTIME, realPath } from './own-package.ts';

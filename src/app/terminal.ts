@@ -2,7 +2,7 @@ import { fstatSync, read, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import type { Input, Output, Terminal } from '../interfaces/cli/io.ts';
-import { programName } from './program-name.ts';
+import { programName } from './install/launcher.ts';
 
 /** The terminal of this process. Node's own streams are made only for what needs them: they cost 4 ms each. */
 export function processTerminal(): Terminal & {

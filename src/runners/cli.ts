@@ -10,7 +10,8 @@ import {
   type StepRunner,
 } from '../client/pipelines/step-runner.ts';
 import type { PromptWay } from '../client/prompts/types.ts';
-import { type CommandLine, findProgram, promptFile, runSupervised, Tail } from './processes.ts';
+import { findProgram } from './find-program.ts';
+import { type CommandLine, promptFile, runSupervised, Tail } from './processes.ts';
 
 /**
  * How the coding agents that people have installed are asked something without a conversation. One line each; whatever is

@@ -1,12 +1,12 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants as fileModes, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { RelayError } from '../base/errors.ts';
+import { findProgram, isProgram } from './find-program.ts';
 
 /** A program to start. Without `args`, the command is a line for the shell. */
 export interface CommandLine {
@@ -192,23 +192,6 @@ function notStarted({ command, args }: CommandLine, error: NodeJS.ErrnoException
     return new RelayError('missing', { what: `program ${command}`, hint });
   }
   return new RelayError('failed', { what: `${command} cannot be started (${error.code ?? error.message}).` });
-}
-
-/** Where the PATH has a program of this name; null where it has none. */
-export function findProgram(name: string, env: NodeJS.ProcessEnv): string | null {
-  const folders = (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '');
-  const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : [''];
-  const paths = folders.flatMap((folder) => endings.map((ending) => join(folder, name + ending)));
-  return paths.find(isProgram) ?? null;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, fileModes.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 /** The end of a stream of bytes, as much as is worth keeping. */

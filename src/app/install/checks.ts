@@ -8,7 +8,7 @@ import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
 import { readToml } from '../../formats/toml.ts';
 import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/commands/hook.ts';
 import type { Check, InstallReport } from '../../interfaces/cli/host.ts';
-import { findProgram } from '../../runners/processes.ts';
+import { findProgram } from '../../runners/find-program.ts';
 import type { Environment } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
 import { findProject } from '../projects/project-files.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { delimiter, dirname, join, sep } from 'node:path';
+import { delimiter, dirname, join, resolve, sep } from 'node:path';
 import { ON_NPM } from '../../base/installing.ts';
-import { findProgram } from '../../runners/processes.ts';
+import { findProgram } from '../../runners/find-program.ts';
 import type { Environment } from '../config.ts';
 import { isExecutable, ownPackage, realPath } from '../own-package.ts';
 
@@ -82,4 +82,15 @@ export function shellLine(launcher: Pick<Launcher, 'command' | 'args'>, words: r
   return [launcher.command, ...launcher.args, ...words]
     .map((word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `"${word.replace(special, '\\$&')}"`))
     .join(' ');
+}
+
+/**
+ * How this program is called, as it is typed in a shell: `here`, in this folder, or from anywhere on this machine. RELAY_COMMAND says
+ * it where the one who started us knows better.
+ */
+export function programName(env: Environment, where: 'here' | 'anywhere', cwd = process.cwd()): string {
+  const named = env.RELAY_COMMAND;
+  const relative = named?.startsWith('.') ?? false;
+  if (named && (relative ? where === 'here' && existsSync(resolve(cwd, named)) : true)) return named;
+  return shellLine(findLauncher(env, where), []);
 }
