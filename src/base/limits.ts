@@ -239,13 +239,12 @@ export const TICKET_TTL_MS = 30 * SECOND;
 /** Proxies close a silent connection after a minute or so. */
 export const SSE_HEARTBEAT_MS = 15 * SECOND;
 
-/** Receipts are written behind: this long after the first pull, and less and less often while pulls go on. */
-export const RECEIPT_DELAY_MS = 100;
-export const RECEIPT_DELAY_MAX_MS = 30 * SECOND;
+/** Receipts are written behind, together: this long after the first pull. */
+export const RECEIPT_DELAY_MS = SECOND;
 /** Pointers whose receipts wait to be written; beyond it, receipts are left out rather than memory used up. */
 export const RECEIPTS_WAITING = 10_000;
-/** Different readers that are told apart in one receipt. */
-export const RECEIPT_READERS = 100;
+/** Different readers of a pointer that its receipts tell apart. */
+export const RECEIPT_READERS = 500;
 
 /** One MCP message: the largest payload as a JSON string with ordinary escapes, and what is around it. */
 export const MCP_MESSAGE_BYTES = STORED_BYTES + MiB;
@@ -286,11 +285,11 @@ export const USAGE_KEPT_MS = 400 * DAY;
 export const USAGE_WRITE_MS = 5 * SECOND;
 /** Figures that wait to be written; beyond it, they are left out rather than memory used up. */
 export const USAGE_WAITING = 10_000;
-/** Activity is written behind: the first of it at once, then as often as this. Whoever watches sees it without a delay to speak of. */
+/** Activity is written behind, together: this long after the first of it. Whoever watches sees it without a delay to speak of. */
 export const ACTIVITY_WRITE_MS = 250;
 /** What one such write tells one by one; what happened beyond it is counted. More in a quarter of a second nobody reads. */
 export const ACTIVITY_BATCH = 64;
-/** What waits to be written of all tenants together while the store is slow; beyond it, it is only counted. */
+/** Tenants whose activity waits to be written; beyond it, activity is left out rather than memory used up. */
 export const ACTIVITY_WAITING = 10_000;
 /** Writes that are kept: days of ordinary work, and some 30 MB where agents are as busy as can be. */
 export const ACTIVITY_WRITES_KEPT = 5_000;

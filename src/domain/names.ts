@@ -85,3 +85,6 @@ function checkLength(what: string, name: string, max: number): string {
     throw badRequest(`"${what}" is longer than ${max} characters.`);
   return name;
 }
+
+/** Who has seen a pointer. */
+export const receiptsKey = (pointer: string) => `ptr.${pointer}/receipts`;

@@ -1,5 +1,6 @@
 import type { Env } from '../base/env.ts';
 import { isRelayError } from '../base/errors.ts';
+import { pause } from '../base/pause.ts';
 import type { Caller, CallerAt } from '../contract/caller.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
 import type { Swept } from '../kernel/engine.ts';
@@ -20,7 +21,7 @@ import { type ProjectSource, Projects } from './projects/projects.ts';
 import type { Receipts } from './receipts/receipts.ts';
 import { methodsFor, relayBinder, type Services } from './relay-binding.ts';
 import { Shared } from './shared.ts';
-import type { StoragePart } from './storage-parts.ts';
+import { type StoragePart, storageParts } from './storage-parts.ts';
 import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
@@ -115,7 +116,7 @@ export class RelayCore {
       files: () =>
         new Files({ deps, storage: this.storage, background: this.background, allowance: this.#allowance }),
     });
-    this.storage = new Storage(deps, o.auth === 'keys' ? this.plans : null, shared.countedAhead);
+    this.storage = new Storage(deps, o.auth === 'keys' ? this.plans : null);
     this.storage.onDue = (tenant) => this.background.run(() => this.recount(tenant));
     this.relay = relayBinder(
       defineLazy<Services>({} as Services, {
@@ -217,14 +218,15 @@ export class RelayCore {
   recount(tenant: string): Promise<void> {
     const recount = async () => {
       if (this.#options.recount) return this.#options.recount(tenant);
-      const threads = await this.threads();
-      const { store: files } = this.files;
-      await threads.removeExpired();
-      await files.removeExpired();
-      await files.removeOrphans(tenant);
+      await (await this.threads()).removeExpired();
+      await this.files.store.removeExpired();
       await this.storage.recount(tenant, async () => {
-        const channels = await this.channels.bytesOf(tenant);
-        return channels + (await threads.bytesOf(tenant)) + (await files.bytesOf(tenant));
+        let bytes = 0;
+        for await (const part of storageParts(this.deps.engine.records, tenant)) {
+          bytes += await this.bytesOf(part);
+          await pause(0);
+        }
+        return bytes;
       });
     };
     const running = this.#recounts.get(tenant) ?? recount().finally(() => this.#recounts.delete(tenant));
@@ -232,7 +234,7 @@ export class RelayCore {
     return running;
   }
 
-  /** What a part of a tenant's storage takes up, for a recount in rounds; what crashes left in a space is removed with it. */
+  /** What a part of a tenant's storage takes up; what crashes left in a space is removed with it. */
   async bytesOf({ tenant, kind, name, expires }: StoragePart): Promise<number> {
     if (kind === 'channel') return this.channels.bytesOf(tenant, name);
     if (kind === 'thread') return (await this.threads()).bytesIn(tenant, name, expires);

@@ -4,7 +4,6 @@ import type { Deps } from './deps.ts';
 import { KeyUse } from './keys/key-use.ts';
 import { PointerLookup } from './pointers/record.ts';
 import { Receipts } from './receipts/receipts.ts';
-import { CountedAhead } from './usage/counted-ahead.ts';
 import { Statistics } from './usage/statistics.ts';
 
 /**
@@ -17,20 +16,14 @@ export class Shared {
   readonly statistics: Statistics;
   readonly keyUse: KeyUse;
   readonly shareUse: KeyUse;
-  readonly countedAhead: CountedAhead;
 
-  /** `aheadBytes`: what is counted ahead of a tenant's writes, where its sum is far away. */
-  constructor(
-    { engine, env }: Pick<Deps, 'engine'> & { env: Pick<Env, 'randomBytes'> },
-    { aheadBytes = 0 }: { readonly aheadBytes?: number } = {},
-  ) {
+  constructor({ engine, env }: Pick<Deps, 'engine'> & { env: Pick<Env, 'randomBytes'> }) {
     const store = { engine, env: { randomBytes: env.randomBytes, now: engine.now } };
     this.activity = new ActivityLog(store);
     this.receipts = new Receipts({ ...store, activity: this.activity }, new PointerLookup(store));
     this.statistics = new Statistics(store);
     this.keyUse = new KeyUse(store);
     this.shareUse = new KeyUse(store);
-    this.countedAhead = new CountedAhead(store, aheadBytes);
   }
 
   /** Writes what waits: before the store is closed. */

@@ -2,6 +2,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { Records } from '../kernel/records.ts';
 import { headsPrefix, spacesPrefix } from './files/record.ts';
 import { channelStream, channelsPrefix, fromSegment } from './names.ts';
+import { allRecords } from './records.ts';
 import { listPrefix, logOf, rootsFor } from './threads/keys.ts';
 
 /** A channel, a space of files or a thread: what a tenant stores is the sum of these. */
@@ -13,32 +14,19 @@ export interface StoragePart {
   readonly expires?: number;
 }
 
-/** Where each kind is listed, in the order of the keys, so that one key tells how far all of them were gone through. */
-const LISTS = [
-  ['channel', channelsPrefix],
-  ['space', spacesPrefix],
-  ['thread', listPrefix],
-] as const;
+/** Where each kind is listed. */
+const LISTS = { channel: channelsPrefix, space: spacesPrefix, thread: listPrefix };
 
-/** The parts whose keys come behind `after`, `most` of them. */
-export async function listParts(
-  records: Pick<Records, 'list'>,
-  tenant: string,
-  { after, most }: { after: string; most: number },
-): Promise<{ readonly key: string; readonly part: StoragePart }[]> {
-  const found: { key: string; part: StoragePart }[] = [];
-  for (const [kind, prefixOf] of LISTS) {
-    if (found.length === most) break;
+export async function* storageParts(records: Records, tenant: string): AsyncGenerator<StoragePart> {
+  for (const [kind, prefixOf] of Object.entries(LISTS) as [StoragePart['kind'], typeof listPrefix][]) {
     const prefix = prefixOf(tenant);
-    const { items } = await records.list(prefix, { after, limit: most - found.length });
-    for (const { key, value } of items) {
+    for await (const { key, value } of allRecords(records, prefix)) {
       const listed = key.slice(prefix.length);
       const name = kind === 'thread' ? listed.slice(listed.lastIndexOf('.') + 1) : fromSegment(listed);
       const { expires } = (value ?? {}) as JsonObject;
-      found.push({ key, part: { tenant, kind, name, ...(typeof expires === 'number' ? { expires } : {}) } });
+      yield { tenant, kind, name, ...(typeof expires === 'number' ? { expires } : {}) };
     }
   }
-  return found;
 }
 
 /** Under which name a part is kept, as a rule; all of it under the same first segment. */

@@ -30,11 +30,14 @@ export interface PutOptions {
   readonly frees?: boolean;
 }
 
-/** Whoever finds the record without it, because a crash came between both, appends it again: its id keeps it from being there twice. */
+/**
+ * Whoever repeats the write and finds the record without it, because a crash came between both, appends it again: its id keeps it from
+ * being there twice. A write that nobody repeats needs none.
+ */
 export interface AnnouncingEntry {
   readonly stream: string;
   readonly data: Json;
-  readonly id: string;
+  readonly id?: string;
 }
 
 export interface AddOptions {

@@ -165,38 +165,53 @@ test('a member of a group that answers was notified before it acknowledged', asy
   assert.deepEqual(await rungs(), ['stored', 'notified', 'acked']);
 });
 
-test('receipts go within an hour or so of their pointer', async () => {
+test('receipts go with their pointer, and live on with one that is renewed', async () => {
   await using t = openTestCore();
   const short = await t.relay.pointers.push({ body: encode('x'), ttl: 60 });
-  const long = await t.relay.pointers.push({ body: encode('y'), ttl: 20_000 });
+  const long = await t.relay.pointers.push({ body: encode('y'), ttl: 60 });
   await pull(t.relay, short.id);
   await pull(t.relay, long.id);
   await t.core.receipts.flush();
-  const kept = async (id: string) => (await t.engine.logs.info(`rcp.${id}`)).count;
-  assert.deepEqual([await kept(short.id), await kept(long.id)], [1, 1]);
-  t.advance(2 * HOUR);
-  await t.core.tidy();
-  assert.deepEqual([await kept(short.id), await kept(long.id)], [0, 1]);
-  t.advance(20_000_000);
-  await t.core.tidy();
-  assert.equal(await kept(long.id), 0);
-  const { count: activity } = await t.engine.logs.info('act.local');
-  assert.equal((await t.engine.usage()).entries, activity);
+  const kept = async (id: string) => (await t.engine.records.get(`ptr.${id}/receipts`)) !== null;
+  assert.deepEqual([await kept(short.id), await kept(long.id)], [true, true]);
+  await t.relay.pointers.renew([long.id], { ttl: 3600 });
+  t.advance(120_000);
+  assert.deepEqual([await kept(short.id), await kept(long.id)], [false, true]);
+  assert.equal((await t.relay.receipts.get(long.id)).reached, 'pulled');
+  await t.relay.pointers.delete(long.id);
+  assert.equal(await kept(long.id), false);
 });
 
-test('receipts that an earlier version noted for dropping go too', async () => {
+test('receipts in the logs of an earlier version are told, and move to where they expire by themselves', async () => {
   await using t = openTestCore();
-  for (const [id, ms] of Object.entries({ gone: 60_000, later: 5 * HOUR })) {
-    await t.engine.logs.append(`rcp.${id}`, { notes: [] });
-    await t.engine.records.put(`sys.rcp/${String(t.engine.now() + ms).padStart(15, '0')}/${id}`, 1);
-  }
+  const { id } = await t.relay.pointers.push({ body: encode('x'), ttl: 5 * 3600 });
+  const at = t.engine.now();
+  const pulled = (by: string) => ({ rung: 'pulled', by, first: at, last: at, count: 2, bytes: 2 });
+  await t.engine.logs.append(`rcp.${id}`, { notes: [pulled('ann')] });
+  await t.engine.logs.append('rcp.gone', { notes: [pulled('ann')] });
+  const hour = Math.floor(at / HOUR);
+  for (const pointer of [id, 'gone']) await t.engine.logs.append(`rcpdue.${hour + 1}`, pointer);
+  await t.engine.records.put('sys/receipts-due', hour - 1);
+  await pull(t.as('ann'), id);
+  const told = async () =>
+    (await t.relay.receipts.get(id)).receipts.map(({ rung, by, count }) => [rung, by, count]);
+  const both = [
+    ['stored', 'local', undefined],
+    ['pulled', 'ann', 3],
+  ];
+  assert.deepEqual(await told(), both);
+  t.advance(2 * HOUR);
+  for (let left = 10; left > 0 && !(await t.core.receipts.tidy(1)); left--);
+  assert.deepEqual(await told(), both);
+  for (const log of [`rcp.${id}`, 'rcp.gone', `rcpdue.${hour + 1}`])
+    assert.equal((await t.engine.logs.info(log)).count, 0, log);
+});
+
+test('receipts that the first versions noted for dropping move too', async () => {
+  await using t = openTestCore();
+  await t.engine.logs.append('rcp.gone', { notes: [] });
+  await t.engine.records.put(`sys.rcp/${String(t.engine.now()).padStart(15, '0')}/gone`, 1);
   await t.core.tidy();
   assert.equal((await t.engine.records.list('sys.rcp/')).items.length, 0);
-  t.advance(2 * HOUR);
-  await t.core.tidy();
   assert.equal((await t.engine.logs.info('rcp.gone')).count, 0);
-  assert.equal((await t.engine.logs.info('rcp.later')).count, 1);
-  t.advance(5 * HOUR);
-  await t.core.tidy();
-  assert.equal((await t.engine.usage()).entries, 0);
 });

@@ -13,7 +13,10 @@ const named: Record<string, number> = {};
 /** The most that one call of an object made of its own, by its method. */
 const inside: Record<string, number> = {};
 const running = new AsyncLocalStorage<{ calls: number }>();
+/** The request for which calls are made. */
+const asking = new AsyncLocalStorage<{ calls: number; readonly name: string | null }>();
 let exec: Sql['exec'] | null = null;
+let bound: RelayBindings | null = null;
 
 /** The same bindings, where each call is told. */
 function counting<Bound extends Pick<RelayBindings, 'STORE' | 'BODIES'>>(
@@ -83,24 +86,29 @@ export default {
   async fetch(request: Request, bindings: RelayBindings): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === '/counted') return Response.json({ ...total, named, inside });
-    let calls = 0;
-    const name = request.headers.get('x-count-as');
-    const counted = counting(bindings, () => {
-      calls++;
+    // Made once: what requests write behind they write together, as long as they have the same bindings.
+    bound ??= counting(bindings, () => {
       total.calls++;
-      if (name !== null) named[name] = (named[name] ?? 0) + 1;
+      const now = asking.getStore();
+      if (!now) return;
+      now.calls++;
+      if (now.name !== null) named[now.name] = (named[now.name] ?? 0) + 1;
     });
-    if (pathname === '/cron') {
-      const behind: Promise<unknown>[] = [];
-      const context = { waitUntil: (work: Promise<unknown>) => void behind.push(work) };
-      await worker.scheduled({} as never, counted, context as ExecutionContext);
-      for (let done = 0; done < behind.length; done++) await behind[done];
-      return Response.json({ calls });
-    }
-    const response = await worker.fetch(request, counted);
-    if (response.status === 101) return response;
-    const answer = new Response(response.body, response);
-    answer.headers.set('X-Calls', String(calls));
-    return answer;
+    const counted = bound;
+    const own = { calls: 0, name: request.headers.get('x-count-as') };
+    return asking.run(own, async () => {
+      if (pathname === '/cron') {
+        const behind: Promise<unknown>[] = [];
+        const context = { waitUntil: (work: Promise<unknown>) => void behind.push(work) };
+        await worker.scheduled({} as never, counted, context as ExecutionContext);
+        for (let done = 0; done < behind.length; done++) await behind[done];
+        return Response.json({ calls: own.calls });
+      }
+      const response = await worker.fetch(request, counted);
+      if (response.status === 101) return response;
+      const answer = new Response(response.body, response);
+      answer.headers.set('X-Calls', String(own.calls));
+      return answer;
+    });
   },
 };

@@ -26,7 +26,7 @@ export const writtenBehindCases: readonly Case[] = [
       const { key } = await relay.keys.create({ name: 'ann', tenant: 'acme' });
       ok(await core.keys.authenticate(key), 'a key');
       const written = async () => [
-        (await engine.logs.info(`rcp.${id}`)).count,
+        (await engine.records.list(`ptr.${id}/`)).items.filter(({ key }) => key.endsWith('/receipts')).length,
         (await engine.records.list('ten.local/stats/')).items.length,
         (await engine.records.list('ten.acme/key-used/')).items.length,
       ];

@@ -5,10 +5,9 @@ import { INBOUND_FRAME_BYTES, KEY_CHECK_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Member } from '../../domain/channels/group-rounds.ts';
 import { toMessage } from '../../domain/channels/message.ts';
-import { RecountRounds } from '../../domain/recount-rounds.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
-import { placeOfPart, type StoragePart } from '../../domain/storage-parts.ts';
-import { isStorageSum, RECOUNT_MS } from '../../domain/usage/storage.ts';
+import { placeOfPart, type StoragePart, storageParts } from '../../domain/storage-parts.ts';
+import { RECOUNT_MS } from '../../domain/usage/storage.ts';
 import { objectOf, shortHash } from '../../engines/cloudflare/objects.ts';
 import { StoreObject, type Stub } from '../../engines/cloudflare/store-object.ts';
 import type { OutboxEntry } from '../../interfaces/a2a/webhook-outbox.ts';
@@ -28,7 +27,7 @@ const TIDIED_AT_ONCE = 16;
 const LOOK_AGAIN_MS = 3_600_000;
 /** Channels whose old messages one alarm drops, each with a few calls of 50 that it may make; the rest wait for the next. */
 const RETAINED_AT_ONCE = 6;
-/** Parts of a tenant's storage that a round of a recount measures, each with a call. */
+/** Parts of a tenant's storage that one object has measured, each with a call. */
 const MEASURED_AT_ONCE = 32;
 /** What the object of a tenant is called, before the tenant. */
 const TENANTS = objectOf('ten.');
@@ -163,7 +162,7 @@ export class RelayObject extends StoreObject {
     }
     await this.#serveMembers(sockets.filter(isMember));
     await this.#retainSome();
-    await this.#recountSome();
+    await this.#recountIfDue();
   }
 
   /** Channels drop what need not be kept any longer. */
@@ -177,34 +176,43 @@ export class RelayObject extends StoreObject {
     }
   }
 
-  /** Of a tenant: has what it stores counted again, from now on. */
+  /** Of a tenant: has what it stores counted again, by its alarm, which the platform repeats where it was broken off. */
   async recount(tenant: string): Promise<void> {
-    this.wakeAt(await this.#recounts.begin(tenant));
+    await this.#core.storage.forgetCount(tenant);
+    this.wakeAt(Date.now());
   }
 
-  /** Of the object in which the part is. */
-  bytesOf(part: StoragePart): Promise<number> {
-    return this.#core.bytesOf(part);
+  async #recountIfDue(): Promise<void> {
+    if (!this.name?.startsWith(TENANTS)) return;
+    const tenant = this.name.slice(TENANTS.length);
+    const { storage, deps } = this.#core;
+    if (this.#limits ? !(await storage.isDue(tenant)) : await storage.isCounted(tenant)) return;
+    await storage.recount(tenant, async () =>
+      this.bytesOf(await Array.fromAsync(storageParts(deps.engine.records, tenant))),
+    );
+  }
+
+  /** What parts of a tenant's storage take up. Each is measured by the object it is in; many are shared out, since a call may make few others. */
+  async bytesOf(parts: readonly StoragePart[]): Promise<number> {
+    const [only] = parts;
+    if (only && parts.length === 1) return this.#core.bytesOf(only);
+    const share = Math.ceil(parts.length / MEASURED_AT_ONCE);
+    const shares = Array.from({ length: Math.ceil(parts.length / Math.max(1, share)) }, (_, i) =>
+      parts.slice(i * share, (i + 1) * share),
+    );
+    const bytes = await Promise.all(shares.map((some) => this.#home(some[0]!).bytesOf(some)));
+    return bytes.reduce((sum, of) => sum + of, 0);
+  }
+
+  #home(part: StoragePart): Stub<RelayObject> {
+    const object: unknown = this.objects.get(this.objects.idFromName(objectOf(placeOfPart(part))));
+    return object as Stub<RelayObject>;
   }
 
   /** What a tenant has counted is held against what is there after some hours. */
   override addToRecord(...given: Parameters<StoreObject['addToRecord']>) {
-    if (this.#limits && isStorageSum(given[0])) this.wakeAt(Date.now() + RECOUNT_MS);
+    if (this.#limits && given[0].includes('/storage/')) this.wakeAt(Date.now() + RECOUNT_MS);
     return super.addToRecord(...given);
-  }
-
-  async #recountSome(): Promise<void> {
-    if (!this.name?.startsWith(TENANTS)) return;
-    const measure = (part: StoragePart) => {
-      const object = this.objects.get(this.objects.idFromName(objectOf(placeOfPart(part))));
-      return (object as unknown as Stub<RelayObject>).bytesOf(part);
-    };
-    const tenant = this.name.slice(TENANTS.length);
-    this.wakeAt(await this.#recounts.run(tenant, { most: MEASURED_AT_ONCE, measure }));
-  }
-
-  get #recounts(): RecountRounds {
-    return new RecountRounds(this.#core);
   }
 
   /** Of the whole relay: removes some of what has ended; false where there is more. */

@@ -18,9 +18,6 @@ import { workerTextWork } from './worker-text-work.ts';
  */
 const SHARED_MS = 60_000;
 
-/** A tenant's sum is in another object than what it writes: so many bytes are counted ahead, some hundred messages. */
-const AHEAD_BYTES = 32 * 1024;
-
 /** Each takes two calls, of 50 that a request may make. */
 const NOTED_AT_ONCE = 8;
 
@@ -56,7 +53,7 @@ function coreOf(bindings: RelayBindings, notes: Shared, objects = bindings.STORE
   return new RelayCore({ engine, env: systemEnv, texts }, { ...core, shared: notes, recount });
 }
 
-/** The object of the tenant does it, by its alarm: a request may make too few calls for it. */
+/** The object of the tenant does it: a request may make too few calls for it. */
 function recountBy(objects: RelayBindings['STORE'], tenant: string): Promise<void> {
   const object: unknown = objects.get(objects.idFromName(objectOf(`ten.${tenant}/`)));
   return (object as { recount(tenant: string): Promise<void> }).recount(tenant);
@@ -72,7 +69,7 @@ function sharedBy(bindings: RelayBindings): Shared {
 }
 
 function newShared(bindings: RelayBindings): Shared {
-  return new Shared({ engine: engineOf(bindings), env: systemEnv }, { aheadBytes: AHEAD_BYTES });
+  return new Shared({ engine: engineOf(bindings), env: systemEnv });
 }
 
 function engineOf({ STORE, BODIES }: RelayBindings) {

@@ -2,7 +2,7 @@ import type { Env } from '../../base/env.ts';
 import { FIGURES_KEPT_MS } from '../../base/limits.ts';
 import type { Activity, FiguresPoint, FiguresReport } from '../../contract/activity.ts';
 import type { Engine } from '../../kernel/engine.ts';
-import { allRecords, recordsOf } from '../records.ts';
+import { allRecords, entriesBehind, fromJson, recordsOf } from '../records.ts';
 
 /** Something that happened, without its place in the log. */
 export type Happening = Omit<Activity, 'id' | 'at'>;
@@ -24,7 +24,16 @@ const COUNTED = [
 ] as const satisfies readonly (keyof FiguresPoint)[];
 type Counted = (typeof COUNTED)[number];
 
-export type Figures = { [what in Counted]?: number };
+/** What is counted, and `storage_bytes`: what the tenant stored when that was last looked at. */
+export type Figures = { readonly [what in Counted | 'storage_bytes']?: number };
+
+/** What an entry of the activity log holds: what happened within a moment, how much of it is not told, and what all of it adds up to. */
+export interface ActivityEntry {
+  readonly items: readonly (Happening & { readonly at: number })[];
+  readonly left_out?: number;
+  /** Absent in entries of earlier versions, which counted elsewhere. */
+  readonly figures?: Figures;
+}
 
 interface Store {
   readonly engine: Engine;
@@ -32,13 +41,12 @@ interface Store {
 }
 
 const HOUR_MS = 60 * 60 * 1000;
-const STORAGE = 'storage_bytes';
 
 /** `2026-11-17T03`: as text, the hours are in order. */
 const hourOf = (ms: number) => new Date(ms).toISOString().slice(0, 13);
+export const activityStream = (tenant: string) => `act.${tenant}`;
+const hourlyKey = (tenant: string) => `ten.${tenant}/hourly`;
 const figuresPrefix = (tenant: string) => `ten.${tenant}/figures/`;
-const figureKey = (tenant: string, at: number, what: string) =>
-  `${figuresPrefix(tenant)}${hourOf(at)}/${what}`;
 
 /** How many of what one thing that happened is. */
 export function figuresOf({ kind, size = 0, count = 1 }: Happening): Figures {
@@ -67,57 +75,87 @@ export function figuresOf({ kind, size = 0, count = 1 }: Happening): Figures {
   }
 }
 
-export function addFigures(sum: Figures, more: Figures): void {
-  for (const [what, by] of Object.entries(more)) sum[what as Counted] = (sum[what as Counted] ?? 0) + by;
+/** Counters are added up; of two storage sizes the newer one stays. */
+export function addFigures(sum: Figures, { storage_bytes, ...more }: Figures): Figures {
+  const counted = Object.entries(more).map(([what, by]) => [what, (sum[what as Counted] ?? 0) + by]);
+  return {
+    ...sum,
+    ...Object.fromEntries(counted),
+    ...(storage_bytes === undefined ? {} : { storage_bytes }),
+  };
 }
 
-export async function writeFigures(
-  { engine }: Pick<Store, 'engine'>,
-  tenant: string,
-  now: number,
-  figures: Figures,
-): Promise<void> {
-  const expiresAt = now + FIGURES_KEPT_MS;
-  const added = Object.entries(figures).map(([what, by]) =>
-    by > 0 ? engine.records.add(figureKey(tenant, now, what), by, { expiresAt }) : null,
-  );
-  await Promise.all(added);
+/** Figures by the hour, up to an entry of the activity log. */
+interface Hourly {
+  readonly seq: number;
+  readonly hours: { readonly [hour: string]: Figures };
+}
+
+/** What was saved, with what the entries behind it say. */
+async function foldHours({ engine }: Pick<Store, 'engine'>, tenant: string) {
+  const stored = await recordsOf<Hourly>(engine.records).get(hourlyKey(tenant));
+  let seq = stored?.value.seq ?? 0;
+  const hours = { ...stored?.value.hours };
+  for await (const entry of entriesBehind(engine.logs, activityStream(tenant), seq)) {
+    const { figures } = fromJson<ActivityEntry>(entry.data);
+    const hour = hourOf(entry.at);
+    if (figures) hours[hour] = addFigures(hours[hour] ?? {}, figures);
+    seq = entry.seq;
+  }
+  return { seq, hours, expect: stored?.revision ?? ('absent' as const) };
+}
+
+/** Saves the figures of all entries, so that entries can be trimmed; false where another process did so meanwhile. */
+export async function saveHours({ engine, env }: Store, tenant: string): Promise<boolean> {
+  const { seq, hours, expect } = await foldHours({ engine }, tenant);
+  const oldest = hourOf(env.now() - FIGURES_KEPT_MS);
+  const kept = Object.fromEntries(Object.entries(hours).filter(([hour]) => hour >= oldest));
+  const put = recordsOf<Hourly>(engine.records).put(hourlyKey(tenant), { seq, hours: kept }, { expect });
+  return (await put) !== null;
 }
 
 /** Notes what a tenant stores now; the last one of an hour stays. */
 export async function writeStorage({ engine, env }: Store, tenant: string, bytes: number): Promise<void> {
   const now = env.now();
-  await engine.records.put(figureKey(tenant, now, STORAGE), bytes, { expiresAt: now + FIGURES_KEPT_MS });
+  const key = `${figuresPrefix(tenant)}${hourOf(now)}/storage_bytes`;
+  await engine.records.put(key, bytes, { expiresAt: now + FIGURES_KEPT_MS });
 }
 
 /** The last `hours`, the one under way among them. */
 export async function readFigures(
-  { engine, env }: Store,
+  store: Store,
   tenant: string,
   hours: number,
   step: FiguresReport['step'],
 ): Promise<FiguresPoint[]> {
   const prefix = figuresPrefix(tenant);
   const length = step === 'hour' ? 13 : 10;
-  const now = env.now();
-  const from = now - (hours - 1) * HOUR_MS;
-  const points = new Map<string, { -readonly [F in keyof FiguresPoint]: FiguresPoint[F] }>();
+  const from = store.env.now() - (hours - 1) * HOUR_MS;
+  const points = new Map<string, FiguresPoint>();
   for (let hour = 0; hour < hours; hour++) {
     const name = hourOf(from + hour * HOUR_MS).slice(0, length);
     if (!points.has(name)) points.set(name, emptyPoint(name));
   }
-  const records = recordsOf<number>(engine.records);
+  const add = (hour: string, figures: Figures) => {
+    const name = hour.slice(0, length);
+    const point = points.get(name);
+    if (point && hour >= hourOf(from)) points.set(name, { ...point, ...addFigures(sumsOf(point), figures) });
+  };
+  for (const [hour, figures] of Object.entries((await foldHours(store, tenant)).hours)) add(hour, figures);
+  // What is stored, and what earlier versions counted: a record for each figure.
+  const records = recordsOf<number>(store.engine.records);
   for await (const { key, value } of allRecords(records, prefix, { after: prefix + hourOf(from) })) {
-    const [hour, what] = key.slice(prefix.length).split('/') as [string, Counted | typeof STORAGE];
-    const point = points.get(hour.slice(0, length));
-    if (!point) continue;
-    if (what === STORAGE) point.storage_bytes = value;
-    else point[what] += value;
+    const [hour, what] = key.slice(prefix.length).split('/') as [string, keyof Figures];
+    add(hour, { [what]: value });
   }
   return Array.from(points.values(), (point) => ({
     ...point,
     avoided_tokens: point.prompts === 0 ? null : point.pasted_tokens - point.shown_tokens,
   }));
+}
+
+function sumsOf(point: FiguresPoint): Figures {
+  return Object.fromEntries(COUNTED.map((what) => [what, point[what]]));
 }
 
 function emptyPoint(name: string): FiguresPoint {

@@ -1,8 +1,8 @@
 import type { Json } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
-import { channelStream, channelsPrefix, fromSegment, trimmedKey } from '../names.ts';
-import { allRecords, entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
+import { channelStream, trimmedKey } from '../names.ts';
+import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
 import { channelEntry } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
@@ -56,15 +56,7 @@ export async function trimMessages(
   await logs.trim(stream, { before: end });
 }
 
-/** What the messages of all channels take up. */
-export async function bytesOfChannels(deps: ChannelDeps, tenant: string): Promise<number> {
-  const prefix = channelsPrefix(tenant);
-  let bytes = 0;
-  for await (const { key } of allRecords(deps.engine.records, prefix))
-    bytes += await bytesOfChannel(deps, tenant, fromSegment(key.slice(prefix.length)));
-  return bytes;
-}
-
+/** What the messages of a channel take up. */
 export async function bytesOfChannel(deps: ChannelDeps, tenant: string, channel: string): Promise<number> {
   const trimmed = (await marksOf(deps).get(trimmedKey(tenant, channel)))?.value ?? 0;
   let bytes = 0;

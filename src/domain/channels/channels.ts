@@ -17,13 +17,7 @@ import type { Entry } from '../../kernel/logs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
 import { channelStream, checkChannelName } from '../names.ts';
 import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
-import {
-  type AppendedAs,
-  appendMessage,
-  bytesOfChannel,
-  bytesOfChannels,
-  messageBytes,
-} from './channel-storage.ts';
+import { type AppendedAs, appendMessage, bytesOfChannel, messageBytes } from './channel-storage.ts';
 import { Directory } from './directory.ts';
 import { Groups } from './groups.ts';
 import { channelEntry, entryAt, toMessage } from './message.ts';
@@ -67,15 +61,17 @@ export class Channels {
     await this.#append(caller.tenant, channel, announcement(caller, pointer), as);
   }
 
-  /** The same for a pointer whose record `write` writes, and the entry with it; null where it did not write. */
+  /** The same for a pointer whose record `write` writes, and the entry with it; null where it did not write. `again`: the push may be repeated. */
   async announceWith(
     { tenant, ...caller }: Caller,
     channel: string,
     pointer: Announced,
+    o: { again: boolean },
     write: (entry: AnnouncingEntry) => Promise<number | null>,
   ): Promise<number | null> {
     const data = announcement(caller, pointer);
-    const entry = { stream: channelStream(tenant, channel), data, id: announcementId(pointer) };
+    const id = o.again ? announcementId(pointer) : undefined;
+    const entry = { stream: channelStream(tenant, channel), data, id };
     const { storage } = this.#deps;
     const written = await storage.counted(
       tenant,
@@ -227,11 +223,9 @@ export class Channels {
     return this.#deps.engine.logs.subscribe(channelStream(tenant, channel), { after, signal });
   }
 
-  /** What the messages of a tenant take up, added up; those of one channel where that is named. */
-  bytesOf(tenant: string, channel?: string): Promise<number> {
-    return channel === undefined
-      ? bytesOfChannels(this.#deps, tenant)
-      : bytesOfChannel(this.#deps, tenant, channel);
+  /** What the messages of a channel take up, added up. */
+  bytesOf(tenant: string, channel: string): Promise<number> {
+    return bytesOfChannel(this.#deps, tenant, channel);
   }
 
   /** Drops what need not be kept: for a server to call now and then. */

@@ -157,13 +157,6 @@ export class FileStore {
     return true;
   }
 
-  /** What the files of a tenant take up. */
-  async bytesOf(tenant: string): Promise<number> {
-    let bytes = 0;
-    for await (const space of this.spacesOf(tenant)) bytes += await this.bytesIn({ tenant, space });
-    return bytes;
-  }
-
   async bytesIn(at: Pick<FilePlace, 'tenant' | 'space'>): Promise<number> {
     let bytes = 0;
     for await (const { value } of allRecords(this.heads, headsPrefix(at))) bytes += storedBytesOf(value);
@@ -176,7 +169,7 @@ export class FileStore {
   }
 
   /**
-   * Bodies of writes that never came, and versions of files that are gone. What is younger than an hour may belong to a write
+   * Removes bodies of writes that never came, and versions of files that are gone. What is younger than an hour may belong to a write
    * that is under way. Heads are read before versions: a body that moves from one to the other meanwhile is seen in one of them.
    */
   async removeOrphansIn(at: Pick<FilePlace, 'tenant' | 'space'>): Promise<void> {

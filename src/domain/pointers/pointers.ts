@@ -3,6 +3,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { checkIdempotencyKey, ownKey, toHex, uuid } from '../../base/ids.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
+import type { ActivityKind } from '../../contract/activity.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
@@ -22,18 +23,19 @@ import {
   pointers,
   type Renewed,
 } from '../../contract/pointers.ts';
+import { TASK_CHANNEL } from '../../contract/tasks.ts';
 import { cutRange } from '../../kernel/admission.ts';
 import { type AnnouncingEntry, compareAndSet, type Staged } from '../../kernel/records.ts';
 import { meterBody } from '../bodies.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Deps } from '../deps.ts';
+import { receiptsKey } from '../names.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
 import type { TaskResults } from '../tasks/results.ts';
 import { workFor } from '../text-work.ts';
 import { PointerList } from './pointer-list.ts';
-import { notePush, noteRevocation } from './push-activity.ts';
 import {
   type Allowance,
   type CheckedOptions,
@@ -243,6 +245,7 @@ export class Pointers {
     });
     await engine.blobs.delete(record.blob);
     await engine.records.delete(pullsKey(id));
+    await engine.records.delete(receiptsKey(id));
     await this.#list.remove(id, record);
     noteRevocation(this.#parts.deps, caller, id, record);
   }
@@ -265,7 +268,13 @@ export class Pointers {
       const revision =
         channel === null || isResult(record)
           ? await write()
-          : await this.#parts.channels.announceWith(caller, channel, { id, metadata, sealed_key }, write);
+          : await this.#parts.channels.announceWith(
+              caller,
+              channel,
+              { id, metadata, sealed_key },
+              { again: record.fingerprint !== null },
+              write,
+            );
       if (revision !== null) return record;
     }
     const first = (await this.#records.get(recordKey(id)))?.value;
@@ -311,4 +320,41 @@ export class Pointers {
     const body = await openPayload(this.#parts.deps, { id, record });
     return workFor(caller, this.#parts.deps.texts).count(body, { signal, size: record.size });
   }
+}
+
+const SETTLED: { readonly [status: string]: ActivityKind } = {
+  done: 'task.done',
+  failed: 'task.failed',
+  canceled: 'task.canceled',
+};
+
+/** Tells of a push: a task and its result are pushes too, and told as what they are. */
+function notePush(
+  { activity }: Deps,
+  caller: Caller,
+  id: string,
+  { metadata, channel, size }: PointerRecord,
+  isResult: boolean,
+): void {
+  const pushed = {
+    by: caller.name,
+    pointer: id,
+    size,
+    ...(channel === null ? {} : { channel }),
+  };
+  const settled = isResult ? SETTLED[String(metadata.status)] : undefined;
+  if (settled !== undefined)
+    activity.note(caller.tenant, { ...pushed, kind: settled, task: String(metadata.task_id).toLowerCase() });
+  else if (channel === TASK_CHANNEL || (channel !== null && typeof metadata.done_channel === 'string'))
+    activity.note(caller.tenant, { ...pushed, kind: 'task.sent', task: id });
+  else activity.note(caller.tenant, { ...pushed, kind: 'pointer.pushed' });
+}
+
+function noteRevocation(
+  { activity }: Deps,
+  { tenant, name: by }: Caller,
+  pointer: string,
+  { channel }: PointerRecord,
+): void {
+  activity.note(tenant, { kind: 'pointer.revoked', by, pointer, ...(channel === null ? {} : { channel }) });
 }

@@ -8,6 +8,7 @@ import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/records.ts';
 import { wrong } from '../bodies.ts';
 import type { Deps } from '../deps.ts';
+import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import type { TaskResults } from '../tasks/results.ts';
 import type { PointerList } from './pointer-list.ts';
@@ -19,6 +20,7 @@ interface RenewalParts {
   readonly list: PointerList;
   readonly allowance: Allowance;
   readonly results: Pick<TaskResults, 'keep'>;
+  readonly receipts: Pick<Receipts, 'keep'>;
 }
 
 /** How long a pointer has to live at least, and how long it lives once it is renewed. */
@@ -56,7 +58,7 @@ export async function renewPointers(
 
 /** Null where another change of the record came first. */
 async function renewOnce(
-  { deps: { engine, env }, list, allowance, results }: RenewalParts,
+  { deps: { engine, env }, list, allowance, results, receipts }: RenewalParts,
   records: RecordsOf<PointerRecord>,
   caller: Caller,
   id: string,
@@ -84,6 +86,7 @@ async function renewOnce(
     if (revision === null) return await undo();
     // A task is a pointer on a channel.
     if (record.channel !== null) await results.keep(id, expiresAt);
+    await receipts.keep(id, expiresAt);
     await engine.blobs.delete(record.blob);
     return renewed;
   } catch (error) {

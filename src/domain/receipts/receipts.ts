@@ -1,76 +1,84 @@
 import { isUuid } from '../../base/ids.ts';
-import type { JsonObject } from '../../base/json.ts';
-import {
-  RECEIPT_DELAY_MAX_MS,
-  RECEIPT_DELAY_MS,
-  RECEIPT_READERS,
-  RECEIPTS_WAITING,
-} from '../../base/limits.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { RECEIPT_DELAY_MS, RECEIPT_READERS, RECEIPTS_WAITING } from '../../base/limits.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
-import { type ReceiptLadder, receipts } from '../../contract/pointers.ts';
+import { pointerUrl } from '../../contract/pointer-url.ts';
+import { type Receipt, type ReceiptLadder, RUNGS, type Rung, receipts } from '../../contract/pointers.ts';
+import { compareAndSet } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
+import { receiptsKey } from '../names.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
-import { asJson, entriesBehind } from '../records.ts';
-import { DueReceipts } from './due-receipts.ts';
-import { ladderOf, type Note } from './ladder.ts';
+import { entriesBehind, fromJson, type RecordsOf, recordsOf } from '../records.ts';
+import { WriteBehind } from '../write-behind.ts';
+import { dropFormerReceipts, formerStream } from './former-receipts.ts';
 
 type ReceiptDeps = Pick<Deps, 'engine' | 'env' | 'activity'>;
 
-const streamOf = (id: string) => `rcp.${id}`;
+/** What was seen of one reader on one rung. */
+export interface Note extends Pick<Receipt, 'by' | 'group' | 'reason' | 'attempts' | 'status' | 'summary'> {
+  readonly rung: Exclude<Rung, 'stored'>;
+  readonly first: number;
+  readonly last: number;
+  readonly count: number;
+  readonly bytes: number;
+  readonly retries?: number;
+  /** The result's; `status` and `summary` are what it says of itself. */
+  readonly pointer?: string;
+}
 
-const dropAt = ({ kept, expires }: PointerRecord) => (kept ?? expires) + RECEIPT_DELAY_MAX_MS;
+/** A note that waits. `tenant`: the one it must be about. */
+type NoteOf = Note & { readonly tenant?: string };
 
 /**
- * Who has seen what. Nobody waits for a receipt: what happens is noted in memory and written a moment later, for a
- * pointer that is read all the time ever more seldom. A crash loses the last moment, which under-reports and never
- * over-reports.
+ * Who has seen what. Nobody waits for a receipt: what happens is noted in memory and merged a moment later into the record of the
+ * pointer's receipts, which expires with the pointer. A crash loses the last moment, which under-reports and never over-reports.
  */
 export class Receipts {
   readonly #deps: ReceiptDeps;
   readonly #pointers: PointerLookup;
-  readonly #due: DueReceipts;
-  readonly #waiting = new Map<string, Note[]>();
-  /** How long the next note of a pointer waits, for those written lately. */
-  readonly #delays = new Map<string, { ms: number; until: number }>();
-  #writing = Promise.resolve();
+  readonly #records: RecordsOf<readonly Note[]>;
+  /** By the id of the pointer. */
+  readonly #behind: WriteBehind<readonly NoteOf[]>;
 
   constructor(deps: ReceiptDeps, pointers: PointerLookup) {
     this.#deps = deps;
     this.#pointers = pointers;
-    this.#due = new DueReceipts(deps, {
-      dropAt: async (id) => {
-        const record = await pointers.find(id);
-        return record && dropAt(record);
-      },
-      drop: (id) => deps.engine.logs.drop(streamOf(id)),
+    this.#records = recordsOf(deps.engine.records);
+    this.#behind = new WriteBehind(deps.engine, {
+      delayMs: RECEIPT_DELAY_MS,
+      most: RECEIPTS_WAITING,
+      merge: merged,
+      write: (id, notes) => this.#write(id, notes),
     });
   }
 
   pulled(id: string, by: string, bytes: number, retried: boolean): void {
-    this.#note(id, 'pulled', by, bytes, retried ? { retries: 1 } : {});
+    this.#note(id, { rung: 'pulled', by, bytes, ...(retried ? { retries: 1 } : {}) });
   }
 
   /** A subscriber has answered after the message was sent to it. */
   notified(id: string, by: string): void {
-    this.#note(id, 'notified', by, 0);
+    this.#note(id, { rung: 'notified', by });
   }
 
   acked(id: string, by: string, group: string): void {
-    this.#note(id, 'acked', by, 0, { group });
+    this.#note(id, { rung: 'acked', by, group });
   }
 
   /** A group has given it up. */
   dead(id: string, { group, reason, attempts }: DeadLetter): void {
-    this.#note(id, 'dead', 'relay', 0, { group, reason, attempts });
+    this.#note(id, { rung: 'dead', by: 'relay', group, reason, attempts });
   }
 
   /** A push says in its metadata which task it is the result of. Whether that is the same tenant's shows on writing. */
   result(caller: Caller, pointer: string, metadata: JsonObject): void {
     const { task_id, status, summary } = metadata;
     if (typeof task_id !== 'string' || !isUuid(task_id)) return;
-    this.#note(task_id.toLowerCase(), 'result', caller.name, 0, {
+    this.#note(task_id.toLowerCase(), {
+      rung: 'result',
+      by: caller.name,
       pointer,
       tenant: caller.tenant,
       ...(typeof status === 'string' ? { status: status.slice(0, 100) } : {}),
@@ -86,101 +94,143 @@ export class Receipts {
 
   /** The same for the domain itself, which has the record already. */
   async ladder(caller: CallerAt, id: string, record: PointerRecord): Promise<ReceiptLadder> {
-    const { engine } = this.#deps;
-    await this.#write([id]);
-    const noted = await Array.fromAsync(entriesBehind(engine.logs, streamOf(id), 0), ({ data }) => data);
-    return ladderOf(id, record, noted, caller.base);
+    await this.flush();
+    const former = await Array.fromAsync(
+      entriesBehind(this.#deps.engine.logs, formerStream(id), 0),
+      ({ data }) => formerNotes(data),
+    );
+    const notes = (await this.#records.get(receiptsKey(id)))?.value ?? [];
+    return ladderOf(id, record, merged(former.flat(), notes), caller.base);
   }
 
   /** Writes everything that waits: before the store is closed. */
-  async flush(): Promise<void> {
-    await this.#write([...this.#waiting.keys()]);
+  flush(): Promise<void> {
+    return this.#behind.flush();
   }
 
-  /** Drops the receipts of pointers that are gone, about `most` of them; false where some are left. */
+  /** Has the receipts of a pointer that lives longer now live as long. */
+  async keep(id: string, expiresAt: number): Promise<void> {
+    const stored = await this.#records.get(receiptsKey(id));
+    // Who changes them meanwhile has seen the pointer as it is now.
+    if (stored)
+      await this.#records.put(receiptsKey(id), stored.value, { expect: stored.revision, expiresAt });
+  }
+
+  /** Drops what earlier versions kept of pointers that are gone, about `most` of it; false where some is left. */
   tidy(most?: number): Promise<boolean> {
-    return this.#due.drop(most);
+    return dropFormerReceipts(this.#deps, (id) => this.#takeOver(id), most);
   }
 
   #note(
     id: string,
-    rung: Note['rung'],
-    by: string,
-    bytes: number,
-    more: Pick<Note, 'group' | 'reason' | 'attempts' | 'pointer' | 'status' | 'summary' | 'retries'> & {
-      tenant?: string;
-    } = {},
+    note: Omit<NoteOf, 'first' | 'last' | 'count' | 'bytes'> & { readonly bytes?: number },
   ): void {
     const now = this.#deps.env.now();
-    let waiting = this.#waiting.get(id);
-    if (!waiting) {
-      if (this.#waiting.size >= RECEIPTS_WAITING) return;
-      const due = Math.max(now + RECEIPT_DELAY_MS, this.#delays.get(id)?.until ?? 0);
-      waiting = [];
-      this.#waiting.set(id, waiting);
-      this.#writeAt(due, id);
-    }
-    for (const note of waiting) {
-      if (note.rung !== rung || note.by !== by || note.group !== more.group || note.pointer !== more.pointer)
-        continue;
-      note.last = now;
-      note.count++;
-      note.bytes += bytes;
-      if (more.retries) note.retries = (note.retries ?? 0) + more.retries;
-      return;
-    }
-    if (waiting.length >= RECEIPT_READERS) return;
-    waiting.push({ rung, by, first: now, last: now, count: 1, bytes, ...more });
+    this.#behind.note(id, [{ first: now, last: now, count: 1, bytes: 0, ...note }]);
   }
 
-  /** Pulls are told with their receipts, which are the fewer the more of them there are. */
-  #tell(pointer: string, { tenant, channel }: PointerRecord, notes: readonly Note[]): void {
-    for (const { rung, by, count, bytes: size } of notes) {
-      if (rung !== 'pulled') continue;
-      const of = channel === null ? { pointer } : { pointer, channel };
-      this.#deps.activity.note(tenant, { kind: 'pointer.pulled', by, ...of, size, count });
-    }
-  }
-
-  /** On a common beat, so that the engine makes one commit of those that are due at about the same time. */
-  #writeAt(due: number, id: string): void {
-    const { engine, env } = this.#deps;
-    const beat = Math.ceil(due / RECEIPT_DELAY_MS) * RECEIPT_DELAY_MS;
-    engine.defer(() => this.#write([id]), beat - env.now());
-  }
-
-  /** Writes everything at once, so that the engine makes one commit of it. */
-  #write(ids: readonly string[]): Promise<void> {
-    const taken = ids.flatMap((id) => {
-      const notes = this.#waiting.get(id);
-      this.#waiting.delete(id);
-      return notes ? [{ id, notes }] : [];
-    });
-    const writes = taken.map(({ id, notes }) => this.#writeOne(id, notes));
-    // Gives nothing: what each write resolved to would otherwise be held by the one after it.
-    this.#writing = Promise.allSettled([this.#writing, ...writes]).then(() => {});
-    return this.#writing;
-  }
-
-  async #writeOne(id: string, notes: readonly (Note & { tenant?: string })[]): Promise<void> {
-    const { logs } = this.#deps.engine;
+  async #write(id: string, notes: readonly NoteOf[]): Promise<void> {
     const record = await this.#pointers.find(id);
     if (!record) return;
     const own = notes.flatMap(({ tenant, ...note }) =>
       tenant === undefined || tenant === record.tenant ? [note] : [],
     );
     if (own.length === 0) return;
-    const known = this.#delays.get(id);
-    const now = this.#deps.env.now();
-    const busy = known !== undefined && now < known.until + known.ms;
-    const ms = busy ? Math.min(known.ms * 2, RECEIPT_DELAY_MAX_MS) : RECEIPT_DELAY_MS;
-    this.#delays.delete(id);
-    this.#delays.set(id, { ms, until: now + ms });
-    if (this.#delays.size > RECEIPTS_WAITING) this.#delays.delete(this.#delays.keys().next().value!);
-    this.#tell(id, record, own);
-    await Promise.all([
-      known ? null : this.#due.add(id, dropAt(record)),
-      logs.append(streamOf(id), asJson({ notes: own })),
-    ]);
+    await this.#add(id, record, own);
+    // Pulls are told with their receipts, which are the fewer the more of them there are.
+    const { tenant, channel } = record;
+    const of = channel === null ? { pointer: id } : { pointer: id, channel };
+    for (const { rung, by, count, bytes: size } of own)
+      if (rung === 'pulled')
+        this.#deps.activity.note(tenant, { kind: 'pointer.pulled', by, ...of, size, count });
   }
+
+  async #add(id: string, record: PointerRecord, notes: readonly Note[]): Promise<void> {
+    await compareAndSet('the receipts of a pointer', async () => {
+      const stored = await this.#records.get(receiptsKey(id));
+      const expect = stored?.revision ?? 'absent';
+      const sum = merged(stored?.value ?? [], notes);
+      return this.#records.put(receiptsKey(id), sum, { expect, expiresAt: record.kept ?? record.expires });
+    });
+  }
+
+  /** Receipts that an earlier version wrote into a log: into the record where the pointer still lives. */
+  async #takeOver(id: string): Promise<void> {
+    const { logs } = this.#deps.engine;
+    const record = await this.#pointers.find(id);
+    if (record) {
+      const entries = await Array.fromAsync(entriesBehind(logs, formerStream(id), 0));
+      await this.#add(
+        id,
+        record,
+        entries.flatMap(({ data }) => formerNotes(data)),
+      );
+    }
+    await logs.drop(formerStream(id));
+  }
+}
+
+function formerNotes(data: Json): readonly Note[] {
+  return isJsonObject(data) && Array.isArray(data.notes) ? fromJson<Note[]>(data.notes) : [];
+}
+
+/** Adds up what is about the same reader on the same rung. Of many readers the first ones are told apart. */
+function merged(older: readonly NoteOf[], newer: readonly NoteOf[]): readonly NoteOf[] {
+  const notes = new Map<string, NoteOf>();
+  for (const note of [...older, ...newer]) {
+    const { rung, by, group, pointer, tenant } = note;
+    const key = JSON.stringify([rung, by, group, pointer, tenant]);
+    const known = notes.get(key);
+    if (known) notes.set(key, added(known, note));
+    else if (notes.size < RECEIPT_READERS) notes.set(key, note);
+  }
+  return [...notes.values()];
+}
+
+function added(known: NoteOf, note: NoteOf): NoteOf {
+  const retries = (known.retries ?? 0) + (note.retries ?? 0);
+  return {
+    ...known,
+    last: Math.max(known.last, note.last),
+    count: known.count + note.count,
+    bytes: known.bytes + note.bytes,
+    ...(retries > 0 ? { retries } : {}),
+  };
+}
+
+/** Lowest rung first, then in the order of time. */
+function ladderOf(
+  id: string,
+  { from, created, size }: PointerRecord,
+  notes: readonly Note[],
+  base: string,
+): ReceiptLadder {
+  const stored: Receipt = { rung: 'stored', by: from, at: iso(created), bytes: size };
+  const sorted = notes.toSorted((a, b) => RUNGS.indexOf(a.rung) - RUNGS.indexOf(b.rung) || a.first - b.first);
+  const all = [stored, ...sorted.map((note) => toReceipt(note, base))];
+  return { id, reached: all.at(-1)!.rung, receipts: all };
+}
+
+/** What a receipt says besides who and when, by its rung. */
+const SAID = {
+  notified: ['last_at', 'count'],
+  pulled: ['last_at', 'count', 'retries', 'bytes'],
+  acked: ['group'],
+  dead: ['group', 'reason', 'attempts'],
+  result: ['url', 'status', 'summary'],
+} as const;
+
+function toReceipt(note: Note, base: string): Receipt {
+  const { rung, by, first, last, count, pointer } = note;
+  const known = {
+    ...note,
+    last_at: count > 1 ? iso(last) : undefined,
+    url: pointer === undefined ? undefined : pointerUrl(base, pointer),
+  };
+  const said = SAID[rung].filter((name) => known[name] !== undefined).map((name) => [name, known[name]]);
+  return { rung, by, at: iso(first), ...Object.fromEntries(said) };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
 }

@@ -4,10 +4,10 @@ import type { Artifact, ArtifactInput, State, Stats } from '../../contract/threa
 import { oneLine } from '../../text/frame.ts';
 import { listArtifacts, putArtifact } from './artifacts.ts';
 import { versionRef } from './state.ts';
-import type { Figures } from './tenant-totals.ts';
+import { figuresOf } from './tenant-totals.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { listThreads } from './threads.ts';
-import { sumStats } from './token-ledger.ts';
+import { sumStats, type ThreadFigures } from './token-ledger.ts';
 
 /** Artifacts that a report lists one by one. */
 const LISTED = 1_000;
@@ -25,12 +25,12 @@ export const tellShown: ThreadVerb<'shown'> = async (log, caller, id, { what, to
 /** Over all threads of the caller. */
 export const totalStats: ThreadVerb<'totals'> = async (log, caller) => {
   await log.ledger.flush();
-  return sumStats((await tenantFigures(log, caller.tenant)).map(({ stats }) => stats));
+  return sumStats(await tenantFigures(log, caller.tenant));
 };
 
 /** The figures of every thread of a tenant. */
-export function tenantFigures(log: ThreadLog, tenant: string): Promise<Figures[]> {
-  return log.totals.of(tenant, {
+function tenantFigures(log: ThreadLog, tenant: string): Promise<ThreadFigures[]> {
+  return figuresOf(log.deps, tenant, {
     async *all() {
       const listed = everyItem('threads', (o) => listThreads(log, { ...LOCAL_CALLER, tenant }, o));
       for await (const { thread_id } of listed) yield thread_id;
@@ -40,7 +40,7 @@ export function tenantFigures(log: ThreadLog, tenant: string): Promise<Figures[]
       const head = found && (await log.heads.load(found.root));
       if (!head) return null;
       const { recent_prompts: _, ...stats } = await log.ledger.statsOf(head);
-      return { stats, stored: head.totals.stored };
+      return stats;
     },
   });
 }

@@ -17,7 +17,7 @@ import type { FoldAnswers, FoldKind } from './fold-job.ts';
 import { Heads } from './heads.ts';
 import { idOf, logOf, metaKey, opsBlob, rootsFor, type ThreadRoot } from './keys.ts';
 import { bytesOf } from './state.ts';
-import { TenantTotals } from './tenant-totals.ts';
+import { markChanged } from './tenant-totals.ts';
 import { TokenLedger } from './token-ledger.ts';
 
 /** The record of a thread, in addition to its log. Without it the thread does not exist. */
@@ -72,7 +72,6 @@ export class ThreadLog {
   readonly deps: Deps;
   readonly background: Background;
   readonly heads: Heads;
-  readonly totals: TenantTotals;
   readonly storage: Storage;
   readonly followers: Follower[] = [];
   /** The records of threads, under `metaKey`. */
@@ -87,7 +86,6 @@ export class ThreadLog {
     this.background = new Background(deps);
     this.storage = storage;
     this.heads = new Heads(deps.engine, this.background);
-    this.totals = new TenantTotals(deps);
     this.metas = recordsOf(deps.engine.records);
   }
 
@@ -99,6 +97,11 @@ export class ThreadLog {
   get index(): ArtifactIndex {
     this.#index ??= new ArtifactIndex(this);
     return this.#index;
+  }
+
+  /** Marks a thread as changed, for the totals of its tenant. */
+  changed(tenant: string, id: string): Promise<void> {
+    return markChanged(this.deps, tenant, id);
   }
 
   /** Resolves once everything that nobody waited for is done. */
@@ -192,7 +195,7 @@ export class ThreadLog {
     const [seq] = await Promise.all([
       this.storage.counted(tenant, bytes, write, (found) => found !== null, frees),
       // What is taken over is told of when it becomes a thread.
-      o.old ? null : this.totals.changed(tenant, head.id),
+      o.old ? null : this.changed(tenant, head.id),
     ]);
     if (seq === null) {
       if (stored.ops_blob !== undefined) await blobs.delete(stored.ops_blob);

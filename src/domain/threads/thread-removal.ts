@@ -40,7 +40,7 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   await log.ledger.flush();
   const { root, created, expires, name } = await log.meta(caller, id);
   const bytes = await storedIn(log, root);
-  const [deleted] = await Promise.all([records.delete(metaKey(root)), log.totals.changed(tenant, id)]);
+  const [deleted] = await Promise.all([records.delete(metaKey(root)), log.changed(tenant, id)]);
   // One of those who delete it at the same time. A crash before this is for the recount.
   if (deleted) await log.storage.freed(tenant, bytes);
   if (await removeRemains(log, tenant, root)) {
@@ -60,7 +60,7 @@ export async function removeExpiredThreads(log: ThreadLog, most?: number): Promi
     const bytes = await remainingBytes(log, tenant, id);
     const [deleted] = await Promise.all([
       log.deps.engine.records.delete(listKey(tenant, id, created)),
-      log.totals.changed(tenant, id),
+      log.changed(tenant, id),
     ]);
     if (deleted) await log.storage.freed(tenant, bytes);
     for (const root of rootsFor(tenant, id)) {

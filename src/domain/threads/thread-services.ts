@@ -19,7 +19,7 @@ import { listEnvelopes, listEvents, recordEvent, sendEnvelope, watchEvents } fro
 import { readHeader } from './headers.ts';
 import { listRuns, noteRun, readRun } from './pipeline-runs.ts';
 import { renderThread } from './render.ts';
-import { makeReport, tellShown, tenantFigures, threadStats, totalStats } from './reports.ts';
+import { makeReport, tellShown, threadStats, totalStats } from './reports.ts';
 import { ThreadLog, type ThreadVerb } from './thread-log.ts';
 import { countedFor, deleteThread, removeExpiredThreads } from './thread-removal.ts';
 import * as threads from './threads.ts';
@@ -43,19 +43,12 @@ export class ThreadServices {
         }
       },
     });
-    log.totals.onMany = (tenant) => log.background.run(async () => tenantFigures(log, tenant));
     this.log = log;
     const bound = Object.entries(BEHIND).map(([name, verb]) => [
       name,
       (...args: unknown[]) => (verb as (log: ThreadLog, ...args: unknown[]) => unknown)(log, ...args),
     ]);
     this.verbs = Object.fromEntries(bound);
-  }
-
-  /** What the threads of a tenant take up. */
-  async bytesOf(tenant: string): Promise<number> {
-    const figures = await tenantFigures(this.log, tenant);
-    return figures.reduce((sum, { stored }) => sum + stored, 0);
   }
 
   /** Bytes that one thread takes up. `expires`: when the thread ends, according to the list of threads. */

@@ -64,10 +64,7 @@ export async function introduceThread(log: ThreadLog, root: ThreadRoot, meta: Th
   const id = idOf(root);
   const { name, created, tenant, expires } = meta;
   if (expires !== undefined) await threadEnds(log.deps).note(expires, id, { tenant, id, created });
-  await Promise.all([
-    log.metas.put(metaKey(root), meta, { expiresAt: expires }),
-    log.totals.changed(tenant, id),
-  ]);
+  await Promise.all([log.metas.put(metaKey(root), meta, { expiresAt: expires }), log.changed(tenant, id)]);
   const listed: JsonObject = { name, created };
   if (expires !== undefined) listed.expires = expires;
   await log.deps.engine.records.put(listKey(tenant, id, created), listed);

@@ -17,7 +17,7 @@ const KNOWN = 1_000;
 interface Log {
   readonly deps: Deps;
   readonly background: Background;
-  readonly totals: { changed(tenant: string, id: string): Promise<void> };
+  changed(tenant: string, id: string): Promise<void>;
   ownerOf(root: ThreadRoot): Promise<string | undefined>;
   note(caller: Caller, id: string, event: StoredEvent): Promise<unknown>;
 }
@@ -130,7 +130,7 @@ export class TokenLedger {
         const tenant = await this.#log.ownerOf(root);
         if (tenant === undefined) return;
         const added = [...counters].map(([key, delta]) => this.#log.deps.engine.records.add(key, delta));
-        await Promise.allSettled([...added, this.#log.totals.changed(tenant, idOf(root))]);
+        await Promise.allSettled([...added, this.#log.changed(tenant, idOf(root))]);
       });
     }
     await this.#log.background.settle();

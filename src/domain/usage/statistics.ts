@@ -3,15 +3,11 @@ import type { UsageRow } from '../../contract/keys.ts';
 import { compareAndSet } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
+import { WriteBehind } from '../write-behind.ts';
 
-type Figures = { [operation: string]: [count: number, bytes: number] };
+type Figures = { readonly [operation: string]: readonly [count: number, bytes: number] };
 
-/** What waits to be written of one key on one day. */
-interface Waiting extends Pick<Metered, 'tenant' | 'day' | 'key'> {
-  readonly figures: Figures;
-}
-
-/** What one flush added to the books, for whoever bills. */
+/** What one write added to the books, for whoever bills. */
 export interface Metered extends UsageRow {
   readonly tenant: string;
   /** Stays the same when the same figures are sent again. */
@@ -24,37 +20,30 @@ const statsPrefix = (tenant: string) => `ten.${tenant}/stats/`;
 export class Statistics {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #records: RecordsOf<Figures>;
-  /** By the key of the record. */
-  #waiting = new Map<string, Waiting>();
-  #isDue = false;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #behind: WriteBehind<Figures>;
   /** Called with what was written, after it was. */
   onWritten: ((rows: readonly Metered[]) => void) | null = null;
 
   constructor(deps: Pick<Deps, 'engine' | 'env'>) {
     this.#deps = deps;
     this.#records = recordsOf(deps.engine.records);
+    this.#behind = new WriteBehind(deps.engine, {
+      delayMs: USAGE_WRITE_MS,
+      most: USAGE_WAITING,
+      merge: added,
+      write: (key, figures) => this.#write(key, figures),
+    });
   }
 
   note(tenant: string, keyId: string, operation: string, bytes: number): void {
     // In UTC: `2026-11-05`.
     const day = new Date(this.#deps.env.now()).toISOString().slice(0, 10);
-    const key = `${statsPrefix(tenant)}${day}/${keyId}`;
-    let entry = this.#waiting.get(key);
-    if (!entry) {
-      if (this.#waiting.size >= USAGE_WAITING) return;
-      entry = { tenant, day, key: keyId, figures: {} };
-      this.#waiting.set(key, entry);
-    }
-    add(entry.figures, { [operation]: [1, bytes] });
-    this.#schedule();
+    this.#behind.note(`${statsPrefix(tenant)}${day}/${keyId}`, { [operation]: [1, bytes] });
   }
 
   /** Writes what waits. Never rejects: what cannot be written waits on. */
   flush(): Promise<void> {
-    this.#isDue = false;
-    this.#writing = this.#writing.then(() => this.#write());
-    return this.#writing;
+    return this.#behind.flush();
   }
 
   async rows(tenant: string, month: string): Promise<UsageRow[]> {
@@ -62,54 +51,32 @@ export class Statistics {
     const prefix = statsPrefix(tenant);
     for await (const { key, value } of allRecords(this.#records, prefix + month)) {
       const [day, id] = key.slice(prefix.length).split('/') as [string, string];
-      for (const [operation, [count, bytes]] of Object.entries(value)) {
+      for (const [operation, [count, bytes]] of Object.entries(value))
         rows.push({ day, key: id, operation, count, bytes });
-      }
     }
     return rows;
   }
 
-  #schedule(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    this.#deps.engine.defer(() => this.flush(), USAGE_WRITE_MS);
-  }
-
-  async #write(): Promise<void> {
-    const waiting = this.#waiting;
-    this.#waiting = new Map();
-    const written: Metered[] = [];
-    for (const [key, entry] of waiting) {
-      const { figures, ...of } = entry;
-      const revision = await this.#add(key, figures).catch(() => null);
-      if (revision === null) {
-        add(figures, this.#waiting.get(key)?.figures ?? {});
-        this.#waiting.set(key, entry);
-        this.#schedule();
-        continue;
-      }
-      for (const [operation, [count, bytes]] of Object.entries(figures)) {
-        const id = `${of.tenant}:${of.key}:${of.day}:${operation}:${revision}`;
-        written.push({ id, ...of, operation, count, bytes });
-      }
-    }
-    if (written.length > 0) this.onWritten?.(written);
-  }
-
-  #add(key: string, figures: Figures): Promise<number> {
-    return compareAndSet('the statistics', async () => {
-      const stored = await this.#records.get(key);
-      const sum: Figures = { ...stored?.value };
-      add(sum, figures);
+  async #write(recordKey: string, figures: Figures): Promise<void> {
+    const revision = await compareAndSet('the statistics', async () => {
+      const stored = await this.#records.get(recordKey);
       const expiresAt = this.#deps.env.now() + USAGE_KEPT_MS;
-      return this.#records.put(key, sum, { expect: stored?.revision ?? 'absent', expiresAt });
+      const sum = added(stored?.value ?? {}, figures);
+      return this.#records.put(recordKey, sum, { expect: stored?.revision ?? 'absent', expiresAt });
     });
+    const [, tenant, day, key] = /^ten\.(.+)\/stats\/(.+)\/(.+)$/.exec(recordKey)! as unknown as string[];
+    const rows = Object.entries(figures).map(([operation, [count, bytes]]) => {
+      const id = `${tenant}:${key}:${day}:${operation}:${revision}`;
+      return { id, tenant: tenant!, day: day!, key: key!, operation, count, bytes };
+    });
+    this.onWritten?.(rows);
   }
 }
 
-function add(sum: Figures, figures: Figures): void {
-  for (const [operation, [count, bytes]] of Object.entries(figures)) {
+function added(sum: Figures, more: Figures): Figures {
+  const both = Object.entries(more).map(([operation, [count, bytes]]) => {
     const [had, hadBytes] = sum[operation] ?? [0, 0];
-    sum[operation] = [had + count, hadBytes + bytes];
-  }
+    return [operation, [had + count, hadBytes + bytes] as const];
+  });
+  return { ...sum, ...Object.fromEntries(both) };
 }

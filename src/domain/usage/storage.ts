@@ -1,27 +1,18 @@
 import { RelayError } from '../../base/errors.ts';
+import { pause } from '../../base/pause.ts';
 import { compareAndSet } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
-import { CountedAhead } from './counted-ahead.ts';
 import type { Plans } from './plans.ts';
 
 /** How old a count may grow before housekeeping counts again, and before a write that is refused has it counted again. */
 export const RECOUNT_MS = 6 * 60 * 60 * 1000;
 const RECOUNT_REFUSED_MS = 60 * 1000;
+/** A write is counted a moment before it is there, and what is deleted is gone a moment before it is freed: a recount waits so long for both. */
+const MOMENT_MS = 1_000;
 
 /** Bytes ever written, bytes ever freed, and when both were last held against what is there, in ms. */
 const storageKey = (tenant: string, what: 'written' | 'freed' | 'counted') => `ten.${tenant}/storage/${what}`;
-
-/** Whether the key is that of what a tenant has written or freed. */
-export function isStorageSum(key: string): boolean {
-  return key.endsWith('/storage/written') || key.endsWith('/storage/freed');
-}
-
-/** Bytes ever written and ever freed. */
-export interface Sums {
-  readonly written: number;
-  readonly freed: number;
-}
 
 /**
  * What the threads, files and channels of a tenant take up: a running sum in the store, which is what was written less what was
@@ -32,7 +23,6 @@ export interface Sums {
 export class Storage {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #plans: Pick<Plans, 'of'> | null;
-  readonly #ahead: CountedAhead;
   readonly #sums: RecordsOf<number>;
   /** Whose sum was counted at least once, as far as this process knows. */
   readonly #counted = new Set<string>();
@@ -42,14 +32,9 @@ export class Storage {
   onDue: (tenant: string) => void = () => {};
 
   /** Without plans there are no limits, and what is written is counted all the same. */
-  constructor(
-    deps: Pick<Deps, 'engine' | 'env'>,
-    plans: Pick<Plans, 'of'> | null = null,
-    ahead = new CountedAhead(deps),
-  ) {
+  constructor(deps: Pick<Deps, 'engine' | 'env'>, plans: Pick<Plans, 'of'> | null = null) {
     this.#deps = deps;
     this.#plans = plans;
-    this.#ahead = ahead;
     this.#sums = recordsOf(deps.engine.records);
   }
 
@@ -78,7 +63,7 @@ export class Storage {
     frees = false,
   ): Promise<T> {
     const [written, freed] = [Math.max(0, bytes), Math.max(0, -bytes)];
-    const counting = written > 0 ? this.#count(tenant, written, frees) : null;
+    const counting = written > 0 ? this.#sums.add(storageKey(tenant, 'written'), written, { frees }) : null;
     try {
       const [, result] = await Promise.all([counting, write()]);
       await this.freed(tenant, took(result) ? freed : written);
@@ -93,13 +78,6 @@ export class Storage {
     }
   }
 
-  #count(tenant: string, bytes: number, frees: boolean): Promise<unknown> | null {
-    return this.#ahead.count(tenant, bytes, {
-      add: (all) => this.#sums.add(storageKey(tenant, 'written'), all, { frees }),
-      giveBack: (left) => this.freed(tenant, left),
-    });
-  }
-
   /** To be called once by whoever deleted something, when it is gone. On a full disk the sum stays too high. */
   async freed(tenant: string, bytes: number): Promise<void> {
     if (bytes > 0) await this.#sums.add(storageKey(tenant, 'freed'), bytes).catch(() => {});
@@ -107,7 +85,7 @@ export class Storage {
 
   async used(tenant: string): Promise<number> {
     const { written, freed } = await this.#both(tenant);
-    return Math.max(0, written.value - freed.value - this.#ahead.left(tenant));
+    return Math.max(0, written.value - freed.value);
   }
 
   /** False for a store of before there was a sum. */
@@ -117,48 +95,42 @@ export class Storage {
     return this.#counted.has(tenant);
   }
 
+  /** Has a recount be due now. */
+  async forgetCount(tenant: string): Promise<void> {
+    this.#counted.delete(tenant);
+    await this.#sums.delete(storageKey(tenant, 'counted'));
+  }
+
   async isDue(tenant: string, everyMs = RECOUNT_MS): Promise<boolean> {
-    return (await this.dueAt(tenant, everyMs)) <= this.#deps.env.now();
-  }
-
-  /** When a recount is due, in ms; at once where there was none. */
-  async dueAt(tenant: string, everyMs = RECOUNT_MS): Promise<number> {
     const last = (await this.#sums.get(storageKey(tenant, 'counted')))?.value;
-    return last === undefined ? 0 : last + everyMs;
-  }
-
-  /** What the tenant's plan has room for; null for no limit. */
-  async limitOf(tenant: string): Promise<number | null> {
-    return (await this.#plans?.of(tenant))?.storageBytes ?? null;
-  }
-
-  async sums(tenant: string): Promise<Sums> {
-    const { written, freed } = await this.#both(tenant);
-    return { written: written.value, freed: freed.value };
-  }
-
-  /** Holds the sum against what `measure` finds. */
-  async recount(tenant: string, measure: () => Promise<number>): Promise<void> {
-    const before = await this.sums(tenant);
-    await this.putRight(tenant, before, await measure());
+    return last === undefined || last + everyMs <= this.#deps.env.now();
   }
 
   /**
-   * The same with what was found part by part since the sums were as `before`, while others went on writing and deleting. What they
-   * wrote meanwhile may have been seen or not and is taken as not seen: where the sum is put right, it comes out too high by that
-   * at most, never too low. What anyone had counted ahead then must be given back or written by now.
+   * Puts the sum right by what `measure` finds, while others go on writing and deleting. What they write meanwhile may have been
+   * seen or not and is taken as not seen: the sum comes out too high by that at most, never too low.
    */
-  async putRight(tenant: string, before: Sums, found: number): Promise<void> {
-    await compareAndSet('the sum of what is stored', async () => {
-      const { written, freed } = await this.#both(tenant);
-      const used = written.value - freed.value;
-      const most = found + written.value - before.written;
-      const least = found - (freed.value - before.freed);
-      if (used >= least && used <= most) return true;
-      const [what, { value, expect }] =
-        used > most ? (['freed', freed] as const) : (['written', written] as const);
-      return this.#sums.put(storageKey(tenant, what), value + Math.abs(used - most), { expect });
-    });
+  async recount(tenant: string, measure: () => Promise<number>): Promise<void> {
+    // Most sums are right, which shows at once; only one that seems wrong takes longer.
+    for (const moment of [0, MOMENT_MS]) {
+      const before = await this.#both(tenant);
+      await pause(moment);
+      const found = await measure();
+      await pause(moment);
+      const isRight = await compareAndSet('the sum of what is stored', async () => {
+        const { written, freed } = await this.#both(tenant);
+        const used = written.value - freed.value;
+        const most = found + written.value - before.written.value;
+        const least = found - (freed.value - before.freed.value);
+        if (used >= least && used <= most) return true;
+        if (moment === 0) return false;
+        const [what, { value, expect }] =
+          used > most ? (['freed', freed] as const) : (['written', written] as const);
+        const put = await this.#sums.put(storageKey(tenant, what), value + Math.abs(used - most), { expect });
+        return put === null ? null : true;
+      });
+      if (isRight) break;
+    }
     await this.#sums.put(storageKey(tenant, 'counted'), this.#deps.env.now());
     this.#counted.add(tenant);
   }

@@ -33,8 +33,9 @@ export class BodyRows {
     sql.exec(`CREATE TABLE IF NOT EXISTS bodies (
       key TEXT PRIMARY KEY, size INTEGER NOT NULL, at INTEGER NOT NULL, expires INTEGER, sha256 TEXT NOT NULL,
       blocks BLOB NOT NULL, bytes BLOB, name TEXT
-    )`);
-    sql.exec('CREATE INDEX IF NOT EXISTS bodies_expires ON bodies (expires) WHERE expires IS NOT NULL');
+    ) WITHOUT ROWID`);
+    // Like `records_expires`.
+    sql.exec('DROP INDEX IF EXISTS bodies_expires');
     sql.exec('CREATE TABLE IF NOT EXISTS bucket (name TEXT PRIMARY KEY, due INTEGER) WITHOUT ROWID');
     sql.exec('CREATE INDEX IF NOT EXISTS bucket_due ON bucket (due) WHERE due IS NOT NULL');
   }
@@ -105,11 +106,13 @@ export class BodyRows {
     return this.#sql.exec<{ count: number; bytes: number }>(sql).one();
   }
 
-  /** When there is something to take next. */
+  nextExpiry(): number | null {
+    return this.#sql.exec<{ at: number | null }>('SELECT min(expires) AS at FROM bodies').one().at;
+  }
+
+  /** When a name in the bucket is due. */
   nextDue(): number | null {
-    const sql =
-      'SELECT min(at) AS at FROM (SELECT min(expires) AS at FROM bodies UNION ALL SELECT min(due) FROM bucket)';
-    return this.#sql.exec<{ at: number | null }>(sql).one().at;
+    return this.#sql.exec<{ at: number | null }>('SELECT min(due) AS at FROM bucket').one().at;
   }
 
   #release(name: string | null, now: number): void {

@@ -34,10 +34,17 @@ export interface Totals {
   readonly diskBytes: number;
 }
 
+type Sweeping = { readonly earliest: number; readonly due: number | null };
+
 /** Reads that one object does for others; a request may make 50 calls. */
 const GATHERED_AT_ONCE = 32;
 /** Names that one call to the bucket deletes at most. */
 const DELETED_AT_ONCE = 1000;
+/**
+ * Expired rows are invisible at once and deleted by a scan of all rows, at most this often: reading a row costs a thousandth of writing
+ * one, so a scan is much cheaper than an index that every write has to keep.
+ */
+const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 /**
  * A part of the store: rows of the keys and streams that live in it (`objectOf`). Every method that writes does so in one
@@ -53,6 +60,8 @@ export class StoreObject extends DurableObject<Bindings> {
   protected readonly objects: Objects;
   #listed: boolean;
   #alarm: number | null = null;
+  /** When expired rows are deleted next, and the earliest moment for it. */
+  #sweeping: Sweeping;
 
   constructor(state: DurableObjectState, env: Bindings) {
     super(state, env);
@@ -64,10 +73,17 @@ export class StoreObject extends DurableObject<Bindings> {
     this.#bodies = new BodyRows(sql);
     this.#documents = new DocumentRows(sql);
     sql.exec('CREATE TABLE IF NOT EXISTS objects (name TEXT PRIMARY KEY) WITHOUT ROWID');
+    sql.exec(
+      'CREATE TABLE IF NOT EXISTS sweeping (one INTEGER PRIMARY KEY CHECK (one = 1), earliest INTEGER, due INTEGER)',
+    );
     this.#listed = sql.exec('SELECT 1 FROM objects LIMIT 1').toArray().length > 0;
+    const [sweeping] = sql.exec<Sweeping>('SELECT earliest, due FROM sweeping').toArray();
+    this.#sweeping = sweeping ?? { earliest: 0, due: null };
     // The alarm outlives the object, and setting another would forget it.
     void state.blockConcurrencyWhile(async () => {
       this.#alarm = await state.storage.getAlarm();
+      // An object of before this row was kept.
+      if (!sweeping) this.#sweepAfter(this.#nextExpiry());
     });
   }
 
@@ -85,14 +101,14 @@ export class StoreObject extends DurableObject<Bindings> {
     const revision = this.#records.put(key, value, o);
     if (revision === null) return null;
     this.#bring(brought, o.now);
-    this.wakeAt(o.expiresAt);
+    this.#sweepAfter(o.expiresAt);
     return revision;
   }
 
   async addToRecord(key: string, delta: number, o: Parameters<RecordRows['add']>[2]) {
     await this.#enlist();
     const sum = this.#records.add(key, delta, o);
-    this.wakeAt(o.expiresAt);
+    this.#sweepAfter(o.expiresAt);
     return sum;
   }
 
@@ -182,7 +198,7 @@ export class StoreObject extends DurableObject<Bindings> {
   async putBody(row: BodyRow): Promise<boolean> {
     await this.#enlist();
     const put = this.#bodies.put(row);
-    this.wakeAt(row.expires);
+    this.#sweepAfter(row.expires);
     return put;
   }
 
@@ -215,12 +231,8 @@ export class StoreObject extends DurableObject<Bindings> {
   /** Takes what has expired by then, and deletes from the bucket what nothing refers to. */
   async sweep(now: number): Promise<{ blobs: number; bytes: number; records: number }> {
     const swept = { ...this.#bodies.sweep(now), records: this.#records.sweep(now) };
-    for (;;) {
-      const names = this.#bodies.due(now, DELETED_AT_ONCE);
-      if (names.length > 0) await this.env.BODIES.delete(names);
-      this.#bodies.forget(names);
-      if (names.length < DELETED_AT_ONCE) return swept;
-    }
+    await this.#emptyBucket(now);
+    return swept;
   }
 
   totals(): Totals {
@@ -240,16 +252,50 @@ export class StoreObject extends DurableObject<Bindings> {
 
   async alarm(): Promise<void> {
     this.#alarm = null;
-    await this.sweep(Date.now());
-    const dues = [this.#bodies.nextDue(), this.#records.nextExpiry()].filter((due) => due !== null);
-    if (dues.length > 0) this.wakeAt(Math.min(...dues));
+    const now = Date.now();
+    if (now < (this.#sweeping.due ?? Number.POSITIVE_INFINITY)) await this.#emptyBucket(now);
+    else {
+      await this.sweep(now);
+      this.#planSweep({ earliest: now + SWEEP_EVERY_MS, due: null });
+      this.#sweepAfter(this.#nextExpiry());
+    }
+    this.wakeAt(this.#sweeping.due);
+    this.wakeAt(this.#bodies.nextDue());
+  }
+
+  async #emptyBucket(now: number): Promise<void> {
+    for (;;) {
+      const names = this.#bodies.due(now, DELETED_AT_ONCE);
+      if (names.length > 0) await this.env.BODIES.delete(names);
+      this.#bodies.forget(names);
+      if (names.length < DELETED_AT_ONCE) return;
+    }
+  }
+
+  /** Plans the deletion of what expires then. */
+  #sweepAfter(expires: number | null | undefined): void {
+    const { earliest, due } = this.#sweeping;
+    const at = expires == null ? null : Math.max(expires, earliest);
+    if (at !== null && (due === null || at < due)) this.#planSweep({ earliest, due: at });
+  }
+
+  /** Kept in a row: the object forgets what it has in memory when it sleeps. */
+  #planSweep(plan: Sweeping): void {
+    this.#sweeping = plan;
+    this.ctx.storage.sql.exec('INSERT OR REPLACE INTO sweeping VALUES (1, ?, ?)', plan.earliest, plan.due);
+    this.wakeAt(plan.due);
+  }
+
+  #nextExpiry(): number | null {
+    const found = [this.#records.nextExpiry(), this.#bodies.nextExpiry()].filter((at) => at !== null);
+    return found.length > 0 ? Math.min(...found) : null;
   }
 
   #bring({ bodies, records }: Brought = { bodies: [], records: [] }, now: number): void {
     for (const { key, value } of records) this.#records.put(key, value, { now });
     for (const row of bodies) {
       this.#bodies.put(row);
-      this.wakeAt(row.expires);
+      this.#sweepAfter(row.expires);
     }
   }
 
