@@ -4,9 +4,10 @@ import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { jsonValue, parseJsonText } from '../formats/json-syntax.ts';
 import { isLegacyHome, legacyHint } from './legacy/home.ts';
-import { storeAddress, url } from './option-readers.ts';
+import { url } from './option-readers.ts';
 import { OPTIONS, type Option } from './options.ts';
 import { findHome, makeHome } from './store/home.ts';
+import { storeAddress } from './store/remote-engines.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
 

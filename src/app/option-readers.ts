@@ -2,7 +2,6 @@ import { RelayError } from '../base/errors.ts';
 import { KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../base/limits.ts';
 import type { PlanTable } from '../domain/usage/plans.ts';
 import { addressProblem } from '../engines/s3/address.ts';
-import { remoteEngineAt, wantedAddress } from './store/remote-engines.ts';
 
 /** What was given on the command line in place of an option. */
 export function readFlag<T>(where: string, read: (value: unknown) => T, value: string): T {
@@ -35,12 +34,6 @@ export function url(value: unknown): string {
     throw new Error('it must be the address alone, without ?, # or a user name.');
   }
   return parsed.origin + parsed.pathname.replace(/\/+$/, '');
-}
-
-/** The engine itself reads it whole; it may hold a password, so it is never shown. */
-export function storeAddress(value: unknown): string {
-  if (typeof value === 'string' && remoteEngineAt(value) && /^[a-z]+:\/\/[^/\s]+/.test(value)) return value;
-  throw new Error(`it must be ${wantedAddress()}.`);
 }
 
 export function bucketAddress(value: unknown): string {

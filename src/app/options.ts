@@ -10,13 +10,13 @@ import {
   origins,
   plans,
   portNumber,
-  storeAddress,
   text,
   url,
   withoutPassword,
   words,
   yesOrNo,
 } from './option-readers.ts';
+import { storeAddress } from './store/remote-engines.ts';
 
 /**
  * Every option there is, in one table. `<home>/config.json` holds them by name; where `env` is named, that variable

@@ -4,8 +4,9 @@ import { pause } from '../../base/pause.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { Cluster, PortTaken, ServeOptions, ServerControl } from '../../interfaces/cli/host.ts';
 import { type Config, type Environment, loadConfig, readEngineFile } from '../config.ts';
-import { bucketAddress, readFlag, storeAddress, withoutPassword } from '../option-readers.ts';
+import { bucketAddress, readFlag, withoutPassword } from '../option-readers.ts';
 import type { Warn } from '../store/open-core.ts';
+import { storeAddress } from '../store/remote-engines.ts';
 import { authOf, exposedAs, reachableAt } from './addresses.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
 

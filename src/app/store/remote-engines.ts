@@ -45,3 +45,9 @@ export function wantedAddress(): string {
     ', or ',
   );
 }
+
+/** The reader of an option with such an address. The engine itself reads it whole; it may hold a password, so it is never shown. */
+export function storeAddress(value: unknown): string {
+  if (typeof value === 'string' && remoteEngineAt(value) && /^[a-z]+:\/\/[^/\s]+/.test(value)) return value;
+  throw new Error(`it must be ${wantedAddress()}.`);
+}
