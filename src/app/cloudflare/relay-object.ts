@@ -27,8 +27,8 @@ const TIDIED_AT_ONCE = 16;
 const LOOK_AGAIN_MS = 3_600_000;
 /** Channels whose old messages one alarm drops, each with a few calls of 50 that it may make; the rest wait for the next. */
 const RETAINED_AT_ONCE = 6;
-/** Parts of a tenant's storage that one object has measured, each with a call. */
-const MEASURED_AT_ONCE = 32;
+/** Shares of a tenant's storage that one object has measured by others, each with a call. A recount may measure twice. */
+const MEASURED_AT_ONCE = 16;
 /** What the object of a tenant is called, before the tenant. */
 const TENANTS = objectOf('ten.');
 /** How long webhooks are told of a task from one minute on; then the next begins to. */

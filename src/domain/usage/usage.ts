@@ -40,9 +40,11 @@ export class Usage implements Allowance {
   async reserve({ tenant }: Caller): Promise<GiveBack> {
     const { records } = this.#deps.engine;
     const { name, pushes } = await this.#plans.of(tenant);
+    // Without a limit the statistics, which are written behind, are enough.
+    if (pushes === null) return async () => {};
     const month = this.#month();
     const key = pushesKey(tenant, month);
-    const limits = { max: pushes ?? undefined, expiresAt: endOf(month) + USAGE_KEPT_MS };
+    const limits = { max: pushes, expiresAt: endOf(month) + USAGE_KEPT_MS };
     if ((await records.add(key, 1, limits)) === null) {
       const used = await this.#pushes(tenant, month);
       const reset = new Date(endOf(month)).toISOString();
@@ -66,7 +68,7 @@ export class Usage implements Allowance {
     const all = await this.statistics.rows(tenant, month);
     const sum = (operation: string) =>
       all.filter((row) => row.operation === operation).reduce((total, row) => total + row.count, 0);
-    // Where the counter was not kept (open mode), the statistics are what there is.
+    // Without a limit there is no counter, and the statistics are what there is.
     const pushes = Math.max(await this.#pushes(tenant, month), plan.pushes === null ? sum('push') : 0);
     const admin = caller.scopes.includes('admin') && caller.channelPrefix === undefined;
     return {
