@@ -1,5 +1,6 @@
-import { readerOf } from '../../base/byte-streams.ts';
+import { joined, readerOf } from '../../base/byte-streams.ts';
 import { badRequest, isRelayError, type RelayError } from '../../base/errors.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
 import { bodyText } from '../body-text.ts';
 
 export interface Form {
@@ -16,15 +17,15 @@ export interface FormFile {
 }
 
 const HEADER_BYTES = 8 * 1024;
-const HEADER_END = new TextEncoder().encode('\r\n\r\n');
+const HEADER_END = encodeUtf8('\r\n\r\n');
 const FIELD_BYTES = 64 * 1024;
 const FIELDS = 32;
 
-/** Reads a form with at most one file (RFC 7578) as it comes in; the file is never held whole. */
+/** Reads a form with at most one file (RFC 7578) as it comes in; the file is never held whole, as `formData()` would (ADR 53). */
 export async function readForm(source: ReadableStream<Uint8Array>, contentType: string): Promise<Form> {
   const boundary = /boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(contentType);
   if (!boundary) throw bad('its Content-Type has no boundary');
-  const parts = new PartReader(source, boundary[1] ?? boundary[2]!);
+  const parts = partReader(source, boundary[1] ?? boundary[2]!);
   for await (const _ of parts.content()) {
     // What stands before the first part belongs to none.
   }
@@ -71,66 +72,49 @@ function parameter(header: string, name: string): string | undefined {
   return value?.replace(/%22|%0D|%0A/gi, (code) => decodeURIComponent(code)).replace(/\\(.)/g, '$1');
 }
 
+type PartReader = ReturnType<typeof partReader>;
+
 /** Cuts a body into the heads and contents of its parts, which are read in turn, each to its end. */
-class PartReader {
-  readonly #reader: ReturnType<typeof readerOf>;
-  readonly #delimiter: Uint8Array;
-  #buffer: Uint8Array = new TextEncoder().encode('\r\n');
-  #ended = false;
-
-  constructor(source: ReadableStream<Uint8Array>, boundary: string) {
-    this.#reader = readerOf(source);
-    this.#delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
-  }
-
-  /** Null behind the last part. */
-  async head(): Promise<string | null> {
-    while (this.#buffer.length < 2) await this.#more();
-    if (this.#buffer[0] === 0x2d && this.#buffer[1] === 0x2d) return null;
-    const limit = { bytes: HEADER_BYTES, what: 'the head of a part' };
-    return (await textOf(this.#until(HEADER_END), limit, new TextDecoder())).trimStart();
-  }
-
-  content(): AsyncGenerator<Uint8Array, undefined> {
-    return this.#until(this.#delimiter);
-  }
-
-  cancel(reason: unknown): Promise<void> {
-    return this.#reader.cancel(reason);
-  }
-
+function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
+  const reader = readerOf(source);
+  const delimiter = encodeUtf8(`\r\n--${boundary}`);
+  let buffer: Uint8Array = encodeUtf8('\r\n');
+  let ended = false;
+  const take = (length: number) => {
+    const taken = buffer.slice(0, length);
+    buffer = buffer.subarray(length);
+    return taken;
+  };
+  const readMore = async () => {
+    if (ended) throw bad('it ends early');
+    const { done, value } = await reader.read();
+    if (done) ended = true;
+    else buffer = joined([buffer, value]);
+  };
   /** What comes before the mark, piece by piece. The mark is taken as well. */
-  async *#until(mark: Uint8Array): AsyncGenerator<Uint8Array, undefined> {
+  async function* until(mark: Uint8Array): AsyncGenerator<Uint8Array, undefined> {
     for (;;) {
-      const at = find(this.#buffer, mark);
-      const safe = at >= 0 ? at : this.#buffer.length - mark.length + 1;
-      if (safe > 0) yield this.#take(safe);
+      const at = find(buffer, mark);
+      const safe = at >= 0 ? at : buffer.length - mark.length + 1;
+      if (safe > 0) yield take(safe);
       if (at >= 0) {
-        this.#take(mark.length);
+        take(mark.length);
         return;
       }
-      await this.#more();
+      await readMore();
     }
   }
-
-  #take(length: number): Uint8Array {
-    const taken = this.#buffer.slice(0, length);
-    this.#buffer = this.#buffer.subarray(length);
-    return taken;
-  }
-
-  async #more(): Promise<void> {
-    if (this.#ended) throw bad('it ends early');
-    const { done, value } = await this.#reader.read();
-    if (done) {
-      this.#ended = true;
-      return;
-    }
-    const joined = new Uint8Array(this.#buffer.length + value.length);
-    joined.set(this.#buffer);
-    joined.set(value, this.#buffer.length);
-    this.#buffer = joined;
-  }
+  return {
+    /** Null behind the last part. */
+    async head(): Promise<string | null> {
+      while (buffer.length < 2) await readMore();
+      if (buffer[0] === 0x2d && buffer[1] === 0x2d) return null;
+      const limit = { bytes: HEADER_BYTES, what: 'the head of a part' };
+      return (await textOf(until(HEADER_END), limit, new TextDecoder())).trimStart();
+    },
+    content: () => until(delimiter),
+    cancel: (reason: unknown) => reader.cancel(reason),
+  };
 }
 
 function find(bytes: Uint8Array, wanted: Uint8Array): number {
