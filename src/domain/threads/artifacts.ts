@@ -266,7 +266,9 @@ export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
 
 /** Nobody waits for the event of a pull. */
 function notePull(log: ThreadLog, caller: Caller, id: string, about: JsonObject, counted = true): void {
-  const payload = { ...about, by: caller.name, ...(counted ? {} : { counted }) };
+  // The order in which clients of the Go relay have always seen the fields.
+  const { ref = '', ...more } = about;
+  const payload = { ref, by: caller.name, ...more, ...(counted ? {} : { counted }) };
   const event = { type: 'artifact.pulled', at: log.deps.env.now(), payload };
   log.background.run(() => log.note(caller, id, event));
 }
