@@ -108,13 +108,10 @@ function defused(draft: Draft): Draft {
     return neutralise(plainLine(shown));
   };
   const title = safe(draft.title, 'the title');
-  const parts = draft.parts.map((part) => ({
-    ...part,
-    lines: part.lines.map((line) => ({
-      ...line,
-      text: safe(line.text, line.given ? undefined : part.source),
-    })),
-  }));
+  const parts = draft.parts.map((part) => {
+    const source = ({ given }: BriefLine) => (given ? undefined : part.source);
+    return { ...part, lines: part.lines.map((line) => ({ ...line, text: safe(line.text, source(line)) })) };
+  });
   const warnings = draft.warnings.map((warning) => safe(maskedLine(warning)));
   if (masked.size > 0) warnings.push(`What looks like a secret was masked: ${[...masked].join(', ')}.`);
   return { ...draft, title, warnings, parts };
@@ -177,13 +174,10 @@ function render(draft: Draft, omitted: number, now: number, maxTokens: number): 
 
 /** Not even the frame fits: as much of it as does, cut between lines, then within the last one. */
 async function clipped(brief: Brief, maxTokens: number, measure: Measure): Promise<Measured> {
-  let text = brief.text;
-  for (;;) {
+  for (let { text } = brief; ; ) {
     const cost = await measure(text);
     if (cost <= maxTokens) return { ...brief, text, cost };
-    text = text.includes('\n')
-      ? text.slice(0, text.lastIndexOf('\n'))
-      : text.slice(0, Math.floor(text.length * 0.9));
+    text = text.slice(0, text.includes('\n') ? text.lastIndexOf('\n') : Math.floor(text.length * 0.9));
   }
 }
 

@@ -19,7 +19,7 @@ import {
   STATE_JSON,
   TODOS_JSON,
 } from './files.ts';
-import { faults, type ProjectView } from './project-view.ts';
+import { faults, missingFiles, type ProjectView } from './project-view.ts';
 
 export interface Finding {
   readonly file: string;
@@ -39,32 +39,19 @@ export async function checkProject(
   git: ProjectGit,
 ): Promise<Finding[]> {
   const found: Finding[] = [];
-  for (const file of PROJECT_FILES) {
-    if (!view.modified.has(file) && !view.broken.some((what) => what.includes(file))) {
-      found.push({ file, level: 'warning', what: 'it is missing', fix: 'relay project init' });
-    }
-  }
-  const fix = 'correct the file by hand';
-  for (const [file, doc] of [
-    [STATE_JSON, view.documents.state],
-    [TODOS_JSON, view.documents.todos],
-  ] as const) {
-    if (doc)
-      found.push(...faults(file, doc, 50).map((what) => ({ file, level: 'warning' as const, what, fix })));
-  }
+  const say = (file: string, level: Finding['level'], what: string, fix: string) =>
+    void found.push({ file, level, what, fix });
+  const byHand = 'correct the file by hand';
+  for (const file of missingFiles(view)) say(file, 'warning', 'it is missing', 'relay project init');
+  const { state, todos } = view.documents;
+  for (const what of state ? faults(STATE_JSON, state, 50) : []) say(STATE_JSON, 'warning', what, byHand);
+  for (const what of todos ? faults(TODOS_JSON, todos, 50) : []) say(TODOS_JSON, 'warning', what, byHand);
   for (const what of view.broken) {
     const file = PROJECT_FILES.find((name) => what.includes(name)) ?? '';
-    found.push({
-      file,
-      level: 'wrong',
-      what,
-      fix: what.includes('a conflict') ? 'relay project merge' : fix,
-    });
+    say(file, 'wrong', what, what.includes('a conflict') ? 'relay project merge' : byHand);
   }
-  for (const id of repeatedIds(view.todos)) {
-    const what = `${id} is there twice`;
-    found.push({ file: TODOS_JSON, level: 'wrong', what, fix: 'relay project merge' });
-  }
+  for (const id of repeatedIds(view.todos))
+    say(TODOS_JSON, 'wrong', `${id} is there twice`, 'relay project merge');
   return [...found, ...(await checkHistory(view, files, git))];
 }
 

@@ -5,7 +5,6 @@ import {
   ago,
   type Commit,
   DECISIONS_MD,
-  PROJECT_FILES,
   PROJECT_MD,
   STATE_JSON,
   type Standing,
@@ -13,7 +12,7 @@ import {
   timeOf,
 } from './files.ts';
 import type { Project } from './project.ts';
-import type { ProjectView, ReadOptions } from './project-view.ts';
+import { missingFiles, type ProjectView, type ReadOptions } from './project-view.ts';
 import { type Handoff, isOverdue } from './state.ts';
 import { openTodos, sameId, type Todo } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
@@ -95,15 +94,9 @@ function matches(view: ProjectView, topic: Topic) {
   const todos = best(openTodos(view.todos), ({ title, notes }) => `${title} ${notes}`);
   const decisions = best(inForce(view.decisions), decisionWords);
   const told = new Set<unknown>([...todos, ...decisions]);
+  const todoLines = todos.map((todo) => todoLine(todo, view.now));
   return {
-    lines: [
-      ...ranked(
-        todos.map((todo) => todoLine(todo, view.now)),
-        1,
-        0.5,
-      ),
-      ...ranked(decisions.map(decisionLine), 1, 0.5),
-    ],
+    lines: [...ranked(todoLines, 1, 0.5), ...ranked(decisions.map(decisionLine), 1, 0.5)],
     todos: view.todos.filter((todo) => !told.has(todo)),
     decisions: view.decisions.filter((decision) => !told.has(decision)),
   };
@@ -116,9 +109,7 @@ export function ahead({ state }: ProjectView): (string | null | undefined)[] {
 
 function warnings(view: ProjectView): string[] {
   const found = [...view.broken];
-  const missing = PROJECT_FILES.filter(
-    (name) => !view.modified.has(name) && !view.broken.some((what) => what.includes(name)),
-  );
+  const missing = missingFiles(view);
   if (missing.length > 0)
     found.push(`Missing: ${missing.join(', ')}. relay project init makes what is missing.`);
   const reviewed = timeOf(view.lastReview);
@@ -221,13 +212,10 @@ function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
       .map(({ todo, rank }) => ({ text: todoLine(todo, now), rank }));
     return part(title, TODOS_JSON, lines, 'reviewed', lastReview);
   };
+  const other = open.filter((todo) => !isUrgent(todo));
   return {
     urgent: told('Todos', open.filter(isUrgent), ({ status }) => (status === 'in_progress' ? 2 : 3)),
-    other: told(
-      'Other todos',
-      open.filter((todo) => !isUrgent(todo)),
-      ({ priority }) => (priority === 'low' ? 16 : 6),
-    ),
+    other: told('Other todos', other, ({ priority }) => (priority === 'low' ? 16 : 6)),
   };
 }
 

@@ -7,7 +7,6 @@ import {
   readDecisions,
   readSeal,
   rewritten,
-  writeSeal,
 } from './decisions.ts';
 
 const FRESH = { title: 'Use queues', context: 'bursts', decision: 'a queue', consequences: 'one more part' };
@@ -101,13 +100,13 @@ test('a changed, moved or missing record is noticed; an appended one and other l
 
 test('a seal keeps what it has seen and takes up what is new', async () => {
   const changed = TWO.replace('one package', 'two packages');
-  const seal = extendSeal([], await digestDecisions(TWO));
-  const longer = extendSeal(seal, await digestDecisions(appendDecision(changed, FRESH, '2026-04-20').text));
-  assert.deepEqual(longer.slice(0, 2), seal);
+  const seal = extendSeal(undefined, await digestDecisions(TWO));
+  const appended = await digestDecisions(appendDecision(changed, FRESH, '2026-04-20').text);
+  const longer = readSeal(extendSeal(seal, appended));
+  assert.deepEqual(longer.slice(0, 2), readSeal(seal));
   assert.deepEqual(
     longer.map(({ id }) => id),
     ['ADR-001', 'ADR-002', 'ADR-003'],
   );
-  assert.deepEqual(readSeal(writeSeal(longer)), longer);
   assert.deepEqual(readSeal('{broken'), []);
 });

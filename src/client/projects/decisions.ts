@@ -1,32 +1,14 @@
 import { sha256Hex } from '../../base/hash.ts';
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, jsonObjectIn } from '../../base/json.ts';
 import { type FileChange, LOCAL_FOLDER } from './files.ts';
 import { nextId } from './todos.ts';
 
-export interface Decision {
-  /** `ADR-001`. */
-  readonly id: string;
-  readonly title: string;
-  readonly date: string | null;
-  readonly status: string;
-  readonly context: string;
-  readonly decision: string;
-  /** What it replaces. */
-  readonly supersedes: readonly string[];
-  /** Changes to earlier records that it accepts: `ADR-001 1f2e3d4c5b6a7988`, `ADR-002 gone`. */
-  readonly accepts: readonly string[];
-  /** A later record replaces it. */
-  readonly superseded: boolean;
-  /** Where in decisions.md, counted from 1. */
-  readonly line: number;
-  /** The record as it stands there. */
-  readonly text: string;
-}
+export type Decision = Readonly<ReturnType<typeof readDecisions>[number]>;
 
 const HEADING = /^#{1,6}[ \t]+(ADR-(\d{1,9}))[ \t]*[:.–—-]?[ \t]*(.*)$/i;
 
 /** Reads the records of decisions.md. What stands in code fences and comments is no record. */
-export function readDecisions(text: string): Decision[] {
+export function readDecisions(text: string) {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/);
   const starts: { line: number; id: string; title: string }[] = [];
   for (const { line, number } of openLines(lines)) {
@@ -38,21 +20,27 @@ export function readDecisions(text: string): Decision[] {
     const body = lines.slice(line + 1, starts[index + 1]?.line ?? lines.length);
     const fields = readFields(body);
     return {
+      /** `ADR-001`. */
       id,
       title,
       date: fields.date ?? null,
       status: fields.status ?? '',
       context: fields.context ?? '',
       decision: fields.decision ?? '',
+      /** What it replaces. */
       supersedes: (fields.supersedes?.match(/ADR-\d+/gi) ?? []).map((other) => other.toUpperCase()),
+      /** Changes to earlier records that it accepts: `ADR-001 1f2e3d4c5b6a7988`, `ADR-002 gone`. */
       accepts: fields.accepts?.split(',').map((item) => item.trim()) ?? [],
+      /** Where in decisions.md, counted from 1. */
       line: line + 1,
+      /** The record as it stands there. */
       text: [lines[line]!, ...body].join('\n'),
     };
   });
   const replaced = new Set(records.flatMap((record) => record.supersedes));
   return records.map((record) => ({
     ...record,
+    /** A later record replaces it. */
     superseded: replaced.has(record.id) || /^superseded/i.test(record.status),
   }));
 }
@@ -76,14 +64,14 @@ function* openLines(lines: readonly string[]): Generator<{ line: string; number:
   }
 }
 
+const FIELD = /^[-*][ \t]+(?:\*\*|__)?([A-Za-z][\w -]{0,30}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*(.*)$/;
+
 /** `- Date: …`, in bold or not; what follows without a dash of its own belongs to the field above. */
 function readFields(lines: readonly string[]): { [name: string]: string } {
   const fields: { [name: string]: string } = {};
   let name: string | null = null;
   for (const { line } of openLines(lines)) {
-    const found = /^[-*][ \t]+(?:\*\*|__)?([A-Za-z][\w -]{0,30}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*(.*)$/.exec(
-      line,
-    );
+    const found = FIELD.exec(line);
     if (found) {
       name = found[1]!.trim().toLowerCase();
       fields[name] = found[2]!.trim();
@@ -105,11 +93,7 @@ export interface NewDecision {
 }
 
 /** The file with one record more. What was there is a prefix of the result. */
-export function appendDecision(
-  text: string,
-  fresh: NewDecision,
-  date: string,
-): { readonly text: string; readonly id: string } {
+export function appendDecision(text: string, fresh: NewDecision, date: string) {
   const eol = /\r\n|\n|\r/.exec(text)?.[0] ?? '\n';
   const records = readDecisions(text);
   // The number of a record that is gone is not given to another.
@@ -265,26 +249,18 @@ export function rewritten(seal: readonly RecordDigest[], now: readonly RecordDig
 
 /** A seal that cannot be read counts as empty: it must not stop a command. */
 export function readSeal(text: string | undefined): RecordDigest[] {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    if (!isJsonObject(value) || !Array.isArray(value.records)) return [];
-    return value.records.filter(
-      (record): record is { id: string; sha256: string; unnumbered?: string } =>
-        isJsonObject(record) && typeof record.id === 'string' && typeof record.sha256 === 'string',
-    );
-  } catch {
-    return [];
-  }
+  const records = jsonObjectIn(text)?.records;
+  return (Array.isArray(records) ? records : []).filter(
+    (record): record is { id: string; sha256: string; unnumbered?: string } =>
+      isJsonObject(record) && typeof record.id === 'string' && typeof record.sha256 === 'string',
+  );
 }
 
-/** Adds the digests of new records; those that are there stay as they are. */
-export function extendSeal(seal: readonly RecordDigest[], now: readonly RecordDigest[]): RecordDigest[] {
+/** The seal with the digests of new records; those that are there stay as they are. */
+export function extendSeal(text: string | undefined, now: readonly RecordDigest[]): string {
+  const seal = readSeal(text);
   const fresh = now.filter(({ id }) => !seal.some((record) => record.id === id));
-  return [...seal, ...fresh];
-}
-
-export function writeSeal(records: readonly RecordDigest[]): string {
-  return `${JSON.stringify({ records }, null, 2)}\n`;
+  return `${JSON.stringify({ records: [...seal, ...fresh] }, null, 2)}\n`;
 }
 
 function remembering<T>(work: (text: string) => Promise<T>): (text: string) => Promise<T> {

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, jsonEqual } from '../../base/json.ts';
 import type { JsonDocument, JsonPath } from '../../formats/json-document.ts';
-import { type Decision, digestDecisions, readDecisions, repeatedIds } from './decisions.ts';
+import { digestDecisions, readDecisions, repeatedIds } from './decisions.ts';
 import {
   conflictLine,
   DECISIONS_MD,
@@ -67,15 +67,12 @@ export async function mergeOne(git: ProjectGit, name: ProjectFileName, own: Side
 }
 
 /** The sides of a project file in the commits that are merged. */
-async function committedSides(
-  git: ProjectGit,
-  { base, ours, theirs }: MergedCommits,
-  name: string,
-): Promise<Sides> {
+async function committedSides(git: ProjectGit, commits: MergedCommits, name: string): Promise<Sides> {
+  const textIn = (commit: string | null) => (commit === null ? '' : git.textIn(commit, name));
   return {
-    base: base === null ? '' : await git.textIn(base, name),
-    ours: await git.textIn(ours, name),
-    theirs: await git.textIn(theirs, name),
+    base: await textIn(commits.base),
+    ours: await textIn(commits.ours),
+    theirs: await textIn(commits.theirs),
   };
 }
 
@@ -182,17 +179,13 @@ async function decisionNumbers(text: string): Promise<Numbered[]> {
 }
 
 function todoNumbers(text: string): Numbered[] {
-  if (text.trim() === '') return [];
-  return readTodos(openJsonFile(TODOS_JSON, text)).map(({ id, title, created }) =>
-    numbered(id, title, created),
-  );
+  const todos = text.trim() === '' ? [] : readTodos(openJsonFile(TODOS_JSON, text));
+  return todos.map(({ id, title, created }) => numbered(id, title, created));
 }
 
 function handoffNumbers(text: string): Numbered[] {
-  if (text.trim() === '') return [];
-  return readHandoffs(openJsonFile(STATE_JSON, text)).map(({ id, task, created }) =>
-    numbered(id, task, created),
-  );
+  const handoffs = text.trim() === '' ? [] : readHandoffs(openJsonFile(STATE_JSON, text));
+  return handoffs.map(({ id, task, created }) => numbered(id, task, created));
 }
 
 /** Known again by when it was made; where that is not said, by what it says. */
@@ -233,14 +226,12 @@ function taken(text: string): Taken {
   const plain = text.replace(/\r\n?/g, '\n');
   const records = readDecisions(plain);
   const first = records[0]?.line ?? Number.POSITIVE_INFINITY;
-  return {
-    head: plain
-      .split('\n')
-      .slice(0, first - 1)
-      .join('\n')
-      .trimEnd(),
-    records: new Map(records.map((record: Decision) => [record.id, record.text.trimEnd()])),
-  };
+  const head = plain
+    .split('\n')
+    .slice(0, first - 1)
+    .join('\n')
+    .trimEnd();
+  return { head, records: new Map(records.map((record) => [record.id, record.text.trimEnd()])) };
 }
 
 /** The side that changed something; null where both did, differently. */
@@ -280,12 +271,7 @@ function merge(base: Value, ours: Value, theirs: Value, theirsLater: boolean): V
   return theirsLater ? theirs : ours;
 }
 
-function mergeObjects(
-  base: JsonObject,
-  ours: JsonObject,
-  theirs: JsonObject,
-  inherited: boolean,
-): JsonObject {
+function mergeObjects(base: JsonObject, ours: JsonObject, theirs: JsonObject, inherited: boolean) {
   const theirsLater = isUpdatedLater(theirs, ours) ?? inherited;
   const merged: { [key: string]: Json } = {};
   for (const key of new Set([...Object.keys(ours), ...Object.keys(theirs)])) {
@@ -378,8 +364,8 @@ function renumber(
   const theirsNew = theirs.filter((entry) => !base.some((other) => isSame(entry, other)));
   // What one side has under another number already, from an earlier merge, is followed by the other side.
   const moved = {
-    ours: followed(base, ours, theirs, theirsNew, oursNew),
-    theirs: followed(base, theirs, ours, oursNew, theirsNew),
+    ours: followed(base, [ours, oursNew], [theirs, theirsNew]),
+    theirs: followed(base, [theirs, theirsNew], [ours, oursNew]),
   };
   const oursAlone = oursNew.filter(({ content }) => !theirsNew.some((other) => other.content === content));
   const theirsAlone = theirsNew.filter(({ content }) => !oursNew.some((other) => other.content === content));
@@ -414,14 +400,11 @@ function renumber(
   return { base: before, ...moved };
 }
 
+/** All entries of a side, and those that the other side did not begin with. */
+type Entries = readonly [all: readonly Numbered[], fresh: readonly Numbered[]];
+
 /** Numbers of this side's entries that the other side, since they parted, has under another number. */
-function followed(
-  base: readonly Numbered[],
-  side: readonly Numbered[],
-  other: readonly Numbered[],
-  otherNew: readonly Numbered[],
-  sideNew: readonly Numbered[],
-): Map<string, string> {
+function followed(base: readonly Numbered[], [side, sideNew]: Entries, [other, otherNew]: Entries) {
   const moved = new Map<string, string>();
   for (const entry of side) {
     const there = other.find((each) => each.content === entry.content);

@@ -5,18 +5,7 @@ import { oneLine } from './decisions.ts';
 import { DECISIONS_MD, type ProjectFiles, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 
 /** What can be found out about a folder without asking anybody. */
-interface ProjectFacts {
-  readonly name: string;
-  readonly description: string | null;
-  readonly frontend: readonly string[];
-  readonly backend: readonly string[];
-  readonly database: readonly string[];
-  readonly deployment: readonly string[];
-  readonly folders: readonly { readonly name: string; readonly purpose: string | null }[];
-  readonly repository: string | null;
-  /** Decisions that have files of their own. */
-  readonly decisions: readonly AdoptedDecision[];
-}
+type ProjectFacts = Awaited<ReturnType<typeof discover>>;
 
 interface Manifest {
   readonly name?: string;
@@ -26,7 +15,7 @@ interface Manifest {
 }
 
 /** Reads the manifests it knows, the README, the names in the folder and what was decided; a broken manifest is passed over. */
-export async function discover(files: ProjectFiles, git: ProjectGit): Promise<ProjectFacts> {
+export async function discover(files: ProjectFiles, git: ProjectGit) {
   const entries = await files.list();
   const names = new Set(entries.map(({ name }) => name));
   const read = async (name: string) =>
@@ -59,6 +48,7 @@ export async function discover(files: ProjectFiles, git: ProjectGit): Promise<Pr
         purpose: meaningsOf(FOLDERS, new Set([name.toLowerCase()]))[0] ?? null,
       })),
     repository,
+    /** Decisions that have files of their own. */
     decisions: await existingDecisions(files),
   };
 }
@@ -121,10 +111,7 @@ function fromGoMod(text: string | null): Manifest | null {
   const required = [...text.matchAll(/^\s*(?:require\s+)?([\w.-]+\.[a-z]{2,}\/\S+)\s+v\d/gm)].map(
     (found) => found[1]!,
   );
-  const name = module
-    ?.replace(/\/v\d+$/, '')
-    .split('/')
-    .at(-1);
+  const name = module?.replace(/\/v\d+$/, '').replace(/^.*\//, '');
   return { name, language: 'Go', dependencies: required.map((path) => path.replace(/\/v\d+$/, '')) };
 }
 
@@ -139,13 +126,11 @@ function parsed(text: string | null, parse: (text: string) => unknown): JsonObje
 }
 
 function lastPart(path: string): string | null {
-  return (
-    path
-      .replace(/[\\/]+$/, '')
-      .replace(/\.git$/, '')
-      .split(/[\\/:]/)
-      .at(-1) || null
-  );
+  const parts = path
+    .replace(/[\\/]+$/, '')
+    .replace(/\.git$/, '')
+    .split(/[\\/:]/);
+  return parts.at(-1) || null;
 }
 
 /** Folders that tools make: nobody has to know them. */
@@ -192,15 +177,8 @@ const BACKEND: Signs = {
 
 const DATABASE: Signs = {
   PostgreSQL: [
-    'pg',
-    'postgres',
-    'psycopg',
-    'psycopg2',
-    'psycopg2-binary',
-    'asyncpg',
-    'github.com/jackc/pgx',
-    'github.com/lib/pq',
-    'tokio-postgres',
+    ...['pg', 'postgres', 'tokio-postgres', 'github.com/jackc/pgx', 'github.com/lib/pq'],
+    ...['psycopg', 'psycopg2', 'psycopg2-binary', 'asyncpg'],
   ],
   MySQL: ['mysql2', 'pymysql'],
   SQLite: ['better-sqlite3', 'rusqlite', 'github.com/mattn/go-sqlite3'],

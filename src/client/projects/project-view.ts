@@ -29,7 +29,7 @@ export interface ProjectView {
   readonly modified: ReadonlyMap<string, number>;
   /** What is wrong with the files, a sentence each. */
   readonly broken: readonly string[];
-  readonly identity: ProjectIdentity | null;
+  readonly identity: Readonly<ReturnType<typeof readProjectMd>> | null;
   readonly state: ProjectState | null;
   readonly handoffs: readonly Handoff[];
   readonly todos: readonly Todo[];
@@ -98,6 +98,11 @@ export async function readProject(
   };
 }
 
+/** The project files that are not there; one that cannot be read is there. */
+export function missingFiles({ modified, broken }: ProjectView): string[] {
+  return PROJECT_FILES.filter((name) => !modified.has(name) && !broken.some((what) => what.includes(name)));
+}
+
 /** What in a file breaks its schema, as sentences in the order of the file. */
 export function faults(name: string, doc: JsonDocument, most: number = FAULTS_TOLD): string[] {
   const rules = (name === STATE_JSON ? STATE_SCHEMA : TODOS_SCHEMA) as Json;
@@ -120,16 +125,11 @@ function sentence(error: unknown): string {
   return isRelayError(error) ? error.message : `That failed: ${(error as Error).message}`;
 }
 
-/** The parts of PROJECT.md that a brief shows. */
-export interface ProjectIdentity {
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly stack: readonly string[];
-  readonly constraints: readonly string[];
-}
-
-/** Finds the parts by their headings, in whatever order and depth; a text without them gives what it can. */
-function readProjectMd(text: string): ProjectIdentity {
+/**
+ * The parts of PROJECT.md that a brief shows, found by their headings, in whatever order and depth. A text without them gives what it
+ * can.
+ */
+function readProjectMd(text: string) {
   const plain = text.replace(/^\uFEFF/, '').replace(/<!--[\s\S]*?(?:-->|$)/g, '');
   const sections = split(plain);
   const named = (pattern: RegExp) => sections.find(({ title }) => pattern.test(title))?.body;

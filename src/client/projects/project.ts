@@ -2,8 +2,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { HANDOFF_LOOK_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
-import type { Finding } from './check.ts';
-import { acceptRewrites, checkProject } from './check.ts';
+import { acceptRewrites, checkProject, type Finding } from './check.ts';
 import {
   appendDecision,
   digestDecisions,
@@ -11,9 +10,7 @@ import {
   type NewDecision,
   oneLine,
   readDecisions,
-  readSeal,
   SEAL_FILE,
-  writeSeal,
 } from './decisions.ts';
 import {
   DECISIONS_MD,
@@ -30,8 +27,7 @@ import {
   TODOS_JSON,
   timeOf,
 } from './files.ts';
-import type { WrittenMerge } from './merge.ts';
-import { mergeFolder, mergeOne } from './merge.ts';
+import { mergeFolder, mergeOne, type WrittenMerge } from './merge.ts';
 import { decisionsMd, discover, projectMd, stateJson, todosJson } from './new-project.ts';
 import { type ProjectView, type ReadOptions, readProject } from './project-view.ts';
 import {
@@ -87,10 +83,8 @@ export class Project {
       const kept = o.force ? [] : await this.#present();
       const missing = PROJECT_FILES.filter((name) => !kept.includes(name));
       for (const name of missing) {
-        await this.files.write(
-          name,
-          name === PROJECT_MD ? projectMd(facts) : TEMPLATES[name](at, facts.decisions),
-        );
+        const text = name === PROJECT_MD ? projectMd(facts) : TEMPLATES[name](at, facts.decisions);
+        await this.files.write(name, text);
       }
       return { written: missing, kept };
     });
@@ -263,11 +257,8 @@ export class Project {
       const what = `decision ${id}`;
       throw new RelayError('no_entry', { file: DECISIONS_MD, what, list: 'relay project start' });
     });
-    const { id, text: longer } = appendDecision(
-      text,
-      { ...decision, supersedes },
-      stamp(this.#now()).slice(0, 10),
-    );
+    const date = stamp(this.#now()).slice(0, 10);
+    const { id, text: longer } = appendDecision(text, { ...decision, supersedes }, date);
     await this.files.write(DECISIONS_MD, longer);
     return id;
   }
@@ -276,7 +267,7 @@ export class Project {
     const text = (await this.files.read(DECISIONS_MD))?.text;
     if (text === undefined) return;
     const before = (await this.files.read(SEAL_FILE))?.text;
-    const after = writeSeal(extendSeal(readSeal(before), await digestDecisions(text)));
+    const after = extendSeal(before, await digestDecisions(text));
     if (after !== before) await this.files.write(SEAL_FILE, after);
   }
 

@@ -7,19 +7,7 @@ import { needKind, STATE_JSON, stamp, textAt, textsAt, timeOf } from './files.ts
 import { nextId, sameId } from './todos.ts';
 
 /** state.json as far as it can be read. */
-export interface ProjectState {
-  readonly phase: string | null;
-  readonly current_task: string | null;
-  readonly completed: readonly string[];
-  readonly in_progress: string | null;
-  readonly blocked: readonly string[];
-  readonly next_steps: readonly string[];
-  readonly notes: string | null;
-  readonly last_update: string | null;
-  /** When somebody last said where things stand; a checkpoint does not count. */
-  readonly last_sync: string | null;
-  readonly checkpoint: Pick<Checkpoint, 'at' | 'branch' | 'commit' | 'files_in_flight'> | null;
-}
+export type ProjectState = Readonly<ReturnType<typeof readState>>;
 
 /** What a hook saves before an agent's context is compacted. */
 export interface Checkpoint {
@@ -32,10 +20,12 @@ export interface Checkpoint {
   readonly files_in_flight: readonly string[];
 }
 
-export function readState(doc: JsonDocument): ProjectState {
+export function readState(doc: JsonDocument) {
   const text = (...path: string[]) => textAt(doc, path);
   const at = text('checkpoint', 'at');
   const last_update = text('last_update');
+  const [branch, commit] = [text('checkpoint', 'branch'), text('checkpoint', 'commit')];
+  const files_in_flight = textsAt(doc, ['checkpoint', 'files_in_flight']);
   return {
     phase: text('phase'),
     current_task: text('current_task'),
@@ -45,16 +35,9 @@ export function readState(doc: JsonDocument): ProjectState {
     next_steps: textsAt(doc, ['progress', 'next_steps']),
     notes: textsAt(doc, ['notes']).join('; ') || null,
     last_update,
+    /** When somebody last said where things stand; a checkpoint does not count. */
     last_sync: at !== null && at === last_update ? text('checkpoint', 'last_sync') : last_update,
-    checkpoint:
-      at === null || timeOf(at) === null
-        ? null
-        : {
-            at,
-            branch: text('checkpoint', 'branch'),
-            commit: text('checkpoint', 'commit'),
-            files_in_flight: textsAt(doc, ['checkpoint', 'files_in_flight']),
-          },
+    checkpoint: at === null || timeOf(at) === null ? null : { at, branch, commit, files_in_flight },
   };
 }
 
@@ -139,20 +122,7 @@ function leave(doc: JsonDocument, item: string): void {
  * A task for a sub-agent, in state.json. Each has an entry of its own, so children never write over each other, and times of
  * its own: `last_update` goes on telling when the state itself was brought up to date.
  */
-export interface Handoff {
-  readonly id: string;
-  readonly task: string;
-  readonly expected_output: string;
-  readonly context: readonly string[];
-  readonly status: 'open' | 'done' | 'failed';
-  readonly created: string | null;
-  /** When its result should be there. */
-  readonly deadline: string | null;
-  readonly result: string | null;
-  readonly artifacts: readonly string[];
-  readonly completed_at: string | null;
-  readonly read_at: string | null;
-}
+export type Handoff = Readonly<ReturnType<typeof handoffAt>>;
 
 export function readHandoffs(doc: JsonDocument): Handoff[] {
   const list = doc.find(['handoffs']);
@@ -160,16 +130,18 @@ export function readHandoffs(doc: JsonDocument): Handoff[] {
   return list.entries.map((_, index) => handoffAt(doc, index));
 }
 
-function handoffAt(doc: JsonDocument, index: number): Handoff {
+function handoffAt(doc: JsonDocument, index: number) {
   const text = (name: string) => textAt(doc, ['handoffs', index, name]);
-  const status = text('status');
+  const said = text('status');
+  const status: 'open' | 'done' | 'failed' = said === 'done' || said === 'failed' ? said : 'open';
   return {
     id: text('id') ?? `#${index + 1}`,
     task: text('task') ?? '',
     expected_output: text('expected_output') ?? '',
     context: textsAt(doc, ['handoffs', index, 'context']),
-    status: status === 'done' || status === 'failed' ? status : 'open',
+    status,
     created: text('created'),
+    /** When its result should be there. */
     deadline: text('deadline'),
     result: text('result'),
     artifacts: textsAt(doc, ['handoffs', index, 'artifacts']),

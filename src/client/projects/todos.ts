@@ -8,18 +8,7 @@ export const TODO_STATUSES = ['pending', 'in_progress', 'completed', 'blocked'] 
 type Priority = (typeof PRIORITIES)[number];
 type TodoStatus = (typeof TODO_STATUSES)[number];
 
-export interface Todo {
-  readonly id: string;
-  readonly title: string;
-  readonly priority: Priority;
-  readonly status: TodoStatus;
-  readonly created: string | null;
-  readonly updated: string | null;
-  readonly completed_at: string | null;
-  readonly notes: string;
-  /** Where in todos.json; null where nobody looked. */
-  readonly line: number | null;
-}
+export type Todo = Readonly<ReturnType<typeof todoOf>>;
 
 /** What can be read, however it was written: an unknown status counts as pending, an unknown priority as medium. */
 export function readTodos(doc: JsonDocument): Todo[] {
@@ -27,15 +16,14 @@ export function readTodos(doc: JsonDocument): Todo[] {
 }
 
 /** The same of what `JSON.parse` made of the file. */
-export function todosIn(
-  file: Json | undefined,
-  lineOf: (index: number) => number | null = () => null,
-): Todo[] {
+export function todosIn(file: Json | undefined, lineOf?: (index: number) => number): Todo[] {
   const list = isJsonObject(file) && Array.isArray(file.todos) ? file.todos : [];
-  return list.flatMap((entry, index) => (isJsonObject(entry) ? [todoOf(entry, index, lineOf(index))] : []));
+  return list.flatMap((entry, index) =>
+    isJsonObject(entry) ? [todoOf(entry, index, lineOf?.(index) ?? null)] : [],
+  );
 }
 
-function todoOf(entry: JsonObject, index: number, line: number | null): Todo {
+function todoOf(entry: JsonObject, index: number, line: number | null) {
   const text = (name: string) => {
     const value = entry[name];
     return typeof value === 'string' ? value : null;
@@ -43,12 +31,13 @@ function todoOf(entry: JsonObject, index: number, line: number | null): Todo {
   return {
     id: text('id') ?? `#${index + 1}`,
     title: text('title') ?? '',
-    priority: known(PRIORITIES, text('priority')) ?? 'medium',
-    status: known(TODO_STATUSES, text('status')) ?? 'pending',
+    priority: known(PRIORITIES, text('priority')) ?? ('medium' as const),
+    status: known(TODO_STATUSES, text('status')) ?? ('pending' as const),
     created: text('created'),
     updated: text('updated'),
     completed_at: text('completed_at'),
     notes: text('notes') ?? '',
+    /** Where in todos.json; null where nobody looked. */
     line,
   };
 }
@@ -84,12 +73,7 @@ export type TodoChange =
   | { readonly status: 'blocked'; readonly reason: string };
 
 /** Keeps the rules: a time of completion for what is completed, a reason for what is blocked, `updated` on every change. */
-export function changeTodo(
-  doc: JsonDocument,
-  id: string,
-  change: TodoChange,
-  at: string,
-): { readonly todo: Todo; readonly changed: boolean } {
+export function changeTodo(doc: JsonDocument, id: string, change: TodoChange, at: string) {
   const index = findTodo(doc, id);
   const before = doc.text;
   const set = (name: string, value: Json) => doc.set(['todos', index, name], value);

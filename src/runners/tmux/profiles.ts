@@ -128,26 +128,10 @@ export type AgentState =
   | { readonly name: 'ready' | 'busy' | 'unclear' }
   | { readonly name: 'asks'; readonly asked: string };
 
-/** A profile with its patterns ready to use. */
-export interface KnownAgent {
-  readonly name: string;
-  readonly multiline: boolean;
-  readonly interrupt: string | null;
-  readonly settleMs: number;
-  readonly quietMs: number;
-  readonly status: AgentProfile['status'] | null;
-  /** It is known how the agent shows that it waits for input. */
-  readonly showsReady: boolean;
-  /** It is known how the agent shows that it works. */
-  readonly showsBusy: boolean;
-  state(sight: Sight): AgentState;
-  /** The screen's text above the input box. */
-  aboveInput(screen: string): string;
-  /** The collapsed pastes on the screen; changes with each paste. */
-  pastes(screen: string): string;
-}
+export type KnownAgent = ReturnType<typeof knownAgent>;
 
-export function knownAgent(name: string, profile: AgentProfile): KnownAgent {
+/** A profile with its patterns ready to use. */
+export function knownAgent(name: string, profile: AgentProfile) {
   const pattern = (source: string | undefined) => (source === undefined ? null : new RegExp(source, 'g'));
   const busy = pattern(profile.busy);
   const ready = pattern(profile.ready);
@@ -162,9 +146,11 @@ export function knownAgent(name: string, profile: AgentProfile): KnownAgent {
     settleMs: profile.settle_ms ?? SETTLE_MS,
     quietMs: profile.quiet_ms ?? QUIET_MS,
     status: profile.status ?? null,
+    /** It is known how the agent shows that it waits for input. */
     showsReady: ready !== null,
+    /** It is known how the agent shows that it works. */
     showsBusy: busy !== null,
-    state(sight) {
+    state(sight: Sight): AgentState {
       const { status } = sight;
       if (status?.state === 'asks' || shows(asks, sight)) {
         const [match] = asks === null ? [] : sight.screen.trimEnd().matchAll(asks);
@@ -175,7 +161,8 @@ export function knownAgent(name: string, profile: AgentProfile): KnownAgent {
       if (status?.state === 'ready' || shows(ready, sight)) return { name: 'ready' };
       return { name: 'unclear' };
     },
-    aboveInput(screen) {
+    /** The screen's text above the input box. */
+    aboveInput(screen: string): string {
       const last = ready === null ? undefined : [...screen.trimEnd().matchAll(ready)].at(-1);
       if (!last) return screen;
       const above = screen.slice(0, screen.lastIndexOf('\n', last.index) + 1);
@@ -183,7 +170,8 @@ export function knownAgent(name: string, profile: AgentProfile): KnownAgent {
       const lines = screen.slice(above.length).trimEnd().split('\n').length;
       return lines <= INPUT_LINES ? above.trimEnd() : screen;
     },
-    pastes: (screen) => (pasted === null ? '' : [...screen.matchAll(pasted)].join('|')),
+    /** The collapsed pastes on the screen; changes with each paste. */
+    pastes: (screen: string) => (pasted === null ? '' : [...screen.matchAll(pasted)].join('|')),
   };
 }
 
