@@ -1,4 +1,4 @@
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { TASK_SUMMARY_CHARS, TASK_TIMEOUT_MS } from '../../base/limits.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
 import { DONE_CHANNEL, directChannel, TASK_CHANNEL } from '../../contract/tasks.ts';
@@ -104,10 +104,8 @@ export class AgentBridge {
   async start(): Promise<BridgeWorker> {
     const { runner } = this.#options;
     if (!runner) {
-      throw new RelayError('bad_request', {
-        what: 'There is nothing to run tasks with.',
-        hint: 'Pass a `runner`, or use AgentBridge.forTmux, forExec or forAcp.',
-      });
+      const hint = 'Pass a `runner`, or use AgentBridge.forTmux, forExec or forAcp.';
+      throw badRequest('There is nothing to run tasks with.', hint);
     }
     const { taskChannel, doneChannel } = this;
     const options = { ...this.#options, taskChannel, doneChannel, runner, waiters: this.#waiters };

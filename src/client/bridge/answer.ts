@@ -5,16 +5,10 @@ import { A2A_ARTIFACTS, A2A_PARTS } from '../../base/limits.ts';
 /** The media type of a result that is such an answer. */
 export const ANSWER_TYPE = 'application/a2a+json';
 
-/** How a turn of an A2A task can end, by its name in the protocol. */
-const STATES = {
-  TASK_STATE_COMPLETED: 'completed',
-  TASK_STATE_FAILED: 'failed',
-  TASK_STATE_REJECTED: 'rejected',
-  TASK_STATE_INPUT_REQUIRED: 'input_required',
-  TASK_STATE_AUTH_REQUIRED: 'auth_required',
-} as const;
+/** How a turn of an A2A task can end; in the protocol `TASK_STATE_COMPLETED` and so on. */
+const STATES = ['completed', 'failed', 'rejected', 'input_required', 'auth_required'] as const;
 
-export type AnswerState = (typeof STATES)[keyof typeof STATES];
+export type AnswerState = (typeof STATES)[number];
 
 /**
  * What an agent says where words are not enough: that it needs to know more, files, data, or a message in place of a
@@ -43,23 +37,21 @@ export function readAnswer(output: string): AgentAnswer | null {
   const { message, task } = found;
   if ((message === undefined) === (task === undefined))
     throw wrong('it has neither a task nor a message, or both');
-  if (message !== undefined) {
-    const said = readParts('message', message);
-    return { state: 'completed', direct: true, said, artifacts: [] };
-  }
+  if (message !== undefined)
+    return { state: 'completed', direct: true, said: readParts('message', message), artifacts: [] };
   if (!isJsonObject(task)) throw wrong('task is no object');
   const { status = {}, artifacts = [] } = task;
   if (!isJsonObject(status)) throw wrong('task.status is no object');
-  const state = status.state ?? 'TASK_STATE_COMPLETED';
-  if (typeof state !== 'string' || !Object.hasOwn(STATES, state))
-    throw wrong(`task.status.state is none of ${Object.keys(STATES).join(', ')}`);
+  const named = (state: AnswerState) => `TASK_STATE_${state.toUpperCase()}`;
+  const state = STATES.find((each) => named(each) === (status.state ?? named('completed')));
+  if (!state) throw wrong(`task.status.state is none of ${STATES.map(named).join(', ')}`);
   if (!Array.isArray(artifacts)) throw wrong('task.artifacts is no list');
   if (artifacts.length > A2A_ARTIFACTS) throw wrong(`a task has at most ${A2A_ARTIFACTS} artifacts`);
   const made = artifacts.map((artifact, at) => readArtifact(`task.artifacts[${at}]`, artifact));
   if (made.reduce((sum, { parts }) => sum + parts.length, 0) > A2A_PARTS)
     throw wrong(`its artifacts have more than ${A2A_PARTS} parts`);
   return {
-    state: STATES[state as keyof typeof STATES],
+    state,
     direct: false,
     said: status.message === undefined ? [] : readParts('task.status.message', status.message),
     artifacts: made,

@@ -1,13 +1,3 @@
-/** What an agent says at the end of a task, cut out of everything else it printed. */
-export interface Outcome {
-  /** What stands between the markers, or all of the output where there was no block. */
-  readonly text: string;
-  /** Whether there was a block. */
-  readonly found: boolean;
-  /** What the block says behind COMPLETED. */
-  readonly completed: string | null;
-}
-
 const START = '=== CC_OUTCOME_START ===';
 const END = '=== CC_OUTCOME_END ===';
 
@@ -30,10 +20,11 @@ ${END}`;
 export const OUTCOME_REQUEST = `end with a block of lines: ${START} then COMPLETED: then NOT_DONE: then NOTES: then ${END}`;
 
 /**
- * The last block counts: agents correct themselves, and terminals repaint. A block that only repeats the instruction is
+ * What an agent says at the end of a task, cut out of everything else it printed: the text between the markers, or all of the output where
+ * no block was found, and what the block says behind COMPLETED. The last block counts: agents correct themselves, and terminals repaint. A block that only repeats the instruction is
  * no answer. One that was begun and never ended is none either: what is behind it may be missing.
  */
-export function readOutcome(output: string): Outcome {
+export function readOutcome(output: string) {
   const lines = output.split('\n');
   let end = -1;
   for (let i = lines.length - 1; i >= 0; i--) {
@@ -78,11 +69,8 @@ function undent(lines: readonly string[]): string {
   const framed = lines.filter((line) => line.trim() !== '');
   const frame = framed.length > 0 && framed.every((line) => /^\s*[│┃]/u.test(line));
   const plain = lines.map((line) => (frame ? line.replace(/^\s*[│┃]|[│┃]\s*$/gu, '') : line).trimEnd());
-  const depth = Math.min(
-    ...plain.filter((line) => line.trim() !== '').map((line) => /^\s*/.exec(line)![0].length),
-  );
-  return plain
-    .map((line) => line.slice(Number.isFinite(depth) ? depth : 0))
-    .join('\n')
-    .trim();
+  const depths = plain.filter((line) => line.trim() !== '').map((line) => /^\s*/.exec(line)![0].length);
+  const depth = depths.length > 0 ? Math.min(...depths) : 0;
+  const undented = plain.map((line) => line.slice(depth));
+  return undented.join('\n').trim();
 }

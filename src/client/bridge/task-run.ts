@@ -64,6 +64,7 @@ export async function runTask(
     if (found?.status === 'canceled') canceled.abort(found.summary);
     else if (found) settled.abort();
   });
+  // Without this wait the task still runs; the relay refuses a second result.
   elsewhere.catch(() => {});
   let ran: Ran;
   try {
@@ -83,7 +84,7 @@ export async function runTask(
     return forget(o, id, 'given back');
   }
   const overA2A = metadata?.a2a !== undefined;
-  const brought = await bringResult(client, o, { id, doneChannel, encrypted, ran, overA2A, stopping });
+  const brought = await bringResult(client, o, ran, { id, doneChannel, encrypted, overA2A, stopping });
   await message.ack().catch(ifLost);
   return brought;
 }
@@ -91,18 +92,12 @@ export async function runTask(
 async function perform(
   client: ContextRelay,
   o: WorkerOptions,
-  {
-    id,
-    url,
-    from,
-    encrypted,
-    ...task
-  }: { id: string; url: string; from: string; encrypted: boolean; message: Json | undefined },
+  task: { id: string; url: string; from: string; encrypted: boolean; message: Json | undefined },
   signals: { lost: AbortSignal; stopping: AbortSignal; settled: AbortSignal; canceled: AbortSignal },
 ): Promise<Ran> {
-  if (o.from && !o.from.includes(from)) {
+  const { id, url, from, encrypted } = task;
+  if (o.from && !o.from.includes(from))
     return refused(`This agent takes no tasks from ${JSON.stringify(from)}.`);
-  }
   let text: string;
   let message: JobMessage | undefined;
   try {
@@ -150,20 +145,12 @@ async function messageOf(
 async function bringResult(
   client: ContextRelay,
   o: WorkerOptions,
-  result: {
-    id: string;
-    doneChannel: string;
-    encrypted: boolean;
-    ran: Ran;
-    overA2A: boolean;
-    stopping: AbortSignal;
-  },
+  ran: Ran,
+  task: { id: string; doneChannel: string; encrypted: boolean; overA2A: boolean; stopping: AbortSignal },
 ): Promise<Status | null> {
-  const { id, doneChannel, encrypted, ran, stopping } = result;
-  const { status, summary, text, outcome, contentType } = resultOf(ran, {
-    plain: o.plain === true,
-    asAnswer: result.overA2A && !encrypted,
-  });
+  const { id, doneChannel, encrypted, stopping } = task;
+  const asAnswer = task.overA2A && !encrypted;
+  const { status, summary, text, outcome, contentType } = resultOf(ran, o.plain === true, asAnswer);
   // Nothing that the agent said is told beside what is encrypted.
   const told = encrypted ? {} : { summary: summary.slice(0, TASK_SUMMARY_CHARS), outcome };
   const about = { ...told, agent: o.name };
@@ -205,17 +192,11 @@ export function pushResult(
   });
 }
 
-interface Result {
-  readonly status: Status;
-  readonly summary: string;
-  readonly text: string;
-  /** The block that was asked for, an answer in A2A's JSON, everything that the agent said, or nothing. */
-  readonly outcome: 'block' | 'answer' | 'whole' | 'none';
-  readonly contentType: string;
-}
-
-/** An answer in A2A's JSON goes as it is to whoever asked over A2A, and as words to everybody else. */
-function resultOf(ran: Ran, o: { readonly plain: boolean; readonly asAnswer: boolean }): Result {
+/**
+ * An answer in A2A's JSON goes as it is to whoever asked over A2A, and as words to everybody else. `outcome` says what the text is: the
+ * block that was asked for, an answer in A2A's JSON, everything that the agent said, or nothing.
+ */
+function resultOf(ran: Ran, plain: boolean, asAnswer: boolean) {
   let { failed } = ran;
   try {
     const answer = readAnswer(ran.output);
@@ -224,14 +205,15 @@ function resultOf(ran: Ran, o: { readonly plain: boolean; readonly asAnswer: boo
       const said = answerWords(answer);
       const summary = firstLine(said, TASK_SUMMARY_CHARS) || answer.state;
       const status = ended ? 'failed' : 'done';
-      if (!o.asAnswer)
-        return { status, summary, text: said || summary, outcome: 'answer', contentType: PLAIN };
-      return { status, summary, text: ran.output, outcome: 'answer', contentType: ANSWER_TYPE };
+      const content = asAnswer
+        ? { text: ran.output, contentType: ANSWER_TYPE }
+        : { text: said || summary, contentType: PLAIN };
+      return { status, summary, outcome: 'answer', ...content } as const;
     }
   } catch (error) {
     failed ??= words(error);
   }
-  const outcome = o.plain
+  const outcome = plain
     ? { text: ran.output.trim(), found: false, completed: null }
     : readOutcome(ran.output);
   const said = outcome.text === '' ? '' : `\n\n${outcome.text}`;
@@ -241,7 +223,7 @@ function resultOf(ran: Ran, o: { readonly plain: boolean; readonly asAnswer: boo
     text: failed === undefined ? outcome.text || '(the agent said nothing)' : `${failed}${said}`,
     outcome: outcome.found ? 'block' : outcome.text === '' ? 'none' : 'whole',
     contentType: PLAIN,
-  };
+  } as const;
 }
 
 const PLAIN = 'text/plain; charset=utf-8';

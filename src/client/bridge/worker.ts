@@ -1,5 +1,5 @@
 import { systemEnv } from '../../base/env.ts';
-import { RelayError } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { AGENT_BEAT_MS, BRIDGE_TASKS } from '../../base/limits.ts';
 import { deferred, pause } from '../../base/pause.ts';
@@ -45,6 +45,7 @@ export class BridgeWorker implements AsyncDisposable {
     this.#options = { ...options, name: this.name, onStuck: (id, reason) => this.#noteStuck(id, reason) };
     this.#slots = checkConcurrency(options);
     this.ended = this.#end.promise;
+    // Whoever awaits `ended` hears of a failure. Nobody has to.
     this.ended.catch(() => {});
   }
 
@@ -75,6 +76,7 @@ export class BridgeWorker implements AsyncDisposable {
 
   async #stopWith(error: unknown): Promise<void> {
     if (this.#stopping.signal.aborted) return;
+    // The error that stopped the bridge is the one to report.
     await this.#wind().catch(() => {});
     this.#end.reject(error);
   }
@@ -86,6 +88,7 @@ export class BridgeWorker implements AsyncDisposable {
     // Who has left is given nothing more, once the relay knows it; what runs is given back no sooner.
     await Promise.all([...this.#running.keys(), ...this.#following, pause(LEAVE_MS)]);
     await this.#options.runner.close();
+    // A relay that cannot be told sees that the beats have stopped.
     await this.#client.agents.leave(this.name, this.#instance).catch(() => {});
   }
 
@@ -98,6 +101,7 @@ export class BridgeWorker implements AsyncDisposable {
       while (this.#running.size >= this.#slots && !stopping.aborted) await Promise.race(this.#running.keys());
       if (stopping.aborted) {
         lease.stop();
+        // A message that cannot be given back returns when its lease ends.
         await message.nack().catch(() => {});
         return;
       }
@@ -168,11 +172,9 @@ function deadWords({ channel, seq, attempt }: ReceivedMessage): string {
 }
 
 function checkConcurrency({
-  concurrency = 1,
+  concurrency: at = 1,
   runner,
 }: Pick<WorkerOptions, 'concurrency' | 'runner'>): number {
-  if (Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= BRIDGE_TASKS) {
-    return Math.min(concurrency, runner.slots ?? concurrency);
-  }
-  throw new RelayError('bad_request', { what: `A bridge runs 1 to ${BRIDGE_TASKS} tasks at once.` });
+  if (Number.isInteger(at) && at >= 1 && at <= BRIDGE_TASKS) return Math.min(at, runner.slots ?? at);
+  throw badRequest(`A bridge runs 1 to ${BRIDGE_TASKS} tasks at once.`);
 }

@@ -38,9 +38,7 @@ export function withDependents(steps: readonly Node[], from: string): Set<string
 }
 
 /** What a run tells of its steps, for whoever draws it without the file. */
-export function graphOf({
-  steps,
-}: Pick<Pipeline, 'steps'>): { id: string; agent: string; needs: string[] }[] {
+export function graphOf({ steps }: Pick<Pipeline, 'steps'>) {
   return steps.map(({ id, agent, needs }) => ({ id, agent, needs: [...needs] }));
 }
 

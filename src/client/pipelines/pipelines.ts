@@ -51,10 +51,8 @@ export class Pipelines {
     const stored = file ?? (await this.#stored(record));
     const pipeline = soundPipeline(stored, o.only);
     if (!pipeline.steps.some(({ id }) => id === from)) {
-      throw new RelayError('bad_usage', {
-        what: `The pipeline has no step "${from}".`,
-        hint: `It has: ${pipeline.steps.map(({ id }) => id).join(', ')}.`,
-      });
+      const hint = `It has: ${pipeline.steps.map(({ id }) => id).join(', ')}.`;
+      throw new RelayError('bad_usage', { what: `The pipeline has no step "${from}".`, hint });
     }
     return this.#begin(stored, pipeline, record.inputs, { record, from }, o);
   }
@@ -95,15 +93,9 @@ export class Pipelines {
       const threads = this.#parts.threads(provenance.created_by);
       const { body } = await threads.content(record.run, artifact.ref, { counted: false });
       const source_refs = [sourceOf(id), artifact.ref];
+      const copy = { body, name, type, mime, source_refs };
       const idempotency_key = `step:${await stepKey(run, id)}`;
-      const { ref } = await threads.putArtifact(run, {
-        body,
-        name,
-        type,
-        mime,
-        source_refs,
-        idempotency_key,
-      });
+      const { ref } = await threads.putArtifact(run, { ...copy, idempotency_key });
       await threads.record(run, 'step.done', { step: id, ref, attempts: 0, duration_ms: 0, cached: true });
       known.set(id, { artifact: await threads.artifact(run, ref, { counted: false }), settled: true });
     }
@@ -181,26 +173,17 @@ export class Pipelines {
   async #record(run: string): Promise<RunRecord> {
     const record = await readRun(this.#parts.threads('pipeline'), run);
     if (record) return record;
-    throw new RelayError('missing', {
-      what: `run of a pipeline in thread ${run}`,
-      hint: 'See relay pipeline list for those there are.',
-    });
+    const hint = 'See relay pipeline list for those there are.';
+    throw new RelayError('missing', { what: `run of a pipeline in thread ${run}`, hint });
   }
 
   /** What the event that begins a run says of its file. */
-  async #keep(
-    run: string,
-    { text, name }: PipelineFile,
-  ): Promise<{ hash: string; text?: string; ref?: string }> {
+  async #keep(run: string, { text, name }: PipelineFile): Promise<{ [field: string]: string }> {
     const hash = await sha256Hex(text);
     const body = new TextEncoder().encode(text);
     if (body.byteLength <= PIPELINE_EVENT_BYTES) return { hash, text };
-    const { ref } = await this.#parts.threads('pipeline').putArtifact(run, {
-      body,
-      name: `${name}.yaml`,
-      type: 'text',
-      mime: 'application/yaml',
-    });
+    const file = { body, name: `${name}.yaml`, type: 'text', mime: 'application/yaml' };
+    const { ref } = await this.#parts.threads('pipeline').putArtifact(run, file);
     return { hash, ref };
   }
 
@@ -214,10 +197,8 @@ export class Pipelines {
   async #known({ run, steps }: RunRecord): Promise<Known> {
     const threads = this.#parts.threads('pipeline');
     const artifacts = new Map<string, Artifact>();
-    for await (const artifact of everyItem('artifacts', (o) =>
-      threads.artifacts(run, { ...o, counted: false }),
-    ))
-      artifacts.set(artifact.ref, artifact);
+    const page = (o: { after?: string }) => threads.artifacts(run, { ...o, counted: false });
+    for await (const artifact of everyItem('artifacts', page)) artifacts.set(artifact.ref, artifact);
     const known = new Map<string, { artifact: Artifact; settled: boolean }>();
     for (const [id, { ref = '', settled = false }] of steps) {
       const artifact = artifacts.get(ref);
@@ -231,12 +212,10 @@ function summary(record: RunRecord, pipeline: Pipeline | null): RunSummary {
   const last = new Set(pipeline ? lastSteps(pipeline.steps).map(({ id }) => id) : []);
   const order = new Map(pipeline?.steps.map(({ id }, index) => [id, index]));
   const place = ({ step }: StepRecord) => order.get(stepOf(step)) ?? 0;
-  const steps = [...record.steps.values()].sort(
-    (a, b) => place(a) - place(b) || indexOf(a.step) - indexOf(b.step),
-  );
-  const results = steps.flatMap(({ step, ref }) =>
-    ref !== undefined && last.has(stepOf(step)) ? [{ step, ref }] : [],
-  );
+  const inOrder = (a: StepRecord, b: StepRecord) => place(a) - place(b) || indexOf(a.step) - indexOf(b.step);
+  const steps = [...record.steps.values()].sort(inOrder);
+  const isResult = ({ step, ref }: StepRecord) => ref !== undefined && last.has(stepOf(step));
+  const results = steps.filter(isResult).map(({ step, ref }) => ({ step, ref: ref! }));
   const { definition: _, ...rest } = record;
   return { ...rest, steps, results };
 }
@@ -254,19 +233,15 @@ function takeInputs(pipeline: Pipeline, given: { readonly [name: string]: Json }
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(pipeline.inputs, name)) continue;
     const known = Object.keys(pipeline.inputs);
-    throw new RelayError('bad_usage', {
-      what: `The pipeline has no input "${name}".`,
-      hint: known.length > 0 ? `It has: ${known.join(', ')}.` : 'It has none.',
-    });
+    const hint = known.length > 0 ? `It has: ${known.join(', ')}.` : 'It has none.';
+    throw new RelayError('bad_usage', { what: `The pipeline has no input "${name}".`, hint });
   }
   const inputs: { [name: string]: Json } = {};
   for (const [name, { value, description }] of Object.entries(pipeline.inputs)) {
     const taken = given[name] ?? value;
     if (taken === undefined) {
-      throw new RelayError('bad_usage', {
-        what: `The input "${name}" is missing${description ? `: ${description}` : '.'}`,
-        hint: `Give it with --input ${name}=…`,
-      });
+      const what = `The input "${name}" is missing${description ? `: ${description}` : '.'}`;
+      throw new RelayError('bad_usage', { what, hint: `Give it with --input ${name}=…` });
     }
     inputs[name] = taken;
   }

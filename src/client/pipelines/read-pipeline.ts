@@ -81,10 +81,8 @@ export function soundPipeline({ text, file, name }: PipelineFile, only: readonly
   const ids = pipeline.steps.map(({ id }) => id);
   const unknown = only.find((id) => !ids.includes(id));
   if (unknown === undefined) return pipeline;
-  throw new RelayError('bad_usage', {
-    what: `There is no step "${unknown}".`,
-    hint: `There are: ${ids.join(', ')}.`,
-  });
+  const hint = `There are: ${ids.join(', ')}.`;
+  throw new RelayError('bad_usage', { what: `There is no step "${unknown}".`, hint });
 }
 
 function readInputs(inputs: Fields): Inputs {
@@ -182,7 +180,7 @@ const TOKENS_MAX = 1_000_000;
 function readAgents(agents: Fields): { [name: string]: Agent } {
   const found: { [name: string]: Agent } = {};
   for (const [name, raw] of Object.entries(agents.raw)) {
-    if (!/^[A-Za-z][\w-]{0,63}$/.test(name)) agents.error(`"${name}" is not a name for an agent`, name);
+    if (!NAME.test(name)) agents.error(`"${name}" is not a name for an agent`, name);
     if (!isJsonObject(raw)) {
       agents.error(`the agent "${name}" must say what it is: ${KINDS.join(', ')}`, name);
       continue;
@@ -204,68 +202,37 @@ function readAgent(name: string, kind: AgentKind, fields: Fields): Agent | null 
   const itself = fields.text(kind);
   if (kind === 'shell') {
     const command = fields.raw.shell === true ? null : itself;
-    if (command === undefined || command === '') {
-      fields.error('"shell" is a command, or true where the prompt of a step is the command', 'shell');
-      return null;
-    }
+    if (command === undefined || command === '')
+      return fields.error('"shell" is a command, or true where the prompt of a step is the command', 'shell');
     const env = Object.entries(fields.map('env').raw).map(([key, value]) => [key, String(value)]);
     return { kind, command, env: Object.fromEntries(env) };
   }
-  if (!itself) {
-    fields.error(`"${kind}" of the agent "${name}" is empty`, kind);
-    return null;
+  if (!itself) return fields.error(`"${kind}" of the agent "${name}" is empty`, kind);
+  if (kind === 'provider') {
+    const [model, base_url, system] = ['model', 'base_url', 'system'].map((key) => fields.text(key));
+    const max_tokens = fields.count('max_tokens', 1, TOKENS_MAX);
+    return { kind, provider: itself, model, base_url, system, max_tokens };
   }
-  switch (kind) {
-    case 'provider':
-      return {
-        kind,
-        provider: itself,
-        model: fields.text('model'),
-        base_url: fields.text('base_url'),
-        system: fields.text('system'),
-        max_tokens: fields.count('max_tokens', 1, TOKENS_MAX),
-      };
-    case 'cli': {
-      const by = fields.text('prompt_by') as PromptWay | undefined;
-      if (by !== undefined && !PROMPT_WAYS.includes(by))
-        fields.error('"prompt_by" is stdin, argument or file', 'prompt_by');
-      return { kind, cli: itself, args: fields.texts('args'), prompt_by: by, system: fields.text('system') };
-    }
-    case 'capability':
-      return {
-        kind,
-        capability: itself,
-        args: fields.map('args').raw,
-        prompt_as: fields.text('prompt_as'),
-      };
-    case 'bridge':
-      return {
-        kind,
-        channel: itself,
-        done_channel: fields.text('done_channel') ?? 'agent-done',
-        to: fields.text('to'),
-      };
-    case 'a2a':
-      if (!/^https?:\/\//.test(itself)) fields.error('"a2a" must be an http:// or https:// address', 'a2a');
-      return { kind, url: itself };
+  if (kind === 'cli') {
+    const by = fields.text('prompt_by') as PromptWay | undefined;
+    if (by !== undefined && !PROMPT_WAYS.includes(by))
+      fields.error('"prompt_by" is stdin, argument or file', 'prompt_by');
+    return { kind, cli: itself, args: fields.texts('args'), prompt_by: by, system: fields.text('system') };
   }
+  if (kind === 'capability')
+    return { kind, capability: itself, args: fields.map('args').raw, prompt_as: fields.text('prompt_as') };
+  if (kind === 'bridge') {
+    const done_channel = fields.text('done_channel') ?? 'agent-done';
+    return { kind, channel: itself, done_channel, to: fields.text('to') };
+  }
+  if (!/^https?:\/\//.test(itself)) fields.error('"a2a" must be an http:// or https:// address', 'a2a');
+  return { kind, url: itself };
 }
 
-const STEP_KEYS = [
-  'id',
-  'agent',
-  'prompt',
-  'needs',
-  'context',
-  'when',
-  'retry',
-  'timeout',
-  'cache',
-  'output',
-  'for_each',
-];
+const STEP_KEYS = 'id agent prompt needs context when retry timeout cache output for_each'.split(' ');
 const TYPES: readonly ArtifactType[] = ['markdown', 'json', 'html', 'text', 'binary', 'tool_output', 'email'];
-const ID = /^[A-Za-z][\w-]{0,63}$/;
+/** Of a step or an agent. */
+const NAME = /^[A-Za-z][\w-]{0,63}$/;
 
 /** A step with the references that were found in it, for the checks that need to know all steps. */
 interface ReadStep {
@@ -280,14 +247,8 @@ function readStep(
   pipelineCacheMs: number | null,
 ): ReadStep | null {
   const id = fields.text('id');
-  if (id === undefined) {
-    fields.error('a step has no "id"');
-    return null;
-  }
-  if (!ID.test(id)) {
-    fields.error(`"${id}" is not an id: letters, digits, - and _`, 'id');
-    return null;
-  }
+  if (id === undefined) return fields.error('a step has no "id"');
+  if (!NAME.test(id)) return fields.error(`"${id}" is not an id: letters, digits, - and _`, 'id');
   const text = (key: string) => fields.text(key, `"${key}" of ${id}`);
   const agentName = text('agent');
   if (agentName === undefined) fields.error(`the step "${id}" has no "agent"`);
@@ -333,8 +294,9 @@ function readForEach(fields: Fields): Step['forEach'] {
   const value = fields.raw.for_each ?? undefined;
   if (value === undefined || Array.isArray(value)) return value;
   if (typeof value === 'string') return /^\s*\{\{\s*([\w.-]+)\s*\}\}\s*$/.exec(value)?.[1] ?? value.trim();
-  fields.error('"for_each" is a list, or a reference such as steps.plan.output', 'for_each');
-  return undefined;
+  return (
+    fields.error('"for_each" is a list, or a reference such as steps.plan.output', 'for_each') ?? undefined
+  );
 }
 
 function readRetry(fields: Fields): Step['retry'] {
@@ -363,9 +325,8 @@ function findReferences(
   { prompt, when, forEach, agent }: Pick<Step, 'prompt' | 'when' | 'forEach'> & { agent?: Agent },
 ): ReadStep['references'] {
   const found: { key: string; path: Reference }[] = [];
-  const add = (key: string, references: readonly Reference[]) => {
-    for (const path of references) found.push({ key, path });
-  };
+  const add = (key: string, references: readonly Reference[]) =>
+    void found.push(...references.map((path) => ({ key, path })));
   add('prompt', templateReferences(prompt));
   if (typeof forEach === 'string') add('for_each', [forEach.split('.')]);
   if (agent?.kind === 'capability') add('agent', valueReferences(agent.args));
@@ -401,9 +362,10 @@ export class Fields {
     }
   }
 
-  /** Something is wrong with the map, or with what is in it `at` a key. */
-  error(what: string, ...at: Path): void {
+  /** Something is wrong with the map, or with what is in it `at` a key. Null stands for what could not be read. */
+  error(what: string, ...at: Path): null {
     this.#report([...this.#path, ...at], what);
+    return null;
   }
 
   /** The map under a key. */
@@ -415,8 +377,7 @@ export class Fields {
     const value = this.raw[key] ?? undefined;
     if (value === undefined || typeof value === 'string') return value;
     if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-    this.error(`${what} must be a text`, key);
-    return undefined;
+    return this.error(`${what} must be a text`, key) ?? undefined;
   }
 
   /** One text or a list of them. */
@@ -432,8 +393,7 @@ export class Fields {
     const value = this.raw[key] ?? undefined;
     if (value === undefined) return undefined;
     if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-    this.error(`${what} must be a whole number from ${min} to ${max}`, key);
-    return undefined;
+    return this.error(`${what} must be a whole number from ${min} to ${max}`, key) ?? undefined;
   }
 
   /** Milliseconds from `90s`, `15m`, `2h`, `7d`, `500ms` or a number of seconds. */
@@ -443,8 +403,7 @@ export class Fields {
     const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(String(value));
     const ms = match ? Number(match[1]) * UNITS[match[2] ?? 's']! : 0;
     if (ms > 0 && ms <= 2 ** 31 - 1) return ms;
-    this.error(`"${key}" must be a time such as 90s, 15m or 2h`, key);
-    return undefined;
+    return this.error(`"${key}" must be a time such as 90s, 15m or 2h`, key) ?? undefined;
   }
 }
 

@@ -82,6 +82,7 @@ export class RunLease implements AsyncDisposable {
       if (o.signal.aborted) throw new RelayError('aborted', { what: 'waiting for the run' });
       seen = held;
     }
+    // A renewal that fails is tried again at the next beat, and before the next write, which fails with it.
     lease.#timer = setInterval(() => void lease.#renew().catch(() => {}), RENEW_MS);
     return lease;
   }
@@ -108,8 +109,8 @@ export class RunLease implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
+    // The run has ended: only that nothing is under way matters. A lease that cannot be released lapses.
     await this.#renewal?.catch(() => {});
-    // Where it cannot be let go it lapses.
     await this.#threads.release(this.#run, { token: this.#token }).catch(() => {});
   }
 

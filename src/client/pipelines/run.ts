@@ -74,6 +74,7 @@ export class Run {
         throw error;
       });
       this.#steps.set(step.id, going);
+      // `go` reports the failure, once every step has ended.
       going.catch(() => {});
     }
     return going;
@@ -88,13 +89,10 @@ export class Run {
     if (stopper !== null) {
       const { status } = this.#views.get(stopper)!;
       if (status === 'interrupted') return this.#end(step, 'interrupted', [], false);
-      if (status === 'skipped') {
-        await this.#note(step, 'skipped', { why: `${stopper} was skipped` });
-        return this.#end(step, 'skipped', [], false);
-      }
-      const why = `${stopper} ${status === 'failed' ? 'failed' : 'could not run'}`;
-      await this.#note(step, 'blocked', { why });
-      return this.#end(step, 'blocked', [], false);
+      const ended = status === 'skipped' ? status : 'blocked';
+      const how = { skipped: 'was skipped', failed: 'failed' }[status as string] ?? 'could not run';
+      await this.#note(step, ended, { why: `${stopper} ${how}` });
+      return this.#end(step, ended, [], false);
     }
     this.#views.set(step.id, { status: 'running', results: [], many: step.forEach !== undefined });
     this.#recorder.status(step.id, 'running');

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, type RelayError, tooLarge } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { STEP_OUTPUT_BYTES, STEP_VALUE_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/utf8.ts';
@@ -61,7 +61,7 @@ export class Scope {
     await this.#load([path]);
     const value = asList(this.#resolve(path));
     if (value) return value;
-    throw new RelayError('bad_request', { what: `${forEach} is not a list: neither JSON nor lines.` });
+    throw badRequest(`${forEach} is not a list: neither JSON nor lines.`);
   }
 
   /** The words of a prompt. What other agents said goes in as data: neutralised, and in a frame unless it is short. */
@@ -189,9 +189,6 @@ function asList(value: Json): readonly Json[] | null {
 }
 
 function tooLong(path: Reference, limit: number): RelayError {
-  return new RelayError('too_large', {
-    what: `the value of ${path.join('.')}`,
-    limit,
-    hint: 'Name the step in "context": its ref and preview travel, and the whole is a pull away.',
-  });
+  const hint = 'Name the step in "context": its ref and preview travel, and the whole is a pull away.';
+  return tooLarge(`the value of ${path.join('.')}`, limit, hint);
 }

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { STEP_OUTPUT_BYTES } from '../../base/limits.ts';
 import type { Artifact } from '../../contract/threads.ts';
@@ -49,10 +49,7 @@ export class StepFailure extends Error {
 /** The result as the step wants it, or a failure with what was said instead. */
 export function checkOutput(step: Step, result: StepResult): StepResult {
   if (result.content.length > STEP_OUTPUT_BYTES) {
-    const { message } = new RelayError('too_large', {
-      what: 'the output of a step',
-      limit: STEP_OUTPUT_BYTES,
-    });
+    const { message } = tooLarge('the output of a step', STEP_OUTPUT_BYTES);
     throw new StepFailure(message, result.content.slice(0, STEP_OUTPUT_BYTES));
   }
   if (step.output.type !== 'json' || typeof result.content !== 'string') return result;

@@ -137,7 +137,7 @@ export class StepWork {
         const why = reason(error);
         progress({ step: id, status: 'retrying', attempt, why, duration_ms: wait, ref: kept.output_ref });
         await this.#note('retried', { attempt, why, wait_ms: wait, ...kept });
-        await pause(wait, signal).catch(() => {});
+        await pause(wait, signal);
       }
     }
   }
