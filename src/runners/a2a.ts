@@ -1,13 +1,4 @@
-import {
-  AgentCard,
-  type Message,
-  Part,
-  Role,
-  type SendMessageRequest,
-  type StreamResponse,
-  type Task,
-  TaskState,
-} from '@a2a-js/sdk';
+import { AgentCard, type Message, Part, Role, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk';
 import {
   type Client,
   ClientFactory,
@@ -95,22 +86,15 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
       } catch (error) {
         refused(error);
       }
-      if (!outcome) throw new RelayError('failed', { what: 'The agent ended its answer before it began.' });
+      if (!outcome) throw failed('The agent ended its answer before it began.');
       // A stream that broke off says nothing about the task: the agent is asked.
       return isFinal(outcome.state) || outcome.task_id === null ? outcome : find(outcome.task_id);
     },
 
     async list({ contextId = '' }) {
-      const { tasks } = await client.listTasks({
-        tenant: '',
-        contextId,
-        status: 0,
-        pageSize: 50,
-        pageToken: '',
-        statusTimestampAfter: undefined,
-        includeArtifacts: false,
-      });
-      return tasks.map(outcomeOf);
+      const page = { pageSize: 50, pageToken: '', includeArtifacts: false };
+      const any = { tenant: '', status: 0, statusTimestampAfter: undefined };
+      return (await client.listTasks({ ...any, ...page, contextId })).tasks.map(outcomeOf);
     },
 
     async read(part, signal) {
@@ -118,15 +102,16 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
       if (!('url' in part)) return new TextEncoder().encode(partText(part));
       const { protocol, host } = new URL(part.url);
       if (!/^https?:$/.test(protocol))
-        throw new RelayError('failed', {
-          what: `The agent answered with ${part.url}, which is no web address.`,
-        });
+        throw failed(`The agent answered with ${part.url}, which is no web address.`);
       const response = await send(part.url, { signal });
-      if (!response.ok)
-        throw new RelayError('failed', { what: `${host} answered ${response.status} for the result.` });
+      if (!response.ok) throw failed(`${host} answered ${response.status} for the result.`);
       return collect(response.body ?? new Uint8Array(), { bytes: PAYLOAD_BYTES, what: 'a result' });
     },
   };
+}
+
+function failed(what: string): RelayError {
+  return new RelayError('failed', { what });
 }
 
 /** What the agent itself says of a call that it does not take. */
@@ -136,25 +121,14 @@ function refused(error: unknown): never {
   throw new RelayError('failed', { what: `The agent refused: ${error.message}`, hint }, error);
 }
 
-async function messageRequest(
-  task: AgentTask,
-  returnImmediately: boolean,
-  relay?: Parcels,
-): Promise<SendMessageRequest> {
+async function messageRequest(task: AgentTask, returnImmediately: boolean, relay?: Parcels) {
   const given = task.parts?.map((part) => Part.fromJSON(part)) ?? [await textPart(task.text, relay)];
   const parts = [...given, ...(task.attached ?? []).map(attachment)];
+  const { contextId = '', taskId = '' } = task;
+  const message = { messageId: uuid(systemEnv), contextId, taskId, role: Role.ROLE_USER, parts };
   return {
     tenant: '',
-    message: {
-      messageId: uuid(systemEnv),
-      contextId: task.contextId ?? '',
-      taskId: task.taskId ?? '',
-      role: Role.ROLE_USER,
-      parts,
-      metadata: undefined,
-      extensions: [],
-      referenceTaskIds: [],
-    },
+    message: { ...message, metadata: undefined, extensions: [], referenceTaskIds: [] },
     configuration: { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately },
     metadata: undefined,
   };
@@ -182,11 +156,10 @@ function attachment(url: string): Part {
 /** `https://host`, `https://host/a2a/name` or the card itself. */
 function cardAddress(address: string): { base: string; path: string | undefined } {
   const url = URL.canParse(address) ? new URL(address) : null;
-  if (!url || !/^https?:$/.test(url.protocol))
-    throw new RelayError('bad_usage', {
-      what: `"${address}" is no address of an agent.`,
-      hint: 'It begins with http:// or https://, such as https://relay.example/a2a/reviewer',
-    });
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    const hint = 'It begins with http:// or https://, such as https://relay.example/a2a/reviewer';
+    throw new RelayError('bad_usage', { what: `"${address}" is no address of an agent.`, hint });
+  }
   if (/\.json$/.test(url.pathname)) return { base: url.origin, path: url.pathname };
   return { base: `${url.origin}${url.pathname.replace(/\/*$/, '/')}`, path: undefined };
 }
@@ -317,7 +290,8 @@ async function perform(agent: RemoteAgent, job: Asked, talks: Map<string, Talk>)
     };
     if (message) {
       const { parts } = message.json as { parts: JsonObject[] };
-      const outcome = await agent.run({ text, parts, ...talkOf(talks, message), signal, onState });
+      const talk = talks.get(message.taskId) ?? talks.get(message.contextId) ?? {};
+      const outcome = await agent.run({ text, parts, ...talk, signal, onState });
       noteTalk(talks, message, outcome);
       return { output: JSON.stringify(answerOf(outcome)) };
     }
@@ -326,14 +300,10 @@ async function perform(agent: RemoteAgent, job: Asked, talks: Map<string, Talk>)
     if (outcome.state === 'completed') return { output };
     return { output, failed: `The agent says ${outcome.state}${outcome.note ? `: ${outcome.note}` : '.'}` };
   } catch (error) {
-    // It would go on with what nobody waits for any more.
+    // It would go on with what nobody waits for any more. The error that ended the wait is the one to report.
     if (job.signal.aborted && started !== null) await agent.cancel(started).catch(() => {});
     throw error;
   }
-}
-
-function talkOf(talks: ReadonlyMap<string, Talk>, { contextId, taskId }: JobMessage): Talk {
-  return talks.get(taskId) ?? talks.get(contextId) ?? {};
 }
 
 function noteTalk(talks: Map<string, Talk>, message: JobMessage, outcome: AgentOutcome): void {
@@ -348,15 +318,9 @@ function noteTalk(talks: Map<string, Talk>, message: JobMessage, outcome: AgentO
   }
 }
 
-async function outputText(
-  agent: RemoteAgent,
-  { parts, note }: AgentOutcome,
-  signal: AbortSignal,
-): Promise<string> {
-  const texts = await Promise.all(
-    parts.map(async (part) =>
-      'url' in part ? new TextDecoder().decode(await agent.read(part, signal)) : partText(part),
-    ),
+async function outputText(agent: RemoteAgent, { parts, note }: AgentOutcome, signal: AbortSignal) {
+  const texts = parts.map(async (part) =>
+    'url' in part ? new TextDecoder().decode(await agent.read(part, signal)) : partText(part),
   );
-  return texts.join('\n').trim() || (note ?? '');
+  return (await Promise.all(texts)).join('\n').trim() || (note ?? '');
 }

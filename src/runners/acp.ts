@@ -5,7 +5,6 @@ import {
   methods,
   ndJsonStream,
   PROTOCOL_VERSION,
-  type PromptRequest,
   type PromptResponse,
   type RequestPermissionRequest,
   type RequestPermissionResponse,
@@ -108,6 +107,7 @@ class AcpProcess {
     child.stderr.on('data', (chunk) => {
       stderr = (stderr + chunk).slice(-STDERR_CHARS);
     });
+    // A process that ended does not read; `ended` tells of it.
     child.stdin.on('error', () => {});
     this.ended = new Promise((resolve) => {
       child.once('error', (error) => resolve(`The agent could not be started (${error.message}).`));
@@ -156,14 +156,15 @@ class AcpProcess {
       /** Resolves with the reason for which the agent stopped. What it says to the user is told as it comes. */
       prompt: async (text: string, told: (text: string) => void): Promise<string> => {
         this.#listeners.set(sessionId, told);
-        const request: PromptRequest = { sessionId, prompt: [{ type: 'text', text }] };
-        const asked: Promise<PromptResponse> = agent.request(methods.agent.session.prompt, request);
+        const request = { sessionId, prompt: [{ type: 'text' as const, text }] };
         try {
+          const asked: Promise<PromptResponse> = agent.request(methods.agent.session.prompt, request);
           return (await this.#ask(asked)).stopReason;
         } finally {
           this.#listeners.delete(sessionId);
         }
       },
+      // An agent that does not hear it is killed a while later.
       cancel: () => agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {}),
     };
   }
@@ -202,6 +203,7 @@ class AcpProcess {
       throw error;
     } finally {
       clearTimeout(timer);
+      // It rejects when the process ends, which may be long after the answer.
       gone.catch(() => {});
     }
   }

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { RelayError } from '../base/errors.ts';
+import { RelayError, tooLarge } from '../base/errors.ts';
 import { STEP_COMPLAINT_CHARS, STEP_OUTPUT_BYTES } from '../base/limits.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
 import type { ShellAgent } from '../client/pipelines/definition.ts';
@@ -30,7 +30,7 @@ interface CliProfile {
 export const PROFILES: { readonly [name: string]: CliProfile } = {
   claude: { args: ['-p'], prompt: 'stdin', converses: true, about: 'Claude Code' },
   codex: {
-    args: ['exec', '--skip-git-repo-check', '-'],
+    args: 'exec --skip-git-repo-check -'.split(' '),
     prompt: 'stdin',
     converses: true,
     about: 'OpenAI Codex',
@@ -89,11 +89,8 @@ export async function commandLine(
   if (!placed && way === 'stdin') return { command: choice.cli, args, input: prompt };
   if (!placed) args.push(way === 'file' ? await writeFile(prompt) : prompt);
   if (args.every((arg) => Buffer.byteLength(arg) <= ARGUMENT_BYTES)) return { command: choice.cli, args };
-  throw new RelayError('too_large', {
-    what: 'a prompt that goes in as an argument',
-    limit: ARGUMENT_BYTES,
-    hint: 'Let it go in another way: --prompt-by stdin or --prompt-by file.',
-  });
+  const hint = 'Let it go in another way: --prompt-by stdin or --prompt-by file.';
+  throw tooLarge('a prompt that goes in as an argument', ARGUMENT_BYTES, hint);
 }
 
 /** Where a program runs, what stops it, and who is told what it says. */
@@ -102,11 +99,11 @@ type ProgramPlace = { readonly env: NodeJS.ProcessEnv; readonly cwd: string } & 
 /** A step done by the shell: its own command with the prompt on stdin, or the prompt as the command. */
 export function shellStep(
   call: StepCall<ShellAgent>,
-  stdin: string,
+  input: string,
   place: ProgramPlace,
 ): Promise<StepResult> {
   const { command, env } = call.agent;
-  const line = { command: command ?? call.prompt, input: stdin };
+  const line = { command: command ?? call.prompt, input };
   return runStep(line, call, { ...place, env: { ...place.env, ...env, ...call.values } });
 }
 

@@ -48,13 +48,8 @@ export class Prompts {
 
   /** What the model answers, which may pull while it does. Nothing of it is stored but the events of its calls. */
   answer(bundle: Bundle, model: Model, o: Pulling = {}): Promise<Answered> {
-    const { tokens, frameSecret } = this.#parts;
-    return answerWithPulls(
-      { threads: this.#parts.threads(model.name), tokens, frameSecret },
-      bundle,
-      model,
-      o,
-    );
+    const parts = { ...this.#parts, threads: this.#parts.threads(model.name) };
+    return answerWithPulls(parts, bundle, model, o);
   }
 
   /** Asks the model and stores what it says. With `cache`, an identical bundle is answered by what is known already. */
@@ -124,12 +119,8 @@ export class Prompts {
 
   /** It was put to somebody who said nothing: it has been read all the same. */
   async handedOver(bundle: Bundle, to: string): Promise<void> {
-    const figures = {
-      to,
-      words: clip(bundle.words),
-      bundle: bundle.fingerprint,
-      ...promptFigures(bundle, {}),
-    };
+    const about = { to, words: clip(bundle.words), bundle: bundle.fingerprint };
+    const figures = { ...about, ...promptFigures(bundle, {}) };
     await this.#parts.threads(to).record(bundle.thread_id, 'prompt.handed_over', figures);
   }
 

@@ -96,6 +96,7 @@ export class TmuxRunner implements Runner {
     if (over.aborted) return { output: '' };
     await this.#enter(pane.id, job, over);
     const output = await this.#untilDone(pane.id, job, { said, idle, over });
+    // What cannot be interrupted goes on; the task has been given up all the same.
     if (job.signal.aborted) await this.#interrupt(pane).catch(() => {});
     if (over.aborted || readOutcome(output).found) return { output };
     const words = this.#agent.aboveInput(output);
@@ -266,12 +267,10 @@ export class TmuxRunner implements Runner {
 }
 
 /** The profiles of agents.json extend those of the same name, so that one with old fields still has the newer ones. */
-function withOwnProfiles(own: NonNullable<TmuxOptions['profiles']>): {
-  readonly [name: string]: AgentProfile;
-} {
+function withOwnProfiles(own: NonNullable<TmuxOptions['profiles']>): typeof PROFILES {
   const merged = Object.entries(own).map(([name, profile]) => [
     name,
-    { ...PROFILES[name], ...(profile as AgentProfile) },
+    { ...PROFILES[name], ...(profile as object) },
   ]);
   return { ...PROFILES, ...Object.fromEntries(merged) };
 }

@@ -34,13 +34,7 @@ export class Tmux {
     const format =
       '#{pane_id} #{pane_dead} #{pane_in_mode} #{cursor_x},#{cursor_y} #{pane_tty} #{pane_current_command}';
     const answer = await this.#run(['display-message', '-p', '-t', target, format]);
-    const [id, dead, inMode, cursor, tty, ...command] = answer.trimEnd().split(' ') as [
-      string,
-      string,
-      string,
-      string,
-      string,
-    ];
+    const [id, dead, inMode, cursor = '', tty = '', ...command] = answer.trimEnd().split(' ');
     // tmux answers with nothing in its fields where there is no such pane.
     if (!id?.startsWith('%')) throw gone(`tmux has no pane ${JSON.stringify(target)}.`);
     return { id, dead: dead === '1', inMode: inMode !== '0', cursor, tty, command: command.join(' ') };
@@ -83,6 +77,7 @@ export class Tmux {
         else if (child.pid === undefined) reject(gone(`tmux could not be started: ${error.message}`));
         else reject(gone(`tmux says: ${err.trim() || `exit code ${child.exitCode}`}.`));
       });
+      // tmux may end without having read its input; its exit code tells why.
       child.stdin!.on('error', () => {});
       child.stdin!.end(input ?? '');
     });
