@@ -1,5 +1,11 @@
-import { runCli } from '../interfaces/cli/run.ts';
-import { makeHost } from './host.ts';
+import type { Host } from '../interfaces/cli/host.ts';
+import { type Globals, runCli } from '../interfaces/cli/run.ts';
+import { type Config, type Environment, initHome, loadConfig } from './config.ts';
+import { bucketAddress, readFlag } from './option-readers.ts';
+import { packageVersion, RUNTIME } from './own-package.ts';
+import { homeEngine } from './serve/pid-file.ts';
+import { findHome, makeHome } from './store/home.ts';
+import type { Warn } from './store/open-core.ts';
 import { processTerminal } from './terminal.ts';
 
 /** The program. It ends by running out of things to do, or by an exit where that cannot cut output short. */
@@ -8,4 +14,114 @@ export async function runMain(argv: readonly string[] = process.argv.slice(2)): 
   const code = await runCli(argv, terminal, (globals, warn) => makeHost(globals, terminal.env, warn));
   process.exitCode = code || process.exitCode || 0;
   if (terminal.isWritten()) process.exit();
+}
+
+/**
+ * What commands are given. Nothing is read or loaded before it is asked for, so that a short command stays short, and
+ * that `version` and `doctor` answer where the configuration is broken.
+ */
+export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host {
+  let known: Config | null = null;
+  const config = (): Config => {
+    known ??= loadConfig(env, globals);
+    return known;
+  };
+  const host: Host = {
+    get home() {
+      return findHome(globals.home, env);
+    },
+    get remote() {
+      return config().remote;
+    },
+    program: {
+      get version() {
+        return packageVersion();
+      },
+      runtime: RUNTIME,
+      command: async () => {
+        const { findLauncher, shellLine } = await import('./install/launcher.ts');
+        const { home, remote } = config();
+        const local = home === findHome(undefined, {}) ? [] : ['--home', home];
+        return shellLine(findLauncher(env, 'anywhere'), remote === null ? local : ['--url', remote]);
+      },
+      guides: async () => (await import('./guides.ts')).ownGuides(),
+      installer: async () => (await import('./install/installer.ts')).openInstaller(env, host.home),
+      countTokens: async (text) => (await import('./store/own-text-work.ts')).ownTextWork.count(text),
+      async *diagnose(ms) {
+        const deadline = new (await import('./deadline.ts')).Deadline(ms);
+        const { installSettings } = await import('./install/installer.ts');
+        const { installChecks } = await import('./install/checks.ts');
+        const { diagnose } = await import('./doctor.ts');
+        const installed = installChecks(await installSettings(env, host.home), deadline);
+        // Begun at once, told last.
+        const first = installed.next();
+        // A failure is thrown where the check is told, below.
+        first.catch(() => {});
+        yield* diagnose(host, config, deadline, env);
+        for (let next = await first; !next.done; next = await installed.next()) yield next.value;
+        // What still hangs is not waited for.
+        if (deadline.signal.aborted) setTimeout(() => process.exit(), 100).unref();
+      },
+    },
+    relay: {
+      open: async (o) => (await import('./store/open-relay.ts')).openRelay(config(), o, { warn }),
+      scratch: async () => (await import('./store/open-relay.ts')).openScratch(config()),
+      threadMemory: async () => {
+        const { home, remote } = config();
+        return (await import('./agents/thread-memory.ts')).openThreadMemory(home, remote);
+      },
+      keyring: async () => (await import('./store/keyring.ts')).openKeyring(config().home),
+      frameSecret: async () => (await import('./store/home-secret.ts')).homeSecret(config().home)(),
+      peekInbox: async (agent, o) =>
+        (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o, warn),
+    },
+    store: {
+      get engine() {
+        return homeEngine(config());
+      },
+      open: async () => (await import('./store/open-core.ts')).openStore(config(), warn),
+      init: () => initHome(config().home),
+      backup: async (target, engine) => {
+        const cluster = engine ?? homeEngine(config());
+        const { home } = config();
+        const { backupByCopy, hasBucket } = await import('./store/cluster-backup.ts');
+        if (cluster !== null) return backupByCopy(cluster, target);
+        if (await hasBucket(home)) return backupByCopy(home, target);
+        return (await import('../engines/sqlite/backup.ts')).backupSqlite(home, target, warn);
+      },
+      restore: async (source, { engine, blobs: named, ...o }) => {
+        const { home, blobs: known } = config();
+        const cluster = engine ?? homeEngine(config());
+        if (cluster !== null || named !== undefined) {
+          const blobs = named === undefined ? known : readFlag('--blobs', bucketAddress, named);
+          const { restoreByCopy } = await import('./store/cluster-backup.ts');
+          return restoreByCopy(source, cluster ?? home, { ...o, blobs, env, warn });
+        }
+        makeHome(home);
+        return (await import('../engines/sqlite/restore.ts')).restoreSqlite(source, home, o);
+      },
+      copy: async (from, to, report, named) => {
+        const blobs = named && readFlag('--blobs', bucketAddress, named);
+        return (await import('./store/engine-copy.ts')).copyEngine({ from, to, blobs, env, warn }, report);
+      },
+      reopen: async (place) => (await import('./store/engine-copy.ts')).reopenEngine(place, warn),
+      repair: async () => (await import('./store/repair-threads.ts')).repairStore(config(), warn),
+      openLegacy: async (dir) => (await import('./legacy/import.ts')).openLegacy(dir),
+    },
+    projects: {
+      open: async (folder, o) => (await import('./projects/project-files.ts')).openProject(folder, o),
+      find: async (from, o) => (await import('./projects/project-files.ts')).findProject(from, o),
+    },
+    agents: {
+      openWork: async (cwd) =>
+        (await import('./agents/agent-work.ts')).openAgentWork(config(), env, cwd, warn),
+      openRunner: async (spec) => (await import('./agents/named-agents.ts')).openRunner(spec, host.home),
+      openRemote: async (url, o) =>
+        (await import('./agents/named-agents.ts')).openAgent(url, o, config(), env, host),
+      serveMcp: async (o) => (await import('./mcp/mcp-stdio.ts')).serveMcp(host, o),
+    },
+    server: async () => (await import('./serve/server-control.ts')).serverControl(config(), env, warn),
+    settings: async () => (await import('./settings.ts')).openSettings(host.home, env),
+  };
+  return host;
 }

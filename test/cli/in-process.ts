@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { makeHost } from '../../src/app/host.ts';
+import { makeHost } from '../../src/app/main.ts';
 import type { Output } from '../../src/interfaces/cli/io.ts';
 import { runCli } from '../../src/interfaces/cli/run.ts';
 import type { Ran, RunOptions } from './program.ts';

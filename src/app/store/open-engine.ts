@@ -11,7 +11,7 @@ import type { BodyFault } from '../../kernel/block-hashes.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import { ARRIVING } from '../../kernel/moving.ts';
 import type { Config } from '../config.ts';
-import { homeEngine } from './home-engine.ts';
+import { homeEngine } from '../serve/pid-file.ts';
 import { remoteEngineAt } from './remote-engines.ts';
 
 /** What can be looked at below the ports. */

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Inbox } from '../../contract/channels.ts';
 import type { Config } from '../config.ts';
+import { homeEngine } from '../serve/pid-file.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
-import { homeEngine } from './home-engine.ts';
 import type { Warn } from './open-core.ts';
 
 /**
