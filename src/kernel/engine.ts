@@ -16,8 +16,6 @@ export interface EngineLimits {
   readonly durability: 'none' | 'process' | 'power' | 'quorum';
   /** A process ends with the request it was made for, which may make few calls: what nobody waits for is done a little at a time. */
   readonly shortLived?: true;
-  /** What is evidence that a reader was notified: the answer to a ping, or, where sockets outlive who holds them, an acknowledgement alone. */
-  readonly notified?: 'pong' | 'ack';
 }
 
 export interface Usage {

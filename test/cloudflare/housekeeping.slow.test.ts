@@ -74,7 +74,7 @@ test('a webhook that is still to be told how its task ended is told by the cron,
 });
 
 test('work whose lease is over is handed on to a sleeping member, and only an acknowledgement tells of it', async (t) => {
-  const { url, relay, platform, engine, advance } = await start(t, { RELAY_GROUP_LEASE: '30' });
+  const { url, relay, platform, advance } = await start(t, { RELAY_GROUP_LEASE: '30' });
   const frames: { seq: number; token: number; attempt: number }[] = [];
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws/work?group=g`);
   t.after(() => socket.close());
@@ -87,7 +87,6 @@ test('work whose lease is over is handed on to a sleeping member, and only an ac
     await platform.control('settle');
     return (await relay.receipts(pushed)).receipts.map(({ rung }) => rung);
   };
-  assert.equal(engine.limits.notified, 'ack');
   assert.ok(!(await rungs()).includes('notified'), 'the platform answers pings for a member that sleeps');
   advance(31_000);
   await until(() => frames.length === 2);

@@ -239,9 +239,8 @@ export class Channels {
     return this.#retention.tidyOne(tenant, channel);
   }
 
-  async close(): Promise<void> {
-    await this.#retention.settled();
-    await this.groups.close();
+  close(): Promise<void> {
+    return this.groups.close();
   }
 
   /** Durable before it resolves; waits for no subscriber. */

@@ -17,9 +17,8 @@ export class Retention {
   readonly #directory: Directory;
   readonly #groups: Groups;
   readonly #every: number;
-  /** The last run of each channel, under way or waiting for the one before it. */
-  readonly #last = new Map<string, Promise<void>>();
-  readonly #waiting = new Set<string>();
+  /** Channels that are being looked after because something was appended. */
+  readonly #running = new Set<string>();
   /** Up to which channel each tenant has been looked after. */
   readonly #reached = new Map<string, string>();
 
@@ -33,28 +32,11 @@ export class Retention {
   /** After each append. By chance and not by count: a command that appends once and ends does its share too. */
   appended(tenant: string, channel: string): void {
     const chance = this.#deps.env.randomBytes(1)[0]! / 256;
-    if (chance * this.#every >= 1) return;
-    // Nothing depends on it, and the next one tries again.
-    this.#deps.engine.defer(() => this.tidy(tenant, channel));
-  }
-
-  /** One at a time for each channel. Who asks during one gets another behind it: it may have looked already. */
-  tidy(tenant: string, channel: string): Promise<void> {
     const stream = channelStream(tenant, channel);
-    const before = this.#last.get(stream) ?? Promise.resolve();
-    if (this.#waiting.has(stream)) return before;
-    this.#waiting.add(stream);
-    const next = before
-      .catch(() => {})
-      .then(() => {
-        this.#waiting.delete(stream);
-        return this.#tidy(tenant, channel, stream);
-      })
-      .finally(() => {
-        if (this.#last.get(stream) === next) this.#last.delete(stream);
-      });
-    this.#last.set(stream, next);
-    return next;
+    if (chance * this.#every >= 1 || this.#running.has(stream)) return;
+    this.#running.add(stream);
+    // Nothing depends on it, and the next one tries again.
+    this.#deps.engine.defer(() => this.#tidy(tenant, channel).finally(() => this.#running.delete(stream)));
   }
 
   /**
@@ -73,17 +55,14 @@ export class Retention {
   }
 
   async tidyOne(tenant: string, channel: string): Promise<void> {
-    await this.tidy(tenant, channel);
+    await this.#tidy(tenant, channel);
     if (!(await this.#directory.hasGroups(tenant, channel))) await this.#closeUnused(tenant, channel);
   }
 
-  /** Until what is under way is done. */
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#last.values());
-  }
-
-  async #tidy(tenant: string, channel: string, stream: string): Promise<void> {
+  /** Several may do it at the same time, in this process and in others. */
+  async #tidy(tenant: string, channel: string): Promise<void> {
     const { logs } = this.#deps.engine;
+    const stream = channelStream(tenant, channel);
     const cutoff = this.#deps.env.now() - this.#deps.settings.retentionMs;
     // Before the groups are looked at: one that is made meanwhile needs whatever comes from now on.
     const { count, last } = await logs.info(stream);

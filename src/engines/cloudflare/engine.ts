@@ -19,7 +19,6 @@ const LIMITS: EngineLimits = {
   // Indexing 1 MiB takes an object a few hundred milliseconds, in which it answers nobody else.
   indexedBytes: 1024 * 1024,
   durability: 'quorum',
-  notified: 'ack',
   shortLived: true,
 };
 
