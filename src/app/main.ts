@@ -98,7 +98,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
           return restoreByCopy(source, cluster ?? home, { ...o, blobs, env, warn });
         }
         makeHome(home);
-        return (await import('../engines/sqlite/restore.ts')).restoreSqlite(source, home, o);
+        return (await import('../engines/sqlite/backup.ts')).restoreSqlite(source, home, o);
       },
       copy: async (from, to, report, named) => {
         const blobs = named && readFlag('--blobs', bucketAddress, named);

@@ -1,7 +1,6 @@
 /** Just enough to run without `node:assert`, so that the cases also run where there is no Node. */
 
-import type { ErrorCode } from '../../src/base/errors.ts';
-import { isRelayError } from '../../src/base/errors.ts';
+import { type ErrorCode, isRelayError } from '../../src/base/errors.ts';
 
 export function ok(value: unknown, message: string): asserts value {
   if (!value) throw new Error(message);

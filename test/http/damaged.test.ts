@@ -22,7 +22,7 @@ after(async () => {
 /** In a row, in a segment, in a file of its own. */
 const SIZES = [500, 50_000, 3_000_000];
 
-const bodyOf = (size: number) => `${'a line of text\n'.repeat(size / 15)}`.padEnd(size, 'x');
+const bodyOf = (size: number, fill = 'x') => `${'a line of text\n'.repeat(size / 15 - 1)}`.padEnd(size, fill);
 
 /** Changes a byte of what a pointer leads to; done twice it is whole again. */
 async function damage(id: string, at: number): Promise<void> {
@@ -56,7 +56,9 @@ for (const size of SIZES) {
 
   test(`a damaged payload of ${size} bytes consumes no max_pulls, wherever the damage is`, async () => {
     for (const at of [0, size >> 1, size - 1]) {
-      const { answer } = await pushRaw(relay, bodyOf(size), '?max_pulls=1');
+      // Each one differs: a server still holds the bytes of a body that it has read.
+      const body = bodyOf(size, String(at % 7));
+      const { answer } = await pushRaw(relay, body, '?max_pulls=1');
       await damage(answer.id, at);
       for (const key of [undefined, 'again', 'again']) {
         const headers = key ? { 'Idempotency-Key': key } : undefined;
@@ -64,7 +66,7 @@ for (const size of SIZES) {
         assert.deepEqual([response.status, (await response.json()).code], [500, 'store_damaged']);
       }
       await damage(answer.id, at);
-      assert.equal(await (await fetch(`${answer.url}?raw=1`)).text(), bodyOf(size));
+      assert.equal(await (await fetch(`${answer.url}?raw=1`)).text(), body);
       assert.equal((await fetch(`${answer.url}?raw=1`)).status, 404, 'that one counted');
     }
   });

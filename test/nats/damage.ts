@@ -1,7 +1,6 @@
-import type { Manifest } from '../../src/engines/nats/blobs.ts';
-import { CHUNK_BYTES } from '../../src/engines/nats/blobs.ts';
+import { CHUNK_BYTES, type Manifest } from '../../src/engines/nats/blobs.ts';
 import type { NatsEngine } from '../../src/engines/nats/engine.ts';
-import { subjectOf } from '../../src/engines/nats/names.ts';
+import { subjectOf } from '../../src/engines/nats/messages.ts';
 
 /** Changes one byte of a body behind the engine's back, in whichever message it is. */
 export async function damageBody(

@@ -11,9 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { backupSqlite } from '../../src/engines/sqlite/backup.ts';
+import { backupSqlite, restoreSqlite } from '../../src/engines/sqlite/backup.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
-import { restoreSqlite } from '../../src/engines/sqlite/restore.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 import { startChild } from './child.ts';
 import { damageBody } from './damage.ts';
@@ -89,7 +88,7 @@ test('what is altered, in a row, in a file or edited by hand, is named and is no
   damageBody(home, 'ptr.a/large', 299_999);
   damageBody(home, 'thr.t1/a.txt', 0);
   const { lost } = await backupSqlite(home, target);
-  assert.deepEqual(lost.sort(), ['ptr.a/large', 'ptr.a/small', 'thr.t1/a.txt']);
+  assert.deepEqual(lost.toSorted(), ['ptr.a/large', 'ptr.a/small', 'thr.t1/a.txt']);
   const copy = await openSqlite({ home: target, place });
   assert.deepEqual((await copy.blobs.list('')).items, []);
   assert.deepEqual((await copy.records.get('ptr.a/record'))?.value, { a: 1 });

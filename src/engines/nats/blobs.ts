@@ -1,5 +1,7 @@
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { streamFrom } from '../../base/byte-streams.ts';
+import { mapConcurrent } from '../../base/map-concurrent.ts';
 import {
   checkExpiry,
   checkKey,
@@ -19,13 +21,14 @@ import type {
   Blobs,
   ByteRange,
 } from '../../kernel/blobs.ts';
-import { BLOCK_BYTES, BlockHashes, blocksAround, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
+import { BLOCK_BYTES, blocksAround, checkedBody, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
 import type { KeptBlob } from '../../kernel/moving.ts';
 import type { Staged } from '../../kernel/records.ts';
+import { BodyHashes, type HashedBody } from '../body-hashes.ts';
 import type { Stored as Message } from './connection.ts';
 import { Listing } from './listing.ts';
-import { filterOf, keyOf, subjectOf } from './names.ts';
-import { type Store, ttlOf } from './store.ts';
+import { filterOf, keyOf, subjectOf } from './messages.ts';
+import { type Store, ttlOf } from './opening.ts';
 
 /** A body up to this comes with its manifest; larger ones are cut into chunks of this, whole blocks each. */
 export const CHUNK_BYTES = 4 * BLOCK_BYTES;
@@ -122,20 +125,21 @@ export class NatsBlobs implements Blobs {
     const { size } = manifest;
     if (range) checkRange(range, size);
     const { start, end } = range ?? { start: 0, end: size };
+    const hashes = Buffer.from(manifest.blocks, 'base64');
+    const blocks = blocksAround({ start, end }, size);
     if (manifest.chunks === undefined) {
       if (rest.length !== size) throw damagedBody(`the body ${key}`, 'cut');
-      check(key, manifest, rest, 0, { start, end });
+      if (!isIntact(rest.subarray(blocks.start, blocks.end), hashes, blocks.start, crc32))
+        throw damagedBody(`the body ${key}`, 'altered');
       return { body: rest.subarray(start, end), size };
     }
-    // The first bytes are checked before a reader is given anything.
-    const first = start < end ? await this.#piece(key, manifest, start, end) : undefined;
-    return { body: this.#body(key, manifest, { start, end }, first), size };
+    const source = streamFrom(this.#read(key, manifest, blocks));
+    return { body: await checkedBody(source, { start, end }, { key, size, hashes, crc32 }), size };
   }
 
   async delete(key: string): Promise<void> {
     checkKey('a key', key);
     const subject = this.#subject(key);
-    this.#store.expiries.forget(subject);
     await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, { filter: subject });
   }
 
@@ -177,59 +181,39 @@ export class NatsBlobs implements Blobs {
 
   /** Stores the chunks as they come. A body of one chunk is given back instead. */
   async #take(key: string, pieces: AsyncGenerator<Uint8Array>) {
-    const sha256 = createHash('sha256');
-    const blocks = new BlockHashes(crc32);
+    const hashes = new BodyHashes();
     const name = hash('sha256', crypto.randomUUID(), 'hex').slice(0, 32);
-    const chunk = new Uint8Array(CHUNK_BYTES);
-    const sending = new Set<Promise<void>>();
-    let size = 0;
-    let filled = 0;
-    let sent = 0;
-    let failed: { error: unknown } | undefined;
-    const send = async () => {
-      if (sent === 0) await this.#announce(key, name);
-      const subject = `${this.#chunks(name)}.${sent++}`;
-      const publishing: Promise<void> = this.#store.connection
-        .publish(subject, chunk.slice(0, filled))
-        .then(
-          () => {},
-          (error) => {
-            failed = { error };
+    const chunks = chunksOf(pieces, hashes);
+    const [first, second] = [await chunks.next(), await chunks.next()];
+    const isChunked = !second.done;
+    if (isChunked) {
+      const all = async function* () {
+        yield first.value!;
+        yield second.value!;
+        yield* chunks;
+      };
+      let sent = 0;
+      try {
+        await this.#announce(key, name);
+        await mapConcurrent(
+          all(),
+          async (chunk) => {
+            await this.#store.connection.publish(`${this.#chunks(name)}.${sent++}`, chunk);
           },
-        )
-        .finally(() => sending.delete(publishing));
-      sending.add(publishing);
-      filled = 0;
-      if (sending.size >= WINDOW) await Promise.race(sending);
-      if (failed) throw failed.error;
-    };
-    try {
-      for await (const piece of pieces) {
-        sha256.update(piece);
-        blocks.update(piece);
-        size += piece.length;
-        for (let at = 0; at < piece.length; ) {
-          if (filled === CHUNK_BYTES) await send();
-          const part = piece.subarray(at, at + CHUNK_BYTES - filled);
-          chunk.set(part, filled);
-          filled += part.length;
-          at += part.length;
-        }
+          WINDOW,
+        );
+      } catch (error) {
+        await chunks.return(undefined);
+        // Otherwise a sweep removes them.
+        await this.removeChunks(name).catch(() => {});
+        throw error;
       }
-      if (sent > 0 && filled > 0) await send();
-      await Promise.all(sending);
-      if (failed) throw (failed as { error: unknown }).error;
-    } catch (error) {
-      await Promise.all(sending);
-      if (sent > 0) await this.removeChunks(name).catch(() => {});
-      throw error;
     }
+    const { size, sha256, blocks }: HashedBody = hashes.digest();
     return {
-      size,
-      sha256: sha256.digest('hex'),
-      blocks: Buffer.from(blocks.digest()).toString('base64'),
-      ...(sent > 0 ? { chunks: name } : {}),
-      rest: chunk.subarray(0, sent > 0 ? 0 : filled),
+      ...{ size, sha256, blocks: Buffer.from(blocks).toString('base64') },
+      ...(isChunked ? { chunks: name } : {}),
+      rest: isChunked || first.done ? new Uint8Array() : first.value,
     };
   }
 
@@ -248,65 +232,54 @@ export class NatsBlobs implements Blobs {
   }
 
   async #commit(key: string, manifest: Manifest, rest: Uint8Array): Promise<void> {
-    const { connection, env, expiries } = this.#store;
-    const subject = this.#subject(key);
+    const { connection, env } = this.#store;
     const named = subjectOf(key).includes('~') ? { ...manifest, key } : manifest;
     const payload = Buffer.concat([Buffer.from(`${JSON.stringify(named)}\n`), rest]);
     const ttl = ttlOf(manifest.expiresAt, env.now());
-    await connection.publish(subject, payload, { ttl });
-    if (manifest.expiresAt === undefined) return expiries.forget(subject);
-    const { expiresAt, size: bytes } = manifest;
-    expiries.note({ subject, stream: this.#stream, expiresAt, bytes });
+    await connection.publish(this.#subject(key), payload, { ttl });
   }
 
-  #body(key: string, manifest: Manifest, { start, end }: ByteRange, first: Uint8Array | undefined) {
-    let at = start;
-    return new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          if (at >= end) return controller.close();
-          const piece = (at === start && first) || (await this.#piece(key, manifest, at, end));
-          at += piece.length;
-          controller.enqueue(piece);
-        },
-      },
-      { highWaterMark: 0 },
-    );
-  }
-
-  /** What one chunk has of the body from `at` on, its blocks checked as far as they are intact. */
-  async #piece(key: string, manifest: Manifest, at: number, end: number): Promise<Uint8Array> {
+  /** The chunks that hold a range of whole blocks, cut to that range. */
+  async *#read(
+    key: string,
+    { size, chunks }: Manifest,
+    { start, end }: ByteRange,
+  ): AsyncGenerator<Uint8Array> {
     const { connection } = this.#store;
-    const index = Math.floor(at / CHUNK_BYTES);
-    const offset = index * CHUNK_BYTES;
-    const subject = `${this.#chunks(manifest.chunks!)}.${index}`;
-    // Chunks are never written again, so a server that has it has the right one; the leader has it in any case.
-    const near = await connection.batch(this.#stream, { multi_last: [subject] });
-    const chunk = (near?.messages[0] ?? (await connection.last(this.#stream, subject)))?.data;
-    if (chunk?.length !== Math.min(CHUNK_BYTES, manifest.size - offset))
-      throw damagedBody(`the body ${key}`, chunk ? 'cut' : 'missing');
-    const wanted = { start: at, end: Math.min(end, offset + chunk.length) };
-    const { start: first } = blocksAround(wanted, manifest.size);
-    // A damaged block spoils what follows it, but not what comes before.
-    for (let intact = first; intact < wanted.end; intact += BLOCK_BYTES) {
-      const block = { start: Math.max(at, intact), end: Math.min(intact + BLOCK_BYTES, wanted.end) };
-      if (isBlockIntact(manifest, chunk, offset, block)) continue;
-      if (block.start === at) throw damagedBody(`the body ${key}`, 'altered');
-      return chunk.subarray(at - offset, block.start - offset);
+    for (let at = start; at < end; ) {
+      const index = Math.floor(at / CHUNK_BYTES);
+      const offset = index * CHUNK_BYTES;
+      const subject = `${this.#chunks(chunks!)}.${index}`;
+      // Chunks are never written again, so a server that has it has the right one; the leader has it in any case.
+      const near = await connection.batch(this.#stream, { multi_last: [subject] });
+      const chunk = (near?.messages[0] ?? (await connection.last(this.#stream, subject)))?.data;
+      if (chunk?.length !== Math.min(CHUNK_BYTES, size - offset))
+        throw damagedBody(`the body ${key}`, chunk ? 'cut' : 'missing');
+      yield chunk.subarray(at - offset, end - offset);
+      at = offset + chunk.length;
     }
-    return chunk.subarray(at - offset, wanted.end - offset);
   }
 }
 
-/** `bytes` begin at `offset` of the body; those of the range are checked, in whole blocks. */
-function isBlockIntact(manifest: Manifest, bytes: Uint8Array, offset: number, range: ByteRange): boolean {
-  const { start, end } = blocksAround(range, manifest.size);
-  const hashes = Buffer.from(manifest.blocks, 'base64');
-  return isIntact(bytes.subarray(start - offset, end - offset), hashes, start, crc32);
-}
-
-function check(key: string, manifest: Manifest, bytes: Uint8Array, offset: number, range: ByteRange): void {
-  if (!isBlockIntact(manifest, bytes, offset, range)) throw damagedBody(`the body ${key}`, 'altered');
+/** The pieces as chunks of one length, of which only the last may be shorter. */
+async function* chunksOf(pieces: AsyncIterable<Uint8Array>, hashes: BodyHashes): AsyncGenerator<Uint8Array> {
+  let chunk = new Uint8Array(CHUNK_BYTES);
+  let filled = 0;
+  for await (const piece of pieces) {
+    hashes.update(piece);
+    for (let at = 0; at < piece.length; ) {
+      if (filled === CHUNK_BYTES) {
+        yield chunk;
+        chunk = new Uint8Array(CHUNK_BYTES);
+        filled = 0;
+      }
+      const part = piece.subarray(at, at + CHUNK_BYTES - filled);
+      chunk.set(part, filled);
+      filled += part.length;
+      at += part.length;
+    }
+  }
+  if (filled > 0) yield chunk.subarray(0, filled);
 }
 
 function parse(message: Message): { manifest: Manifest; rest: Uint8Array } {

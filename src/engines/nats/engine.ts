@@ -6,24 +6,21 @@ import {
   type EngineLimits,
   type EngineState,
   type Swept,
+  type Usage,
 } from '../../kernel/engine.ts';
 import { type Moving, movingWarnings } from '../../kernel/moving.ts';
 import type { IndexThreads } from '../index-thread.ts';
 import { AccountStorage } from './account-storage.ts';
 import { NatsBlobs } from './blobs.ts';
 import type { Connection } from './connection.ts';
-import { Expiries } from './expiries.ts';
-import { Folders } from './folders.ts';
 import { LiveFeed } from './live-feed.ts';
-import { LocalIndex } from './local-index.ts';
+import { Folders, LocalIndex } from './local-index.ts';
 import { NatsLogs } from './logs.ts';
-import { NatsMoving } from './moving.ts';
-import { connect, openStreams, parseAddress, shownAddress, streamsOf } from './opening.ts';
+import { natsMoving, whyRefused } from './moving.ts';
+import { connect, openStreams, parseAddress, type Store, shownAddress, streamsOf } from './opening.ts';
 import { NatsRecords } from './records.ts';
 import { NatsSearchIndex } from './search-index.ts';
-import type { Store } from './store.ts';
-import { Sweep } from './sweep.ts';
-import { usageOf } from './usage.ts';
+import { sweepNats } from './sweep.ts';
 
 const KiB = 1024;
 
@@ -65,7 +62,6 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
   const store: Store = {
     ...{ connection, limits, name: address.name, streams: streamsOf(address.name) },
     env: o.env ?? systemEnv,
-    expiries: new Expiries(),
     folders: new Folders(local),
     firstSeq: 1,
   };
@@ -77,10 +73,10 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
   const logs = new NatsLogs(store, feed);
   const records = new NatsRecords(store, logs);
   const index = new NatsSearchIndex(store, local, o.indexThreads);
-  const moving = new NatsMoving(store, { blobs, records, logs, index });
-  connection.whyRefused = () => moving.whyRefused();
+  const moving = natsMoving(store, { blobs, records, logs, index });
+  connection.whyRefused = () => whyRefused(store, moving);
   const deferred = new DeferredWork();
-  const sweep = new Sweep(store, blobs, o.role === 'cli');
+  const sweep = sweepNats(store, blobs, o.role === 'cli');
   let sweeping: Promise<Swept> = Promise.resolve({ blobs: 0, records: 0, bytes: 0 });
   let closing: Promise<void> | undefined;
   const close = async () => {
@@ -101,7 +97,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     now: () => store.env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
     sweep() {
-      sweeping = sweeping.catch(() => {}).then(() => sweep.run());
+      sweeping = sweeping.catch(() => {}).then(sweep);
       return sweeping;
     },
     usage: async () => ({
@@ -141,4 +137,55 @@ function warningsOf(replicas: number, clockAheadMs: number): string[] {
   }
   if (replicas < 3) warnings.push('There is one copy of everything: it is lost with its server.');
   return warnings;
+}
+
+/**
+ * Subjects of a stream that are looked at one by one, so that what has expired or was deleted a moment ago does not count. Of a
+ * larger stream a server of NATS tells how many it has, those among them, and what bodies hold is what they take up.
+ */
+const LOOKED_AT = 10_000;
+
+interface Ports {
+  readonly blobs: NatsBlobs;
+  readonly records: NatsRecords;
+  readonly logs: NatsLogs;
+}
+
+/** Asks the cluster a bounded number of questions, however much there is. */
+async function usageOf(store: Store, { blobs, records, logs }: Ports): Promise<Usage> {
+  const { connection, name, streams } = store;
+  const states = await Promise.all([
+    stateOf(store, streams.blobs),
+    stateOf(store, streams.records),
+    stateOf(store, streams.logs),
+    stateOf(store, streams.documents),
+  ]);
+  const [bodies, documents, entries] = states;
+  const isSmall = (state: State) => state.num_subjects <= LOOKED_AT;
+  const count = (stream: string, kind: string) => connection.count(stream, `${name}.${kind}.>`);
+  const counts = await Promise.all([
+    isSmall(bodies)
+      ? blobs.usage()
+      : count(streams.blobs, 'm').then((found) => ({ count: found, bytes: bodies.bytes })),
+    isSmall(documents) ? records.count() : count(streams.records, 'r'),
+    isSmall(entries) ? logs.count() : count(streams.logs, 'l'),
+  ]);
+  return {
+    blobs: counts[0],
+    records: counts[1],
+    entries: counts[2],
+    // On one node; each copy takes as much.
+    diskBytes: states.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+interface State {
+  readonly bytes: number;
+  readonly num_subjects: number;
+}
+
+async function stateOf({ connection }: Store, stream: string): Promise<State> {
+  const { bytes, num_subjects = 0 } = (await connection.api(`STREAM.INFO.${stream}`))!
+    .state as unknown as Partial<State> & { bytes: number };
+  return { bytes, num_subjects };
 }

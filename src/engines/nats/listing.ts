@@ -1,9 +1,9 @@
 import { pause } from '../../base/pause.ts';
 import { compareKeys } from '../../kernel/admission.ts';
 import type { Stored } from './connection.ts';
-import type { Change, Folder } from './folders.ts';
-import { filterOf, keyOf, subjectOf } from './names.ts';
-import type { Store } from './store.ts';
+import type { Change, Folder } from './local-index.ts';
+import { filterOf, keyOf, subjectOf } from './messages.ts';
+import type { Store } from './opening.ts';
 
 /** Messages that one answer gives at most; JetStream's own limit is 1024. */
 const ANSWER = 500;

@@ -3,9 +3,8 @@ import type { JsonObject } from '../../base/json.ts';
 import { Followers } from '../../kernel/engine.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import { storedOf } from './connection.ts';
-import { entryOf } from './entries.ts';
-import { departureOf } from './frozen.ts';
-import type { Store } from './store.ts';
+import { entryOf } from './messages.ts';
+import { departureOf, type Store } from './opening.ts';
 
 /** How often the leader is asked for the last sequence, in case the last message got lost on its way to us. */
 export const LOOK_MS = 2_000;

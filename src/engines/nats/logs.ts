@@ -5,10 +5,9 @@ import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import { publishWhenFreed } from './account-storage.ts';
 import type { Stored as Message, PublishOptions } from './connection.ts';
-import { encodeEntry, entryOf, seqOf } from './entries.ts';
 import type { LiveFeed } from './live-feed.ts';
-import { tokenOf } from './names.ts';
-import type { Store } from './store.ts';
+import { encodeEntry, entryOf, seqOf, tokenOf } from './messages.ts';
+import type { Store } from './opening.ts';
 
 /** What a subscriber is given at once, however far behind it is. */
 const BATCH = 64;

@@ -1,8 +1,11 @@
+import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
+import type { EngineLimits } from '../../kernel/engine.ts';
+import type { Departure } from '../../kernel/moving.ts';
 import { Connection } from './connection.ts';
-import type { Streams } from './store.ts';
+import type { Folders } from './local-index.ts';
 
 /** The first version with atomic batches. */
 const OLDEST = [2, 12] as const;
@@ -15,6 +18,34 @@ const REPLICAS = 3;
 
 /** A cluster that has just been started elects its leaders first. */
 const PATIENCE_MS = 30_000;
+
+/** What the parts of the engine share. */
+export interface Store {
+  readonly connection: Connection;
+  readonly env: Env;
+  readonly limits: EngineLimits;
+  /** The name of the store, with which all of its subjects begin. */
+  readonly name: string;
+  readonly streams: Streams;
+  /** The first sequence of the logs: what came from another store has kept sequences below it. */
+  firstSeq: number;
+  readonly folders: Folders;
+}
+
+export interface Streams {
+  readonly records: string;
+  readonly logs: string;
+  readonly blobs: string;
+  readonly documents: string;
+}
+
+/** How long the server keeps what has expired by our clock, since clocks may differ. */
+const SLACK_MS = 60_000;
+
+/** The seconds that a message may stay; undefined for ever. */
+export function ttlOf(expiresAt: number | undefined, now: number): number | undefined {
+  return expiresAt === undefined ? undefined : Math.ceil((Math.max(expiresAt - now, 0) + SLACK_MS) / 1000);
+}
 
 export interface Address {
   readonly servers: string[];
@@ -155,4 +186,72 @@ const NODES =
 
 function unusable(address: Address, what: string, todo: string): RelayError {
   return new RelayError('cluster_unusable', { url: shownAddress(address), what, todo });
+}
+
+/**
+ * A frozen stream listens to no subject of its own, so that JetStream itself turns away whoever publishes, and says in its
+ * metadata why. One whose time is over is opened again by the next who finds it so.
+ */
+const TO = 'relay_moving_to';
+const UNTIL = 'relay_moving_until';
+const SUBJECTS = 'relay_subjects';
+const REPUBLISH = 'relay_republish';
+
+/** A writer who is told to come back does so when the last changes have been copied. */
+const MOVING_SECONDS = 5;
+
+interface Config {
+  readonly name?: string;
+  readonly subjects?: string[];
+  readonly republish?: JsonObject;
+  readonly metadata?: { readonly [key: string]: string };
+}
+
+/** `ms`: for how long; null for good. */
+export function frozenConfig(config: JsonObject, { to, ms }: Departure): JsonObject {
+  const { name, subjects, republish, metadata } = thawedConfig(config) as Config;
+  const { republish: _, ...rest } = config;
+  return {
+    ...rest,
+    subjects: [`${name}.frozen`],
+    metadata: {
+      ...metadata,
+      [TO]: to,
+      [UNTIL]: ms === null ? '' : String(Date.now() + ms),
+      [SUBJECTS]: JSON.stringify(subjects),
+      [REPUBLISH]: JSON.stringify(republish ?? null),
+    },
+  };
+}
+
+export function thawedConfig(config: JsonObject): JsonObject {
+  const {
+    [TO]: to,
+    [UNTIL]: _,
+    [SUBJECTS]: subjects,
+    [REPUBLISH]: republish,
+    ...metadata
+  } = (config as Config).metadata ?? {};
+  if (to === undefined) return config;
+  const live = JSON.parse(republish!) as JsonObject | null;
+  return { ...config, subjects: JSON.parse(subjects!), ...(live ? { republish: live } : {}), metadata };
+}
+
+/** Null where nothing is in the way of writing. */
+export function departureOf(config: JsonObject): Departure | null {
+  const { [TO]: to, [UNTIL]: until } = (config as Config).metadata ?? {};
+  if (to === undefined) return null;
+  if (until === '') return { to, ms: null };
+  const ms = Number(until) - Date.now();
+  return ms <= 0 ? null : { to, ms };
+}
+
+export function isFrozen(config: JsonObject): boolean {
+  return (config as Config).metadata?.[TO] !== undefined;
+}
+
+export function refusalOf({ to, ms }: Departure): RelayError {
+  return ms === null
+    ? new RelayError('store_moved', { to })
+    : new RelayError('store_moving', { to, seconds: MOVING_SECONDS });
 }

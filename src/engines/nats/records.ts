@@ -23,8 +23,8 @@ import {
 } from '../../kernel/records.ts';
 import type { Stored as Message } from './connection.ts';
 import { Listing } from './listing.ts';
-import { keyOf, subjectOf } from './names.ts';
-import { type Store, ttlOf } from './store.ts';
+import { keyOf, subjectOf } from './messages.ts';
+import { type Store, ttlOf } from './opening.ts';
 
 /** Stands where a record was deleted, for as long as somebody may be about to write on what was there. */
 const TOMBSTONE = new TextEncoder().encode('-');
@@ -108,18 +108,15 @@ export class NatsRecords implements Records {
     return compareAndSet(`the record ${key}`, async () => {
       const row = await this.#row(key);
       if (!this.#isLive(row) || (o.expect !== undefined && o.expect !== row.revision)) return false;
-      const { connection, expiries } = this.#store;
-      const subject = this.#subject(key);
+      const { connection } = this.#store;
       const options = { expect: row.seq, ttl: TOMBSTONE_SECONDS, frees: true };
-      const deleted = await connection.publish(subject, TOMBSTONE, options).catch((error) => {
+      const deleted = await connection.publish(this.#subject(key), TOMBSTONE, options).catch((error) => {
         if (!isRelayError(error, 'store_full')) throw error;
         // Without a tombstone a server that lags behind may list the record for a moment longer.
         return connection.remove(this.#store.streams.records, row.seq);
       });
       this.#known.delete(key);
-      if (deleted === null) return null;
-      expiries.forget(subject);
-      return true;
+      return deleted === null ? null : true;
     });
   }
 
@@ -207,13 +204,11 @@ export class NatsRecords implements Records {
   }
 
   async #write(key: string, json: string, { expiresAt, frees }: WriteOptions, expect?: number) {
-    const { connection, env, expiries, streams } = this.#store;
-    const subject = this.#subject(key);
-    const ttl = ttlOf(expiresAt, env.now());
-    const seq = await connection.publish(subject, encode(key, json, expiresAt), { expect, ttl, frees });
+    const { connection, env } = this.#store;
+    const payload = encode(key, json, expiresAt);
+    const options = { expect, ttl: ttlOf(expiresAt, env.now()), frees };
+    const seq = await connection.publish(this.#subject(key), payload, options);
     if (seq === null) return null;
-    if (expiresAt === undefined) expiries.forget(subject);
-    else expiries.note({ subject, stream: streams.records, expiresAt });
     this.#remember(key, { value: null, revision: seq, seq, key, expiresAt });
     return seq;
   }

@@ -12,7 +12,7 @@ import { IndexThread, type IndexThreads } from '../index-thread.ts';
 import { publishWhenFreed } from './account-storage.ts';
 import type { Stored as Message } from './connection.ts';
 import type { LocalIndex } from './local-index.ts';
-import type { Store } from './store.ts';
+import type { Store } from './opening.ts';
 
 const [pack, unpack] = [promisify(gzip), promisify(gunzip)];
 

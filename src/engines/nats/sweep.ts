@@ -5,7 +5,7 @@ import type { Swept } from '../../kernel/engine.ts';
 import type { NatsBlobs } from './blobs.ts';
 import type { Stored as Message } from './connection.ts';
 import { Listing } from './listing.ts';
-import type { Store } from './store.ts';
+import type { Store } from './opening.ts';
 
 /** Questions to the cluster at once. */
 const WIDTH = 16;
@@ -20,104 +20,83 @@ interface Intent {
 }
 
 /**
- * Reclaims what this server wrote and what has expired since; what others wrote is theirs, and what was written by one that is
- * gone JetStream forgets by itself. Chunks without a body go an hour after they were first seen so: somebody may be reading.
+ * A sweep of the store. What has expired JetStream forgets by itself a minute later; with `scans`, which looks at everything there is,
+ * it goes at once. Chunks without a body go an hour after they were first seen so: somebody may be reading.
  */
-export class Sweep {
-  readonly #store: Store;
-  readonly #blobs: NatsBlobs;
-  readonly #intents: Listing<{ key: string }>;
+export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () => Promise<Swept> {
+  const { connection, env, name, streams } = store;
+  const intents = new Listing(store, streams.blobs, `${name}.c.`, () => null);
   /** When chunks were first seen without a body, where the store had no room to note it. */
-  readonly #unused = new Map<string, number>();
-  #scans: boolean;
-  #chunksAt = Number.NEGATIVE_INFINITY;
+  const unused = new Map<string, number>();
+  let chunksAt = Number.NEGATIVE_INFINITY;
 
-  /** `scans`: looks through everything once, for what others wrote. */
-  constructor(store: Store, blobs: NatsBlobs, scans = false) {
-    this.#scans = scans;
-    this.#store = store;
-    this.#blobs = blobs;
-    this.#intents = new Listing(store, store.streams.blobs, `${store.name}.c.`, () => null);
-  }
-
-  async run(): Promise<Swept> {
-    const { connection, env, expiries, streams } = this.#store;
-    const swept = { blobs: 0, records: 0, bytes: 0 };
-    if (this.#scans) await this.#scan();
-    await mapConcurrent(
-      expiries.take(env.now()),
-      async ({ subject, stream, bytes, expiresAt }) => {
-        const message = await connection.last(stream, subject);
-        if (!message || headOf(message).expiresAt !== expiresAt) return;
-        if ((await connection.remove(stream, message.seq).catch(() => null)) === null) return;
-        if (stream === streams.records) swept.records++;
-        else swept.blobs++;
-        swept.bytes += bytes ?? 0;
-      },
-      WIDTH,
-    );
-    if (Math.abs(env.now() - this.#chunksAt) >= CHUNKS_EVERY_MS) {
-      this.#chunksAt = env.now();
-      await this.#chunks();
+  const removeExpired = async (stream: string, kind: 'r' | 'm') => {
+    const swept = { count: 0, bytes: 0 };
+    const listing = new Listing(store, stream, `${name}.${kind}.`, () => null);
+    for await (const { messages } of listing.all('>')) {
+      const expired = messages.filter(
+        (message) => (headOf(message).expiresAt ?? Number.POSITIVE_INFINITY) <= env.now(),
+      );
+      await mapConcurrent(
+        expired,
+        async (message) => {
+          // What JetStream has forgotten meanwhile, or cannot delete now, is not counted.
+          if ((await connection.remove(stream, message.seq).catch(() => null)) === null) return;
+          swept.count++;
+          swept.bytes += headOf(message).size ?? 0;
+        },
+        WIDTH,
+      );
     }
     return swept;
-  }
+  };
 
-  async #chunks(): Promise<void> {
-    const { env } = this.#store;
-    const unused: { name: string; subject: string; intent: Intent }[] = [];
-    for await (const { messages, last } of this.#intents.all('*.k')) {
-      const intents = messages.map((message) => ({
-        name: message.subject.split('.').at(-2)!,
-        subject: message.subject,
-        intent: JSON.parse(Buffer.from(message.data).toString()) as Intent,
-      }));
-      const keys = intents.map(({ intent }) => intent.key);
-      const manifests = await this.#blobs.manifests(keys, last);
-      unused.push(...intents.filter(({ name, intent }) => manifests.get(intent.key)?.chunks !== name));
-    }
-    await mapConcurrent(
-      unused,
-      async ({ name, subject, intent }) => {
-        const { gone = this.#unused.get(name) } = intent;
-        if (gone === undefined) await this.#noteUnused(name, subject, intent);
-        else if (env.now() - gone >= ORPHAN_AGE_MS) {
-          await this.#blobs.removeChunks(name);
-          this.#unused.delete(name);
-        }
-      },
-      WIDTH,
-    );
-  }
-
-  async #noteUnused(name: string, subject: string, intent: Intent): Promise<void> {
-    const { connection, env } = this.#store;
+  const noteUnused = async (chunks: string, subject: string, intent: Intent) => {
     const gone = env.now();
     const note = Buffer.from(JSON.stringify({ ...intent, gone }));
     await connection.publish(subject, note, { frees: true }).catch((error) => {
       if (!isRelayError(error, 'store_full')) throw error;
-      this.#unused.set(name, gone);
+      unused.set(chunks, gone);
     });
-  }
+  };
 
-  /** Finds what has expired, whoever wrote it. */
-  async #scan(): Promise<void> {
-    const { env, expiries, name, streams } = this.#store;
-    for (const [stream, kind] of [
-      [streams.records, 'r'],
-      [streams.blobs, 'm'],
-    ] as const) {
-      const listing = new Listing(this.#store, stream, `${name}.${kind}.`, () => null);
-      for await (const { messages } of listing.all('>')) {
-        for (const message of messages) {
-          const { expiresAt, size: bytes } = headOf(message);
-          if (expiresAt !== undefined && expiresAt <= env.now())
-            expiries.note({ subject: message.subject, stream, expiresAt, bytes });
-        }
-      }
+  const removeChunks = async () => {
+    for await (const { messages, last } of intents.all('*.k')) {
+      const found = messages.map((message) => ({
+        chunks: message.subject.split('.').at(-2)!,
+        subject: message.subject,
+        intent: JSON.parse(Buffer.from(message.data).toString()) as Intent,
+      }));
+      const manifests = await blobs.manifests(
+        found.map(({ intent }) => intent.key),
+        last,
+      );
+      const orphans = found.filter(({ chunks, intent }) => manifests.get(intent.key)?.chunks !== chunks);
+      await mapConcurrent(
+        orphans,
+        async ({ chunks, subject, intent }) => {
+          const { gone = unused.get(chunks) } = intent;
+          if (gone === undefined) await noteUnused(chunks, subject, intent);
+          else if (env.now() - gone >= ORPHAN_AGE_MS) {
+            await blobs.removeChunks(chunks);
+            unused.delete(chunks);
+          }
+        },
+        WIDTH,
+      );
     }
-    this.#scans = false;
-  }
+  };
+
+  return async () => {
+    const nothing = { count: 0, bytes: 0 };
+    const records = scans ? await removeExpired(streams.records, 'r') : nothing;
+    const bodies = scans ? await removeExpired(streams.blobs, 'm') : nothing;
+    if (Math.abs(env.now() - chunksAt) >= CHUNKS_EVERY_MS) {
+      chunksAt = env.now();
+      await removeChunks();
+    }
+    return { records: records.count, blobs: bodies.count, bytes: bodies.bytes };
+  };
 }
 
 /** Records and manifests say it in their first line; a tombstone has none. */

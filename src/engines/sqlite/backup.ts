@@ -1,27 +1,34 @@
-import { closeSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
-import {
-  BODY_COLUMNS,
-  type BodyRow,
-  bodyRows,
-  copyBody,
-  dropDamagedRows,
-  inGroups,
-  setBody,
-} from './body-copies.ts';
+import { toHex } from '../../base/ids.ts';
+import type { BlobInfo } from '../../kernel/blobs.ts';
+import type { HashedBody } from '../body-hashes.ts';
+import { openBody, type StoredBody, streamBody, wholeBody } from './body-check.ts';
+import { BODIES, checkedFile, writeBody } from './body-files.ts';
 import { Database } from './database.ts';
-import { translated } from './failure.ts';
-import { DATABASE_FILE, isStore, openDatabase } from './opening.ts';
-import { Segments } from './segments.ts';
-import { makeFolders, syncFileNow, syncFolderNow } from './syncing.ts';
+import { isBusy, translated } from './failure.ts';
+import { DATABASE_FILE, isStore, migrate, openDatabase } from './opening.ts';
+import { readSpot, Segments } from './segments.ts';
+import { makeFolder, makeFolders, syncFileNow, syncFolderNow } from './syncing.ts';
 
-export interface Backup {
+/** What was copied. */
+export interface Copied {
   readonly blobs: number;
   readonly bytes: number;
-  /** Keys whose body was missing or damaged in the store already; the backup does without them. */
-  readonly lost: string[];
+  /** Keys whose body was missing or damaged already; the copy does without them. */
+  readonly lost: readonly string[];
 }
 
 /**
@@ -32,7 +39,7 @@ export async function backupSqlite(
   home: string,
   targetDir: string,
   warn?: (what: string) => void,
-): Promise<Backup> {
+): Promise<Copied> {
   const source = join(resolve(home), DATABASE_FILE);
   const target = resolve(targetDir);
   if (!(await isStore(source)))
@@ -44,7 +51,18 @@ export async function backupSqlite(
   const made = prepareTarget(target);
   try {
     using db = await openDatabase(resolve(home), 'power', 'cli', warn);
-    return await copyStore(db, resolve(home), target);
+    const path = join(target, `${DATABASE_FILE}.partial`);
+    closeSync(openSync(path, 'wx', 0o600));
+    await db.patiently(() => db.sql('VACUUM INTO ?').run(path));
+    let copied: Copied;
+    {
+      using copy = new Database(path);
+      copied = await copyBodies(copy, resolve(home), target, db);
+    }
+    syncFileNow(path);
+    renameSync(path, join(target, DATABASE_FILE));
+    syncFolderNow(target);
+    return copied;
   } catch (error) {
     for (const name of readdirSync(target)) rmSync(join(target, name), { recursive: true });
     if (made) rmSync(target, { recursive: true });
@@ -52,39 +70,70 @@ export async function backupSqlite(
   }
 }
 
-async function copyStore(db: Database, home: string, target: string): Promise<Backup> {
-  const path = join(target, `${DATABASE_FILE}.partial`);
-  closeSync(openSync(path, 'wx', 0o600));
-  await db.patiently(() => db.sql('VACUUM INTO ?').run(path));
-  const result = await copyBodies(db, path, home, target);
-  syncFileNow(path);
-  renameSync(path, join(target, DATABASE_FILE));
-  syncFolderNow(target);
-  return result;
+/** Whether it had to be made. */
+function prepareTarget(target: string): boolean {
+  const made = makeFolders(target) !== undefined;
+  if (!made && readdirSync(target).length > 0) {
+    throw new RelayError('conflict', {
+      what: `${target} is not empty.`,
+      hint: 'Back up into a folder that does not exist yet.',
+    });
+  }
+  if (made) syncFolderNow(dirname(target));
+  return made;
 }
 
-/** The bodies that the copy at `path` refers to; from there on it says what there really is of them, and where. */
-async function copyBodies(db: Database, path: string, home: string, target: string): Promise<Backup> {
-  using copy = new Database(path);
-  const segments = new Segments(target, systemEnv, true);
+/** A body that is in a file, as its row has it. */
+interface BodyRow extends BlobInfo {
+  readonly id: number;
+  readonly key: string;
+  readonly file: string;
+  readonly offset: number | null;
+  readonly expires: number | null;
+  readonly blocks: Uint8Array | null;
+}
+
+const BODY_COLUMNS = 'id, key, file, offset, size, sha256, blocks, expires';
+
+/** Copied at once: what goes into a segment then shares a wait for the disk. */
+const AT_ONCE = 32;
+
+/**
+ * Copies the bodies that the database `copy` refers to from one home to another; from there on it says what there really is of them,
+ * and where. `live` is the database of a store that others go on using meanwhile.
+ */
+async function copyBodies(copy: Database, from: string, to: string, live?: Database): Promise<Copied> {
+  const segments = new Segments(to, systemEnv, true);
   const lost = dropDamagedRows(copy);
-  let blobs = 0;
-  let bytes = 0;
-  await inGroups(bodyRows(copy), async (row) => {
-    const copied = await copyWherever(db, row, home, target, segments);
+  let [blobs, bytes] = [0, 0];
+  const copyOne = async (found: BodyRow) => {
+    const row = { ...found, file: checkedFile(found.file) };
+    const copied = live
+      ? await copyWherever(live, row, from, to, segments)
+      : await copyBody(row, from, to, segments);
     // At a chosen place a newer body may have come since; the copy then says what it really holds.
-    if (copied && (copied.sha256 === row.sha256 || (await isNow(db, row, copied.sha256)))) {
+    if (copied && (copied.sha256 === row.sha256 || (live && (await isNow(live, row, copied.sha256))))) {
       blobs++;
       bytes += copied.size;
-      setBody(copy, row, copied);
+      const { size, sha256, blocks, file, offset } = copied;
+      const sql = 'UPDATE blobs SET size = ?, sha256 = ?, blocks = ?, file = ?, offset = ? WHERE id = ?';
+      copy.sql(sql).run(size, sha256, blocks, file, offset, row.id);
       return;
     }
-    if (row.offset === null) rmSync(join(target, row.file), { force: true });
+    if (row.offset === null) rmSync(join(to, row.file), { force: true });
     copy.sql('DELETE FROM blobs WHERE id = ?').run(row.id);
-    if (await isNow(db, row, row.sha256)) lost.push(row.key);
-  });
+    if (!live || (await isNow(live, row, row.sha256))) lost.push(row.key);
+  };
+  const rows = bodyRows(copy);
+  for (let at = 0; at < rows.length; at += AT_ONCE)
+    await Promise.all(rows.slice(at, at + AT_ONCE).map(copyOne));
   copy.exec('DELETE FROM gone');
   return { blobs, bytes, lost };
+}
+
+/** The rows whose body is in a file. */
+function bodyRows(db: Database): BodyRow[] {
+  return db.sql<BodyRow>(`SELECT ${BODY_COLUMNS} FROM blobs WHERE file IS NOT NULL ORDER BY id`).all();
 }
 
 /** Whether the store itself has such a body there by now. */
@@ -105,15 +154,164 @@ async function copyWherever(db: Database, row: BodyRow, home: string, target: st
   }
 }
 
-/** Whether it had to be made. */
-function prepareTarget(target: string): boolean {
-  const made = makeFolders(target) !== undefined;
-  if (!made && readdirSync(target).length > 0) {
+/**
+ * Copies a body from one home to another, makes it last, and gives what it really holds and where it is; null where it is
+ * missing, or its place in a segment has something else.
+ */
+async function copyBody(
+  row: BodyRow,
+  from: string,
+  to: string,
+  segments: Segments,
+): Promise<(HashedBody & Pick<BodyRow, 'file' | 'offset'>) | null> {
+  const { file, offset, size, sha256, blocks, expires } = row;
+  if (offset !== null) {
+    const body = readSpot(from, { file, offset }, size);
+    if (!body || hash('sha256', body) !== sha256) return null;
+    return { size, sha256, blocks: blocks!, ...(await segments.append([body], expires)) };
+  }
+  const source = await openBody(join(from, file));
+  if (!source) return null;
+  makeFolder(dirname(join(to, file)), true);
+  const stream = streamBody(source.file, { start: 0, end: source.size });
+  const written = await writeBody(join(to, file), stream, { syncsFile: true, syncsName: true });
+  return { ...written, file, offset };
+}
+
+/** The keys of bodies inside the database that are not what was stored; they are taken out of this copy of it. */
+function dropDamagedRows(copy: Database): string[] {
+  const next = `SELECT id, key, size, sha256, file, offset, blocks, body FROM blobs
+    WHERE file IS NULL AND id > ? ORDER BY id LIMIT 1`;
+  const dropped: string[] = [];
+  for (let after = 0; ; ) {
+    const row = copy.sql<StoredBody & { id: number; key: string }>(next).get(after);
+    if (!row) return dropped;
+    after = row.id;
+    if (wholeBody({ home: '' }, row)) continue;
+    copy.sql('DELETE FROM blobs WHERE id = ?').run(row.id);
+    dropped.push(row.key);
+  }
+}
+
+/**
+ * Puts a backup where there is no store, or with `force` in place of the one there, which is moved aside into
+ * `before-restore-…`. The backup is copied and checked whole first; until it is found good nothing is changed. With `partial`
+ * a backup with damaged bodies is good enough: it comes without these, whose keys are given as `lost`.
+ */
+export async function restoreSqlite(
+  sourceDir: string,
+  homeDir: string,
+  o: { force?: boolean; partial?: boolean } = {},
+): Promise<Copied> {
+  const source = resolve(sourceDir);
+  const home = resolve(homeDir);
+  const path = join(home, DATABASE_FILE);
+  if (existsSync(path) && !o.force) {
     throw new RelayError('conflict', {
-      what: `${target} is not empty.`,
-      hint: 'Back up into a folder that does not exist yet.',
+      what: `There is a store at ${home} already.`,
+      hint: 'Restore into another home, or use --force; what is there is then moved aside.',
     });
   }
-  if (made) syncFolderNow(dirname(target));
-  return made;
+  if (!(await isStore(join(source, DATABASE_FILE)))) {
+    throw new RelayError('no_store', {
+      what: 'backup',
+      path: source,
+      hint: 'Name the folder that relay backup wrote.',
+    });
+  }
+  makeFolders(home);
+  const stage = join(home, `restore-${toHex(systemEnv.randomBytes(8))}`);
+  mkdirSync(stage, { mode: 0o700 });
+  try {
+    const { files, ...copied } = await stageCopy(source, stage, o.partial ?? false);
+    if (existsSync(path)) await moveAside(home);
+    moveIn(stage, home, files);
+    return copied;
+  } catch (error) {
+    throw translated(error, path);
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+/** Copies everything, and refuses what does not fit together, or with `partial` leaves out the bodies that do not. */
+async function stageCopy(
+  source: string,
+  stage: string,
+  partial: boolean,
+): Promise<Copied & { files: Set<string> }> {
+  const from = join(source, DATABASE_FILE);
+  try {
+    copyDatabase(from, join(stage, DATABASE_FILE));
+    using db = new Database(join(stage, DATABASE_FILE));
+    migrate(db);
+    db.exec('PRAGMA journal_mode = WAL');
+    const copied = await copyBodies(db, source, stage);
+    if (copied.lost.length > 0 && !partial) throw notWhole(from, copied.lost);
+    return { ...copied, files: new Set(bodyRows(db).map(({ file }) => file)) };
+  } catch (error) {
+    throw translated(error, from);
+  }
+}
+
+function notWhole(from: string, lost: readonly string[]): RelayError {
+  const some = lost.slice(0, 3).join(', ') + (lost.length > 3 ? ', …' : '');
+  return new RelayError('store_damaged', {
+    what: `${from}: of ${lost.length} bodies there is not what was stored (${some})`,
+    hint: 'Take another backup, or all of this one that is whole: relay restore --partial',
+  });
+}
+
+/** A backup is looked at only; the home of a relay that was not closed well has a WAL that belongs to it. */
+function copyDatabase(from: string, to: string): void {
+  closeSync(openSync(to, 'wx', 0o600));
+  using db = new Database(from, { asItIs: !existsSync(`${from}-wal`) });
+  const found = db.sql<{ integrity_check: string }>('PRAGMA integrity_check(1)').get()!;
+  if (found.integrity_check !== 'ok')
+    throw new RelayError('store_damaged', { what: `${from}: ${found.integrity_check}` });
+  db.sql('VACUUM INTO ?').run(to);
+}
+
+/** Bodies first, the database last: it is what makes them a store. */
+function moveIn(stage: string, home: string, files: ReadonlySet<string>): void {
+  const touched = new Set([home]);
+  for (const file of files) {
+    const folder = dirname(join(home, file));
+    makeFolder(folder, true);
+    renameSync(join(stage, file), join(home, file));
+    touched.add(folder);
+  }
+  // Unlike a rename, a link does not replace what somebody may have made there meanwhile.
+  linkSync(join(stage, DATABASE_FILE), join(home, DATABASE_FILE));
+  for (const folder of touched) syncFolderNow(folder);
+}
+
+async function moveAside(home: string): Promise<void> {
+  const path = join(home, DATABASE_FILE);
+  await refuseInUse(path);
+  const aside = join(home, `before-restore-${new Date(systemEnv.now()).toISOString().replaceAll(':', '-')}`);
+  mkdirSync(aside, { mode: 0o700 });
+  for (const name of [DATABASE_FILE, `${DATABASE_FILE}-wal`, `${DATABASE_FILE}-shm`, BODIES]) {
+    if (existsSync(join(home, name))) renameSync(join(home, name), join(aside, name));
+  }
+}
+
+/** A database can leave WAL mode only when nobody else has it open. One that cannot be read is in nobody's use. */
+async function refuseInUse(path: string): Promise<void> {
+  try {
+    if (!(await isStore(path))) return;
+  } catch {
+    return;
+  }
+  using db = new Database(path);
+  try {
+    db.exec('PRAGMA journal_mode = DELETE');
+  } catch (error) {
+    if (isBusy(error)) {
+      throw new RelayError('busy', {
+        what: 'another process has it open',
+        hint: 'Stop it first, for example with relay down.',
+      });
+    }
+  }
 }

@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 import { INLINE_BLOB_BYTES, LATE_FILE_BYTES, SEGMENT_BLOB_BYTES } from '../../base/limits.ts';
 import {
   type BodyLimits,
   checkExpiry,
   checkKey,
   checkLimit,
+  checkRange,
   checkSize,
   checkText,
   intake,
@@ -22,9 +21,9 @@ import type {
   ByteRange,
   Expiry,
 } from '../../kernel/blobs.ts';
-import { BlockHashes } from '../../kernel/block-hashes.ts';
 import type { Staged } from '../../kernel/records.ts';
-import { damageOf, inlined, openedBody, type StoredBody, wholeBody } from './body-check.ts';
+import { BodyHashes } from '../body-hashes.ts';
+import { damageOf, openedBody, type StoredBody, wholeBody } from './body-check.ts';
 import {
   BodyFiles,
   type Content,
@@ -34,18 +33,35 @@ import {
   type Place,
   takenAway,
 } from './body-files.ts';
-import { type Operation, StagedWrite, type Transaction } from './commit-queue.ts';
+import { type Operation, StagedWrite, type Store, type Transaction } from './commit-queue.ts';
 import { translated } from './failure.ts';
 import { type FormerSpot, noteGone } from './gone.ts';
-import { Segments } from './segments.ts';
-import { SettledReads } from './settled-reads.ts';
-import type { Store } from './store.ts';
+import { isSegment, Segments } from './segments.ts';
 
-/** Rows with their bodies held in memory while nothing is written: a hundred and more of the largest inlined. */
-const SETTLED_BYTES = 16 * 1024 * 1024;
+/** Bodies held in memory: many agents pull the same payload, and a large row is slow to read. */
+const HELD_BYTES = 16 * 1024 * 1024;
 
-interface Row extends StoredBody {
-  readonly expires: number | null;
+/** Bodies that were read and checked, by their SHA-256; the least recently used go first. */
+class HeldBodies {
+  readonly #bodies = new Map<string, Uint8Array>();
+  #bytes = 0;
+
+  get(sha256: string): Uint8Array | undefined {
+    const body = this.#bodies.get(sha256);
+    if (body && this.#bodies.delete(sha256)) this.#bodies.set(sha256, body);
+    return body;
+  }
+
+  add(sha256: string, body: Uint8Array): void {
+    if (this.#bodies.has(sha256) || body.length > HELD_BYTES / 8) return;
+    this.#bodies.set(sha256, body);
+    this.#bytes += body.length;
+    for (const [oldest, { length }] of this.#bodies) {
+      if (this.#bytes <= HELD_BYTES) return;
+      this.#bodies.delete(oldest);
+      this.#bytes -= length;
+    }
+  }
 }
 
 export class SqliteBlobs implements Blobs {
@@ -56,7 +72,7 @@ export class SqliteBlobs implements Blobs {
   /** A body up to this is held until it is committed; a larger one is written to a file as it comes. */
   readonly #heldBytes: number;
   readonly #place: Place | undefined;
-  readonly #settled: SettledReads<Row>;
+  readonly #held = new HeldBodies();
 
   /** `appends`: bodies that are too large for the database and too small for a file each go into segments. */
   constructor(store: Store, { place, appends }: { place: Place | undefined; appends: boolean }) {
@@ -67,7 +83,6 @@ export class SqliteBlobs implements Blobs {
     this.#appends = appends;
     this.#heldBytes = appends ? SEGMENT_BLOB_BYTES.max : INLINE_BLOB_BYTES;
     this.#place = place;
-    this.#settled = new SettledReads(store.db, store.queue, SETTLED_BYTES);
   }
 
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
@@ -112,11 +127,13 @@ export class SqliteBlobs implements Blobs {
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
     checkKey('a key', key);
-    for (let before: Row | undefined; ; ) {
-      // What did not fit the first time is never looked for by memory again.
-      const row: Row | undefined = (before ? undefined : this.#known(key)) ?? (await this.#row(key));
+    for (let before: StoredBody | undefined; ; ) {
+      const row = await this.#row(key);
       if (!row) return null;
-      if (row.body) return inlined(row.body, range);
+      if (row.body) {
+        if (range) checkRange(range, row.size);
+        return { body: range ? row.body.subarray(range.start, range.end) : row.body, size: row.size };
+      }
       const body =
         row.offset === null && row.file !== null ? await openedBody(this.#store, row, range) : null;
       if (body) return { body, size: row.size };
@@ -210,16 +227,12 @@ export class SqliteBlobs implements Blobs {
     expiry: Expiry | undefined,
     inRow = !this.#appends,
   ): Promise<BlobInfo & { content: Content }> {
-    const [hash, blocks] = [createHash('sha256'), new BlockHashes(crc32)];
-    let size = 0;
-    for (const piece of pieces) {
-      hash.update(piece);
-      blocks.update(piece);
-      size += piece.length;
-    }
-    const info = { size, sha256: hash.digest('hex') };
+    const hashes = new BodyHashes();
+    for (const piece of pieces) hashes.update(piece);
+    const { size, sha256, blocks } = hashes.digest();
+    const info = { size, sha256 };
     const expires = (await settleExpiry(expiry)) ?? null;
-    const content = { ...info, blocks: blocks.digest(), expires, pieces };
+    const content = { ...info, blocks, expires, pieces };
     // Where nobody else would share the sync of a segment, a body waits for one sync only if it goes with its row.
     const alone = () => size <= INLINE_BLOB_BYTES && this.segments.isIdle && this.#store.queue.isIdle;
     if (inRow || size < SEGMENT_BLOB_BYTES.min || alone()) return { ...info, content };
@@ -233,7 +246,7 @@ export class SqliteBlobs implements Blobs {
   async #draft(body: Uint8Array, place: string, expiry: Expiry | undefined) {
     const expires = (await settleExpiry(expiry)) ?? null;
     try {
-      const draft = this.#files.writeNow(body);
+      const draft = await this.#files.write([body], [], true);
       const content = { ...draft, expires, spot: { file: place, offset: null }, draft };
       return { size: draft.size, sha256: draft.sha256, content };
     } catch (error) {
@@ -301,22 +314,23 @@ export class SqliteBlobs implements Blobs {
     return old;
   }
 
-  #known(key: string): Row | undefined {
-    const row = this.#settled.get(key);
-    return row && (row.expires === null || row.expires > this.#store.env.now()) ? row : undefined;
-  }
-
-  #row(key: string): Promise<Row | undefined> {
+  #row(key: string): Promise<StoredBody | undefined> {
     const { db, env } = this.#store;
-    const sql = `SELECT size, sha256, expires, file, offset, blocks, body FROM blobs
-      WHERE key = ? AND (expires IS NULL OR expires > ?)`;
+    const live = 'FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
     return db.patiently(() => {
-      const found = db.sql<Row>(sql).get(key, env.now());
-      if (!found) return undefined;
-      const row = { ...found, body: wholeBody(this.#store, found) };
-      const isFile = row.file !== null && row.offset === null;
-      if (row.body || isFile) this.#settled.set(key, row, row.body?.length ?? row.file!.length);
-      return row;
+      const known = db
+        .sql<Pick<StoredBody, 'file' | 'sha256'>>(`SELECT file, sha256 ${live}`)
+        .get(key, env.now());
+      if (!known) return undefined;
+      const isFile = known.file !== null && !isSegment(known.file);
+      const held = isFile ? undefined : this.#held.get(known.sha256);
+      if (held) return { ...known, size: held.length, offset: null, blocks: null, body: held };
+      const sql = `SELECT size, sha256, file, offset, blocks, body ${live}`;
+      const row = db.sql<StoredBody>(sql).get(key, env.now());
+      if (!row) return undefined;
+      const body = wholeBody(this.#store, row);
+      if (body) this.#held.add(row.sha256, body);
+      return { ...row, body };
     });
   }
 }

@@ -1,33 +1,15 @@
-import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fdatasyncSync,
-  linkSync,
-  openSync,
-  promises,
-  renameSync,
-  rmSync,
-  unlink,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, linkSync, promises, renameSync, rmSync } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
-import { crc32 } from 'node:zlib';
 import type { Env } from '../../base/env.ts';
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
-import type { BlobInfo } from '../../kernel/blobs.ts';
-import { BlockHashes } from '../../kernel/block-hashes.ts';
-import type { Transaction } from './commit-queue.ts';
-import type { Store } from './store.ts';
+import { BodyHashes, type HashedBody } from '../body-hashes.ts';
+import type { Store, Transaction } from './commit-queue.ts';
 import { makeFolder, syncFolder } from './syncing.ts';
 
 export const BODIES = 'blobs';
 /** Where bodies grow that are placed later. Nothing in here is ever read; what is old was left behind. */
 export const DRAFTS = `${BODIES}/draft`;
-
-/** Bodies that go into one folder before the next is taken. */
-const FOLDER_FILES = 512;
 
 /** Which bodies are files with names of their own. */
 export interface Place {
@@ -37,19 +19,14 @@ export interface Place {
   path(key: string): string | undefined;
 }
 
-export interface WrittenBody extends BlobInfo {
-  /** The hashes of its blocks. */
-  readonly blocks: Uint8Array;
-}
-
 /** A body that is whole and on disk; no row refers to it yet. */
-export interface Draft extends WrittenBody {
+export interface Draft extends HashedBody {
   /** Relative to the home. */
   readonly file: string;
 }
 
 /** What is to be stored: in a file, or in the row where it has no spot. */
-export interface Content extends WrittenBody {
+export interface Content extends HashedBody {
   readonly expires: number | null;
   readonly spot?: { readonly file: string; readonly offset: number | null };
   /** What is to be placed at the spot. */
@@ -63,8 +40,6 @@ export class BodyFiles {
   readonly home: string;
   readonly #env: Env;
   readonly #durable: boolean;
-  #folder = '';
-  #room = 0;
 
   constructor(store: Pick<Store, 'home' | 'env'>, durable: boolean) {
     this.home = store.home;
@@ -81,7 +56,9 @@ export class BodyFiles {
     rest: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     placed: boolean,
   ): Promise<Draft> {
-    const file = this.#newFile(placed ? DRAFTS : this.#nextFolder());
+    const folder = placed ? DRAFTS : `${BODIES}/${toHex(this.#env.randomBytes(1))}`;
+    makeFolder(join(this.home, folder), this.#durable);
+    const file = `${folder}/${toHex(this.#env.randomBytes(16))}`;
     const pieces = async function* () {
       yield* head;
       yield* rest;
@@ -91,27 +68,6 @@ export class BodyFiles {
       syncsName: this.#durable && !placed,
     });
     return { file, ...info };
-  }
-
-  /** The same at once, of a short body that is to be placed, for a command: nothing else waits for its loop. */
-  writeNow(body: Uint8Array): Draft {
-    const file = this.#newFile(DRAFTS);
-    const path = join(this.home, file);
-    const hash = createHash('sha256');
-    const blocks = new BlockHashes(crc32);
-    hash.update(body);
-    blocks.update(body);
-    const opened = openSync(path, 'wx', 0o600);
-    try {
-      writeFileSync(opened, body);
-      if (this.#durable) fdatasyncSync(opened);
-    } catch (error) {
-      rmSync(path, { force: true });
-      throw error;
-    } finally {
-      closeSync(opened);
-    }
-    return { file, size: body.length, sha256: hash.digest('hex'), blocks: blocks.digest() };
   }
 
   /**
@@ -144,26 +100,12 @@ export class BodyFiles {
    * Readers that have it open go on. What cannot be removed is left to a sweep: it is no longer referred to, so it is
    * in nobody's way.
    */
-  remove(file: string): Promise<void> {
-    return new Promise((resolve) => unlink(join(this.home, file), () => resolve()));
+  async remove(file: string): Promise<void> {
+    await promises.unlink(join(this.home, file)).catch(() => {});
   }
 
   removeNow(file: string): void {
     rmSync(join(this.home, file), { force: true });
-  }
-
-  #newFile(folder: string): string {
-    makeFolder(join(this.home, folder), this.#durable);
-    return `${folder}/${toHex(this.#env.randomBytes(16))}`;
-  }
-
-  /** The same for a while, since a new one costs an fsync of its own. */
-  #nextFolder(): string {
-    if (this.#room-- <= 0) {
-      this.#folder = `${BODIES}/${toHex(this.#env.randomBytes(1))}`;
-      this.#room = FOLDER_FILES - 1;
-    }
-    return this.#folder;
   }
 }
 
@@ -207,15 +149,11 @@ export async function writeBody(
   path: string,
   pieces: AsyncIterable<Uint8Array>,
   o: { syncsFile: boolean; syncsName: boolean },
-): Promise<WrittenBody> {
-  const hash = createHash('sha256');
-  const blocks = new BlockHashes(crc32);
-  let size = 0;
+): Promise<HashedBody> {
+  const hashes = new BodyHashes();
   const measured = async function* () {
     for await (const piece of pieces) {
-      hash.update(piece);
-      blocks.update(piece);
-      size += piece.length;
+      hashes.update(piece);
       yield piece;
     }
   };
@@ -227,7 +165,7 @@ export async function writeBody(
       o.syncsFile ? file.datasync() : undefined,
       o.syncsName ? syncFolder(dirname(path)) : undefined,
     ]);
-    return { size, sha256: hash.digest('hex'), blocks: blocks.digest() };
+    return hashes.digest();
   } catch (error) {
     rmSync(path, { force: true });
     throw error;

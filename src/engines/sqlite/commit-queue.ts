@@ -1,12 +1,25 @@
+import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Env } from '../../base/env.ts';
+import { RelayError } from '../../base/errors.ts';
+import type { EngineLimits } from '../../kernel/engine.ts';
 import type { Staged } from '../../kernel/records.ts';
 import { closed, type Database } from './database.ts';
 import { endsTransaction, isFull, translated } from './failure.ts';
-import type { Reserve } from './reserve.ts';
 import { syncFolderNow } from './syncing.ts';
 
 /** What goes into one transaction at most, so that the event loop and other processes get their turn. */
 const BATCH_OPERATIONS = 512;
 const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** What the parts of an open store share. */
+export interface Store {
+  readonly home: string;
+  readonly env: Env;
+  readonly limits: EngineLimits;
+  readonly db: Database;
+  readonly queue: CommitQueue;
+}
 
 /** Repeatable, and synchronous: between BEGIN and COMMIT nothing else of this process runs. */
 export type Operation<T> = (tx: Transaction) => T;
@@ -31,7 +44,6 @@ export class CommitQueue {
   readonly #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
-  #commits = 0;
 
   /**
    * `committed` runs after each COMMIT with the streams it touched, before anyone is answered. `lasting` is waited for between
@@ -46,11 +58,6 @@ export class CommitQueue {
     this.#committed = committed;
     this.#lasting = o.lasting ?? null;
     this.#reserve = o.reserve ?? null;
-  }
-
-  /** How often this connection has committed, or may have. */
-  get commits(): number {
-    return this.#commits;
   }
 
   /** Whether nothing is being committed. */
@@ -116,8 +123,6 @@ export class CommitQueue {
     try {
       answers = batch.map((each) => (batch.length === 1 ? alone(each, tx) : this.#saved(each, tx)));
       tx.finish();
-      // Counted before, since a COMMIT that fails may have been done nevertheless.
-      this.#commits++;
       this.#db.sql('COMMIT').run();
     } catch (error) {
       this.#rollback();
@@ -274,4 +279,54 @@ export function writeStaged(tx: Transaction, staged: readonly Staged[] = []): vo
 
 export function stagedBytes(staged: readonly Staged[] = []): number {
   return staged.reduce((sum, each) => sum + (each instanceof StagedWrite ? each.bytes : 0), 0);
+}
+
+/** Enough for SQLite's files beside the database and for some hundred deletions. */
+const RESERVE_BYTES = 1024 * 1024;
+
+/**
+ * A file of zeros, given up on a full disk so that what frees room or takes rights away can still be written. Until
+ * there is room for it again, nothing else is.
+ */
+export class Reserve {
+  readonly #path: string;
+  /** False while there is no room for it. */
+  held = false;
+
+  constructor(home: string) {
+    this.#path = join(home, 'relay.db-reserve');
+  }
+
+  /** Makes it where it is missing and there is room. */
+  keep(): void {
+    this.held = true;
+    if (existsSync(this.#path)) return;
+    try {
+      const file = openSync(this.#path, 'wx', 0o600);
+      try {
+        for (let left = RESERVE_BYTES; left > 0; ) left -= writeSync(file, Buffer.alloc(left));
+      } finally {
+        closeSync(file);
+      }
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      // Whatever else is wrong, the store itself will say.
+      if (code === 'ENOSPC' || code === 'EDQUOT') this.release();
+    }
+  }
+
+  release(): void {
+    rmSync(this.#path, { force: true });
+    this.held = false;
+  }
+
+  warning(): string {
+    const { message, hint } = this.missing();
+    return `${message.replace('Nothing was stored', 'Nothing new is stored')} ${hint}`;
+  }
+
+  /** Why nothing but deletions is written while there is none. */
+  missing(): RelayError {
+    return new RelayError('store_full', { what: `the disk under ${dirname(this.#path)} is full` });
+  }
 }

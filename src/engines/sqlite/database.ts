@@ -38,10 +38,6 @@ export class Database implements Disposable {
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, Statement<unknown>>();
   #open = true;
-  #version: number | null = null;
-  readonly #forget = () => {
-    this.#version = null;
-  };
   #wal: number | undefined;
 
   /**
@@ -68,16 +64,9 @@ export class Database implements Disposable {
     return statement as Statement<Row>;
   }
 
-  /**
-   * Differs from the last one when another connection, of whichever process, has committed since. Ours do not count. It is asked for once
-   * for all that one event brings about without waiting for another, such as the reads of a request.
-   */
+  /** Differs from the last one when another connection, of whichever process, has committed since. Ours do not count. */
   dataVersion(): number {
-    if (this.#version === null) {
-      this.#version = this.sql<{ data_version: number }>('PRAGMA data_version').get()!.data_version;
-      process.nextTick(this.#forget);
-    }
-    return this.#version;
+    return this.sql<{ data_version: number }>('PRAGMA data_version').get()!.data_version;
   }
 
   /**

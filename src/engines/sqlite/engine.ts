@@ -5,19 +5,17 @@ import { DeferredWork, type Engine, type EngineLimits, type Swept } from '../../
 import { type Moving, movingWarnings } from '../../kernel/moving.ts';
 import type { IndexThreads } from '../index-thread.ts';
 import { SqliteBlobs } from './blobs.ts';
+import { type CheckedBody, checkBodies, Scrub, type ScrubState } from './body-check.ts';
 import type { Place } from './body-files.ts';
 import { Checkpoints } from './checkpoint.ts';
-import { CommitQueue } from './commit-queue.ts';
+import { CommitQueue, Reserve, type Store } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import { Gone } from './gone.ts';
 import { SqliteLogs } from './logs.ts';
-import { SqliteMoving } from './moving.ts';
+import { sqliteMoving } from './moving.ts';
 import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
-import { Reserve } from './reserve.ts';
-import { type CheckedBody, checkBodies, Scrub, type ScrubState } from './scrub.ts';
 import { SqliteSearchIndex } from './search-index.ts';
-import type { Store } from './store.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { missingBodies, sweep, usageOf } from './sweep.ts';
 
@@ -93,7 +91,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   });
   const store: Store = { home, env, limits, db, queue };
   const blobs = new SqliteBlobs(store, { place: o.place, appends: role === 'server' });
-  const moving = new SqliteMoving(store, blobs);
+  const moving = sqliteMoving(store, blobs);
   const deferred = new DeferredWork();
   const gone = new Gone(store, checkpoints);
   const scrub = role === 'server' ? new Scrub(store) : null;

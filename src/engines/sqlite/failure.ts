@@ -33,7 +33,7 @@ const BY_ERRNO: { readonly [code: string]: Failure } = {
   EIO: 'store_unusable',
 };
 
-/** What the triggers of a store that moves say (`frozen.ts`), before the place that it moves to. */
+/** What the triggers of a store that moves say (`moving.ts`), before the place that it moves to. */
 export const MOVING = 'relay: moving to ';
 export const MOVED = 'relay: moved to ';
 

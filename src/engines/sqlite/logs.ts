@@ -3,8 +3,7 @@ import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
-import { StagedWrite, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
-import type { Store } from './store.ts';
+import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 /** Entries that one transaction deletes at most: some milliseconds of the lock. */

@@ -1,4 +1,4 @@
-import { freeze, type Json } from '../../base/json.ts';
+import type { Json } from '../../base/json.ts';
 import {
   addTo,
   checkDelta,
@@ -19,46 +19,31 @@ import type {
   Staged,
   Stored,
 } from '../../kernel/records.ts';
-import { StagedWrite, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
+import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { SqliteLogs } from './logs.ts';
-import { SettledReads } from './settled-reads.ts';
-import type { Store } from './store.ts';
 
 /** A page of a listing ends early rather than hold more JSON than this; it says so by its `next`. */
 const PAGE_CHARS = 4 * 1024 * 1024;
-
-/** Records held in memory while nothing is written: thousands of pointers, in characters. */
-const SETTLED_CHARS = 8 * 1024 * 1024;
 
 interface Row {
   readonly key: string;
   readonly revision: number;
   readonly value: string;
-  readonly expires: number | null;
-}
-
-/** A record as it is given to all who ask for it. */
-interface Known {
-  readonly stored: Stored;
-  readonly expires: number | null;
 }
 
 export class SqliteRecords implements Records {
   readonly #store: Store;
   readonly #logs: SqliteLogs;
-  readonly #settled: SettledReads<Known>;
 
   constructor(store: Store, logs: SqliteLogs) {
     this.#store = store;
     this.#logs = logs;
-    this.#settled = new SettledReads(store.db, store.queue, SETTLED_CHARS);
   }
 
   async get(key: string): Promise<Stored | null> {
     checkKey('a key', key);
-    const known = this.#settled.get(key) ?? (await this.#store.db.patiently(() => this.#read(key)));
-    if (!known || (known.expires !== null && known.expires <= this.#store.env.now())) return null;
-    return known.stored;
+    const row = await this.#store.db.patiently(() => this.#live(key));
+    return row ? stored(row) : null;
   }
 
   async put(key: string, value: Json, o: PutOptions = {}): Promise<number | null> {
@@ -120,15 +105,6 @@ export class SqliteRecords implements Records {
     return this.#store.db.patiently(() => this.#page(keyRange(prefix, o.after), limit));
   }
 
-  #read(key: string): Known | undefined {
-    const row = this.#live(key);
-    if (!row) return undefined;
-    const { value, revision } = stored(row);
-    const known = { stored: Object.freeze({ value: freeze(value), revision }), expires: row.expires };
-    this.#settled.set(key, known, row.value.length);
-    return known;
-  }
-
   #page({ where, from, to }: KeyRange, limit: number): RecordPage {
     const sql = `SELECT key, revision, value FROM records WHERE ${where}
       AND (expires IS NULL OR expires > ?) ORDER BY key`;
@@ -143,8 +119,7 @@ export class SqliteRecords implements Records {
   }
 
   #live(key: string): Row | undefined {
-    const sql =
-      'SELECT revision, value, expires FROM records WHERE key = ? AND (expires IS NULL OR expires > ?)';
+    const sql = 'SELECT revision, value FROM records WHERE key = ? AND (expires IS NULL OR expires > ?)';
     return this.#store.db.sql<Row>(sql).get(key, this.#store.env.now());
   }
 

@@ -6,7 +6,7 @@ import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admis
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import { FullText, segmented } from '../full-text.ts';
 import { type IndexChange, IndexThread, type IndexThreads } from '../index-thread.ts';
-import type { Store } from './store.ts';
+import type { Store } from './commit-queue.ts';
 
 /** An FTS5 insert takes about so many times as long as writing the same bytes, so the commit queue takes fewer of them at once. */
 const INDEXING_COST = 8;

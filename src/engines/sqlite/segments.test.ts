@@ -90,17 +90,17 @@ test('a torn tail is harmless, and a body that is cut off or missing is told as 
   await first[Symbol.asyncDispose]();
   const [segment] = segments(home);
   appendFileSync(join(home, segment!), 'half of a body that was never acknowledged');
-  const engine = await openSqlite({ home, role: 'server' });
-  for (const i of [4, 5]) await engine.blobs.put(`seg.a/${i}`, bytes(i));
-  await engine.sweep();
-  for (const i of [1, 2, 3, 4, 5]) await assertBody(engine, `seg.a/${i}`, bytes(i));
+  const second = await openSqlite({ home, role: 'server' });
+  for (const i of [4, 5]) await second.blobs.put(`seg.a/${i}`, bytes(i));
+  await second.sweep();
+  for (const i of [1, 2, 3, 4, 5]) await assertBody(second, `seg.a/${i}`, bytes(i));
+  await second[Symbol.asyncDispose]();
 
   truncateSync(join(home, segment!), 3 * 140_000 - 1);
-  await engine.records.put('seg.a/any', 1);
+  const engine = await openSqlite({ home, role: 'server' });
   await assert.rejects(engine.blobs.get('seg.a/3'), { code: 'store_damaged' });
-  for (const i of [1, 2, 4]) await assertBody(engine, `seg.a/${i}`, bytes(i));
+  for (const i of [2, 4]) await assertBody(engine, `seg.a/${i}`, bytes(i));
   rmSync(join(home, segment!));
-  await engine.records.put('seg.a/any', 2);
   await assert.rejects(engine.blobs.get('seg.a/1'), { code: 'store_damaged' });
   await engine.blobs.put('seg.a/1', bytes(7));
   await assertBody(engine, 'seg.a/1', bytes(7));

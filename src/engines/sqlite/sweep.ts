@@ -1,18 +1,16 @@
 import { promises } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import type { Swept, Usage } from '../../kernel/engine.ts';
 import type { SqliteBlobs } from './blobs.ts';
+import { measured, type StoredBody } from './body-check.ts';
 import { BODIES, DRAFTS } from './body-files.ts';
 import type { Checkpoints } from './checkpoint.ts';
-import type { CommitQueue } from './commit-queue.ts';
-import { allSegments, compact } from './compaction.ts';
+import type { CommitQueue, Store } from './commit-queue.ts';
 import { type FormerSpot, type Gone, noteGone, removeUnused } from './gone.ts';
 import { DELETE_ENTRIES } from './logs.ts';
-import { hashOldBodies, removeOldCopies } from './old-bodies.ts';
 import { DATABASE_FILE } from './opening.ts';
-import { isSegment, SEGMENTS } from './segments.ts';
-import type { Store } from './store.ts';
+import { allSegments, compact, isSegment, SEGMENTS } from './segments.ts';
 
 /** Rows, and pages of the file, that one transaction deals with: some milliseconds of the lock. */
 const RECORDS = 500;
@@ -88,6 +86,49 @@ async function droppedStreams({ db, queue }: Space): Promise<void> {
       (SELECT max(seq) FROM (SELECT seq FROM entries WHERE stream = ? ORDER BY seq LIMIT ${DELETE_ENTRIES}))`;
     await inSteps(queue, DELETE_ENTRIES, () => Number(db.sql(sql).run(id, id).changes));
     await queue.free(() => db.sql('DELETE FROM streams WHERE id = ?').run(id));
+  }
+}
+
+/** How long the copy stays that was made of a database before its format was changed. */
+const COPY_MS = 7 * 24 * 3_600_000;
+
+/** Read together, so that their rows share a commit. */
+const HASHED_AT_ONCE = 16;
+
+interface OldRow extends StoredBody {
+  readonly id: number;
+}
+
+/**
+ * What is left to do once a store was brought forward, a step at a time and from wherever it was broken off: bodies of
+ * format 1 get the hashes of their blocks. One that is not what was stored gets none, so that whoever reads it is told.
+ */
+async function hashOldBodies(store: Store): Promise<void> {
+  const { db, queue } = store;
+  const sql = `SELECT id, sha256, size, file, offset, blocks, body FROM blobs WHERE blocks IS NULL AND id > ? ORDER BY id LIMIT ${HASHED_AT_ONCE}`;
+  const update = 'UPDATE blobs SET blocks = ? WHERE id = ? AND sha256 = ? AND blocks IS NULL';
+  for (let after = 0; ; ) {
+    const rows = await db.patiently(() => db.sql<OldRow>(sql).all(after));
+    if (rows.length === 0) return;
+    after = rows.at(-1)!.id;
+    await Promise.all(
+      rows.map(async (row) => {
+        const found = await measured(store, row);
+        if (found?.sha256 !== row.sha256) return;
+        await queue.run(() => db.sql(update).run(found.blocks, row.id, row.sha256), row.body?.length);
+      }),
+    );
+  }
+}
+
+/** It shows what was deleted since, and is of no use once much has changed. */
+async function removeOldCopies(path: string, now: number): Promise<void> {
+  const folder = dirname(path);
+  for (const name of await promises.readdir(folder)) {
+    if (!name.startsWith(`${DATABASE_FILE}-format-`)) continue;
+    const copy = join(folder, name);
+    const stat = await promises.stat(copy).catch(() => null);
+    if (stat && stat.mtimeMs < now - COPY_MS) await promises.rm(copy, { force: true });
   }
 }
 

@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { BlobInfo } from '../kernel/blobs.ts';
+import { BlockHashes } from '../kernel/block-hashes.ts';
+
+/** What an engine keeps of a body beside its bytes. */
+export interface HashedBody extends BlobInfo {
+  /** The hashes of its blocks. */
+  readonly blocks: Uint8Array;
+}
+
+/** Measures and hashes a body, piece by piece. */
+export class BodyHashes {
+  readonly #sha256 = createHash('sha256');
+  readonly #blocks = new BlockHashes(crc32);
+  size = 0;
+
+  update(piece: Uint8Array): this {
+    this.#sha256.update(piece);
+    this.#blocks.update(piece);
+    this.size += piece.length;
+    return this;
+  }
+
+  digest(): HashedBody {
+    return { size: this.size, sha256: this.#sha256.digest('hex'), blocks: this.#blocks.digest() };
+  }
+}
