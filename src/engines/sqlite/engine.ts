@@ -7,16 +7,14 @@ import type { IndexThreads } from '../index-thread.ts';
 import { SqliteBlobs } from './blobs.ts';
 import { type CheckedBody, checkBodies, Scrub, type ScrubState } from './body-check.ts';
 import type { Place } from './body-files.ts';
-import { Checkpoints } from './checkpoint.ts';
 import { CommitQueue, Reserve, type Store } from './commit-queue.ts';
-import type { Database } from './database.ts';
+import { Checkpoints, type Database } from './database.ts';
 import { Gone } from './gone.ts';
-import { SqliteLogs } from './logs.ts';
+import { SqliteLogs, Subscriptions } from './logs.ts';
 import { sqliteMoving } from './moving.ts';
 import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
 import { SqliteSearchIndex } from './search-index.ts';
-import { Subscriptions } from './subscriptions.ts';
 import { missingBodies, sweep, usageOf } from './sweep.ts';
 
 const MiB = 1024 * 1024;

@@ -1,8 +1,8 @@
 import { promises, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isPlaced } from './body-files.ts';
-import type { Checkpoints } from './checkpoint.ts';
 import type { Store } from './commit-queue.ts';
+import type { Checkpoints } from './database.ts';
 
 /** How often to look for what was deleted since: the bytes are off the disk well within a minute. */
 const LOOK_MS = 10_000;
