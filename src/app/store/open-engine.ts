@@ -77,8 +77,7 @@ export async function besideBucket<E extends Engine>(
 ): Promise<E> {
   if (!o.isShared && o.address === null && (await engine.records.get(BUCKET_RECORD)) === null) return engine;
   const { withBucket } = await import('../../engines/s3/engine.ts');
-  const { crc32 } = process.getBuiltinModule('node:zlib');
-  return withBucket(engine, { ...o, env: process.env, crc32 }).catch(async (error) => {
+  return withBucket(engine, { ...o, env: process.env }).catch(async (error) => {
     await engine[Symbol.asyncDispose]();
     throw error;
   });

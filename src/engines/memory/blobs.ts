@@ -12,8 +12,7 @@ import {
 import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from '../../kernel/blobs.ts';
 import { BlockHashes, blocksAround, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
 import type { Staged } from '../../kernel/records.ts';
-import type { Store } from './hazard.ts';
-import { Rows } from './rows.ts';
+import { Rows, type Store } from './store.ts';
 
 /** The largest piece a reader is given at once. */
 const CHUNK_BYTES = 64 * 1024 - 1;

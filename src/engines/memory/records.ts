@@ -10,8 +10,7 @@ import {
 } from '../../kernel/admission.ts';
 import type { Logs } from '../../kernel/logs.ts';
 import type { AddOptions, PutOptions, RecordPage, Records, Staged, Stored } from '../../kernel/records.ts';
-import type { Store } from './hazard.ts';
-import { Rows } from './rows.ts';
+import { Rows, type Store } from './store.ts';
 
 interface Row {
   /** Frozen and given to all alike, as servers do: whoever counts on an answer of his own is found out. */

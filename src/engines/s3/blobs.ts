@@ -1,4 +1,7 @@
-import { isRelayError } from '../../base/errors.ts';
+import { crc32 } from 'node:zlib';
+import { joined } from '../../base/byte-streams.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { toHex } from '../../base/ids.ts';
 import { everyItem } from '../../base/pages.ts';
 import {
   checkExpiry,
@@ -9,11 +12,11 @@ import {
   settleExpiry,
 } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from '../../kernel/blobs.ts';
-import { blocksAround, type Crc32, checkedBody, damagedBody } from '../../kernel/block-hashes.ts';
+import { blocksAround, checkedBody, damagedBody } from '../../kernel/block-hashes.ts';
 import type { Staged } from '../../kernel/records.ts';
-import type { StoreBucket } from './store-bucket.ts';
+import { BodyHashes } from '../body-hashes.ts';
+import type { Place, StoreBucket } from './store-bucket.ts';
 import { BODY_BYTES_MAX, readStub, STUB_BYTES, type Stub, writeStub } from './stub.ts';
-import { Upload } from './upload.ts';
 
 export interface BucketBlobsOptions {
   readonly store: StoreBucket;
@@ -21,7 +24,6 @@ export interface BucketBlobsOptions {
   readonly above: number;
   /** Those that stay with the engine, however large. */
   readonly stays: (key: string) => boolean;
-  readonly crc32: Crc32;
   /** Told the size of each object that has been put. */
   readonly uploaded?: (bytes: number) => void;
 }
@@ -115,19 +117,19 @@ export class BucketBlobs implements Blobs {
     const missing = () => damagedBody(`the body of ${key}`, 'missing');
     const { bucket } = (await this.#o.store.known())!;
     const source = bucket.read(name, blocksAround(wanted, size), missing);
-    return checkedBody(source, wanted, { key, size, hashes: blocks });
+    return checkedBody(source, wanted, { key, size, hashes: blocks, crc32 });
   }
 
   async divert(key: string, body: BlobBody, o: BlobOptions): Promise<Diverted> {
     if (this.#isKept(key, body, o)) return { body, options: o };
-    const { store, above, crc32 } = this.#o;
+    const { store, above } = this.#o;
     checkKey('a key', key);
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
     const limits = { size: o.size, max: BODY_BYTES_MAX };
     // Whoever gave it may use its bytes again as soon as this waits.
     const own = body instanceof Uint8Array ? body.slice() : body;
     if (own instanceof Uint8Array) checkSize(own, limits);
-    const upload = new Upload(store, crc32);
+    const upload = new Upload(store);
     try {
       for await (const piece of intake(own, limits)) await upload.write(piece);
       if (upload.size <= above) {
@@ -164,4 +166,83 @@ export class BucketBlobs implements Blobs {
 function ifDamaged(error: unknown): null {
   if (isRelayError(error, 'store_damaged')) return null;
   throw error;
+}
+
+/** What is sent, and sent again, at once; also what an upload holds in memory. S3 takes no parts below 5 MiB. */
+const PART_BYTES = 8 * 1024 * 1024;
+
+/** From when on an object that nothing refers to is an orphan. S3 may date an object by when its upload began. */
+export const ORPHAN_MS = 3_600_000;
+/** So an upload must be over well before. */
+const UPLOAD_MS = ORPHAN_MS / 2;
+
+/** A body on its way in. It is held until it is a part, so a small one can still go elsewhere. */
+class Upload {
+  readonly #store: StoreBucket;
+  /** Where it goes, from when any of it does. */
+  #to: (Place & { readonly name: string }) | null = null;
+  readonly #hashes = new BodyHashes();
+  readonly #began = performance.now();
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  /** The id under which its parts are sent. */
+  #upload: string | null = null;
+  readonly #etags: string[] = [];
+
+  constructor(store: StoreBucket) {
+    this.#store = store;
+  }
+
+  get size(): number {
+    return this.#hashes.size;
+  }
+
+  async write(piece: Uint8Array): Promise<void> {
+    this.#hashes.update(piece);
+    this.#held.push(piece);
+    this.#heldBytes += piece.length;
+    while (this.#heldBytes > PART_BYTES) await this.#sendPart(PART_BYTES);
+  }
+
+  /** What was not sent yet; all of it, where it is small. */
+  held(): Uint8Array<ArrayBuffer> {
+    return joined(this.#held);
+  }
+
+  /** Gives the id of the store along with the stub. */
+  async finish(): Promise<{ id: string; stub: Stub }> {
+    const { id, bucket, name } = await this.#target();
+    if (this.#upload === null) await bucket.put(name, this.held());
+    else {
+      await this.#sendPart(this.#heldBytes);
+      await bucket.complete(name, this.#upload, this.#etags, this.size);
+    }
+    if (performance.now() - this.#began > UPLOAD_MS)
+      throw new RelayError('busy', { what: 'the body came so slowly that it was given up' });
+    return { id, stub: { name, ...this.#hashes.digest() } };
+  }
+
+  async abandon(): Promise<void> {
+    if (this.#to === null || this.#upload === null) return;
+    // Otherwise a sweep aborts it.
+    await this.#to.bucket.abort(this.#to.name, this.#upload).catch(() => {});
+  }
+
+  async #sendPart(length: number): Promise<void> {
+    const { bucket, name } = await this.#target();
+    this.#upload ??= await bucket.begin(name);
+    const held = this.held();
+    const part = held.subarray(0, length);
+    this.#etags.push(await bucket.putPart(name, this.#upload, this.#etags.length + 1, part));
+    this.#held = [held.subarray(length)];
+    this.#heldBytes -= length;
+  }
+
+  async #target() {
+    if (this.#to === null) {
+      const place = await this.#store.claim();
+      this.#to = { ...place, name: `${place.id}/${toHex(crypto.getRandomValues(new Uint8Array(16)))}` };
+    }
+    return this.#to;
+  }
 }

@@ -1,15 +1,11 @@
+import { hash } from 'node:crypto';
 import { isRelayError } from '../../base/errors.ts';
-import { crc32 } from '../../base/hash.ts';
-import type { Crc32 } from '../../kernel/block-hashes.ts';
+import { damagedBody } from '../../kernel/block-hashes.ts';
 import type { Engine, Swept, Usage } from '../../kernel/engine.ts';
 import type { Moving } from '../../kernel/moving.ts';
-import { BucketBlobs } from './blobs.ts';
-import { BucketCount } from './bucket-count.ts';
-import { BucketMoving } from './moving.ts';
-import { StoreBucket, type StoreBucketOptions } from './store-bucket.ts';
-import { BODY_BYTES_MAX } from './stub.ts';
-import { sweepBucket } from './sweep.ts';
-import { ORPHAN_MS } from './upload.ts';
+import { BucketBlobs, ORPHAN_MS } from './blobs.ts';
+import { type Place, StoreBucket, type StoreBucketOptions } from './store-bucket.ts';
+import { BODY_BYTES_MAX, BUCKET_RECORD, STUB_BYTES } from './stub.ts';
 
 /** A body above this is worth a request to another machine. */
 const ABOVE_BYTES = 1024 * 1024;
@@ -21,8 +17,6 @@ export interface BucketOfStore extends StoreBucketOptions {
   readonly stays?: (key: string) => boolean;
   readonly above?: number;
   readonly orphanMs?: number;
-  /** A faster one than our own. */
-  readonly crc32?: Crc32;
 }
 
 export interface BucketEngine extends Engine {
@@ -38,14 +32,12 @@ export async function withBucket<E extends Engine>(inner: E, o: BucketOfStore): 
     store,
     above: o.above ?? ABOVE_BYTES,
     stays: o.stays ?? (() => false),
-    crc32: o.crc32 ?? crc32,
     uploaded: (bytes) => count.add(bytes),
   });
-  const moving: { moving?: Moving } = inner.moving ? { moving: new BucketMoving(inner.moving, blobs) } : {};
   let sweptAt = Number.NEGATIVE_INFINITY;
   return {
     ...inner,
-    ...moving,
+    ...(inner.moving ? { moving: movingWithBodies(inner.moving, blobs) } : {}),
     blobs,
     limits: { ...inner.limits, blobBytes: Math.min(inner.limits.blobBytes, BODY_BYTES_MAX) },
     async sweep(): Promise<Swept> {
@@ -84,4 +76,101 @@ export async function withBucket<E extends Engine>(inner: E, o: BucketOfStore): 
 function ifOut(error: unknown): null {
   if (isRelayError(error, 'bucket_unavailable')) return null;
   throw error;
+}
+
+/** A store leaves its bucket behind: what is copied are the bodies themselves, and where they arrive large ones go into the bucket there, if there is one. */
+function movingWithBodies(inner: Moving, blobs: BucketBlobs): Moving {
+  return {
+    ...inner,
+    async *exportBlobs(prefix) {
+      for await (const kept of inner.exportBlobs(prefix)) {
+        const stub = kept.size === STUB_BYTES ? await blobs.stub(kept.key) : null;
+        yield stub ? { ...kept, size: stub.size, sha256: stub.sha256 } : kept;
+      }
+    },
+    async *exportRecords() {
+      for await (const kept of inner.exportRecords()) if (kept.key !== BUCKET_RECORD) yield kept;
+    },
+    async importBlob(kept, body) {
+      const { key, size, sha256, expiresAt } = kept;
+      const diverted = await blobs.divert(key, body, { size, expiresAt });
+      if (diverted.info === undefined) return inner.importBlob(kept, diverted.body);
+      if (diverted.info.sha256 !== sha256) throw damagedBody(`the body ${key}`, 'altered');
+      const stub = diverted.body as Uint8Array;
+      await inner.importBlob({ ...kept, size: stub.length, sha256: hash('sha256', stub) }, stub);
+    },
+  };
+}
+
+/**
+ * Deletes the objects of this store that no stub names, and uploads that came to nothing, once they are old enough for nobody to be
+ * about to name them. The objects are listed first: what is named later is younger. Gives the bytes that went and those that are left.
+ */
+async function sweepBucket(
+  { id, bucket }: Place,
+  o: { readonly blobs: BucketBlobs; readonly orphanMs: number },
+): Promise<{ freed: number; left: number }> {
+  const orphans = new Map<string, number>();
+  let [freed, left] = [0, 0];
+  for await (const { name, size, ageMs } of bucket.list(`${id}/`)) {
+    left += size;
+    if (ageMs > o.orphanMs) orphans.set(name, size);
+  }
+  if (orphans.size > 0) for await (const name of o.blobs.objects()) orphans.delete(name);
+  for (const [name, size] of orphans) {
+    await bucket.delete(name);
+    freed += size;
+  }
+  for (const { name, id: upload, ageMs } of await bucket.uploads(`${id}/`))
+    if (ageMs > o.orphanMs) await bucket.abort(name, upload);
+  return { freed, left: left - freed };
+}
+
+/** A listing is a request for every thousand objects, so a process counts them once an hour. */
+const COUNT_EVERY_MS = 3_600_000;
+/** A bucket that is out is asked again after this. */
+const OUT_MS = 60_000;
+
+/** What a bucket holds of a store: as it was last listed, with what this process has put since. */
+class BucketCount {
+  readonly #now: () => number;
+  #bytes: number | null = null;
+  #until = Number.NEGATIVE_INFINITY;
+  #counting: Promise<void> | null = null;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  add(bytes: number): void {
+    if (this.#bytes !== null) this.#bytes += bytes;
+  }
+
+  /** What a listing for another purpose has found. */
+  set(bytes: number | null): void {
+    this.#bytes = bytes;
+    this.#until = this.#now() + (bytes === null ? OUT_MS : COUNT_EVERY_MS);
+  }
+
+  /** In bytes; null where the bucket is out. */
+  async of(place: Place): Promise<number | null> {
+    if (this.#now() >= this.#until) {
+      this.#counting ??= this.#count(place).finally(() => {
+        this.#counting = null;
+      });
+      await this.#counting;
+    }
+    return this.#bytes;
+  }
+
+  async #count({ id, bucket }: Place): Promise<void> {
+    let bytes = 0;
+    try {
+      for await (const { size } of bucket.list(`${id}/`)) bytes += size;
+      this.set(bytes);
+    } catch (error) {
+      if (!isRelayError(error, 'bucket_unavailable')) throw error;
+      this.set(null);
+    }
+  }
 }

@@ -3,14 +3,8 @@ import { join } from 'node:path';
 import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
-import {
-  type AppendOptions,
-  type Entry,
-  Followers,
-  type LogPage,
-  type Logs,
-  type ReadOptions,
-} from '../../kernel/logs.ts';
+import { Followers } from '../../kernel/engine.ts';
+import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
 import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { Database } from './database.ts';
