@@ -19,8 +19,6 @@ export function damageBody(home: string, key: string, at: number): void {
     return;
   }
   flip(join(home, file), (offset ?? 0) + at);
-  // What was read before the damage may be in memory; a commit of somebody else makes everyone look again.
-  db.exec('UPDATE counter SET value = value');
 }
 
 function flip(path: string, position: number): void {
