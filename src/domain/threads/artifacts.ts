@@ -79,7 +79,8 @@ export async function putArtifact(
     const kept = await log.commit<{ ref: string; version: number }>(caller, id, (head) => {
       const before = retry?.seen(head);
       if (before?.ref !== undefined) return { done: { ref: before.ref, version: before.version } };
-      // With the event, so that both are written in one go; of one that does not come to be, `discard` takes it out again.
+      // Written together with the event; if the event does not come to be, `discard` removes it again. An artifact that could not be
+      // indexed is stored all the same: it is not found until a repair indexes it.
       if (isIndexed && !isLong)
         indexed ??= index.putShort(caller.tenant, artifact, seen.text).catch(() => {});
       const version = head.version + 1;
@@ -100,7 +101,8 @@ export async function putArtifact(
     if (isLong) await index.begin(caller.tenant, [artifact]);
     return { ...withPath(root, artifact), state_ref };
   } catch (error) {
-    // Only what was never committed: a lost content behind a live reference would be worse than an orphan.
+    // Only what was never committed: a lost content behind a live reference would be worse than an orphan. The caller needs the
+    // first error, so a failure here only leaves an orphan, which is swept up.
     const head = await log.heads.load(root).catch(() => undefined);
     if (head !== undefined && !head?.refs.includes(ref))
       await discard(log, caller.tenant, root, ref, blob).catch(() => {});

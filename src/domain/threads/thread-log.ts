@@ -232,6 +232,7 @@ export class ThreadLog {
   async #inTurn<T>(thread: string, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(thread);
     const mine = before ? before.then(work, work) : work();
+    // The next writer waits for the end of this one; only its own caller is told of a failure.
     const settled = mine.catch(() => {});
     this.#turns.set(thread, settled);
     try {

@@ -58,6 +58,7 @@ export class TokenLedger {
   answerRead(root: ThreadRoot, kind: ReadKind, answer: unknown): void {
     const counting: Promise<void> = this.#count(JSON.stringify(answer))
       .then((tokens) => this.read(root, kind, tokens))
+      // A read that cannot be counted is missing in the figures; the answer itself is given.
       .catch(() => {})
       .finally(() => this.#counting.delete(counting));
     this.#counting.add(counting);
