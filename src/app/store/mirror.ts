@@ -15,10 +15,10 @@ import {
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { pause } from '../../base/pause.ts';
-import { contentKey } from '../../domain/threads/artifacts.ts';
 import { toWire } from '../../domain/threads/event.ts';
 import type { Head } from '../../domain/threads/fold.ts';
 import type { ThreadRoot } from '../../domain/threads/keys.ts';
+import { contentKey } from '../../domain/threads/keys.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import { withFileLock } from '../projects/project-lock.ts';
 import { writeAtomically } from './atomic-file.ts';

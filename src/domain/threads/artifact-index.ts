@@ -14,7 +14,6 @@ import { sectionKey } from '../../kernel/search-index.ts';
 import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
-import { extensionOf } from './artifact-kind.ts';
 import { artifactBlob, artifactKey, indexKey, listPrefix, type ThreadRoot, threadPrefix } from './keys.ts';
 
 /** What the index needs of the logs of threads. */
@@ -124,7 +123,7 @@ export class ArtifactIndex {
   /** Indexes an artifact anew, to its end. False where its content is missing or damaged. */
   async rebuild(tenant: string, root: ThreadRoot, artifact: Artifact): Promise<boolean> {
     try {
-      const found = await this.#log.deps.engine.blobs.get(contentOf(root, artifact));
+      const found = await this.#log.deps.engine.blobs.get(artifactBlob(root, artifact));
       if (!found) return false;
       if (found.body instanceof ReadableStream) await found.body.cancel();
       if (isSearchResult(artifact)) return true;
@@ -221,7 +220,7 @@ export class ArtifactIndex {
   async #indexSome(tenant: string, artifact: Artifact, from: Unfinished): Promise<Place> {
     const { size } = artifact;
     const read = async (start: number, end: number) => {
-      const found = await this.#log.deps.engine.blobs.get(contentOf(from.root, artifact), { start, end });
+      const found = await this.#log.deps.engine.blobs.get(artifactBlob(from.root, artifact), { start, end });
       if (!found) throw new RelayError('not_found', { what: `the content of artifact ${artifact.ref}` });
       return readBytes(found.body);
     };
@@ -319,10 +318,6 @@ export class ArtifactIndex {
 /** Results of a search are left out of the index, so that looking twice finds the same. */
 export function isSearchResult({ provenance }: Artifact): boolean {
   return provenance.capability === 'retrieval.search';
-}
-
-function contentOf(root: ThreadRoot, artifact: Artifact): string {
-  return artifactBlob(root, artifact.ref, extensionOf(artifact));
 }
 
 /** How far beyond its size a section may reach for the end of a line. */

@@ -17,7 +17,7 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import { checkPartRequest, type PartRequest, withinBudget } from '../../text/parts/part-request.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';
-import { extensionOf, guessType, KINDS, kindOf, MEDIA_TYPE } from './artifact-kind.ts';
+import { guessType, KINDS, kindOf, MEDIA_TYPE } from './artifact-kind.ts';
 import { ContentScan, countTokens } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
 import { repeatable } from './fold.ts';
@@ -43,7 +43,7 @@ export async function putArtifact(
   // A retry of one that is stored is answered whatever room there is.
   if (input.idempotency_key === undefined) await log.storage.admit(caller.tenant, input.size ?? 0);
   const ref = timeOrderedId(env);
-  let blob = artifactBlob(root, ref, extensionOf(likely));
+  let blob = artifactBlob(root, { ref, ...likely });
   const scan = new ContentScan(input.body, input.size);
   const texts = workFor(caller, log.deps.texts);
   try {
@@ -53,7 +53,7 @@ export async function putArtifact(
     const { size, sha256: hash } = staged ?? (await engine.blobs.put(blob, scan.body, options));
     const fields = input.late ? checkInput(input.late()) : likely;
     const { name, type, mime, source_refs } = fields;
-    blob = await rename(log, blob, artifactBlob(root, ref, extensionOf(fields)));
+    blob = await rename(log, blob, artifactBlob(root, { ref, ...fields }));
     const seen = scan.seen();
     const preview = await texts.preview(kindOf(fields), seen);
     const tokens = await countTokens(texts, seen, preview.text);
@@ -166,7 +166,7 @@ export async function artifactThere(log: ThreadLog, root: ThreadRoot, ref: strin
 /** An artifact as it is told to others: with the place of its file, which is not part of what is stored. */
 function withPath(root: ThreadRoot, artifact: Artifact): Artifact {
   if (artifact.deleted_at !== undefined) return artifact;
-  return { ...artifact, path: ARTIFACT_FILES.path(artifactBlob(root, artifact.ref, extensionOf(artifact))) };
+  return { ...artifact, path: ARTIFACT_FILES.path(artifactBlob(root, artifact)) };
 }
 
 /** The content, without anyone being charged for it. */
@@ -178,16 +178,9 @@ export async function openArtifact(
 ): Promise<BlobBody> {
   const { ref, deleted_at } = artifact;
   if (deleted_at !== undefined) throw new RelayError('artifact_deleted', { ref, at: deleted_at });
-  const found = await log.deps.engine.blobs.get(artifactBlob(root, ref, extensionOf(artifact)), range);
+  const found = await log.deps.engine.blobs.get(artifactBlob(root, artifact), range);
   if (!found) throw noArtifact(ref);
   return found.body;
-}
-
-/** Where the content of an artifact is of which an event tells that it was made; null for any other. */
-export function contentKey(root: ThreadRoot, { type, payload }: StoredEvent): string | null {
-  if (type !== 'artifact.created') return null;
-  const about = payload as Pick<Artifact, 'ref' | 'type' | 'name' | 'mime'>;
-  return artifactBlob(root, about.ref, extensionOf(about));
 }
 
 async function rename(log: ThreadLog, from: string, to: string): Promise<string> {
@@ -288,7 +281,7 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
   const gone = { ...withoutContent(artifact), deleted_at: isoTime(at) };
   await artifactRecords(log).put(artifactKey(root, ref), gone, { frees: true });
   await log.index.remove(caller.tenant, artifact);
-  await engine.blobs.delete(artifactBlob(root, ref, extensionOf(artifact)));
+  await engine.blobs.delete(artifactBlob(root, artifact));
   const { name, size, hash } = gone;
   const once = await repeatable('artifact.deleted', ref, () => sha256Hex(ref));
   const payload = { by: caller.name, ref, name, size, hash };

@@ -23,7 +23,8 @@ export const STATE = 'state.json';
 export const LEDGER = 'ledger.json';
 export const ARTIFACTS = 'artifacts.ndjson';
 export const eventsFile = (part: number) => `events/${String(part).padStart(6, '0')}.ndjson`;
-export const contentFile = (ref: string, ext: string) => `artifacts/${ref}.${ext}`;
+export const contentFile = (about: Pick<Artifact, 'ref' | 'type' | 'name' | 'mime'>) =>
+  `artifacts/${about.ref}.${extensionOf(about)}`;
 
 /** About how much one file of events holds. */
 const EVENTS_FILE_BYTES = 4 * 1024 * 1024;
@@ -108,9 +109,9 @@ async function damagedOf(
     const faults = await Promise.all(
       some.map((artifact) => faultOf(artifact.hash, () => openArtifact(log, root, artifact))),
     );
-    for (const [i, { ref, ...artifact }] of some.entries()) {
+    for (const [i, artifact] of some.entries()) {
       const what = faults[i] ?? null;
-      if (what !== null) damaged.push({ ref, path: contentFile(ref, extensionOf(artifact)), what });
+      if (what !== null) damaged.push({ ref: artifact.ref, path: contentFile(artifact), what });
     }
   }
   return damaged;
@@ -164,8 +165,8 @@ async function* entries(parts: BundleParts): AsyncGenerator<ZipEntry> {
   yield await whole(ARTIFACTS, artifacts.map((artifact) => `${JSON.stringify(artifact)}\n`).join(''));
   const readable = artifacts.filter(({ deleted_at, ref }) => deleted_at === undefined && !left.has(ref));
   for (const some of inTurns(readable)) {
-    for (const { ref, size, hash, ...artifact } of some)
-      files.push({ path: contentFile(ref, extensionOf(artifact)), size, sha256: hash });
+    for (const artifact of some)
+      files.push({ path: contentFile(artifact), size: artifact.size, sha256: artifact.hash });
     yield* await Promise.all(some.map((artifact) => content(parts, artifact)));
   }
   const manifest: Manifest = {
@@ -196,8 +197,8 @@ async function* eventTexts({ events, head }: BundleParts): AsyncGenerator<string
 }
 
 async function content({ open }: BundleParts, artifact: Artifact): Promise<ZipEntry> {
-  const { ref, size } = artifact;
-  const name = contentFile(ref, extensionOf(artifact));
+  const { size } = artifact;
+  const name = contentFile(artifact);
   if (size <= PACKED_BYTES) return { name, bytes: await readBytes(await open(artifact)) };
   const chunks = async () => {
     const body = await open(artifact);

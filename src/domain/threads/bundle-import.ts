@@ -17,7 +17,7 @@ import { ARTIFACT_TYPE, type Artifact, type ImportAnswer } from '../../contract/
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
 import { asJson, fromJson } from '../records.ts';
 import { isSearchResult } from './artifact-index.ts';
-import { extensionOf, kindOf, MEDIA_TYPE } from './artifact-kind.ts';
+import { kindOf, MEDIA_TYPE } from './artifact-kind.ts';
 import { artifactRecords, withoutContent } from './artifacts.ts';
 import {
   ARTIFACTS,
@@ -180,9 +180,8 @@ async function storeContents(
       await records.put(key, withoutContent(described));
       return [];
     }
-    const ext = extensionOf(described);
-    const scan = new ContentScan(streamFrom(zip.stream(zip.items.get(contentFile(ref, ext))!)), size);
-    const stored = await blobs.put(artifactBlob(root, ref, ext), scan.body, { size });
+    const scan = new ContentScan(streamFrom(zip.stream(zip.items.get(contentFile(described))!)), size);
+    const stored = await blobs.put(artifactBlob(root, described), scan.body, { size });
     if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} has another hash`);
     const seen = scan.seen();
     const preview = await log.deps.texts.preview(kindOf(described), seen, { tenant });
@@ -327,7 +326,7 @@ function checkArtifact(value: Json, threadId: string): Artifact {
 
 function checkContent(artifact: Artifact, files: ReadonlyMap<string, ManifestFile>): void {
   const { ref, size, hash } = artifact;
-  const file = files.get(contentFile(ref, extensionOf(artifact)));
+  const file = files.get(contentFile(artifact));
   if (file?.size !== size || file.sha256 !== hash || size > ARTIFACT_BYTES) {
     throw badBundle(`artifact ${ref} does not agree with its file`);
   }

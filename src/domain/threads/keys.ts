@@ -1,6 +1,10 @@
 import { isUuid, REF } from '../../base/ids.ts';
 import { RELAY_TENANT } from '../../contract/caller.ts';
+import type { Artifact } from '../../contract/threads.ts';
 import { READ_KINDS, type ReadKind } from '../../contract/threads.ts';
+import { fromJson } from '../records.ts';
+import { extensionOf } from './artifact-kind.ts';
+import type { StoredEvent } from './event.ts';
 
 /**
  * Where a thread is kept: everything of it is under `thr.<root>`. A root is `<tenant>.<id>`, so that two tenants can hold the same id, or
@@ -50,8 +54,11 @@ export const snapshotBlob = (root: ThreadRoot, version: number) => `thr.${root}/
 /** Operations that one log entry cannot hold. */
 export const opsBlob = (root: ThreadRoot, name: string) => `thr.${root}/ops/${name}`;
 export const artifactKey = (root: ThreadRoot, ref: string) => `thr.${root}/artifacts/${ref}`;
-export const artifactBlob = (root: ThreadRoot, ref: string, ext: string) =>
-  `thr.${root}/artifacts/${ref}.${ext}`;
+export const artifactBlob = (root: ThreadRoot, about: Pick<Artifact, 'ref' | 'type' | 'name' | 'mime'>) =>
+  `thr.${root}/artifacts/${about.ref}.${extensionOf(about)}`;
+/** The blob of an artifact of which an event tells that it was made; null for any other event. */
+export const contentKey = (root: ThreadRoot, { type, payload }: StoredEvent) =>
+  type === 'artifact.created' ? artifactBlob(root, fromJson<Artifact>(payload)) : null;
 /** Whoever imports to the root, or clears it, has this record meanwhile. */
 export const turnKey = (root: ThreadRoot) => `thr.${root}/turn`;
 /** Everything of a thread that is a blob or a record. */
