@@ -67,7 +67,7 @@ export interface Terminal {
 }
 
 /** What a command talks to: results on stdout, everything else on stderr. */
-export interface Io extends Terminal {
+export interface Io extends Required<Terminal> {
   /** Asked for with --json or --output json. */
   readonly json: boolean;
   /** Someone is looking at stdout. */
@@ -95,8 +95,9 @@ export function makeIo(
 ): Io {
   const { stdin, env } = terminal;
   const [stdout, stderr] = [guarded(terminal.stdout), guarded(terminal.stderr)];
+  const program = terminal.program ?? (() => 'relay');
   const typed = (text: string) =>
-    text.includes('relay ') ? asTyped(text, terminal.program?.('here') ?? 'relay', o.commands) : text;
+    text.includes('relay ') ? asTyped(text, program('here'), o.commands) : text;
   // Whether something is a terminal is looked up when it matters: asking costs a short command dearly.
   const styleOf = (output: Output) => {
     if (o.noColor || env.NO_COLOR) return makeStyle(false);
@@ -107,6 +108,7 @@ export function makeIo(
     ...terminal,
     stdout,
     stderr,
+    program,
     json: o.json,
     get interactive() {
       return stdout.isTTY;

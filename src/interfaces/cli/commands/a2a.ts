@@ -1,9 +1,8 @@
-import { text as readAll } from 'node:stream/consumers';
 import { isJsonObject } from '../../../base/json.ts';
 import { type AgentOutcome, partText } from '../../../client/bridge/remote-agent.ts';
 import { answerCommand, badUsage, defineCommand, type Flags, refusal } from '../command.ts';
 import { passedOn, printable, rows } from '../human.ts';
-import { writePayload } from './payload.ts';
+import { textOrFile, writePayload } from './payload.ts';
 
 /** What every command about an agent understands. */
 const AGENT_FLAGS = {
@@ -60,7 +59,7 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
     relay a2a send <url> "the blue one" --task <id>  # the answer to a question of the agent`,
   async run({ io, host, args, flags }) {
     const agent = await host.agents.openRemote(args[0]!, flags);
-    const text = args[1] === '-' ? await readAll(io.stdin.stream) : args[1]!;
+    const text = (await textOrFile(io, 'task', args[1], undefined))!;
     if (text.trim() === '') throw badUsage('The task is empty.', 'Say what is to be done.');
     const task = { text, attached: flags.attach, contextId: flags.context, taskId: flags.task };
     if (flags['no-wait']) {

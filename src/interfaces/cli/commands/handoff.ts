@@ -1,12 +1,11 @@
 import { BRIEF_TOKENS } from '../../../base/limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../client/projects/brief.ts';
 import { transferDraft } from '../../../client/projects/transfer.ts';
-import type { Header } from '../../../contract/threads.ts';
 import { draftAsTyped } from '../as-typed.ts';
-import { badUsage, defineCommand } from '../command.ts';
-import type { Host } from '../host.ts';
+import { defineCommand } from '../command.ts';
 import { parseCount } from '../human.ts';
 import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
+import { findThread } from './thread-choice.ts';
 
 /** How each client is started with a first prompt. */
 const STARTS = new Map([
@@ -40,12 +39,13 @@ read, each line with the place it comes from. Secrets are masked, and you are to
     const project = await theProject(call);
     await project.needContext(flags.context ?? []);
     const view = await project.read();
+    const threads = flags.thread === undefined ? null : (await call.open()).relay.threads;
     const draft = await transferDraft(view, project.git, {
       to,
       folder: project.files.folder,
       ask: flags.ask ?? null,
       pointers: flags.context ?? [],
-      thread: flags.thread === undefined ? null : await threadHeader(host, flags.thread),
+      thread: threads && (await threads.header(await findThread(threads, flags.thread!))),
     });
     const brief = await boundedBrief(draftAsTyped(draft, io.typed), max, view.now, host.program.countTokens);
     const tokens = { ...brief.tokens, tokenizer: 'o200k_base' };
@@ -54,13 +54,10 @@ read, each line with the place it comes from. Secrets are masked, and you are to
       const { omitted, warnings, text } = brief;
       return io.result({ to, tokens, omitted, warnings, text }, text);
     }
-    await using open = await host.relay.open();
+    const client = await (await call.open()).client();
     const metadata = { summary: draft.title, to, from: 'relay handoff' };
-    const url = await (await open.client()).push(brief.text, {
-      metadata,
-      channel: flags.channel || undefined,
-    });
-    const relay = io.program?.('anywhere') ?? 'relay';
+    const url = await client.push(brief.text, { metadata, channel: flags.channel || undefined });
+    const relay = io.program('anywhere');
     const prompt = `Take over the work described in ${url} (read it with: ${relay} pull ${url}).`;
     const start = STARTS.has(to) ? `${STARTS.get(to)} "${prompt}"` : null;
     io.result(
@@ -69,16 +66,5 @@ read, each line with the place it comes from. Secrets are masked, and you are to
     );
   },
 });
-
-async function threadHeader(host: Host, id: string): Promise<Header> {
-  await using open = await host.relay.open();
-  const { threads } = open.relay;
-  const { threads: found } = await threads.list({ prefix: id, limit: 2 });
-  if (found.length > 1) {
-    const ids = found.map(({ thread_id }) => thread_id).join(', ');
-    throw badUsage(`Several threads begin with ${id}.`, `For example ${ids}.`);
-  }
-  return threads.header(found[0]?.thread_id ?? id);
-}
 
 export const commands = { handoff };

@@ -245,7 +245,7 @@ const handoff = projectCommand({
       context: flags.context,
       deadlineMs,
     });
-    const relay = io.program?.('anywhere') ?? 'relay';
+    const relay = io.program('anywhere');
     const due = handoff.deadline ? ` Report by ${handoff.deadline}.` : '';
     const prompt = `You are given ${handoff.id} in ${folder}. Run there: ${relay} project start --for ${handoff.id}.${due} When done, run: ${relay} project report ${handoff.id} --result "…"`;
     return { ...handoff, folder, prompt };

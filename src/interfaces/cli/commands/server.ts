@@ -202,7 +202,7 @@ function greet(
 ): void {
   const { style } = io;
   const pid = background?.pid ?? process.pid;
-  const relay = io.program?.('here') ?? 'relay';
+  const relay = io.program('here');
   const authorization = first ? `-H "Authorization: Bearer ${first.key}" ` : '';
   const reached = addresses.filter((address) => address !== url);
   const engine = cluster && { engine: cluster.shown };

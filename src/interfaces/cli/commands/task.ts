@@ -7,7 +7,7 @@ import { pushResult } from '../../../client/bridge/task-run.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import { type Settlement, TASK_STATES, type TaskInfo, type TaskResult } from '../../../contract/tasks.ts';
 import { isCiphertext } from '../../../sdk/encryption.ts';
-import { answerCommand, type Command, defineCommand } from '../command.ts';
+import { answerCommand, type Command, defineCommand, type Invocation } from '../command.ts';
 import type { OpenClient } from '../host.ts';
 import { moment, oneOf, parseCount, parseMilliseconds, printable, rows, span } from '../human.ts';
 import type { Io } from '../io.ts';
@@ -56,6 +56,12 @@ export function tellAnswer(io: Io, answer: TaskAnswer): number {
   return 1;
 }
 
+/** The client's side of a bridge: it sends tasks and waits for their results. */
+async function openBridge(open: Invocation['open']): Promise<AgentBridge> {
+  const opened = await open();
+  return new AgentBridge(await opened.client(), { resolve: opened.resolve });
+}
+
 /** A task is named by its id or by its pointer; `-` for one that is piped in. */
 async function taskArgument(io: Io, word: string): Promise<string> {
   return parsePointer(await pointerArgument(io, word)).id;
@@ -85,11 +91,8 @@ const show = defineCommand({
   examples: 'relay task show <id>  # where it stands, with the evidence for it',
   async run({ io, args, open }) {
     const id = await taskArgument(io, args[0]!);
-    const opened = await open();
-    const { relay, resolve } = opened;
-    const client = await opened.client();
-    const task = await relay.tasks.get(id);
-    const answer = task.result && !io.json ? await resultOf(new AgentBridge(client, { resolve }), id) : null;
+    const task = await (await open()).relay.tasks.get(id);
+    const answer = task.result && !io.json ? await resultOf(await openBridge(open), id) : null;
     io.result(task, () => {
       const ladder = task.receipts.map(
         ({ rung, by, at }) => `  ${rung.padEnd(9)} ${printable(by)}, ${moment(at)}`,
@@ -194,11 +197,7 @@ const wait = defineCommand({
   async run({ io, args, flags, open }) {
     const id = await taskArgument(io, args[0]!);
     const timeout = parseMilliseconds(flags.timeout, '--timeout') ?? TASK_TIMEOUT_MS;
-    const opened = await open();
-    const { resolve } = opened;
-    const client = await opened.client();
-    const bridge = new AgentBridge(client, { resolve });
-    return tellAnswer(io, await bridge.wait(id, { timeout }));
+    return tellAnswer(io, await (await openBridge(open)).wait(id, { timeout }));
   },
 });
 
