@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isPublicAddress } from './addresses.ts';
+import { isPublicAddress, ownHosts } from './addresses.ts';
 
 test('addresses of the public internet are told from all others', () => {
   for (const address of [
@@ -75,4 +75,11 @@ test('addresses of the public internet are told from all others', () => {
   ]) {
     assert.equal(isPublicAddress(address), false, address);
   }
+});
+
+test('a server is called by the address it listens on, or by any of the machine', () => {
+  assert.deepEqual(ownHosts('127.0.0.1'), []);
+  assert.deepEqual(ownHosts('192.168.1.2'), ['192.168.1.2']);
+  assert.deepEqual(ownHosts('fe80::1%eth0'), ['[fe80::1]']);
+  assert.ok(ownHosts('0.0.0.0').includes('127.0.0.1'));
 });

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
 import type { ServeOptions } from '../../interfaces/cli/host.ts';
@@ -74,22 +74,44 @@ const isReserved = addressList([
   '2002::/16',
 ]);
 
+/** The host of a URL at which this machine itself reaches a server that listens on `host`. */
+export function localHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '[::1]' : hostInUrl(host);
+}
+
+function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host.replace(/%.*$/, '')}]` : host.toLowerCase();
+}
+
+const listensOnAll = (host: string) => host === '0.0.0.0' || host === '::';
+
+function networkCards() {
+  return Object.values(networkInterfaces()).flatMap((cards) => cards ?? []);
+}
+
 /**
  * Where other machines reach a server that listens on `host`, with the protocol and the port of its own `url`: every address
  * of this machine where it listens on all of them, and none on loopback.
  */
 export function reachableAt(host: string, url: string): string[] {
   if (isLoopback(host)) return [];
-  if (host !== '0.0.0.0' && host !== '::') return [url];
+  if (!listensOnAll(host)) return [url];
   const { protocol, port } = new URL(url);
-  const cards = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   return (
-    cards
+    networkCards()
       .filter(({ internal, family }) => !internal && (family === 'IPv4' || host === '::'))
       // An address of one cable is none for others.
       .filter(({ address }) => !/^fe80:/i.test(address))
-      .map(({ address, family }) => `${protocol}//${family === 'IPv6' ? `[${address}]` : address}:${port}`)
+      .map(({ address }) => `${protocol}//${hostInUrl(address)}:${port}`)
   );
+}
+
+/** The names by which a server that listens there may be called, apart from those of loopback. */
+export function ownHosts(host: string): string[] {
+  if (isLoopback(host)) return [];
+  if (!listensOnAll(host)) return [hostInUrl(host)];
+  return [hostname().toLowerCase(), ...networkCards().map(({ address }) => hostInUrl(address))];
 }
 
 type Network = Pick<ServeOptions, 'host' | 'publicUrl' | 'trustProxy'>;

@@ -1,6 +1,4 @@
-import { hostname, networkInterfaces } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
-import { isLoopback } from '../../base/address.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { ServeOptions, Serving } from '../../interfaces/cli/host.ts';
 import type { RequestSeen } from '../../interfaces/http/deps.ts';
@@ -10,7 +8,7 @@ import { withoutPassword } from '../option-readers.ts';
 import { packageVersion, watchPackage } from '../own-package.ts';
 import { openCore } from '../store/open-core.ts';
 import type { StoreChecks } from '../store/open-engine.ts';
-import { exposedAs } from './addresses.ts';
+import { exposedAs, ownHosts } from './addresses.ts';
 import { ownDashboard } from './dashboard-files.ts';
 import { startMetering, TraceExporter } from './operator-reports.ts';
 import { claimServer, releaseServer, type ServerRecord } from './pid-file.ts';
@@ -166,18 +164,6 @@ function tlsOf(config: Config, o: ServeOptions): { cert: string; key: string } |
     what: `TLS needs a certificate and its key; the ${cert === null ? 'certificate' : 'key'} is missing.`,
     hint: 'Give both: --tls-cert cert.pem --tls-key key.pem',
   });
-}
-
-/** The names by which a server that listens there may be called, apart from those of loopback. */
-export function ownHosts(host: string): string[] {
-  if (isLoopback(host)) return [];
-  if (host !== '0.0.0.0' && host !== '::') return [inUrl(host)];
-  const addresses = Object.values(networkInterfaces()).flatMap((cards) => cards ?? []);
-  return [hostname().toLowerCase(), ...addresses.map(({ address }) => inUrl(address))];
-}
-
-function inUrl(host: string): string {
-  return host.includes(':') ? `[${host.replace(/%.*$/, '')}]` : host.toLowerCase();
 }
 
 function listenError(error: unknown, { host, port }: ServeOptions): unknown {

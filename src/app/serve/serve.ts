@@ -20,7 +20,7 @@ import { jsonResponse } from '../../interfaces/http/responses.ts';
 import { acceptRawPaths } from '../../interfaces/ws/raw-path.ts';
 import { type SocketLimits, SocketServer } from '../../interfaces/ws/socket-server.ts';
 import type { EngineState } from '../../kernel/engine.ts';
-import { addressList } from './addresses.ts';
+import { addressList, localHost } from './addresses.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { a2aProtocol, mcpProtocol, type ProtocolOptions } from './protocols.ts';
 
@@ -278,9 +278,7 @@ async function warnOfStore(o: ServerOptions, told: Set<string>): Promise<void> {
 
 function urlOf(server: Server, { host, tls }: ServerOptions): string {
   const { port } = server.address() as AddressInfo;
-  const name =
-    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
-  return `${tls ? 'https' : 'http'}://${name}:${port}`;
+  return `${tls ? 'https' : 'http'}://${localHost(host)}:${port}`;
 }
 
 /** A request that the adapter could not even make sense of: no Host, a broken target. */

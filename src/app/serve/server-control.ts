@@ -7,7 +7,7 @@ import { type Config, type Environment, loadConfig, readEngineFile } from '../co
 import { bucketAddress, readFlag, withoutPassword } from '../option-readers.ts';
 import type { Warn } from '../store/open-core.ts';
 import { storeAddress } from '../store/remote-engines.ts';
-import { authOf, exposedAs, reachableAt } from './addresses.ts';
+import { authOf, exposedAs, localHost, reachableAt } from './addresses.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
 
 const STOP_PATIENCE_MS = 15_000;
@@ -94,10 +94,9 @@ function signal(pid: number, name: NodeJS.Signals): void {
 async function portTaken({ host, port }: ServeOptions): Promise<PortTaken | null> {
   const { askHealth, nextFreePort, portOwner, tryPort } = await import('./port-owner.ts');
   if ((await tryPort(host, port)) !== 'taken') return null;
-  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
   const [owner, health, free] = await Promise.all([
     portOwner(port),
-    askHealth(`http://${name}:${port}`, NEIGHBOUR_PATIENCE_MS),
+    askHealth(`http://${localHost(host)}:${port}`, NEIGHBOUR_PATIENCE_MS),
     nextFreePort(host, port + 1),
   ]);
   const who = owner ? `pid ${owner.pid}` : '';

@@ -124,9 +124,8 @@ async function metricsResponse(
   if (!here) {
     const caller = await deps.authenticate(c.req.header('authorization') ?? null);
     if (isAnonymous(caller)) throw new RelayError('unauthorized');
-    if (!runsTheRelay(caller)) {
+    if (!runsTheRelay(caller))
       throw new RelayError('forbidden', { what: 'Metrics are for admins of the relay itself.' });
-    }
   }
   const { blobs, records, entries, diskBytes, quota } = await deps.core.deps.engine.usage();
   const full = await probe();

@@ -150,9 +150,8 @@ class Scanner {
 
   #keep(char: string): void {
     this.#restBytes += utf8Bytes(char);
-    if (this.#restBytes > PUSH_FIELDS_BYTES) {
+    if (this.#restBytes > PUSH_FIELDS_BYTES)
       throw tooLarge(`everything beside "${this.#field}" in a JSON body`, PUSH_FIELDS_BYTES);
-    }
     this.#rest += char;
   }
 }

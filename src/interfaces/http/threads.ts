@@ -67,9 +67,7 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   serve(threads.import, async (relay, c) => {
     const { body } = c.req.raw;
     if (!body) throw new RelayError('empty_payload');
-    if (Number(c.req.header('content-length') ?? 0) > BUNDLE_BYTES) {
-      throw tooLarge('a bundle', BUNDLE_BYTES);
-    }
+    if (Number(c.req.header('content-length') ?? 0) > BUNDLE_BYTES) throw tooLarge('a bundle', BUNDLE_BYTES);
     return jsonResponse(await relay.threads.import(body), { status: 201 });
   });
 }
@@ -178,22 +176,18 @@ async function fromJson(request: Request, length: number, most?: number): Promis
       body: most === undefined ? data : cutOff(data, most),
       late: () => {
         const rest = fields();
-        if (rest.encoding === 'base64') {
-          throw badRequest('Base64 of this size is not taken.', UNWRAPPED);
-        }
+        if (rest.encoding === 'base64') throw badRequest('Base64 of this size is not taken.', UNWRAPPED);
         return artifactFields(rest);
       },
     };
   }
   const text = decodeUtf8(new Uint8Array(await request.arrayBuffer()));
   const parsed = text === null ? null : parseJson(text);
-  if (!isJsonObject(parsed) || typeof parsed.content !== 'string') {
+  if (!isJsonObject(parsed) || typeof parsed.content !== 'string')
     throw badRequest('The JSON body must be an object with a text in "content".');
-  }
   const { content, encoding, ...rest } = parsed;
-  if (encoding !== undefined && encoding !== 'base64' && encoding !== 'utf8') {
+  if (encoding !== undefined && encoding !== 'base64' && encoding !== 'utf8')
     throw badRequest('"encoding" is "utf8" or "base64".');
-  }
   const body = encoding === 'base64' ? fromBase64(content as string) : encodeUtf8(content as string);
   if (!body) throw badRequest('"content" is not base64.');
   return { body, ...artifactFields(rest) };
@@ -234,13 +228,11 @@ function formFields({ file, fields }: Form): ArtifactFields {
 function artifactFields(from: { [name: string]: unknown }): ArtifactFields {
   const { name, type, mime, source_refs } = from as ArtifactFields;
   for (const [field, value] of Object.entries({ name, type, mime })) {
-    if (value !== undefined && value !== null && typeof value !== 'string') {
+    if (value !== undefined && value !== null && typeof value !== 'string')
       throw badRequest(`"${field}" must be a text.`);
-    }
   }
-  if (source_refs !== undefined && source_refs !== null && !Array.isArray(source_refs)) {
+  if (source_refs !== undefined && source_refs !== null && !Array.isArray(source_refs))
     throw badRequest('"source_refs" must be a list of texts.');
-  }
   return {
     name: name || undefined,
     type: type || undefined,
