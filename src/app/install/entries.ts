@@ -147,12 +147,7 @@ function removeUpwards(doc: JsonDocument, path: JsonPath, keep: readonly string[
 }
 
 /** Our handler of an event, with its group and its place in that. */
-interface OurHandler {
-  readonly event: string;
-  readonly group: number;
-  readonly index: number;
-  readonly handler: JsonObject & { readonly command: string };
-}
+type OurHandler = ReturnType<typeof allHandlers>[number] & { readonly handler: { readonly command: string } };
 
 /** What of a client's settings is ours, whatever shape the rest is in. */
 export function ourHandlers(settings: Json | undefined, client: string): OurHandler[] {
@@ -174,7 +169,7 @@ export function otherHandlers(
     }));
 }
 
-function allHandlers(settings: Json | undefined): (Omit<OurHandler, 'handler'> & { handler: JsonObject })[] {
+function allHandlers(settings: Json | undefined) {
   const hooks = isJsonObject(settings) && isJsonObject(settings.hooks) ? settings.hooks : {};
   return Object.entries(hooks).flatMap(([event, groups]) =>
     (Array.isArray(groups) ? groups : []).flatMap((entry, group) =>

@@ -45,14 +45,9 @@ export async function fireHooks(
 /** A hook gives up rather than hold its agent up, as it may while everything is tried at once. */
 const TRIES = 3;
 
-interface Stage {
-  readonly folder: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly mark: string;
-  readonly deadline: Deadline;
-}
+type Stage = Awaited<ReturnType<typeof setStage>>;
 
-async function setStage(root: string, env: Environment, deadline: Deadline): Promise<Stage> {
+async function setStage(root: string, env: Environment, deadline: Deadline) {
   const [folder, home] = [join(root, 'project'), join(root, 'home')];
   const mark = `doctor-${process.pid}-${Date.now().toString(36)}`;
   mkdirSync(folder);

@@ -4,25 +4,10 @@ import { join } from 'node:path';
 import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { Database } from '../../engines/sqlite/database.ts';
 
-/** A thread as a Go relay kept it, wherever that could be read. */
-interface LegacySource {
-  readonly name: string;
-  readonly created: string | undefined;
-  readonly hops: number;
-  /** In rising order of their versions. */
-  states(): Iterable<StateRow>;
-  /** Oldest first. */
-  readonly events: readonly LegacyLogEvent[];
-  /** Files of the thread's folder `artifacts`, oldest first. */
-  readonly artifacts: readonly LegacyFile[];
-}
+/** A thread as a Go relay kept it, wherever that could be read. Versions, events and artifacts begin with the oldest. */
+type LegacySource = Awaited<ReturnType<typeof fromDatabase>>;
 
-export interface LegacyLogEvent {
-  readonly id: string | undefined;
-  readonly type: string;
-  readonly payload: JsonObject;
-  readonly timestamp: string;
-}
+export type LegacyLogEvent = Readonly<ReturnType<typeof eventOf>>;
 
 /** What is known of an artifact besides its file. */
 export interface LegacyFile extends Partial<Omit<ArtifactRow, 'path'>> {
@@ -33,22 +18,20 @@ export interface LegacyFile extends Partial<Omit<ArtifactRow, 'path'>> {
 export const UNKNOWN_EVENT = 'legacy.event';
 
 /** From the database, which knows everything. What lies in the folder beyond that is told. */
-export async function fromDatabase(
-  db: LegacyDatabase,
-  id: string,
-  folder: string,
-  notes: string[],
-): Promise<LegacySource> {
+export async function fromDatabase(db: LegacyDatabase, id: string, folder: string, notes: string[]) {
   const { name, created_at, hop_count } = db.threads.get(id)!;
-  const artifacts = db
-    .artifacts(id)
-    .map(({ path, ...row }) => ({ ...row, file: path.replace(/^.*[\\/]/, '') }));
+  const rows = db.artifacts(id);
+  const artifacts: LegacyFile[] = rows.map(({ path, ...row }) => ({
+    ...row,
+    file: path.replace(/^.*[\\/]/, ''),
+  }));
   const known = new Set(artifacts.map(({ file }) => file));
   for (const file of await filesIn(folder)) {
     if (!known.has(file)) notes.push(`artifacts/${file} is unknown to its relay.db and was left out`);
   }
   const events = db.events(id).map(({ payload, ...row }) => eventOf({ ...row, payload: parse(payload) }));
-  return { name, created: created_at, hops: hop_count, states: () => db.states(id), events, artifacts };
+  const created = created_at as string | undefined;
+  return { name, created, hops: hop_count, states: () => db.states(id), events, artifacts };
 }
 
 /** From the legible files alone: the last state, the log, and the artifacts by the names of their files. */
@@ -116,7 +99,7 @@ async function readLog(file: string): Promise<LegacyLogEvent[]> {
   return events;
 }
 
-function eventOf(said: JsonObject & { timestamp: string }): LegacyLogEvent {
+function eventOf(said: JsonObject & { timestamp: string }) {
   const { id, type, payload, timestamp } = said;
   if (typeof type === 'string' && isJsonObject(payload)) return { id: text(id), type, payload, timestamp };
   const { timestamp: _, id: __, ...rest } = said;

@@ -13,25 +13,21 @@ export interface LegacyVersion {
   readonly stamp: NonNullable<LegacyEvent['stamp']>;
 }
 
-interface LegacyVersions {
-  /** The first is version 1. */
-  readonly versions: readonly LegacyVersion[];
-  /** Whether something of the last version has no place in a state here. */
-  readonly misfit: boolean;
-}
-
 /** What a relay puts around the content of a state: version, time and metrics. */
 const AROUND_BYTES = 1024;
 /** More than that are not made up for where they cannot be read. */
 const MISSING_VERSIONS = 10_000;
 
-/** The history of a state, each version as it was there. Where one cannot be, the version before stands in for it. */
+/**
+ * The history of a state, each version as it was there; the first is version 1. Where one cannot be, the version before stands in for it.
+ * `misfit`: something of the last version has no place in a state here.
+ */
 export function versionsOf(
   states: Iterable<StateRow>,
   created: string,
   refs: ReadonlyMap<string, string>,
   notes: string[],
-): LegacyVersions {
+) {
   const versions: LegacyVersion[] = [];
   const left = new Set<string>();
   const missing: number[] = [];
@@ -98,19 +94,14 @@ function stampOf({ updated_at, metrics }: JsonObject, created: string): LegacyVe
   return { ...stamp, metrics: Object.fromEntries(figures) as Metrics };
 }
 
-interface TakenOver {
-  /** What people and agents wrote into a state: every list, and the summary where there is one. */
-  readonly content: JsonObject;
-  /** What could not be taken over as it is, in sentences. */
-  readonly left: readonly string[];
-  /** Whether anything was empty there that is not written at all here: Go writes null, and empty texts. */
-  readonly emptied: boolean;
-}
-
 type Told = { left: string[]; emptied: boolean };
 
-/** What of a Go relay's state fits a state of this relay. `refs` names the artifacts whose refs had to change. */
-export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, string>): TakenOver {
+/**
+ * What of a Go relay's state fits a state of this relay: in `content` every list, and the summary where there is one; in `left` what could not
+ * be taken over as it is, in sentences. `emptied`: something was empty there that is not written at all here, since Go writes null and
+ * empty texts. `refs` names the artifacts whose refs had to change.
+ */
+export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, string>) {
   const told: Told = { left: [], emptied: false };
   const { left } = told;
   const content: JsonObject = {};

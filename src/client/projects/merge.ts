@@ -20,14 +20,10 @@ import {
 import { readHandoffs } from './state.ts';
 import { readTodos } from './todos.ts';
 
-export interface WrittenMerge extends Pick<ProjectMerge, 'renumbered'> {
-  readonly written: readonly string[];
-  /** Those in which both sides changed the same lines; they have markers. */
-  readonly conflicts: readonly string[];
-}
+export type WrittenMerge = Awaited<ReturnType<typeof mergeFolder>>;
 
 /** Merges the project files in a folder and tells git what is resolved. */
-export async function mergeFolder(files: ProjectFiles, git: ProjectGit): Promise<WrittenMerge> {
+export async function mergeFolder(files: ProjectFiles, git: ProjectGit) {
   const now: { [name: string]: string } = {};
   for (const name of PROJECT_FILES) now[name] = (await files.read(name))?.text ?? '';
   const isOpen = (name: string) =>
@@ -43,6 +39,7 @@ export async function mergeFolder(files: ProjectFiles, git: ProjectGit): Promise
   }
   const { files: merged, renumbered } = await mergeProject(sides, (lines) => git.mergeLines(lines));
   const written: string[] = [];
+  /** Those in which both sides changed the same lines; they have markers. */
   const conflicts: string[] = [];
   for (const name of PROJECT_FILES) {
     const file = merged[name];
@@ -111,21 +108,8 @@ type ProjectFileName = (typeof PROJECT_FILES)[number];
 /** The sides of those files that are to be merged, or whose numbers count. */
 export type ProjectSides = { readonly [Name in ProjectFileName]?: Sides };
 
-interface ProjectMerge {
-  readonly files: { readonly [Name in ProjectFileName]?: MergedFile };
-  /** `TODO-012 → TODO-014`, on which side. */
-  readonly renumbered: readonly {
-    readonly side: 'ours' | 'theirs';
-    readonly from: string;
-    readonly to: string;
-  }[];
-}
-
 /** Merges the project files of two branches. Numbers that both gave are made different, with every reference to them. */
-export async function mergeProject(
-  sides: ProjectSides,
-  mergeLines: ProjectGit['mergeLines'],
-): Promise<ProjectMerge> {
+export async function mergeProject(sides: ProjectSides, mergeLines: ProjectGit['mergeLines']) {
   const plans = [
     await planned(sides[DECISIONS_MD], 'ADR', decisionNumbers),
     await planned(sides[TODOS_JSON], 'TODO', todoNumbers),
@@ -134,7 +118,7 @@ export async function mergeProject(
   const [base, ours, theirs] = (['base', 'ours', 'theirs'] as const).map(
     (side) => new Map(plans.flatMap((plan) => [...plan[side]])),
   ) as [Map<string, string>, Map<string, string>, Map<string, string>];
-  const files: { [name: string]: MergedFile } = {};
+  const files: { [Name in ProjectFileName]?: MergedFile } = {};
   for (const name of PROJECT_FILES) {
     const file = sides[name];
     if (!file) continue;
@@ -145,6 +129,7 @@ export async function mergeProject(
     };
     files[name] = await mergeFile(name, numbered, mergeLines);
   }
+  /** `TODO-012 → TODO-014`, on which side. */
   const told = (side: 'ours' | 'theirs', moved: ReadonlyMap<string, string>) =>
     [...moved].map(([from, to]) => ({ side, from, to }));
   return { files, renumbered: [...told('ours', ours), ...told('theirs', theirs)] };
@@ -216,13 +201,10 @@ function numberIn(id: string): number {
   return Number(/\d+/.exec(id)![0]);
 }
 
-interface Taken {
-  /** What stands before the first record. */
-  readonly head: string;
-  readonly records: ReadonlyMap<string, string>;
-}
+type Taken = ReturnType<typeof taken>;
 
-function taken(text: string): Taken {
+/** What stands before the first record, and the records. */
+function taken(text: string) {
   const plain = text.replace(/\r\n?/g, '\n');
   const records = readDecisions(plain);
   const first = records[0]?.line ?? Number.POSITIVE_INFINITY;
@@ -342,12 +324,7 @@ interface Numbered {
   readonly at: number;
 }
 
-interface Renumbering {
-  /** Where an earlier merge renumbered what both sides began with. */
-  readonly base: ReadonlyMap<string, string>;
-  readonly ours: ReadonlyMap<string, string>;
-  readonly theirs: ReadonlyMap<string, string>;
-}
+type Renumbering = ReturnType<typeof renumber>;
 
 /**
  * Two branches may give the same number to two entries. The side whose entry is the older one keeps its numbers; on the other
@@ -359,7 +336,7 @@ function renumber(
   base: readonly Numbered[],
   ours: readonly Numbered[],
   theirs: readonly Numbered[],
-): Renumbering {
+) {
   const oursNew = ours.filter((entry) => !base.some((other) => isSame(entry, other)));
   const theirsNew = theirs.filter((entry) => !base.some((other) => isSame(entry, other)));
   // What one side has under another number already, from an earlier merge, is followed by the other side.
@@ -389,6 +366,7 @@ function renumber(
     const first = (side === keeps ? clashing.filter(({ id }) => common.has(id)) : clashing)[0];
     if (first) for (const { id } of alone.slice(alone.indexOf(first))) moved[side].set(id, next());
   }
+  /** Where an earlier merge renumbered what both sides began with. */
   const before = new Map<string, string>();
   for (const entry of base) {
     const [side, now] = [ours, theirs].flatMap((list, index) => {

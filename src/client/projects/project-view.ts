@@ -4,7 +4,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { type Json, jsonObjectIn } from '../../base/json.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import { JsonSchema } from '../../formats/json-schema.ts';
-import { type Decision, readDecisions } from './decisions.ts';
+import { readDecisions } from './decisions.ts';
 import {
   conflictLine,
   DECISIONS_MD,
@@ -18,26 +18,11 @@ import {
   textAt,
   timeOf,
 } from './files.ts';
-import { type Handoff, isProjectState, type ProjectState, readHandoffs, readState } from './state.ts';
-import { readTodos, type Todo, todosIn } from './todos.ts';
+import { isProjectState, readHandoffs, readState } from './state.ts';
+import { readTodos, todosIn } from './todos.ts';
 
 /** Everything the project files say, read once. A missing or broken file is listed and does not stop the reading. */
-export interface ProjectView {
-  readonly now: number;
-  readonly folderName: string;
-  /** The files that are there, and when each was last changed. */
-  readonly modified: ReadonlyMap<string, number>;
-  /** What is wrong with the files, a sentence each. */
-  readonly broken: readonly string[];
-  readonly identity: Readonly<ReturnType<typeof readProjectMd>> | null;
-  readonly state: ProjectState | null;
-  readonly handoffs: readonly Handoff[];
-  readonly todos: readonly Todo[];
-  readonly lastReview: string | null;
-  readonly decisions: readonly Decision[];
-  /** The documents themselves, to look up lines. */
-  readonly documents: { readonly state: JsonDocument | null; readonly todos: JsonDocument | null };
-}
+export type ProjectView = Readonly<Awaited<ReturnType<typeof readProject>>>;
 
 export interface ReadOptions {
   readonly unchecked?: boolean;
@@ -48,11 +33,7 @@ export interface ReadOptions {
 const FAULTS_TOLD = 3;
 
 /** With `unchecked`, files are not checked against their schemas; with `quick`, the lines of todos are not found out either. */
-export async function readProject(
-  files: ProjectFiles,
-  now: number,
-  o: ReadOptions = {},
-): Promise<ProjectView> {
+export async function readProject(files: ProjectFiles, now: number, o: ReadOptions = {}) {
   const broken: string[] = [];
   const found = new Map<string, FileText>();
   for (const name of PROJECT_FILES) {
@@ -86,7 +67,9 @@ export async function readProject(
   return {
     now,
     folderName: files.folder.split(/[\\/]/).filter(Boolean).at(-1) ?? files.folder,
+    /** The files that are there, and when each was last changed. */
     modified: new Map([...found].map(([name, file]) => [name, file.modifiedAt])),
+    /** What is wrong with the files, a sentence each. */
     broken,
     identity: projectMd ? readProjectMd(projectMd.text) : null,
     state: state && isProjectState(state) ? readState(state) : null,
@@ -94,6 +77,7 @@ export async function readProject(
     todos: todos ? readTodos(todos) : todosIn(plain ?? undefined),
     lastReview: todos ? textAt(todos, ['last_review']) : ((plain?.last_review as string | undefined) ?? null),
     decisions: readDecisions(found.get(DECISIONS_MD)?.text ?? ''),
+    /** The documents themselves, to look up lines. */
     documents: { state, todos },
   };
 }

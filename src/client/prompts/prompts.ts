@@ -13,8 +13,8 @@ import { type Answered, answerWithPulls, type Pulling } from './thread-tools.ts'
 import type {
   Bundle,
   Model,
+  ModelAnswer,
   PatchOutcome,
-  PromptOutcome,
   PromptRequest,
   Pulls,
   Said,
@@ -29,6 +29,8 @@ interface PromptParts {
   /** Of the frames around what a model pulls. */
   readonly frameSecret: FrameSecret;
 }
+
+export type PromptOutcome = Readonly<ReturnType<typeof outcome>> & Pick<ModelAnswer, 'billed' | 'cut'>;
 
 /** Who puts bundles together when nobody has answered yet. */
 const ASKING = 'relay';
@@ -220,20 +222,22 @@ function outcome(
   model: string,
   artifact: { ref: string; tokens: ArtifactCreated['tokens'] },
   pulls = NO_PULLS,
-): PromptOutcome {
+) {
   return {
     thread_id: bundle.thread_id,
     state_ref: bundle.state_ref,
     artifact_ref: artifact.ref,
     model,
-    session_cache_hit: false,
-    patch: { status: 'none', ops: 0 },
+    session_cache_hit: false as boolean,
+    patch: { status: 'none', ops: 0 } as PatchOutcome,
     tokens: {
+      /** All that was put in front of the model, each once. */
       prompt: bundle.tokens.tokens + pulls.tools_tokens + pulls.tokens,
       pasted: bundle.pasted.tokens + pulls.pasted_tokens,
       answer: artifact.tokens.content,
       tokenizer: bundle.tokens.tokenizer,
       estimated: bundle.tokens.estimated || bundle.pasted.estimated,
+      /** Of `prompt`, what it called for while it answered. */
       pulled: pulls.tokens,
       pulls: pulls.calls,
     },

@@ -139,28 +139,6 @@ export interface PatchOutcome {
   readonly why?: string;
 }
 
-export interface PromptOutcome {
-  readonly thread_id: string;
-  readonly state_ref: string;
-  readonly artifact_ref: string;
-  readonly model: string;
-  readonly session_cache_hit: boolean;
-  readonly patch: PatchOutcome;
-  readonly tokens: {
-    /** All that was put in front of the model, each once. */
-    readonly prompt: number;
-    readonly pasted: number;
-    readonly answer: number;
-    readonly tokenizer: string;
-    readonly estimated: boolean;
-    /** Of `prompt`, what it called for while it answered. */
-    readonly pulled: number;
-    readonly pulls: number;
-  };
-  readonly billed?: Billed;
-  readonly cut?: boolean;
-}
-
 /** An answer on its way into the thread. */
 export interface Said {
   readonly by: string;

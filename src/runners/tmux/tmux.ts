@@ -1,26 +1,10 @@
 import { execFile } from 'node:child_process';
 import { RelayError } from '../../base/errors.ts';
 
-export interface Pane {
-  /** `%3`: stays the same when windows move. */
-  readonly id: string;
-  readonly dead: boolean;
-  /** The program in the foreground. */
-  readonly command: string;
-  /** Where it stands: moves with Enter, also where nothing is shown. */
-  readonly cursor: string;
-  /** Somebody scrolls in it; keys would go there. */
-  readonly inMode: boolean;
-  /** The terminal's device: `/dev/pts/3`. */
-  readonly tty: string;
-}
+export type Pane = Readonly<Awaited<ReturnType<Tmux['pane']>>>;
 
 /** What a pane shows at one moment. */
-export interface PaneView {
-  readonly dead: boolean;
-  readonly title: string;
-  readonly screen: string;
-}
+export type PaneView = Readonly<Awaited<ReturnType<Tmux['view']>>>;
 
 /** The commands of tmux that a bridge needs. Text goes through a buffer, never through an argument. */
 export class Tmux {
@@ -30,7 +14,11 @@ export class Tmux {
     this.#args = args;
   }
 
-  async pane(target: string): Promise<Pane> {
+  /**
+   * The pane: its id (`%3`, which stays the same when windows move), the program in the foreground, the cursor, which moves with Enter also where
+   * nothing is shown, whether somebody scrolls in it (keys would go there), and the device of its terminal.
+   */
+  async pane(target: string) {
     const format =
       '#{pane_id} #{pane_dead} #{pane_in_mode} #{cursor_x},#{cursor_y} #{pane_tty} #{pane_current_command}';
     const answer = await this.#run(['display-message', '-p', '-t', target, format]);
@@ -41,7 +29,7 @@ export class Tmux {
   }
 
   /** The title and the screen of the same moment. */
-  async view(pane: string): Promise<PaneView> {
+  async view(pane: string) {
     const title = ['display-message', '-p', '-t', pane, '#{pane_dead} #{pane_title}'];
     const answer = await this.#run([...title, ';', ...captureArgs(pane)]);
     const end = answer.indexOf('\n');
