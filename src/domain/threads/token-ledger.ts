@@ -4,12 +4,15 @@ import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
 import type { PromptLedger, ReadKind, Stats, SumStats } from '../../contract/threads.ts';
 import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
+import { WriteBehind } from '../write-behind.ts';
 import type { StoredEvent } from './event.ts';
 import { type Head, metricsOf, type Totals } from './fold.ts';
 import { COUNTERS, type Counters, counterKey, idOf, type ThreadRoot } from './keys.ts';
 
 /** Reads come often and close together, so their counters are written together, this much later. */
 const WRITE_EVERY_MS = 250;
+/** Threads whose reads wait to be written. */
+const MOST_THREADS = 10_000;
 /** Answers whose count is remembered. */
 const KNOWN = 1_000;
 
@@ -28,15 +31,24 @@ interface Log {
  */
 export class TokenLedger {
   readonly #log: Log;
-  /** Thread → counter → what is still to be added to it. */
-  readonly #pending = new Map<ThreadRoot, Map<string, number>>();
+  /** What is still to be added to the counters of a thread. */
+  readonly #reads: WriteBehind<ReadonlyMap<string, number>>;
   readonly #counting = new Set<Promise<void>>();
   /** Digest of an answer → its tokens. */
   readonly #known = new Map<string, number>();
-  #isDue = false;
 
   constructor(log: Log) {
     this.#log = log;
+    this.#reads = new WriteBehind(log.deps.engine, {
+      delayMs: WRITE_EVERY_MS,
+      most: MOST_THREADS,
+      merge: (older, newer) => {
+        const sums = new Map(older);
+        for (const [key, delta] of newer) sums.set(key, (sums.get(key) ?? 0) + delta);
+        return sums;
+      },
+      write: (root, counters) => this.#write(root as ThreadRoot, counters),
+    });
   }
 
   /** A prompt was made of the thread: what it puts in front of a model, and what it would cost with everything pasted. */
@@ -67,7 +79,9 @@ export class TokenLedger {
 
   /** Something was read beside the prompts. */
   read(root: ThreadRoot, kind: ReadKind, tokens: number): void {
-    this.#add(root, { [`${kind}_tokens`]: tokens, [`${kind}_times`]: 1 });
+    const counts = new Map([[counterKey(root, `${kind}_times`), 1]]);
+    if (tokens > 0) counts.set(counterKey(root, `${kind}_tokens`), tokens);
+    this.#reads.note(root, counts);
   }
 
   async statsOf({ id, root, totals }: Head): Promise<Stats> {
@@ -123,18 +137,16 @@ export class TokenLedger {
   /** Writes what has been counted since the last time. */
   async flush(): Promise<void> {
     await Promise.all(this.#counting);
-    this.#isDue = false;
-    const counted = [...this.#pending];
-    this.#pending.clear();
-    for (const [root, counters] of counted) {
-      this.#log.background.run(async () => {
-        const tenant = await this.#log.ownerOf(root);
-        if (tenant === undefined) return;
-        const added = [...counters].map(([key, delta]) => this.#log.deps.engine.records.add(key, delta));
-        await Promise.allSettled([...added, this.#log.changed(tenant, idOf(root))]);
-      });
-    }
+    await this.#reads.flush();
     await this.#log.background.settle();
+  }
+
+  /** A counter that could not be written is left out: adding it again could count it twice. */
+  async #write(root: ThreadRoot, counters: ReadonlyMap<string, number>): Promise<void> {
+    const tenant = await this.#log.ownerOf(root);
+    if (tenant === undefined) return;
+    const added = Array.from(counters, ([key, delta]) => this.#log.deps.engine.records.add(key, delta));
+    await Promise.allSettled([...added, this.#log.changed(tenant, idOf(root))]);
   }
 
   /** Whoever looks again and again mostly reads the same. */
@@ -146,19 +158,6 @@ export class TokenLedger {
     if (this.#known.size >= KNOWN) this.#known.clear();
     this.#known.set(digest, tokens);
     return tokens;
-  }
-
-  #add(root: ThreadRoot, counts: Partial<Counters>): void {
-    for (const [what, delta] of Object.entries(counts)) {
-      if (delta <= 0) continue;
-      const counters = this.#pending.get(root) ?? new Map<string, number>();
-      this.#pending.set(root, counters);
-      const key = counterKey(root, what as keyof Counters);
-      counters.set(key, (counters.get(key) ?? 0) + delta);
-    }
-    if (this.#pending.size === 0 || this.#isDue) return;
-    this.#isDue = true;
-    this.#log.deps.engine.defer(() => this.flush(), WRITE_EVERY_MS);
   }
 }
 
