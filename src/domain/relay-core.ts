@@ -5,6 +5,7 @@ import type { Caller, CallerAt } from '../contract/caller.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
 import type { Swept } from '../kernel/engine.ts';
 import { Activities } from './activity/activity.ts';
+import { ActivityLog } from './activity/activity-log.ts';
 import { writeStorage } from './activity/figures.ts';
 import { Background } from './background.ts';
 import { Channels } from './channels/channels.ts';
@@ -13,14 +14,14 @@ import type { Deps } from './deps.ts';
 import { Files } from './files/files.ts';
 import { fileEnds } from './files/record.ts';
 import { Inboxes } from './inbox/inboxes.ts';
+import { KeyUse } from './keys/key-use.ts';
 import { Keys } from './keys/keys.ts';
 import { Pointers } from './pointers/pointers.ts';
 import { type Allowance, OPEN_ALLOWANCE } from './pointers/push-options.ts';
 import { PointerLookup, releasePointer } from './pointers/record.ts';
 import { type ProjectSource, Projects } from './projects/projects.ts';
-import type { Receipts } from './receipts/receipts.ts';
+import { Receipts } from './receipts/receipts.ts';
 import { methodsFor, relayBinder, type Services } from './relay-binding.ts';
-import { Shared } from './shared.ts';
 import { type StoragePart, storageParts } from './storage-parts.ts';
 import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
@@ -29,6 +30,7 @@ import { Capabilities } from './threads/capabilities/capabilities.ts';
 import { threadEnds } from './threads/thread-removal.ts';
 import { ThreadServices } from './threads/thread-services.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
+import { Statistics } from './usage/statistics.ts';
 import { Storage } from './usage/storage.ts';
 import { Usage } from './usage/usage.ts';
 
@@ -42,8 +44,8 @@ export interface CoreOptions extends PlanOptions {
   readonly channels?: Partial<ChannelSettings>;
   /** Has a recount done where a core does not live long enough for it; by the core itself by default. */
   readonly recount?: (tenant: string) => Promise<void>;
-  /** What it has in common with other cores of this process; its own by default. */
-  readonly shared?: Shared;
+  /** For a core that lives as long as one request: a core of the same process that writes behind for all of them, together. */
+  readonly writesBehind?: RelayCore;
   /** The projects to show; none by default. */
   readonly projects?: ProjectSource;
 }
@@ -62,6 +64,8 @@ export class RelayCore {
   declare readonly channels: Channels;
   declare readonly inboxes: Inboxes;
   declare readonly receipts: Receipts;
+  declare readonly statistics: Statistics;
+  declare readonly keyUse: KeyUse;
   declare readonly keys: Keys;
   declare readonly plans: Plans;
   declare readonly usage: Usage;
@@ -71,7 +75,6 @@ export class RelayCore {
   /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
   readonly relay: (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay;
   readonly #options: CoreOptions;
-  readonly #shared: Shared;
   #threads: Promise<ThreadServices> | null = null;
   #capabilities: Promise<Capabilities> | null = null;
   /** By tenant; who asks while one is under way waits for that. */
@@ -83,29 +86,31 @@ export class RelayCore {
     o: CoreOptions = {},
   ) {
     const { engine, env } = given;
-    const shared = o.shared ?? new Shared(given);
+    const time = { randomBytes: env.randomBytes, now: engine.now };
+    const behind = o.writesBehind;
     const deps: Deps = {
       ...given,
-      env: { randomBytes: env.randomBytes, now: engine.now },
-      activity: shared.activity,
+      env: time,
+      activity: behind?.deps.activity ?? new ActivityLog({ engine, env: time }),
     };
     this.deps = deps;
     this.#options = o;
-    this.#shared = shared;
     this.background = new Background(deps);
     defineLazy<RelayCore>(this, {
       plans: () => new Plans(deps, o),
-      receipts: () => shared.receipts,
+      receipts: () => behind?.receipts ?? new Receipts(deps, this.lookup),
+      statistics: () => behind?.statistics ?? new Statistics(deps),
+      keyUse: () => behind?.keyUse ?? new KeyUse(deps),
       lookup: () => new PointerLookup(deps),
       results: () => new TaskResults(deps, this.lookup),
       channels: () => this.#makeChannels(),
       keys: () => {
-        const keys = new Keys({ ...deps, shared }, this.plans, o);
+        const keys = new Keys({ ...deps, keyUse: this.keyUse }, this.plans, o);
         keys.shares.checkThread = async (caller, id) => (await this.threads()).log.meta(caller, id);
         return keys;
       },
       usage: () =>
-        new Usage({ ...deps, shared }, this.plans, async (tenant) => {
+        new Usage({ ...deps, statistics: this.statistics }, this.plans, async (tenant) => {
           if (!(await this.storage.isCounted(tenant))) await this.recount(tenant);
           return this.storage.used(tenant);
         }),
@@ -273,7 +278,10 @@ export class RelayCore {
     if (this.#threads) await (await this.#threads).settle();
     await this.background.settle();
     if (isMade(this, 'channels')) await this.channels.close();
-    await this.#shared.flush();
+    if (isMade(this, 'receipts')) await this.receipts.flush();
+    if (isMade(this, 'statistics')) await this.statistics.flush();
+    if (isMade(this, 'keyUse')) await this.keyUse.flush();
+    await this.deps.activity.flush();
   }
 
   /** What those store who were active lately, for their figures; `most` of them at once. */

@@ -3,7 +3,6 @@ import { crc32 } from 'node:zlib';
 import { systemEnv } from '../../base/env.ts';
 import { WEBHOOK_TIME_MS, WORKER_MESSAGE_BYTES } from '../../base/limits.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
-import { Shared } from '../../domain/shared.ts';
 import { openCloudflare } from '../../engines/cloudflare/engine.ts';
 import { objectOf } from '../../engines/cloudflare/objects.ts';
 import type { Objects } from '../../engines/cloudflare/store-object.ts';
@@ -21,7 +20,7 @@ const SHARED_MS = 60_000;
 /** Each takes two calls, of 50 that a request may make. */
 const NOTED_AT_ONCE = 8;
 
-let shared: { readonly by: unknown; readonly until: number; readonly notes: Shared } | null = null;
+let shared: { readonly by: unknown; readonly until: number; readonly core: RelayCore } | null = null;
 
 /**
  * The domain for one request: nothing of it that a request waits for outlives the request, since what one waits for may end with
@@ -29,28 +28,28 @@ let shared: { readonly by: unknown; readonly until: number; readonly notes: Shar
  */
 export function openWorkerCore(bindings: RelayBindings, objects = bindings.STORE): RelayCore {
   const before = shared;
-  const core = coreOf(bindings, sharedBy(bindings), objects);
+  const core = coreOf(bindings, objects, sharedBy(bindings));
   // Only this isolate knows who was active in it: what a server notes every minute is noted with the first request of the next one.
-  if (before?.by === bindings.STORE && before !== shared) noteStorage(core, before.notes);
+  if (before?.by === bindings.STORE && before !== shared) noteStorage(core, before.core);
   return core;
 }
 
 /** For the figures, of those who were active in this isolate. */
-export function noteStorage(core: RelayCore, { activity } = shared!.notes): void {
-  core.deps.engine.defer(() => core.noteStorage(activity, NOTED_AT_ONCE));
+export function noteStorage(core: RelayCore, { deps } = shared!.core): void {
+  core.deps.engine.defer(() => core.noteStorage(deps.activity, NOTED_AT_ONCE));
 }
 
 /** The domain for an object, which lives as long as that. */
 export function openObjectCore(bindings: RelayBindings): RelayCore {
-  return coreOf(bindings, newShared(bindings));
+  return coreOf(bindings);
 }
 
-function coreOf(bindings: RelayBindings, notes: Shared, objects = bindings.STORE): RelayCore {
+function coreOf(bindings: RelayBindings, objects = bindings.STORE, writesBehind?: RelayCore): RelayCore {
   const engine = engineOf({ ...bindings, STORE: objects });
   const recount = (tenant: string) => recountBy(objects, tenant);
   const { core, textBytes } = workerConfig(bindings);
   const texts = workerTextWork(textBytes);
-  return new RelayCore({ engine, env: systemEnv, texts }, { ...core, shared: notes, recount });
+  return new RelayCore({ engine, env: systemEnv, texts }, { ...core, writesBehind, recount });
 }
 
 /** The object of the tenant does it: a request may make too few calls for it. */
@@ -59,17 +58,13 @@ function recountBy(objects: RelayBindings['STORE'], tenant: string): Promise<voi
   return (object as { recount(tenant: string): Promise<void> }).recount(tenant);
 }
 
-function sharedBy(bindings: RelayBindings): Shared {
+function sharedBy(bindings: RelayBindings): RelayCore {
   const now = Date.now();
   if (shared?.by === bindings.STORE && shared.until > now && shared.until <= now + SHARED_MS)
-    return shared.notes;
-  const notes = newShared(bindings);
-  shared = { by: bindings.STORE, until: now + SHARED_MS, notes };
-  return notes;
-}
-
-function newShared(bindings: RelayBindings): Shared {
-  return new Shared({ engine: engineOf(bindings), env: systemEnv });
+    return shared.core;
+  const core = coreOf(bindings);
+  shared = { by: bindings.STORE, until: now + SHARED_MS, core };
+  return core;
 }
 
 function engineOf({ STORE, BODIES }: RelayBindings) {

@@ -22,7 +22,6 @@ import {
 import type { CreatedKey, KeyInfo, NewKey, RevokedKey, Self } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
-import type { Shared } from '../shared.ts';
 import type { Plans } from '../usage/plans.ts';
 import type { KeyUse } from './key-use.ts';
 import { KeyWatch } from './key-watch.ts';
@@ -49,17 +48,17 @@ export class Keys {
 
   /** `auth` says whether anybody is asked for a key. */
   constructor(
-    deps: Deps & { readonly shared: Shared },
+    deps: Deps & { readonly keyUse: KeyUse },
     plans: Plans,
     { auth = 'open', exposed = false }: Partial<Pick<Self, 'auth' | 'exposed'>> = {},
   ) {
     this.#access = { auth, exposed };
-    this.shares = new Shares(deps, this.watch, deps.shared.shareUse, (tenant, id) => this.#endOf(tenant, id));
+    this.shares = new Shares(deps, this.watch, deps.keyUse, (tenant, id) => this.#endOf(tenant, id));
     this.#deps = deps;
     this.#byHash = recordsOf(deps.engine.records);
     this.#byTenant = recordsOf(deps.engine.records);
     this.#plans = plans;
-    this.use = deps.shared.keyUse;
+    this.use = deps.keyUse;
   }
 
   /** Who holds the key; null where it is made up, revoked or has expired. Asks the store every time. */

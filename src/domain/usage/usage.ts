@@ -4,7 +4,6 @@ import { type Caller, tenantOf } from '../../contract/caller.ts';
 import type { UsageQuery, UsageReport } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
 import type { Allowance, GiveBack, Metered, Terms } from '../pointers/push-options.ts';
-import type { Shared } from '../shared.ts';
 import type { Plans } from './plans.ts';
 import type { Statistics } from './statistics.ts';
 
@@ -22,11 +21,11 @@ export class Usage implements Allowance {
 
   /** `stored` tells the bytes that the threads, files and channels of a tenant take up. */
   constructor(
-    deps: Deps & { readonly shared: Shared },
+    deps: Deps & { readonly statistics: Statistics },
     plans: Plans,
     stored: (tenant: string) => Promise<number>,
   ) {
-    this.statistics = deps.shared.statistics;
+    this.statistics = deps.statistics;
     this.#deps = deps;
     this.#plans = plans;
     this.#stored = stored;
