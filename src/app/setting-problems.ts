@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isLoopback } from '../base/address.ts';
 import { isRelayError } from '../base/errors.ts';
+import { isLoopback } from '../contract/pointer-url.ts';
 import { BUILT_IN_PLANS } from '../domain/usage/plans.ts';
 import { JsonDocument } from '../formats/json-document.ts';
 import type { SettingProblem } from '../interfaces/cli/host.ts';

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../base/errors.ts';
 import { parsePointer, pointerUrl } from './pointer-url.ts';
+import { isLoopback } from './pointer-url.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const KEY = 'cw_0x689RpI-jtRR7oE8h_eQsKImvJapLeSbXpwF4e4=';
@@ -66,5 +67,13 @@ test('what is not a pointer is refused with what is wrong', () => {
       (error) => isRelayError(error, 'bad_url') && what.test(error.message),
       text,
     );
+  }
+});
+
+test('loopback is told from addresses that others can reach', () => {
+  for (const host of ['127.0.0.1', '127.8.9.1', 'localhost', '::1', '[::1]', '::ffff:127.0.0.1'])
+    assert.ok(isLoopback(host), host);
+  for (const host of ['0.0.0.0', '::', '192.168.1.2', 'relay.example', '127.0.0.1.example']) {
+    assert.ok(!isLoopback(host), host);
   }
 });

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { isLoopback } from '../../src/base/address.ts';
 import type { Self } from '../../src/contract/keys.ts';
+import { isLoopback } from '../../src/contract/pointer-url.ts';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { connectionState } from '../session/connection.ts';
 import { self } from '../session/self.ts';

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
-import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
+import { isLoopback } from '../../contract/pointer-url.ts';
 import type { ServeOptions } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 

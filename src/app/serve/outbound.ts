@@ -1,9 +1,9 @@
 import { lookup } from 'node:dns';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
-import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
 import { FETCH_REDIRECTS, WEBHOOK_TIME_MS } from '../../base/limits.ts';
+import { isLoopback } from '../../contract/pointer-url.ts';
 import type { PublicFetch } from '../../domain/threads/capabilities/built-in.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import { isPublicAddress } from './addresses.ts';

@@ -5,9 +5,9 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { getRequestListener } from '@hono/node-server';
-import { isLoopback } from '../../base/address.ts';
 import { badRequest, RelayError } from '../../base/errors.ts';
 import type { Caller } from '../../contract/caller.ts';
+import { isLoopback } from '../../contract/pointer-url.ts';
 import { createHttpApp } from '../../interfaces/http/app.ts';
 import { browserPolicy, guardBrowser } from '../../interfaces/http/browser-guard.ts';
 import { keyAuthenticator, openAuthenticator } from '../../interfaces/http/callers.ts';

@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isLoopback } from '../../base/address.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import { type PointerRef, parseReadable, pointerUrl } from '../../contract/pointer-url.ts';
+import { isLoopback, type PointerRef, parseReadable, pointerUrl } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { OpenClient, RelayHost } from '../../interfaces/cli/host.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';

@@ -35,7 +35,6 @@ import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
 import type { TaskResults } from '../tasks/results.ts';
 import { workFor } from '../text-work.ts';
-import { PointerList } from './pointer-list.ts';
 import {
   type Allowance,
   type CheckedOptions,
@@ -54,6 +53,7 @@ import {
   keptUntil,
   type Loaded,
   newRecord,
+  PointerList,
   type PointerLookup,
   type PointerRecord,
   pullsKey,

@@ -11,9 +11,8 @@ import type { Deps } from '../deps.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import type { TaskResults } from '../tasks/results.ts';
-import type { PointerList } from './pointer-list.ts';
 import type { Allowance } from './push-options.ts';
-import { blobKey, notFound, type PointerRecord, recordKey } from './record.ts';
+import { blobKey, notFound, type PointerList, type PointerRecord, recordKey } from './record.ts';
 
 interface RenewalParts {
   readonly deps: Deps;

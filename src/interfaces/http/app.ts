@@ -1,8 +1,8 @@
 import { type Context, Hono } from 'hono';
-import { isLoopback } from '../../base/address.ts';
 import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { isAnonymous, runsTheRelay } from '../../contract/caller.ts';
 import { type UsageReport, usage } from '../../contract/keys.ts';
+import { isLoopback } from '../../contract/pointer-url.ts';
 import type { Protocol } from '../protocol.ts';
 import { isLoopbackHost } from './browser-guard.ts';
 import { baseOf, enter, type Serve, serverOn } from './callers.ts';

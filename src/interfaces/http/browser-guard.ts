@@ -1,5 +1,5 @@
-import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
+import { isLoopback } from '../../contract/pointer-url.ts';
 
 /** Which names a relay answers to, and which pages may talk to it. */
 export interface BrowserPolicy {
