@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../base/errors.ts';
-import { parsePointer, pointerUrl } from './pointer-url.ts';
-import { isLoopback } from './pointer-url.ts';
+import { isLoopback, parsePointer, pointerUrl } from './pointer-url.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const KEY = 'cw_0x689RpI-jtRR7oE8h_eQsKImvJapLeSbXpwF4e4=';

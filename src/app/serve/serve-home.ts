@@ -1,6 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { isLoopback } from '../../contract/pointer-url.ts';
 import type { ServeOptions, Serving } from '../../interfaces/cli/host.ts';
 import type { RequestSeen } from '../../interfaces/http/deps.ts';
 import type { Gauge } from '../../interfaces/http/metrics.ts';
