@@ -121,33 +121,24 @@ function readSpec(flags: Flags): RunnerSpec {
 
 /** One line for each thing that happens; JSON lines with --json. */
 function tell(io: Io, runner: Runner, event: BridgeEvent): void {
-  if (io.json) {
-    io.print(JSON.stringify(event));
-    return;
-  }
+  if (io.json) io.print(JSON.stringify(event));
+  else if (event.type === 'trouble') io.warn(printable(event.what));
+  else if (event.type === 'ready') {
+    io.print(`bridge ${io.style.bold(event.name)} to ${runner.kind} ${printable(runner.target)}`);
+    io.print(io.style.dim(`tasks from ${event.channels.map(printable).join(' and ')}; Ctrl-C stops it`));
+  } else io.print(`${event.id}  ${whatHappened(event)}`);
+}
+
+function whatHappened(event: Exclude<BridgeEvent, { type: 'ready' | 'trouble' }>): string {
   switch (event.type) {
-    case 'ready':
-      io.print(`bridge ${io.style.bold(event.name)} to ${runner.kind} ${printable(runner.target)}`);
-      io.print(io.style.dim(`tasks from ${event.channels.map(printable).join(' and ')}; Ctrl-C stops it`));
-      return;
     case 'task':
-      io.print(
-        `${event.id}  from ${printable(event.from)}${event.attempt > 1 ? `, attempt ${event.attempt}` : ''}`,
-      );
-      return;
+      return `from ${printable(event.from)}${event.attempt > 1 ? `, attempt ${event.attempt}` : ''}`;
     case 'stuck':
-      io.print(`${event.id}  ${event.why === null ? 'goes on' : printable(event.why)}`);
-      return;
+      return event.why === null ? 'goes on' : printable(event.why);
     case 'result':
-      io.print(
-        `${event.id}  ${event.status}${event.summary ? `: ${printable(event.summary)}` : ', encrypted'}`,
-      );
-      return;
+      return `${event.status}${event.summary ? `: ${printable(event.summary)}` : ', encrypted'}`;
     case 'dropped':
-      io.print(`${event.id}  ${event.why}`);
-      return;
-    case 'trouble':
-      io.warn(printable(event.what));
+      return event.why;
   }
 }
 

@@ -319,40 +319,26 @@ subscriber that answered after the message, bytes that were read, an acknowledge
 
 function line(receipt: Receipt, style: Style): string {
   const { rung, by, at, last_at } = receipt;
-  const when = moment(last_at ?? at);
-  const notes = [...evidence(receipt), when].join(' · ');
+  const notes = [...EVIDENCE[rung](receipt), moment(last_at ?? at)].join(' · ');
   return `${style.bold(rung.padEnd(9))} ${style.cyan(printable(by))}  ${style.dim(notes)}`;
 }
 
-function evidence(receipt: Receipt): string[] {
-  const {
-    rung,
-    count = 1,
-    retries,
-    bytes: size = 0,
-    group,
-    url,
-    status,
-    summary,
-    reason,
-    attempts = 0,
-  } = receipt;
-  switch (rung) {
-    case 'stored':
-      return [bytes(size)];
-    case 'notified':
-      return count > 1 ? [plural(count, 'subscriber')] : [];
-    case 'pulled':
-      return [plural(count, 'time'), ...(retries ? [`${retries} of them again`] : []), bytes(size)];
-    case 'acked':
-      return group === undefined ? [] : [`in the group ${printable(group)}`];
-    case 'dead':
-      return [`given up by the group ${printable(group ?? '')}`, whyDead(reason ?? 'attempts', attempts)];
-    case 'result':
-      return [status, summary, url && parsePointer(url).id].flatMap((text) =>
-        text ? [printable(text)] : [],
-      );
-  }
-}
+/** What is known of each rung of the ladder, in words. */
+const EVIDENCE: { readonly [R in Receipt['rung']]: (receipt: Receipt) => string[] } = {
+  stored: ({ bytes: size = 0 }) => [bytes(size)],
+  notified: ({ count = 1 }) => (count > 1 ? [plural(count, 'subscriber')] : []),
+  pulled: ({ count = 1, retries, bytes: size = 0 }) => [
+    plural(count, 'time'),
+    ...(retries ? [`${retries} of them again`] : []),
+    bytes(size),
+  ],
+  acked: ({ group }) => (group === undefined ? [] : [`in the group ${printable(group)}`]),
+  dead: ({ group = '', reason = 'attempts', attempts = 0 }) => [
+    `given up by the group ${printable(group)}`,
+    whyDead(reason, attempts),
+  ],
+  result: ({ status, summary, url }) =>
+    [status, summary, url && parsePointer(url).id].flatMap((text) => (text ? [printable(text)] : [])),
+};
 
 export const commands = { push, pull, peek, rm, receipts };
