@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { systemEnv } from '../../base/env.ts';
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError, tooLarge } from '../../base/errors.ts';
 import { PROJECT_FILE_BYTES } from '../../base/limits.ts';
 import { type FileText, LOCAL_FOLDER, type ProjectFiles } from '../../client/projects/files.ts';
 import { Project } from '../../client/projects/project.ts';
@@ -65,6 +65,7 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
           }
         }).catch(cannotWrite(folder));
       });
+      // Whoever asked for this turn hears of its failure; the next turn comes all the same.
       queue = turn.catch(() => {});
       return turn;
     },
@@ -87,13 +88,7 @@ function readText(path: string, name: string): FileText | null {
   let modifiedAt: number;
   try {
     const found = statSync(path);
-    if (found.size > PROJECT_FILE_BYTES) {
-      throw new RelayError('too_large', {
-        what: name,
-        limit: PROJECT_FILE_BYTES,
-        hint: 'Is this the right file?',
-      });
-    }
+    if (found.size > PROJECT_FILE_BYTES) throw tooLarge(name, PROJECT_FILE_BYTES, 'Is this the right file?');
     modifiedAt = found.mtimeMs;
     bytes = readFileSync(path);
   } catch (error) {
@@ -123,10 +118,8 @@ const IGNORE = `${LOCAL_FOLDER}/.gitignore`;
 async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
   if (!statSync(ignore, { throwIfNoEntry: false })) {
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new RelayError('failed', {
-        what: `There is no folder ${folder}.`,
-        hint: 'Make it first, or name another.',
-      });
+      const hint = 'Make it first, or name another.';
+      throw new RelayError('failed', { what: `There is no folder ${folder}.`, hint });
     }
     await writeAtomically(ignore, '*\n');
   }

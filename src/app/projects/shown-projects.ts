@@ -40,10 +40,8 @@ function idOf(folder: string): string {
 
 function checked(folder: string): string {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
-  throw new RelayError('bad_usage', {
-    what: `There is no folder ${folder} to show.`,
-    hint: 'Check --project.',
-  });
+  const what = `There is no folder ${folder} to show.`;
+  throw new RelayError('bad_usage', { what, hint: 'Check --project.' });
 }
 
 /** A folder without any files of a project is shown as that: it may get some. */

@@ -61,11 +61,8 @@ export class AgentBridge {
   async pushAndWait(task: string, o: SendOptions & WaitOptions = {}): Promise<string> {
     const answer = await this.sendAndWait(task, o);
     if (answer.status === 'done') return answer.text;
-    throw new RelayError('task_failed', {
-      what: answer.summary ?? answer.text.slice(0, TASK_SUMMARY_CHARS),
-      id: answer.id,
-      text: answer.text,
-    });
+    const { id, text, summary } = answer;
+    throw new RelayError('task_failed', { what: summary ?? text.slice(0, TASK_SUMMARY_CHARS), id, text });
   }
 
   /** The same with all that is known of the result, also of a failed one. */
@@ -128,11 +125,8 @@ export class AgentBridge {
     const found = await wait(signal ? AbortSignal.any([late, signal]) : late);
     if (found) return found;
     if (signal?.aborted) throw new RelayError('aborted', { what: 'wait', id }, signal.reason);
-    throw new RelayError('timeout', {
-      what: `no result within ${timeout / 1000} s`,
-      hint: `The task is still there. Wait on: relay task wait ${id}`,
-      id,
-    });
+    const hint = `The task is still there. Wait on: relay task wait ${id}`;
+    throw new RelayError('timeout', { what: `no result within ${timeout / 1000} s`, hint, id });
   }
 
   async #answer(id: string, { url, status, summary }: FoundResult): Promise<TaskAnswer> {
@@ -160,9 +154,8 @@ export class AgentBridge {
         if (seq >= last) break;
       }
     }
-    throw new RelayError('key_missing', {
-      hint: `It is for those who share the key of its channel: relay channel key add ${done_channel}`,
-    });
+    const hint = `It is for those who share the key of its channel: relay channel key add ${done_channel}`;
+    throw new RelayError('key_missing', { hint });
   }
 }
 

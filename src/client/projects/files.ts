@@ -184,11 +184,8 @@ export function openJsonFile(file: string, text: string): JsonDocument {
     throw new RelayError('bad_file', { file, what: error.what, line: error.line, column: error.column });
   }
   if (doc.root.kind !== 'object') {
-    throw new RelayError('bad_file', {
-      file,
-      what: 'it must hold an object',
-      ...placeOf(text, doc.root.start),
-    });
+    const what = 'it must hold an object';
+    throw new RelayError('bad_file', { file, what, ...placeOf(text, doc.root.start) });
   }
   return doc;
 }

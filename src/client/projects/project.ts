@@ -156,10 +156,8 @@ export class Project {
     for (const name of names) {
       await this.files.needInside(name);
       if (/^[a-z][a-z0-9+.-]*:\/\//i.test(name) || (await this.files.has(name))) continue;
-      throw new RelayError('bad_usage', {
-        what: `There is no file ${name} in ${this.files.folder}.`,
-        hint: 'Give --context a URL, or a file by its path from the project folder.',
-      });
+      const hint = 'Give --context a URL, or a file by its path from the project folder.';
+      throw new RelayError('bad_usage', { what: `There is no file ${name} in ${this.files.folder}.`, hint });
     }
   }
 

@@ -235,10 +235,8 @@ function findHandoff(doc: JsonDocument, id: string | null, otherwise: 'open' | '
   if (open.length === 0) throw no('open hand-off');
   if (open.length > 1) {
     const ids = open.map((handoff) => handoff.id).join(', ');
-    throw new RelayError('bad_usage', {
-      what: `There are several open hand-offs: ${ids}.`,
-      hint: `Name the one you mean: relay project report ${open[0]!.id} --result "…"`,
-    });
+    const hint = `Name the one you mean: relay project report ${open[0]!.id} --result "…"`;
+    throw new RelayError('bad_usage', { what: `There are several open hand-offs: ${ids}.`, hint });
   }
   return all.indexOf(open[0]!);
 }

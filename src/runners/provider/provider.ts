@@ -163,10 +163,8 @@ function noKey(provider: string, key: string, found: readonly string[]): RelayEr
     found.length > 0
       ? `Or use what is installed here: ${found.map((cli) => `--cli ${cli}`).join(', ')}.`
       : `Or set ${keys.join(' or ')}, or ${PROVIDERS.ollama.baseKey} for a model of your own.`;
-  return new RelayError('no_model', {
-    what: `${key} is not set`,
-    hint: `Set ${key} (${provider}). ${others}`,
-  });
+  const hint = `Set ${key} (${provider}). ${others}`;
+  return new RelayError('no_model', { what: `${key} is not set`, hint });
 }
 
 /** `OLLAMA_HOST` is often a bare host and port. */
