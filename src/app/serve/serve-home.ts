@@ -1,8 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { ServeOptions, Serving } from '../../interfaces/cli/host.ts';
-import type { RequestSeen } from '../../interfaces/http/deps.ts';
-import type { Gauge } from '../../interfaces/http/metrics.ts';
+import type { Gauge, RequestSeen } from '../../interfaces/http/deps.ts';
 import type { Config } from '../config.ts';
 import { withoutPassword } from '../option-readers.ts';
 import { packageVersion, watchPackage } from '../own-package.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openMemory } from '../../engines/memory/engine.ts';
-import { ActivityLog } from './activity-log.ts';
-import { type ActivityEntry, activityStream } from './figures.ts';
+import { type ActivityEntry, ActivityLog, activityStream } from './activity-log.ts';
 
 test('what happens right after a write waits for the next one, and is told with it', async () => {
   const engine = openMemory();

@@ -4,19 +4,12 @@ import {
   ACTIVITY_WAITING,
   ACTIVITY_WRITE_MS,
   ACTIVITY_WRITES_KEPT,
+  FIGURES_KEPT_MS,
 } from '../../base/limits.ts';
+import type { Activity, FiguresPoint, FiguresReport } from '../../contract/activity.ts';
 import type { Engine } from '../../kernel/engine.ts';
-import { asJson, isOneIn } from '../records.ts';
+import { allRecords, asJson, entriesBehind, fromJson, isOneIn, recordsOf } from '../records.ts';
 import { WriteBehind } from '../write-behind.ts';
-import {
-  type ActivityEntry,
-  activityStream,
-  addFigures,
-  type Figures,
-  figuresOf,
-  type Happening,
-  saveHours,
-} from './figures.ts';
 
 /** One write in so many looks whether too many are kept. */
 const LOOK_EVERY = 64;
@@ -90,4 +83,164 @@ function joined(older: Waiting, newer: Waiting): Waiting {
     leftOut: older.leftOut + newer.leftOut + beyond,
     figures: addFigures(older.figures, newer.figures),
   };
+}
+
+/** Something that happened, without its place in the log. */
+export type Happening = Omit<Activity, 'id' | 'at'>;
+
+/** What is counted by the hour: the names are those of the answer. */
+const COUNTED = [
+  'pushes',
+  'pushed_bytes',
+  'pulls',
+  'signals',
+  'patches',
+  'artifacts',
+  'tasks_sent',
+  'tasks_done',
+  'tasks_failed',
+  'prompts',
+  'pasted_tokens',
+  'shown_tokens',
+] as const satisfies readonly (keyof FiguresPoint)[];
+type Counted = (typeof COUNTED)[number];
+
+/** What is counted, and `storage_bytes`: what the tenant stored when that was last looked at. */
+export type Figures = { readonly [what in Counted | 'storage_bytes']?: number };
+
+/** What an entry of the activity log holds: what happened within a moment, how much of it is not told, and what all of it adds up to. */
+export interface ActivityEntry {
+  readonly items: readonly (Happening & { readonly at: number })[];
+  readonly left_out?: number;
+  /** Absent in entries of earlier versions, which counted elsewhere. */
+  readonly figures?: Figures;
+}
+
+interface Store {
+  readonly engine: Engine;
+  readonly env: Pick<Env, 'now'>;
+}
+
+const HOUR_MS = 60 * 60 * 1000;
+
+/** `2026-11-17T03`: as text, the hours are in order. */
+const hourOf = (ms: number) => new Date(ms).toISOString().slice(0, 13);
+export const activityStream = (tenant: string) => `act.${tenant}`;
+const hourlyKey = (tenant: string) => `ten.${tenant}/hourly`;
+const figuresPrefix = (tenant: string) => `ten.${tenant}/figures/`;
+
+/** How many of what one thing that happened is. */
+export function figuresOf({ kind, size = 0, count = 1 }: Happening): Figures {
+  const pushed = { pushes: 1, pushed_bytes: size };
+  switch (kind) {
+    case 'pointer.pushed':
+      return pushed;
+    case 'task.sent':
+      return { ...pushed, tasks_sent: 1 };
+    case 'task.done':
+      return { ...pushed, tasks_done: 1 };
+    case 'task.failed':
+      return { ...pushed, tasks_failed: 1 };
+    case 'task.canceled':
+      return pushed;
+    case 'pointer.pulled':
+      return { pulls: count };
+    case 'channel.signal':
+      return { signals: 1 };
+    case 'thread.patched':
+      return { patches: 1 };
+    case 'artifact.created':
+      return { artifacts: 1 };
+    default:
+      return {};
+  }
+}
+
+/** Counters are added up; of two storage sizes the newer one stays. */
+export function addFigures(sum: Figures, { storage_bytes, ...more }: Figures): Figures {
+  const counted = Object.entries(more).map(([what, by]) => [what, (sum[what as Counted] ?? 0) + by]);
+  return {
+    ...sum,
+    ...Object.fromEntries(counted),
+    ...(storage_bytes === undefined ? {} : { storage_bytes }),
+  };
+}
+
+/** Figures by the hour, up to an entry of the activity log. */
+interface Hourly {
+  readonly seq: number;
+  readonly hours: { readonly [hour: string]: Figures };
+}
+
+/** What was saved, with what the entries behind it say. */
+async function foldHours({ engine }: Pick<Store, 'engine'>, tenant: string) {
+  const stored = await recordsOf<Hourly>(engine.records).get(hourlyKey(tenant));
+  let seq = stored?.value.seq ?? 0;
+  const hours = { ...stored?.value.hours };
+  for await (const entry of entriesBehind(engine.logs, activityStream(tenant), seq)) {
+    const { figures } = fromJson<ActivityEntry>(entry.data);
+    const hour = hourOf(entry.at);
+    if (figures) hours[hour] = addFigures(hours[hour] ?? {}, figures);
+    seq = entry.seq;
+  }
+  return { seq, hours, expect: stored?.revision ?? ('absent' as const) };
+}
+
+/** Saves the figures of all entries, so that entries can be trimmed; false where another process did so meanwhile. */
+export async function saveHours({ engine, env }: Store, tenant: string): Promise<boolean> {
+  const { seq, hours, expect } = await foldHours({ engine }, tenant);
+  const oldest = hourOf(env.now() - FIGURES_KEPT_MS);
+  const kept = Object.fromEntries(Object.entries(hours).filter(([hour]) => hour >= oldest));
+  const put = recordsOf<Hourly>(engine.records).put(hourlyKey(tenant), { seq, hours: kept }, { expect });
+  return (await put) !== null;
+}
+
+/** Notes what a tenant stores now; the last one of an hour stays. */
+export async function writeStorage({ engine, env }: Store, tenant: string, bytes: number): Promise<void> {
+  const now = env.now();
+  const key = `${figuresPrefix(tenant)}${hourOf(now)}/storage_bytes`;
+  await engine.records.put(key, bytes, { expiresAt: now + FIGURES_KEPT_MS });
+}
+
+/** The last `hours`, the one under way among them. */
+export async function readFigures(
+  store: Store,
+  tenant: string,
+  hours: number,
+  step: FiguresReport['step'],
+): Promise<FiguresPoint[]> {
+  const prefix = figuresPrefix(tenant);
+  const length = step === 'hour' ? 13 : 10;
+  const from = store.env.now() - (hours - 1) * HOUR_MS;
+  const points = new Map<string, FiguresPoint>();
+  for (let hour = 0; hour < hours; hour++) {
+    const name = hourOf(from + hour * HOUR_MS).slice(0, length);
+    if (!points.has(name)) points.set(name, emptyPoint(name));
+  }
+  const add = (hour: string, figures: Figures) => {
+    const name = hour.slice(0, length);
+    const point = points.get(name);
+    if (point && hour >= hourOf(from)) points.set(name, { ...point, ...addFigures(sumsOf(point), figures) });
+  };
+  for (const [hour, figures] of Object.entries((await foldHours(store, tenant)).hours)) add(hour, figures);
+  // What is stored, and what earlier versions counted: a record for each figure.
+  const records = recordsOf<number>(store.engine.records);
+  for await (const { key, value } of allRecords(records, prefix, { after: prefix + hourOf(from) })) {
+    const [hour, what] = key.slice(prefix.length).split('/') as [string, keyof Figures];
+    add(hour, { [what]: value });
+  }
+  return Array.from(points.values(), (point) => ({
+    ...point,
+    avoided_tokens: point.prompts === 0 ? null : point.pasted_tokens - point.shown_tokens,
+  }));
+}
+
+function sumsOf(point: FiguresPoint): Figures {
+  return Object.fromEntries(COUNTED.map((what) => [what, point[what]]));
+}
+
+function emptyPoint(name: string): FiguresPoint {
+  const at = new Date(name.length === 10 ? name : `${name}:00Z`).toISOString();
+  const zeros = Object.fromEntries(COUNTED.map((what) => [what, 0])) as { [what in Counted]: number };
+  return { at, ...zeros, avoided_tokens: null, storage_bytes: null };
 }

@@ -7,8 +7,7 @@ import type { Deps } from '../deps.ts';
 import { checkCount } from '../names.ts';
 import { entriesBehind, fromJson } from '../records.ts';
 import type { Serves } from '../relay-binding.ts';
-import type { ActivityLog } from './activity-log.ts';
-import { type ActivityEntry, activityStream, readFigures } from './figures.ts';
+import { type ActivityEntry, type ActivityLog, activityStream, readFigures } from './activity-log.ts';
 
 const PAGE = 50;
 const PAGE_MAX = 200;

@@ -7,15 +7,14 @@ import type { Protocol } from '../protocol.ts';
 import { isLoopbackHost } from './browser-guard.ts';
 import { baseOf, enter, type Serve, serverOn } from './callers.ts';
 import { dashboardRoutes } from './dashboard.ts';
-import type { HttpDeps } from './deps.ts';
+import type { Gauge, HttpDeps } from './deps.ts';
 import { endingWithKey, eventRoutes } from './events.ts';
 import { fileRoutes } from './files.ts';
-import { type Gauge, Metrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { OPERATIONS } from './operations.ts';
 import { pointerRoutes } from './pointers.ts';
-import { answerFailures, notesOf, watchRequests } from './request-watch.ts';
+import { answerFailures, Metrics, notesOf, watchRequests } from './request-watch.ts';
 import { ALWAYS, jsonResponse, textResponse } from './responses.ts';
 import { threadRoutes } from './threads.ts';
 

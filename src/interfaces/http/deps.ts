@@ -3,7 +3,6 @@ import type { Caller } from '../../contract/caller.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { BrowserPolicy } from './browser-guard.ts';
 import type { DashboardFiles } from './dashboard.ts';
-import type { Gauge } from './metrics.ts';
 import type { Limiter } from './rate-limit.ts';
 
 /** What the HTTP interface is given by the app. */
@@ -72,3 +71,5 @@ export interface LogEvent {
   readonly event: string;
   readonly [field: string]: unknown;
 }
+
+export type Gauge = readonly [name: string, help: string, value: number];
