@@ -71,7 +71,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
         return (await import('./agents/thread-memory.ts')).openThreadMemory(home, remote);
       },
       keyring: async () => (await import('./store/keyring.ts')).openKeyring(config().home),
-      frameSecret: async () => (await import('./store/home-secret.ts')).homeSecret(config().home)(),
+      frameSecret: async () => (await import('./store/home.ts')).homeSecret(config().home)(),
       peekInbox: async (agent, o) =>
         (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o, warn),
     },
@@ -84,7 +84,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       backup: async (target, engine) => {
         const cluster = engine ?? homeEngine(config());
         const { home } = config();
-        const { backupByCopy, hasBucket } = await import('./store/cluster-backup.ts');
+        const { backupByCopy, hasBucket } = await import('./store/engine-copy.ts');
         if (cluster !== null) return backupByCopy(cluster, target);
         if (await hasBucket(home)) return backupByCopy(home, target);
         return (await import('../engines/sqlite/backup.ts')).backupSqlite(home, target, warn);
@@ -94,7 +94,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
         const cluster = engine ?? homeEngine(config());
         if (cluster !== null || named !== undefined) {
           const blobs = named === undefined ? known : readFlag('--blobs', bucketAddress, named);
-          const { restoreByCopy } = await import('./store/cluster-backup.ts');
+          const { restoreByCopy } = await import('./store/engine-copy.ts');
           return restoreByCopy(source, cluster ?? home, { ...o, blobs, env, warn });
         }
         makeHome(home);
@@ -105,7 +105,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
         return (await import('./store/engine-copy.ts')).copyEngine({ from, to, blobs, env, warn }, report);
       },
       reopen: async (place) => (await import('./store/engine-copy.ts')).reopenEngine(place, warn),
-      repair: async () => (await import('./store/repair-threads.ts')).repairStore(config(), warn),
+      repair: async () => (await import('./store/housekeeping.ts')).repairStore(config(), warn),
       openLegacy: async (dir) => (await import('./legacy/import.ts')).openLegacy(dir),
     },
     projects: {

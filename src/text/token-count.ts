@@ -8,12 +8,12 @@ import { NO_TOKEN, TokenPieces, type TokenTable } from './token-table.ts';
  * The time is linear in the text, whatever is in it, and bounded: a piece without a break that is longer than a slice is cut,
  * and of a text that is too long, slices that are spread evenly over it are counted. Then the figure is an estimate and says so.
  */
-export function tokenCounter({ kindsFor, rankOf }: TokenTable): (text: string) => TokenCount {
+export function tokenCounter({ kinds, rankOf }: TokenTable): (text: string) => TokenCount {
   const merge = new Merge(rankOf);
   const encoder = new TextEncoder();
   let bytes = new Uint8Array(FEW_BYTES);
   return (text) => {
-    const pieces = new TokenPieces(text, kindsFor(text));
+    const pieces = new TokenPieces(text, kinds);
     const stride = Math.max(1, text.length / TOKEN_COUNT_CHARS);
     let [tokens, counted] = [0, 0];
     for (let from = 0; from < text.length; ) {

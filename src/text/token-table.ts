@@ -2,8 +2,8 @@ import { TOKEN_SLICE_CHARS } from '../base/limits.ts';
 
 /** The vocabulary of a tokenizer as bytes that are looked up where they lie, so that opening it takes no time. */
 export interface TokenTable {
-  /** The kind of each character, see `kindOf`: of those at least that are in the text. */
-  kindsFor(text: string): Uint8Array;
+  /** The kind of each character, see `kindOf`. */
+  readonly kinds: Uint8Array;
   /** The rank of the token that these bytes are, or NO_TOKEN. The lower it is, the earlier two parts are merged into it. */
   rankOf(text: Uint8Array, from: number, to: number): number;
 }
@@ -60,42 +60,27 @@ export function unpackTokens(packed: Uint8Array): Uint8Array[] {
   });
 }
 
-/** Brings these bytes of a table into memory, where they are read only as they are needed. */
-export type FetchBytes = (from: number, to: number) => void;
-
 /** Whether the bytes are all there. A file that a crash cut off, or of which it left nothing but zeros, is not whole. */
-export function isWholeTable(made: Uint8Array, fetch: FetchBytes = () => {}): boolean {
+export function isWholeTable(made: Uint8Array): boolean {
   if (made.length < 4 * TABLES) return false;
-  fetch(0, 4 * TABLES);
   const slots = integersOf(made).subarray(0, TABLES);
   return slots.every((count) => count > 0) && made.length === kindsAt(slots) + KINDS;
 }
 
 /** One that is whole. */
-export function openTokenTable(made: Uint8Array, fetch: FetchBytes = () => {}): TokenTable {
-  fetch(0, 4 * TABLES);
+export function openTokenTable(made: Uint8Array): TokenTable {
   const integers = integersOf(made);
   const places = placesOf(integers);
   const from = kindsAt(integers.subarray(0, TABLES));
   const kinds = made.subarray(from, from + KINDS);
-  let known = 0;
   return {
-    kindsFor(text) {
-      if (known < COMMON_KINDS) fetch(from, from + COMMON_KINDS);
-      known ||= COMMON_KINDS;
-      if (known < KINDS && UNCOMMON.test(text)) {
-        fetch(from, from + KINDS);
-        known = KINDS;
-      }
-      return kinds;
-    },
+    kinds,
     rankOf(text, start, end) {
       if (end - start > LONGEST) return NO_TOKEN;
       const { at, mask } = places[tableOf(end - start)]!;
       const first = hash(text, start, end);
       for (let slot = first & mask; ; slot = (slot + 1) & mask) {
         const place = at + 2 * slot;
-        fetch(4 * place, 4 * place + 8);
         const found = integers[place + 1]!;
         if (found === 0) return NO_TOKEN;
         if (integers[place] !== first) continue;
@@ -144,10 +129,6 @@ function kindsAt(slots: Int32Array): number {
 const RANK = 2 ** 18 - 1;
 /** The longest token of o200k_base, in bytes. */
 const LONGEST = 128;
-/** Latin, Greek and Cyrillic, and what is in neither. */
-const COMMON_KINDS = 0x500;
-const UNCOMMON = /[^\0-\u04ff]/;
-
 /** FNV-1a. Its high bits are mixed into the low ones, which choose the slot. */
 function hash(text: Uint8Array, from: number, to: number): number {
   let sum = 0x811c9dc5;

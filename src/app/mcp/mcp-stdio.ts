@@ -8,7 +8,7 @@ import { serveMcpStdio } from '../../interfaces/mcp/stdio.ts';
 import type { RelayAccess, ToolContext } from '../../interfaces/mcp/tool.ts';
 import { readToolNames } from '../../interfaces/mcp/tools.ts';
 import { findProject, findProjectFolder } from '../projects/project-files.ts';
-import { homeSecret } from '../store/home-secret.ts';
+import { homeSecret } from '../store/home.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 
 /** How long what is still under way may take once the client is gone. */

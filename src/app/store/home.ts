@@ -1,8 +1,12 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
+import { toHex } from '../../base/ids.ts';
 import { makeFolders } from '../../engines/sqlite/syncing.ts';
+import type { FrameSecret } from '../../text/frame.ts';
+import { unique } from './atomic-file.ts';
 
 const WHY: { readonly [code: string]: string } = {
   EACCES: 'no permission',
@@ -49,4 +53,32 @@ function notAFolder(home: string): RelayError {
     what: `${home} is not a folder.`,
     hint: 'Point RELAY_HOME or --home at a folder.',
   });
+}
+
+/** Of the secret. */
+const SECRET_BYTES = 32;
+
+/** A secret of the home, made once, for programs that have no store open: their relay may be elsewhere. */
+export function homeSecret(home: string): FrameSecret {
+  return async () => {
+    const path = join(home, 'frame-secret');
+    if (!existsSync(path)) makeSecret(home, path);
+    const secret = Uint8Array.from(Buffer.from(readFileSync(path, 'utf8'), 'hex'));
+    if (secret.length === SECRET_BYTES) return secret;
+    throw new RelayError('failed', { what: `${path} is damaged.`, hint: 'Delete it: a new one is made.' });
+  };
+}
+
+/** Whole or not at all: of two processes that make it at once, both use the one that was first. */
+function makeSecret(home: string, path: string): void {
+  makeHome(home);
+  const draft = `${path}.${unique()}.tmp`;
+  try {
+    writeFileSync(draft, toHex(systemEnv.randomBytes(SECRET_BYTES)), { flag: 'wx', mode: 0o600 });
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
 }

@@ -43,7 +43,7 @@ export async function openStore(config: Config, warn?: Warn): Promise<LocalStore
     state: () => engine.state(),
     missingBodies: () => checks.missingBodies(),
     async *checkBodies() {
-      yield* (await import('./check-bodies.ts')).checkBodies(core, checks);
+      yield* (await import('./housekeeping.ts')).checkBodies(core, checks);
     },
     checkDatabase: () => checks.checkDatabase(),
     [Symbol.asyncDispose]: open[Symbol.asyncDispose],

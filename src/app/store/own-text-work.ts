@@ -1,3 +1,5 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TokenCount } from '../../base/tokens.ts';
 import { readText } from '../../base/utf8.ts';
 import { WorkMeter } from '../../base/work-meter.ts';
@@ -5,7 +7,15 @@ import type { TextWork } from '../../domain/text-work.ts';
 import { runFold } from '../../domain/threads/fold-job.ts';
 import { takePart } from '../../text/parts/take-part.ts';
 import { makePreview } from '../../text/preview/preview.ts';
-import { openTokenCounter } from './token-counter.ts';
+import { tokenCounter } from '../../text/token-count.ts';
+import {
+  isWholeTable,
+  makeTokenTable,
+  openTokenTable,
+  type TokenTable,
+  unpackTokens,
+} from '../../text/token-table.ts';
+import { ownFile } from '../own-package.ts';
 
 let counter: Promise<(text: string) => TokenCount> | null = null;
 
@@ -28,3 +38,50 @@ export const ownTextWork: TextWork = {
     return runFold(job, events, new WorkMeter());
   },
 };
+
+async function openTokenCounter(): Promise<(text: string) => TokenCount> {
+  return tokenCounter(await readTable());
+}
+
+/** What is published carries the vocabulary, and the table is made of that; a clone makes it from the package that has it. */
+async function readTable(): Promise<TokenTable> {
+  if (!import.meta.url.endsWith('.ts')) return unpackedTable();
+  const script = new URL('../../../scripts/build/token-table.ts', import.meta.url);
+  return openTokenTable(await (await import(script.href)).tokenTable());
+}
+
+/** Made once, in some 50 ms, and kept beside what the compiler made. Where nothing can be kept it is made every time. */
+async function unpackedTable(): Promise<TokenTable> {
+  const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
+  const home = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : LOCALAPPDATA);
+  const kept = home && join(home, 'contextrelay', 'o200k-2.bin');
+  const known = kept ? keptTable(kept) : null;
+  if (known) return known;
+  const { brotliDecompressSync } = await import('node:zlib');
+  const packed = ownFile('dist/cli/o200k.br')!;
+  const table = makeTokenTable(unpackTokens(brotliDecompressSync(packed)));
+  if (kept) keep(kept, table);
+  return openTokenTable(table);
+}
+
+/** Null where there is none, or not all of it. */
+function keptTable(path: string): TokenTable | null {
+  try {
+    const made = readFileSync(path);
+    return isWholeTable(made) ? openTokenTable(made) : null;
+  } catch {
+    // Not made yet.
+    return null;
+  }
+}
+
+function keep(path: string, table: Uint8Array): void {
+  try {
+    mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
+    const fresh = `${path}.${process.pid}`;
+    writeFileSync(fresh, table, { flush: true });
+    renameSync(fresh, path);
+  } catch {
+    // A folder that cannot be written to, a full disk: the table is there all the same.
+  }
+}

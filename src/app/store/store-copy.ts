@@ -1,16 +1,19 @@
+import { createHash, hash } from 'node:crypto';
 import { isRelayError, RelayError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
 import { mapConcurrent } from '../../base/map-concurrent.ts';
 import { pause } from '../../base/pause.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import {
   ARRIVING,
   type KeptBlob,
+  type KeptDocument,
   type KeptEntry,
   type KeptLog,
   type KeptRecord,
   type Moving,
 } from '../../kernel/moving.ts';
-import { blobVersion, documentVersion, entryVersion, recordVersion, sha256Of } from './kept-versions.ts';
 
 /** So many on their way at once. Bodies may be large. */
 const WIDTH = { logs: 16, records: 64, documents: 16, blobs: 8 };
@@ -333,4 +336,34 @@ function notTheSame(what: string): RelayError {
     what: `${what} is not the same in the copy.`,
     hint: 'Nobody else may write into the target. Copy again: what differs is copied anew.',
   });
+}
+
+/** What two things that are kept in two stores are compared by: the same text for the same thing. */
+
+function recordVersion({ revision, expiresAt = 0, value }: Omit<KeptRecord, 'key'>): string {
+  return `${revision} ${expiresAt} ${digest(value)}`;
+}
+
+function blobVersion({ at, size, sha256, expiresAt = 0 }: KeptBlob): string {
+  return `${at} ${size} ${sha256} ${expiresAt}`;
+}
+
+/** Without what no engine keeps. */
+function documentVersion({ text, fields }: KeptDocument): string {
+  return digest([text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' '), fields]);
+}
+
+function entryVersion({ seq, at, id = '', data }: KeptEntry): string {
+  return `${seq} ${at} ${id} ${digest(data)}`;
+}
+
+function digest(value: Json): string {
+  return hash('sha256', JSON.stringify(value), 'base64url');
+}
+
+async function sha256Of(body: BlobBody): Promise<string> {
+  const sha256 = createHash('sha256');
+  if (body instanceof Uint8Array) sha256.update(body);
+  else for await (const piece of body) sha256.update(piece);
+  return sha256.digest('hex');
 }

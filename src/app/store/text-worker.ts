@@ -7,7 +7,7 @@ import { runFold } from '../../domain/threads/fold-job.ts';
 import { runIndexJob } from '../../engines/sqlite/index-jobs.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { ownTextWork } from './own-text-work.ts';
-import type { BodyPiece, TextAnswer, TextJob, TextResult } from './text-thread.ts';
+import type { BodyPiece, TextAnswer, TextJob, TextResult } from './text-workers.ts';
 
 /** What a TextThread runs: one job at a time. */
 parentPort?.on('message', async (job: TextJob) => {
