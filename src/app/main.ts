@@ -79,7 +79,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       get engine() {
         return homeEngine(config());
       },
-      open: async () => (await import('./store/open-core.ts')).openStore(config(), warn),
+      open: async () => (await import('./store/housekeeping.ts')).openStore(config(), warn),
       init: () => initHome(config().home),
       backup: async (target, engine) => {
         const cluster = engine ?? homeEngine(config());

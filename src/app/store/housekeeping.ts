@@ -5,11 +5,28 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import { listArtifacts } from '../../domain/threads/artifacts.ts';
 import { idOf, parseRoot } from '../../domain/threads/keys.ts';
 import { listThreads } from '../../domain/threads/threads.ts';
-import type { BodyCheck, Repaired } from '../../interfaces/cli/host.ts';
+import type { BodyCheck, LocalStore, Repaired } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import { Mirror } from './mirror.ts';
 import { openCore, type Warn } from './open-core.ts';
 import type { Legible, StoreChecks } from './open-engine.ts';
+
+/** Housekeeping of the store: of what engine and domain keep alike. */
+export async function openStore(config: Config, warn?: Warn): Promise<LocalStore> {
+  const { core, engine, checks, ...open } = await openCore(config, 'cli', { warn });
+  return {
+    async sweep() {
+      await core.files.store.removeOrphans(LOCAL_CALLER.tenant);
+      return core.tidy([LOCAL_CALLER.tenant]);
+    },
+    usage: () => engine.usage(),
+    state: () => engine.state(),
+    missingBodies: () => checks.missingBodies(),
+    checkBodies: () => checkBodies(core, checks),
+    checkDatabase: () => checks.checkDatabase(),
+    [Symbol.asyncDispose]: open[Symbol.asyncDispose],
+  };
+}
 
 /** Repairs the threads of a home. */
 export async function repairStore(config: Config, warn?: Warn): Promise<Repaired> {
@@ -52,7 +69,7 @@ function unlessDamaged(error: unknown): false {
 }
 
 /** Reads every body of the store, and says of what is damaged what refers to it. */
-export async function* checkBodies(core: RelayCore, checks: StoreChecks): AsyncGenerator<BodyCheck> {
+async function* checkBodies(core: RelayCore, checks: StoreChecks): AsyncGenerator<BodyCheck> {
   for await (const { key, file, size, fault } of checks.checkBodies()) {
     if (fault === null) yield { size };
     else yield { size, damaged: { key, file, fault, refers: await referrerOf(core, key) } };

@@ -3,7 +3,6 @@ import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { ProjectSource } from '../../domain/projects/projects.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
-import type { LocalStore } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import { makeHome } from './home.ts';
 import { type Legible, type OpenedEngine, openEngine } from './open-engine.ts';
@@ -30,25 +29,6 @@ const RESUME_MS = 2_000;
 
 /** Told what is wrong beside the matter at hand, as a whole sentence. */
 export type Warn = (what: string) => void;
-
-/** Housekeeping of the store: of what engine and domain keep alike. */
-export async function openStore(config: Config, warn?: Warn): Promise<LocalStore> {
-  const { core, engine, checks, ...open } = await openCore(config, 'cli', { warn });
-  return {
-    async sweep() {
-      await core.files.store.removeOrphans(LOCAL_CALLER.tenant);
-      return core.tidy([LOCAL_CALLER.tenant]);
-    },
-    usage: () => engine.usage(),
-    state: () => engine.state(),
-    missingBodies: () => checks.missingBodies(),
-    async *checkBodies() {
-      yield* (await import('./housekeeping.ts')).checkBodies(core, checks);
-    },
-    checkDatabase: () => checks.checkDatabase(),
-    [Symbol.asyncDispose]: open[Symbol.asyncDispose],
-  };
-}
 
 /**
  * The domain on the store of a home, with everything it needs; closes all of it when disposed. A command with the role
