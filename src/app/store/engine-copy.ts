@@ -154,6 +154,7 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if (!isGone) await freeze();
       const timer = setInterval(() => {
+        // `leave` refuses where the freeze was not renewed in time, and the pass is made again.
         renewing = renewing.then(freeze).catch(() => {});
       }, RENEW_MS);
       try {

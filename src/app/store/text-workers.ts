@@ -158,6 +158,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     try {
       await this.#turn(lane, tenant, signal);
     } catch (error) {
+      // The caller is told why the job was refused.
       if (body instanceof ReadableStream) body.cancel().catch(() => {});
       throw error;
     }

@@ -97,6 +97,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     now: () => store.env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
     sweep() {
+      // A failure was thrown to whoever asked for that sweep.
       sweeping = sweeping.catch(() => {}).then(sweep);
       return sweeping;
     },

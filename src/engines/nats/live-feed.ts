@@ -56,6 +56,7 @@ export class LiveFeed {
     const look = async () => {
       if (looking) return;
       looking = true;
+      // A leader that does not answer is asked again at the next look.
       await this.look().catch(() => {});
       looking = false;
     };

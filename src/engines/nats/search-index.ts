@@ -109,6 +109,7 @@ export class NatsSearchIndex implements SearchIndex {
 
   /** Brings the index up to the last document that the leader names. */
   follow(): Promise<void> {
+    // A failure was thrown to whoever waited for it.
     this.#following = this.#following.catch(() => {}).then(() => this.#catchUp());
     return this.#following;
   }

@@ -132,6 +132,7 @@ export class Bucket {
               at += piece.value.length;
               return controller.enqueue(piece.value);
             }
+            // It is cut off already; another request follows.
             reader.cancel().catch(() => {});
             reader = null;
             if (++fruitless >= this.#tries)

@@ -184,6 +184,7 @@ export class SqliteBlobs implements Blobs {
       const used = this.#store.db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file);
       if (!used) this.#files.removeNow(file);
     });
+    // A file that could not be removed is left to a sweep.
     await removed.catch(() => {});
   }
 
@@ -198,6 +199,7 @@ export class SqliteBlobs implements Blobs {
       if (this.#place && key.startsWith(this.#place.prefix)) place = this.#place.path(key);
       if (place !== undefined) place = checkedPlace(place);
     } catch (error) {
+      // The caller is told why the body was refused; a source that cannot be cancelled changes nothing about that.
       if (!(body instanceof Uint8Array)) await body.cancel(error).catch(() => {});
       throw error;
     }
