@@ -116,11 +116,6 @@ export interface ActivityEntry {
   readonly figures?: Figures;
 }
 
-interface Store {
-  readonly engine: Engine;
-  readonly env: Pick<Env, 'now'>;
-}
-
 const HOUR_MS = 60 * 60 * 1000;
 
 /** `2026-11-17T03`: as text, the hours are in order. */
