@@ -1,6 +1,46 @@
 import { badRequest } from '../base/errors.ts';
 import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/limits.ts';
 
+/**
+ * All keys and streams of a store. The first segment is the unit of listing and sharding. Most keys contain the tenant; pointers,
+ * API keys and share links are found by an id or a hash, and their records name the tenant.
+ *
+ *   ptr.<id>/meta                        record of a pointer: owner, size, hash, metadata, expiry
+ *   ptr.<id>/<attempt>                   blob with the payload; each push and each renewal has its own
+ *   ptr.<id>/pulls                       counter for `max_pulls`
+ *   ptr.<id>/result                      the pointer with the result of this task; the first one counts
+ *   ptr.<id>/receipts                    receipts; earlier versions kept them in the log rcp.<id>
+ *   chn.<tenant>.<channel>               log of a channel
+ *   grp.<tenant>.<channel>.<group>       log of a group: claims, acks, nacks, extensions
+ *   thr.<tenant>.<id>                    log of a thread; its other data is under thr.<tenant>.<id>/. Threads of the relay's
+ *                                        own tenant, and of earlier versions, are under thr.<id>
+ *   act.<tenant>                         log of activity, trimmed
+ *   fil.<tenant>.<space>/at/<path>       head of a file: current version, kept versions, expiry
+ *   fil.<tenant>.<space>/old/<id>/<v>    an earlier version of a file
+ *   fil.<tenant>.<space>/body/<attempt>  blob with a file's content
+ *   key.<sha256>/key                     an API key, found by its hash
+ *   shr.<sha256>/share                   a share link, found by the hash of its token
+ *   ten.<tenant>/chn, grp, mbr, inbox    channels, groups, group members, inboxes and their cursors
+ *   ten.<tenant>/inbox-follows           number of follows in all inboxes
+ *   ten.<tenant>/keys, shares, spaces    lists of API keys, share links and spaces; key-used/<id>: last use of a key
+ *   ten.<tenant>/dead/<channel>/<seq>    a dead letter that was retried or dropped
+ *   ten.<tenant>/pointers/<time>.<id>    list of pointers, newest first
+ *   ten.<tenant>/runs/<time>.<id>        list of pipeline runs, newest first
+ *   ten.<tenant>/indexing/<thread>/<ref> progress of indexing a long artifact; index-pass: progress over all threads
+ *   ten.<tenant>/settings                the tenant's plan
+ *   ten.<tenant>/storage/…               storage used by threads, files and channels; trimmed/<channel>: how far a channel's
+ *                                        messages were subtracted
+ *   ten.<tenant>/changed/<thread>        threads that changed since their figures were saved; totals.3: the saved figures
+ *   ten.<tenant>/pushes/<month>          counter for a plan's push limit
+ *   ten.<tenant>/stats/<day>/<key>       usage by operation
+ *   ten.<tenant>/hourly                  figures by the hour, for a month
+ *   sys.thr/<end>/<id>                   threads with an expiry, the next one first; sys.fil: files likewise
+ *   sys/bucket                           the bucket of large bodies
+ *   sys/arriving                         the source of a store that is still being filled
+ *   sys/tidying                          lease of the server that sweeps
+ *   sys/secret                           secret for idempotent ids and the marks of frames
+ */
+
 const DEAD = '.dead';
 
 /** Any name but none. */
