@@ -112,6 +112,7 @@ export function readThrough(
           controller.close();
         } catch (error) {
           onEnd();
+          // The first error is thrown; a failure to close the source adds nothing.
           reader.cancel(error).catch(() => {});
           throw error;
         }

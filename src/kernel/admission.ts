@@ -157,6 +157,7 @@ export async function* intake(body: BlobBody, o: BodyLimits): AsyncGenerator<Uin
     ended = true;
     if (o.size !== undefined && length !== o.size) throw wrongSize(o.size, length);
   } finally {
+    // The source is not needed any more; a failure to close it changes nothing.
     if (!ended) await reader.cancel().catch(() => {});
     reader.releaseLock();
   }

@@ -115,6 +115,7 @@ export async function checkedBody(
     held = bytes.subarray(length);
     const block = bytes.subarray(0, length);
     if (!isIntact(block, hashes, at, crc32)) {
+      // The source is not needed any more; a failure to close it changes nothing.
       await reader.cancel().catch(() => {});
       throw damagedBody(`the body of ${key}`, 'altered');
     }
@@ -131,6 +132,7 @@ export async function checkedBody(
         if (piece.length > 0) controller.enqueue(piece);
         if (at < blocks.end) return;
         controller.close();
+        // The source is not needed any more; a failure to close it changes nothing.
         await reader.cancel().catch(() => {});
       },
       cancel: () => reader.cancel(),

@@ -34,6 +34,7 @@ export function workerTextWork(mostBytes: number): TextWork {
       if (size <= most) return takePart(body, request, re2Matcher);
       const refusal = tooCostly(size, most);
       if ('lines' in request) return takePart(streamFrom(upTo(body, most, refusal)), request, re2Matcher);
+      // The refusal is thrown; a failure to close the body adds nothing.
       if (!(body instanceof Uint8Array)) await body.cancel().catch(() => {});
       throw refusal;
     },
@@ -63,6 +64,7 @@ async function beginning(
     pieces.push(value);
     bytes += value.length;
   }
+  // Enough was read; a failure to close the rest changes nothing.
   await reader.cancel().catch(() => {});
   return [await readText(joined(pieces)), size / bytes];
 }

@@ -177,6 +177,7 @@ export class GroupPresence {
       const expiresAt = this.#deps.env.now() + MEMBER_TTL_MS;
       return this.#records.put(this.#key, this.#own(), { expiresAt });
     };
+    // The next beat writes the record again.
     this.#writing = this.#writing.then(write).catch(() => {});
     return this.#writing;
   }

@@ -87,6 +87,7 @@ export class GroupLog {
       this.#queue.push({ propose, resolve, reject });
       if (this.#flushing) return;
       this.#flushing = true;
+      // Each proposal in the queue is rejected with its own error.
       this.#exclusive(() => this.#flush()).catch(() => {});
     });
   }
@@ -107,6 +108,7 @@ export class GroupLog {
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(work);
+    // The caller gets the failure from `result`; the next turn must run all the same.
     this.#turn = result.catch(() => {});
     return result;
   }

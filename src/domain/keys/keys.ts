@@ -201,6 +201,7 @@ export class Keys {
       }
       await this.#byHash.put(keyKey(hash), record, { expect: 'absent', expiresAt });
     } catch (error) {
+      // The first error is thrown. An entry that stays names a key that does not exist.
       await this.#byTenant.delete(listKey(tenant, id)).catch(() => {});
       throw error;
     }

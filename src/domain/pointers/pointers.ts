@@ -300,6 +300,7 @@ export class Pointers {
   async #undo(id: string, blob: string, counting: Promise<GiveBack | null>): Promise<void> {
     const stored = await this.#records.get(recordKey(id)).catch(() => undefined);
     if (stored === undefined || stored?.value.blob === blob) return;
+    // A blob that stays is an orphan, which the sweep deletes.
     await Promise.all([this.#parts.deps.engine.blobs.delete(blob).catch(() => {}), giveBack(counting)]);
   }
 

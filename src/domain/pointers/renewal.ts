@@ -93,6 +93,7 @@ async function renewOnce(
     throw error;
   }
   async function undo(): Promise<null> {
+    // A sum that stays too high is mended by the recount, a blob that stays by the sweep.
     const [now] = await Promise.all([records.get(recordKey(id)), giveBack().catch(() => {})]);
     if (now?.value.blob !== blob) await engine.blobs.delete(blob).catch(() => {});
     return null;

@@ -200,6 +200,7 @@ class Upload {
   }
 
   async abandon(): Promise<void> {
+    // The write is given up; R2 drops unfinished uploads by itself.
     await this.#hashing.abort().catch(() => {});
     await this.#upload?.abort().catch(() => {});
   }

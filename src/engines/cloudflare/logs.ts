@@ -82,6 +82,7 @@ export class CloudflareLogs implements Logs {
       const page = await Promise.race([asked, ended]);
       // In the turn of the signal: a request whose client is gone has no other.
       if (page === null)
+        // A question that was not given up ends by itself.
         return this.#store.waitUntil(
           object()
             .giveUp(stream, asker)
