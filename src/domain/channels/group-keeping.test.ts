@@ -192,6 +192,28 @@ test('a crash between writing a dead letter and settling the work leaves one let
   assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 0);
 });
 
+test('two that trim a channel at the same time keep as many messages as it holds', async () => {
+  await using t = openTestCore({ messages: 16 });
+  for (let i = 0; i < 40; i++) await t.engine.logs.append('chn.local.c', { msg: i, from: 'x' });
+  const { info } = t.engine.logs;
+  const counted = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  // The first has counted the messages, and is then held up.
+  t.engine.logs.info = async (stream) => {
+    t.engine.logs.info = info;
+    const found = await info.call(t.engine.logs, stream);
+    counted.resolve();
+    await held.promise;
+    return found;
+  };
+  const first = t.core.channels.tidyOne('local', 'c');
+  await counted.promise;
+  await t.core.channels.tidyOne('local', 'c');
+  held.resolve();
+  await first;
+  assert.equal((await t.engine.logs.info('chn.local.c')).count, 16);
+});
+
 test('a group that is made while a channel is being trimmed keeps what comes from then on', async () => {
   await using t = openTestCore({ messages: 4 });
   for (let i = 0; i < 8; i++) await t.engine.logs.append('chn.local.c', { msg: i, from: 'x' });

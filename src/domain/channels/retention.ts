@@ -65,7 +65,7 @@ export class Retention {
     const stream = channelStream(tenant, channel);
     const cutoff = this.#deps.env.now() - this.#deps.settings.retentionMs;
     // Before the groups are looked at: one that is made meanwhile needs whatever comes from now on.
-    const { count, last } = await logs.info(stream);
+    const { count, first, last } = await logs.info(stream);
     const needed = Math.min(await this.#groups.tidy(tenant, channel, cutoff), last + 1);
     let excess = count - this.#deps.settings.messages;
     let before = 0;
@@ -74,7 +74,10 @@ export class Retention {
       excess--;
       before = seq + 1;
     }
-    if (before > 0) await trimMessages(this.#deps, tenant, channel, before);
+    if (before === 0) return;
+    // If somebody else trimmed since the entries were counted, trimming by that count would drop messages that must stay.
+    if ((await logs.info(stream)).first !== first) return this.#tidy(tenant, channel);
+    await trimMessages(this.#deps, tenant, channel, before);
   }
 
   /** The last message cannot be trimmed, so something empty takes its place: unless someone was faster. */
