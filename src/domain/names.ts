@@ -2,12 +2,13 @@ import { badRequest } from '../base/errors.ts';
 import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/limits.ts';
 
 /**
- * All keys and streams of a store. The first segment is the unit of listing and sharding. Most keys contain the tenant; pointers,
+ * All keys and streams of a store. The part before the first slash is the unit of listing and sharding. Most keys contain the tenant; pointers,
  * API keys and share links are found by an id or a hash, and their records name the tenant.
  *
  *   ptr.<id>/meta                        record of a pointer: owner, size, hash, metadata, expiry
  *   ptr.<id>/<attempt>                   blob with the payload; each push and each renewal has its own
  *   ptr.<id>/pulls                       counter for `max_pulls`
+ *   ptr.<id>/retry/<hash>                a pull with an Idempotency-Key, which may be repeated without being counted
  *   ptr.<id>/result                      the pointer with the result of this task; the first one counts
  *   ptr.<id>/receipts                    receipts; earlier versions kept them in the log rcp.<id>
  *   chn.<tenant>.<channel>               log of a channel
@@ -28,8 +29,13 @@ import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/
  *   ten.<tenant>/runs/<time>.<id>        list of pipeline runs, newest first
  *   ten.<tenant>/indexing/<thread>/<ref> progress of indexing a long artifact; index-pass: progress over all threads
  *   ten.<tenant>/settings                the tenant's plan
- *   ten.<tenant>/storage/…               storage used by threads, files and channels; trimmed/<channel>: how far a channel's
- *                                        messages were subtracted
+ *   ten.<tenant>/storage/…               storage used by threads, files and channels
+ *   ten.<tenant>/trimmed/<channel>       how far a channel's messages were subtracted from it
+ *   ten.<tenant>/threads, artifacts      list of threads; entries of the search index
+ *   ten.<tenant>/imports/…               bundles that are being imported
+ *   ten.<tenant>/capabilities/…          calls of capabilities that can be repeated
+ *   ten.<tenant>/agent, tasks            bridges with their last heartbeat; channels that carry tasks
+ *   ten.<tenant>/a2a/…                   tasks, contexts and webhooks of A2A
  *   ten.<tenant>/changed/<thread>        threads that changed since their figures were saved; totals.3: the saved figures
  *   ten.<tenant>/pushes/<month>          counter for a plan's push limit
  *   ten.<tenant>/stats/<day>/<key>       usage by operation
