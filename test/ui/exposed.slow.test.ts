@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { noBrowser as skip } from '../browser/chromium.ts';
 import { openDashboard } from './dashboard.ts';
 
-const WARNING = 'whoever does can read, change and delete everything';
+const WARNING = 'everyone who reaches it can read, change and delete everything';
 
 for (const exposed of [true, false]) {
   test(`the dashboard of an open relay that ${exposed ? 'others reach warns' : 'is for this machine alone does not warn'}`, {
