@@ -56,7 +56,10 @@ const ask = async (url: string, method = 'GET') => {
 };
 
 /** Pushes until one is refused. Gives the ids of those that were stored, and the refusal. */
-async function fill(relay: RelayUnderTest, body = BODY): Promise<{ ids: string[]; refused: Response; answer: Wire }> {
+async function fill(
+  relay: RelayUnderTest,
+  body = BODY,
+): Promise<{ ids: string[]; refused: Response; answer: Wire }> {
   const ids: string[] = [];
   for (;;) {
     const { response, answer } = await pushRaw(relay, body);
