@@ -39,7 +39,7 @@ let table: Uint32Array | undefined;
 
 function makeTable(): Uint32Array {
   const made = new Uint32Array(256);
-  // That of a sum of powers of two is the sum of theirs.
+  // CRC is linear: crc(a ^ b) = crc(a) ^ crc(b), so only the powers of two are computed.
   for (let power = 128, crc = 1; power > 0; power >>= 1) {
     crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1;
     for (let rest = 0; rest < 256; rest += 2 * power) made[power + rest] = crc ^ made[rest]!;

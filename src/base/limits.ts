@@ -408,7 +408,7 @@ export const STEP_CACHE_MS = 7 * DAY;
 
 // Files under a space. A file itself is as large as a payload may be (`PAYLOAD_BYTES`, or what the plan says).
 
-/** Part of every key of the space, and of addresses such as `relay://notes/a.md`. */
+/** Longest name of a space. The name is part of every key of the space and of addresses such as `relay://notes/a.md`. */
 export const SPACE_NAME_CHARS = 128;
 /** As long as object stores take it; with the space and the tenant it fits into a key of the store. */
 export const FILE_PATH_BYTES = 1024;
@@ -437,8 +437,8 @@ export const FILE_PAGE_BYTES = 4 * 1024 * 1024;
 /** One document of the search index. Earlier versions put the beginning of an artifact, up to this, into one. */
 export const INDEX_TEXT_CHARS = 1024 * KiB;
 /**
- * A longer text is indexed in sections of about this size: a search reads those that match best, and no others. Of one artifact
- * everything is indexed.
+ * A longer text is indexed in sections of about this size, so that a search reads only the sections that match best. All sections
+ * of an artifact are indexed.
  */
 export const INDEX_SECTION_BYTES = 32 * KiB;
 /** A text up to this is indexed with the event that stores it, in 2 ms or so of the event loop; a longer one behind it, in threads. */

@@ -116,7 +116,7 @@ test('an account without room refuses pushes with 507, and everything can still 
   assert.match(answer.error, /storage limit/);
   assert.match(answer.hint, /relay prune/);
   assert.ok(ids.length * BODY.length * 3 > ACCOUNT_BYTES / 2, `${ids.length} found room`);
-  // A refused body gives its room back a moment later, which small ones then fill.
+  // The space of a rejected body is freed a moment later. Small bodies fill it again.
   await until(async () => {
     ids.push(...(await fill(relay, BODY.subarray(0, 5_000))).ids);
     const { status, body } = await ask(`${relay.url}/ready`);

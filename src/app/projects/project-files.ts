@@ -19,7 +19,7 @@ export function openProject(folder: string, o: ProjectOptions = {}): Project {
   return new Project(projectFiles(whole, o), projectGit(whole, o.gitMs), systemEnv.now);
 }
 
-/** The project around a folder: its own files, or those of the nearest folder above; null where there are none. */
+/** Opens the project of a folder, or of the nearest folder above it. Null if none of them has project files. */
 export async function findProject(from: string, o: ProjectOptions = {}): Promise<Project | null> {
   const folder = findProjectFolder(from, homedir());
   return folder === null ? null : openProject(folder, o);

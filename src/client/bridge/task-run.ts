@@ -193,7 +193,7 @@ export function pushResult(
 }
 
 /**
- * An answer in A2A's JSON goes as it is to whoever asked over A2A, and as words to everybody else. `outcome` says what the text is: the
+ * An answer in A2A's JSON is returned unchanged to A2A clients and as text to all others. `outcome` says what the text is: the
  * block that was asked for, an answer in A2A's JSON, everything that the agent said, or nothing.
  */
 function resultOf(ran: Ran, plain: boolean, asAnswer: boolean) {

@@ -343,7 +343,7 @@ export type Path = readonly (string | number)[];
 /** Notes what is wrong at a place of a YAML text. */
 export type Report = (path: Path, what: string, severity?: Problem['severity']) => void;
 
-/** One map of a YAML text. What is wrong in it is reported, and read as if it were not there. */
+/** Reads the fields of one YAML map. A field with a wrong value is reported and treated as missing. */
 export class Fields {
   /** Empty where there is no map. */
   readonly raw: JsonObject;

@@ -206,7 +206,7 @@ function isKept(record: RecordDigest, records: readonly RecordDigest[]): boolean
   );
 }
 
-/** The records that a later one accepts as they are now. */
+/** Records whose current text a later record accepts. */
 export async function acceptedRecords(text: string): Promise<ReadonlySet<string>> {
   const now = acceptances(await digestDecisions(text));
   const accepted = readDecisions(text).flatMap(({ accepts }) => accepts);

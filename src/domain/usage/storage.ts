@@ -111,7 +111,7 @@ export class Storage {
    * seen or not and is taken as not seen: the sum comes out too high by that at most, never too low.
    */
   async recount(tenant: string, measure: () => Promise<number>): Promise<void> {
-    // Most sums are right, which shows at once; only one that seems wrong takes longer.
+    // The first round has no pauses and only checks. A sum that looks wrong is measured again with pauses, then corrected.
     for (const moment of [0, MOMENT_MS]) {
       const before = await this.#both(tenant);
       await pause(moment);

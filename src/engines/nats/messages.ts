@@ -29,7 +29,7 @@ export function subjectOf(key: string): string {
   return segments(key).map(tokenOf).join('.');
 }
 
-/** The subjects of all keys with the prefix, and maybe more: what a listing asks the server for. */
+/** Subject filter for a listing. It matches all keys with the prefix, and may match others. */
 export function filterOf(prefix: string): string {
   const parts = segments(prefix).slice(0, -1);
   return [...parts.map(tokenOf), '>'].join('.');

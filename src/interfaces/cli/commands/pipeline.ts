@@ -272,7 +272,7 @@ const validate = defineCommand({
   },
 });
 
-/** A pipeline's file as it is named on the command line. */
+/** Reads the pipeline file that the command line names. */
 async function readPipelineFile(io: Io, name: string): Promise<PipelineFile> {
   try {
     const text = await readFile(resolve(io.cwd, name), 'utf8');
