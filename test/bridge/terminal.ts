@@ -23,7 +23,9 @@ export async function openTerminal(
     ? 'default'
     : `relay-test-${process.pid}-${Math.random().toString(36).slice(2)}`;
   const tmuxArgs = ['-L', name, '-f', '/dev/null'];
-  const around = { ...process.env, ...(o.socketFolder ? { TMUX_TMPDIR: o.socketFolder } : {}) };
+  // With these, some agents believe that nobody is at the terminal, and end.
+  const { CI: _, CONTINUOUS_INTEGRATION: __, GITHUB_ACTIONS: ___, ...inherited } = process.env;
+  const around = { ...inherited, ...(o.socketFolder ? { TMUX_TMPDIR: o.socketFolder } : {}) };
   const tmux = async (...args: string[]) =>
     (await run('tmux', [...tmuxArgs, ...args], { env: around })).stdout;
   const env = Object.entries(o.env ?? {}).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
