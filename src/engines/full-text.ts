@@ -1,6 +1,6 @@
-import { behindPrefix } from '../kernel/admission.ts';
 import { type Candidate, queryTerms, rankPassages, type Term, unspaced } from '../kernel/passages.ts';
 import type { Hit } from '../kernel/search-index.ts';
+import { behindPrefix } from '../kernel/validate-input.ts';
 
 /** A word that more texts have than this tells nothing apart and costs the most; among so many matches the newest are ranked. */
 const RANKED = 1000;

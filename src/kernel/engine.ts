@@ -57,7 +57,7 @@ export interface EngineState {
 /**
  * Where everything is kept; closing it twice is fine. The ports speak storage only; an engine refuses what it cannot honour (`too_large`,
  * `bad_request`) and never clamps or drops silently. What has expired is invisible at once.
- * Which names, limits of a page and values it refuses is in admission.ts; key order is that of the UTF-8 bytes.
+ * Which names, limits of a page and values it refuses is in validate-input.ts; key order is that of the UTF-8 bytes.
  */
 export interface Engine extends AsyncDisposable {
   readonly blobs: Blobs;

@@ -17,9 +17,9 @@ import type {
   files,
 } from '../../contract/files.ts';
 import type { Cost, LocalOptions, Part, PartRequest } from '../../contract/pointers.ts';
-import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import { compareAndSet, type Staged } from '../../kernel/records.ts';
+import { cutRange } from '../../kernel/validate-input.ts';
 import { meterBody } from '../bodies.ts';
 import { allRecords } from '../records.ts';
 import type { Serves } from '../relay-binding.ts';

@@ -24,8 +24,8 @@ import {
   type Renewed,
 } from '../../contract/pointers.ts';
 import { TASK_CHANNEL } from '../../contract/tasks.ts';
-import { cutRange } from '../../kernel/admission.ts';
 import { type AnnouncingEntry, compareAndSet, type Staged } from '../../kernel/records.ts';
+import { cutRange } from '../../kernel/validate-input.ts';
 import { meterBody } from '../bodies.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Deps } from '../deps.ts';

@@ -12,8 +12,8 @@ import {
   type ArtifactFields,
   type ArtifactInput,
 } from '../../contract/threads.ts';
-import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
+import { cutRange } from '../../kernel/validate-input.ts';
 import { checkPartRequest, type PartRequest, withinBudget } from '../../text/parts/part-request.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';

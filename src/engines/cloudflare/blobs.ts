@@ -2,17 +2,6 @@ import type { R2MultipartUpload, R2UploadedPart } from '@cloudflare/workers-type
 import { joined } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
-import {
-  checkExpiry,
-  checkKey,
-  checkLimit,
-  checkRange,
-  checkSize,
-  checkText,
-  compareKeys,
-  intake,
-  settleExpiry,
-} from '../../kernel/admission.ts';
 import type {
   BlobBody,
   BlobInfo,
@@ -30,6 +19,17 @@ import {
   damagedBody,
   isIntact,
 } from '../../kernel/block-hashes.ts';
+import {
+  checkExpiry,
+  checkKey,
+  checkLimit,
+  checkRange,
+  checkSize,
+  checkText,
+  compareKeys,
+  intake,
+  settleExpiry,
+} from '../../kernel/validate-input.ts';
 import type { BodyRow } from './body-rows.ts';
 import { objectOf } from './objects.ts';
 import type { StagedRow, Store } from './store.ts';

@@ -1,5 +1,5 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
-import { keyRange } from '../../kernel/admission.ts';
+import { keyRange } from '../../kernel/validate-input.ts';
 
 /** A body as a row: its bytes, or its name in the bucket. */
 export type BodyRow = {

@@ -1,7 +1,7 @@
 import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
-import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
+import { checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
 import type { EntryPage } from './log-rows.ts';
 import { objectOf } from './objects.ts';
 import { broughtTo, type Store, storeOthers } from './store.ts';

@@ -1,6 +1,6 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
 import type { Json } from '../../base/json.ts';
-import { addTo, keyRange } from '../../kernel/admission.ts';
+import { addTo, keyRange } from '../../kernel/validate-input.ts';
 
 export type RecordRow = {
   readonly key: string;

@@ -1,5 +1,7 @@
 import { badRequest } from '../../base/errors.ts';
 import { freeze, type Json } from '../../base/json.ts';
+import type { Logs } from '../../kernel/logs.ts';
+import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
 import {
   checkDelta,
   checkExpiry,
@@ -8,9 +10,7 @@ import {
   checkScope,
   compareKeys,
   encodeJson,
-} from '../../kernel/admission.ts';
-import type { Logs } from '../../kernel/logs.ts';
-import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
+} from '../../kernel/validate-input.ts';
 import { objectOf, objectsOf } from './objects.ts';
 import type { RecordRow } from './record-rows.ts';
 import { broughtTo, type StagedRow, type Store, storeOthers } from './store.ts';

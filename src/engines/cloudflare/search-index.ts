@@ -1,7 +1,7 @@
 import { tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
+import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/validate-input.ts';
 import { objectOf } from './objects.ts';
 import type { Store } from './store.ts';
 

@@ -1,4 +1,7 @@
 import { sha256Hex } from '../../base/hash.ts';
+import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from '../../kernel/blobs.ts';
+import { BlockHashes, blocksAround, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
+import type { Staged } from '../../kernel/records.ts';
 import {
   checkExpiry,
   checkKey,
@@ -8,10 +11,7 @@ import {
   checkText,
   intake,
   settleExpiry,
-} from '../../kernel/admission.ts';
-import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from '../../kernel/blobs.ts';
-import { BlockHashes, blocksAround, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
-import type { Staged } from '../../kernel/records.ts';
+} from '../../kernel/validate-input.ts';
 import { Rows, type Store } from './store.ts';
 
 /** The largest piece a reader is given at once. */

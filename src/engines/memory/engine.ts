@@ -1,9 +1,9 @@
 import { type Env, systemEnv } from '../../base/env.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { checkKey, checkLimit, checkScope } from '../../kernel/admission.ts';
 import { DeferredWork, type Engine, type EngineLimits } from '../../kernel/engine.ts';
 import { queryTerms, rankPassages } from '../../kernel/passages.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
+import { checkKey, checkLimit, checkScope } from '../../kernel/validate-input.ts';
 import { MemoryBlobs } from './blobs.ts';
 import { MemoryLogs } from './logs.ts';
 import { MemoryRecords } from './records.ts';

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts';
-import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import { Followers } from '../../kernel/engine.ts';
 import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
+import { checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
 import type { Store } from './store.ts';
 
 /** What a subscriber holds at most, however far behind it is. */

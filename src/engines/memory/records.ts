@@ -1,4 +1,6 @@
 import { freeze, type Json } from '../../base/json.ts';
+import type { Logs } from '../../kernel/logs.ts';
+import type { AddOptions, PutOptions, RecordPage, Records, Staged, Stored } from '../../kernel/records.ts';
 import {
   addTo,
   checkDelta,
@@ -7,9 +9,7 @@ import {
   checkLimit,
   checkScope,
   encodeJson,
-} from '../../kernel/admission.ts';
-import type { Logs } from '../../kernel/logs.ts';
-import type { AddOptions, PutOptions, RecordPage, Records, Staged, Stored } from '../../kernel/records.ts';
+} from '../../kernel/validate-input.ts';
 import { Rows, type Store } from './store.ts';
 
 interface Row {

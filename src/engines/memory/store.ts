@@ -1,6 +1,6 @@
 import type { Env } from '../../base/env.ts';
-import { compareKeys } from '../../kernel/admission.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
+import { compareKeys } from '../../kernel/validate-input.ts';
 
 /** One call in so many waits for a whole turn of the loop, so that timers and sockets get in between as well. */
 const TURN_EVERY = 64;

@@ -2,16 +2,6 @@ import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { streamFrom } from '../../base/byte-streams.ts';
 import { mapConcurrent } from '../../base/map-concurrent.ts';
-import {
-  checkExpiry,
-  checkKey,
-  checkLimit,
-  checkRange,
-  checkSize,
-  checkText,
-  intake,
-  settleExpiry,
-} from '../../kernel/admission.ts';
 import type {
   BlobBody,
   BlobInfo,
@@ -24,6 +14,16 @@ import type {
 import { BLOCK_BYTES, blocksAround, checkedBody, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
 import type { KeptBlob } from '../../kernel/moving.ts';
 import type { Staged } from '../../kernel/records.ts';
+import {
+  checkExpiry,
+  checkKey,
+  checkLimit,
+  checkRange,
+  checkSize,
+  checkText,
+  intake,
+  settleExpiry,
+} from '../../kernel/validate-input.ts';
 import { BodyHashes, type HashedBody } from '../body-hashes.ts';
 import type { Stored as Message } from './connection.ts';
 import { Listing } from './listing.ts';

@@ -1,5 +1,5 @@
 import { pause } from '../../base/pause.ts';
-import { compareKeys } from '../../kernel/admission.ts';
+import { compareKeys } from '../../kernel/validate-input.ts';
 import type { Stored } from './connection.ts';
 import type { Change, Folder } from './local-index.ts';
 import { filterOf, keyOf, subjectOf } from './messages.ts';

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { keyRange } from '../../kernel/admission.ts';
+import { keyRange } from '../../kernel/validate-input.ts';
 import type { TextDatabase, TextStatement } from '../full-text.ts';
 import { loadSqlite } from '../node-sqlite.ts';
 

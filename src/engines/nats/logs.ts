@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { isRelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
-import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
+import { checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
 import { publishWhenFreed } from './account-storage.ts';
 import type { Stored as Message, PublishOptions } from './connection.ts';
 import type { LiveFeed } from './live-feed.ts';

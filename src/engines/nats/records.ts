@@ -1,14 +1,5 @@
 import { isRelayError } from '../../base/errors.ts';
 import { freeze, type Json } from '../../base/json.ts';
-import {
-  addTo,
-  checkDelta,
-  checkExpiry,
-  checkKey,
-  checkLimit,
-  checkScope,
-  encodeJson,
-} from '../../kernel/admission.ts';
 import type { Logs } from '../../kernel/logs.ts';
 import type { KeptRecord } from '../../kernel/moving.ts';
 import {
@@ -21,6 +12,15 @@ import {
   type Staged,
   type Stored,
 } from '../../kernel/records.ts';
+import {
+  addTo,
+  checkDelta,
+  checkExpiry,
+  checkKey,
+  checkLimit,
+  checkScope,
+  encodeJson,
+} from '../../kernel/validate-input.ts';
 import type { Stored as Message } from './connection.ts';
 import { Listing } from './listing.ts';
 import { keyOf, subjectOf } from './messages.ts';

@@ -3,6 +3,9 @@ import { joined } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { everyItem } from '../../base/pages.ts';
+import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from '../../kernel/blobs.ts';
+import { blocksAround, checkedBody, damagedBody } from '../../kernel/block-hashes.ts';
+import type { Staged } from '../../kernel/records.ts';
 import {
   checkExpiry,
   checkKey,
@@ -10,10 +13,7 @@ import {
   checkSize,
   intake,
   settleExpiry,
-} from '../../kernel/admission.ts';
-import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from '../../kernel/blobs.ts';
-import { blocksAround, checkedBody, damagedBody } from '../../kernel/block-hashes.ts';
-import type { Staged } from '../../kernel/records.ts';
+} from '../../kernel/validate-input.ts';
 import { BodyHashes } from '../body-hashes.ts';
 import type { Place, StoreBucket } from './store-bucket.ts';
 import { BODY_BYTES_MAX, readStub, STUB_BYTES, type Stub, writeStub } from './stub.ts';

@@ -1,16 +1,4 @@
 import { INLINE_BLOB_BYTES, LATE_FILE_BYTES, SEGMENT_BLOB_BYTES } from '../../base/limits.ts';
-import {
-  type BodyLimits,
-  checkExpiry,
-  checkKey,
-  checkLimit,
-  checkRange,
-  checkSize,
-  checkText,
-  intake,
-  keyRange,
-  settleExpiry,
-} from '../../kernel/admission.ts';
 import type {
   BlobBody,
   BlobInfo,
@@ -22,6 +10,18 @@ import type {
   Expiry,
 } from '../../kernel/blobs.ts';
 import type { Staged } from '../../kernel/records.ts';
+import {
+  type BodyLimits,
+  checkExpiry,
+  checkKey,
+  checkLimit,
+  checkRange,
+  checkSize,
+  checkText,
+  intake,
+  keyRange,
+  settleExpiry,
+} from '../../kernel/validate-input.ts';
 import { BodyHashes } from '../body-hashes.ts';
 import { damageOf, openedBody, type StoredBody, wholeBody } from './body-check.ts';
 import {

@@ -5,7 +5,6 @@ import { setImmediate } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { isRelayError, type RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
-import { checkRange } from '../../kernel/admission.ts';
 import type { ByteRange } from '../../kernel/blobs.ts';
 import {
   BLOCK_BYTES,
@@ -15,6 +14,7 @@ import {
   damagedBody,
   isIntact,
 } from '../../kernel/block-hashes.ts';
+import { checkRange } from '../../kernel/validate-input.ts';
 import { BodyHashes, type HashedBody } from '../body-hashes.ts';
 import { isPlaced } from './body-files.ts';
 import type { Store } from './commit-queue.ts';

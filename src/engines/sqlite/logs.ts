@@ -2,10 +2,10 @@ import { closeSync, constants, type FSWatcher, openSync, watch, writeSync } from
 import { join } from 'node:path';
 import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
-import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import { Followers } from '../../kernel/engine.ts';
 import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import type { AnnouncingEntry } from '../../kernel/records.ts';
+import { checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
 import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { Database } from './database.ts';
 

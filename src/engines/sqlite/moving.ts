@@ -1,4 +1,3 @@
-import { keyRange } from '../../kernel/admission.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { damagedBody } from '../../kernel/block-hashes.ts';
 import type {
@@ -10,6 +9,7 @@ import type {
   KeptRecord,
   Moving,
 } from '../../kernel/moving.ts';
+import { keyRange } from '../../kernel/validate-input.ts';
 import { unsegmented } from '../full-text.ts';
 import type { SqliteBlobs } from './blobs.ts';
 import type { Store } from './commit-queue.ts';

@@ -1,4 +1,13 @@
 import type { Json } from '../../base/json.ts';
+import type {
+  AddOptions,
+  PutOptions,
+  RecordItem,
+  RecordPage,
+  Records,
+  Staged,
+  Stored,
+} from '../../kernel/records.ts';
 import {
   addTo,
   checkDelta,
@@ -9,16 +18,7 @@ import {
   encodeJson,
   type KeyRange,
   keyRange,
-} from '../../kernel/admission.ts';
-import type {
-  AddOptions,
-  PutOptions,
-  RecordItem,
-  RecordPage,
-  Records,
-  Staged,
-  Stored,
-} from '../../kernel/records.ts';
+} from '../../kernel/validate-input.ts';
 import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { SqliteLogs } from './logs.ts';
 

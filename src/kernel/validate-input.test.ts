@@ -15,7 +15,7 @@ import {
   compareKeys,
   encodeJson,
   keyRange,
-} from './admission.ts';
+} from './validate-input.ts';
 
 test('a key has 1 to 2048 bytes of well-formed UTF-8 without NUL', () => {
   for (const key of [
