@@ -1,6 +1,7 @@
 /**
- * `npm run build:executable`: compiles the program with Bun into the executable that `./relay` runs in a clone. With a
- * path it is written there instead: `npm run build:executable -- ./relay-for-me`. With --if-old it does nothing while the executable is up to date.
+ * `npm run build:executable`: compiles the program with Bun into the executable that `./relay` runs in a clone.
+ * With a path it writes the executable there: `npm run build:executable -- ./relay-for-me`. With --if-old it builds
+ * only if the executable is outdated.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -14,10 +15,10 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const output = positionals[0] ? resolve(positionals[0]) : join(root, 'node_modules/.cache/executable/relay');
-/** Says that the last build failed, so that `./relay` does not try again at every command. */
+/** Marker file of a failed build. `./relay` then does not build again at every command. */
 const failed = `${output}.failed`;
 const lock = `${output}.lock`;
-/** A build takes seconds: a lock that is older belongs to a build that was killed. */
+/** A build takes seconds. An older lock belongs to a build that was killed. */
 const LOCK_MS = 300_000;
 
 process.chdir(root);
@@ -39,7 +40,10 @@ if (takeLock()) {
   }
 } else console.log('Another build of the executable is under way.');
 
-/** Whether the executable is newer than the build of the package, which `npm start` has just brought up to date, and than its other files. */
+/**
+ * Returns whether the executable is newer than dist, which `npm start` has just updated, and than its other input
+ * files.
+ */
 function isFresh(): boolean {
   const made = statSync(output, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const inside = globSync(['dist/cli/relay.js', ...ASSETS]).map((path) => statSync(path).mtimeMs);

@@ -1,7 +1,7 @@
 /**
- * Makes dist, which is what is published: the SDK as JavaScript with types (dist/src), the command line in a bundle
- * that starts fast (dist/cli), the dashboard (dist/ui), and the licences of what went into them;
- * and what other packages bring along: man pages (dist/man), the guides as pages (dist/docs). A build that fails leaves the old dist alone.
+ * Builds dist, the content of the npm package: the SDK as JavaScript with types (dist/src), the bundled command line
+ * (dist/cli), the dashboard (dist/ui), the licences of bundled packages, man pages (dist/man) and the guides as HTML
+ * (dist/docs). A failed build leaves the old dist unchanged.
  */
 import { spawn } from 'node:child_process';
 import {
@@ -53,12 +53,15 @@ try {
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
 }
 
-/** The integrations' own project does not check types, for the frameworks need not be installed to build. Their tests check them. */
+/**
+ * Emits the integrations without a type check, because their frameworks need not be installed for a build. Their tests
+ * check the types.
+ */
 async function emitLibrary(outDir: string): Promise<void> {
   for (const project of ['tsconfig.build.json', 'src/integrations/tsconfig.build.json'])
     await emit(project, outDir);
   writePlainTypes(outDir);
-  // The types name AsyncDisposable, which a consumer that compiles for an older language level does not have.
+  // The types name AsyncDisposable, which consumers with an older `lib` setting lack.
   for (const path of ['public', ...integrations()].map((entry) => join(outDir, 'src', entry, 'index.d.ts'))) {
     writeFileSync(path, `/// <reference lib="esnext.disposable" />\n${readFileSync(path, 'utf8')}`);
   }
@@ -88,12 +91,15 @@ async function emitCli(outdir: string): Promise<Metafile> {
   copyFileSync(join('scripts', 'build', 'relay.js'), launcher);
   copyFileSync(join('scripts', 'build', 'contextrelay-mcp.js'), mcp);
   for (const program of [launcher, mcp]) chmodSync(program, 0o755);
-  // setup.mjs takes this file's time for the time of the sources it was made from.
+  // setup.mjs compares this file's mtime with the sources, so it gets the time at which the build began.
   utimesSync(launcher, began, began);
   return metafile;
 }
 
-/** Packed, so that no server packs anything anew; whoever wants a file as it is has it unpacked. */
+/**
+ * Builds the dashboard and compresses its files once, so that servers never compress them. Servers decompress for
+ * clients that accept no gzip.
+ */
 async function emitDashboard(outDir: string): Promise<Metafile> {
   const metafile = await buildDashboard(resolve(outDir));
   for (const name of readdirSync(outDir, { recursive: true, encoding: 'utf8' })) {

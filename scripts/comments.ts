@@ -1,4 +1,7 @@
-/** Prints random comments of the sources, each with its place, so that a reader can judge whether they are understood the first time. */
+/**
+ * Prints random comments of the sources with their locations, so that a reader can judge whether they are clear at the
+ * first reading.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -52,7 +55,7 @@ function allComments(folders: readonly string[]): Comment[] {
     .filter(({ text }) => !/^(?:\/\/|\/\*|#) ?(?:biome-ignore|@ts-|noqa|type:|!)/.test(text));
 }
 
-/** Orders the comments by random numbers made from the seed (mulberry32) and takes the first. */
+/** Sorts the comments by random numbers made from the seed (mulberry32) and returns the first `count`. */
 function choose(all: readonly Comment[], count: number, seed: number): Comment[] {
   let state = seed;
   const random = () => {

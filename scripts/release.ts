@@ -1,13 +1,14 @@
 /**
- * Makes a release in the folder released: the npm packages, an executable for each platform with its archive, deb and rpm, a bill of materials, checksums, notes, and with
- * --url a formula for Homebrew. Then the checklist is gone through; one point that does not hold, and it ends with 1. Nothing is sent anywhere.
+ * Builds a release in the folder `released`: the npm packages, an executable per platform with its archive, deb and
+ * rpm, a bill of materials, checksums and release notes. --url adds a Homebrew formula. Then it checks the result and
+ * exits with 1 if a check fails. It uploads nothing.
  *
  *   npm run release                    everything
- *   npm run release -- --check         the checklist of the sources alone
+ *   npm run release -- --check         only checks the sources
  *   npm run release -- --only linux-x64 --no-tests
- *   npm run release -- --url https://… where the archives will be, for the formula
- *   npm run release -- --version 0.3.0 writes the version wherever it is said
- *   npm run release -- --published     from now on the program and its pages name the package on npm
+ *   npm run release -- --url https://… URL of the archives, for the formula
+ *   npm run release -- --version 0.3.0 writes the version into every file that contains it
+ *   npm run release -- --published     makes the program and its pages name the npm package
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ import { billOfMaterials } from './release/sbom.ts';
 
 process.chdir(join(import.meta.dirname, '..'));
 const FOLDER = 'released';
-/** Level 6 makes an archive a tenth smaller and takes four times as long. */
+/** Level 6 makes an archive 10 % smaller and takes four times as long. */
 const XZ = 'xz -3 -T0';
 const OWNED = ['--owner=0', '--group=0', '--sort=name'];
 
@@ -33,7 +34,7 @@ const NOT_RUN = `This executable was compiled on another kind of machine. Its fo
 On macOS sign it first: codesign --sign - --force relay
 `;
 
-/** The tests of what is packed, which pack and make it anew from the same sources. What they had to leave out here is shown. */
+/** Tests of the packages. They build the packages again from the same sources. Skipped tests are listed. */
 const TESTS: Check = [
   'tests of what is packed',
   () => {

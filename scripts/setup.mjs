@@ -1,7 +1,8 @@
 /**
- * Brings a clone into working order: installs what package-lock.json names, with --integrations the frameworks that are
- * integrated with too, with --cloudflare what serves and deploys the Worker, and with --build makes dist. It is plain JavaScript for the machine's own Node (18 or newer), because Node 26 is among the things it installs. When nothing
- * is missing it touches nothing, needs no network and says nothing.
+ * Prepares a clone: installs the packages of package-lock.json. --integrations adds the frameworks of the
+ * integrations, --cloudflare the tools that serve and deploy the Worker, and --build builds dist.
+ * It is plain JavaScript for Node 18 or newer, because Node 26 is among the packages it installs. If everything is
+ * there, it changes nothing, needs no network and prints nothing.
  */
 import { spawn } from 'node:child_process';
 import {
@@ -22,13 +23,13 @@ import { NODE_FILES } from '../runtime/index.js';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
 const lock = join(root, '.setup-lock');
-/** Packages of their own: hundreds of megabytes that only some tests and commands need. */
+/** Packages with their own lockfile. They have hundreds of megabytes that only some tests and commands need. */
 const PACKAGES = {
   '--integrations': join(root, 'src', 'integrations'),
   '--cloudflare': join(root, 'deploy', 'cloudflare'),
 };
 
-/** What a build is made from; a change in any of it makes dist old. */
+/** Input of the build. A change in any of these makes dist outdated. */
 const SOURCES = [
   'bin',
   'src',
@@ -42,12 +43,15 @@ const SOURCES = [
   'LICENSE',
 ];
 
-/** A first install on a slow line takes minutes; whoever waits longer than this is told to look for himself. */
+/** A first installation on a slow line takes minutes. After this time the waiting process gives up with an error. */
 const LOCK_WAIT_MS = 15 * 60_000;
-/** Between making the lock's folder and writing the owner into it lie microseconds. */
+/**
+ * An owner is written microseconds after the lock's folder is made, so an older folder without one was left by a
+ * killed process.
+ */
 const OWNERLESS_MS = 10_000;
 
-/** Something the user can do something about: shown without a stack. */
+/** An error that the user can fix. It is printed without a stack trace. */
 class Problem extends Error {}
 
 let child;
@@ -81,8 +85,8 @@ async function setup(wantBuild) {
 }
 
 /**
- * Whether node_modules holds what package-lock.json says, judged by content: a file's age says little after a
- * checkout. Packages for other platforms may be absent; whatever is there must have the right version.
+ * Returns whether node_modules matches package-lock.json. It compares versions, because file times say little after a
+ * checkout. Packages for other platforms may be missing.
  */
 function installed(folder) {
   const have = packagesIn(join(folder, 'node_modules', '.package-lock.json'));
@@ -107,7 +111,10 @@ function packagesIn(path) {
   }
 }
 
-/** The build stamps its last file with the time it began, so a source saved while it ran makes it old again. */
+/**
+ * Returns whether dist is up to date. The build gives its last file the time at which it began, so a source saved
+ * during the build makes dist outdated.
+ */
 function built() {
   const stamp = changedAt(join(root, 'dist', 'cli', 'relay.js'));
   return stamp > 0 && SOURCES.every((path) => newest(join(root, path)) <= stamp);
@@ -117,7 +124,7 @@ function newest(path) {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return 0;
   if (!stat.isDirectory()) return stat.mtimeMs;
-  // The folder's own time tells of a deleted file.
+  // The folder's own mtime reveals a deleted file.
   let latest = stat.mtimeMs;
   for (const name of readdirSync(path)) {
     if (!name.endsWith('.test.ts') && name !== 'node_modules')
@@ -134,9 +141,9 @@ async function install(folder) {
   const lockfile = relative(root, join(folder, 'package-lock.json'));
   say(`Installing the packages that ${lockfile} names (once; about a minute)…`);
   const [command, args] = npm();
-  // Said outright, because NODE_ENV=production or a user's npmrc would leave out half of it. What frameworks have as options
-  // are programs for each platform, of which none is used.
-  // `npm ci` insists on an entry for every platform, which registries that carry only some of workerd's cannot give.
+  // The flags are explicit, because NODE_ENV=production or a user's npmrc would omit half of the packages.
+  // Optional packages of the frameworks are programs for single platforms, and none is used.
+  // `npm ci` requires an entry for every platform, which registries without all of workerd's platforms cannot give.
   const how = folder === PACKAGES['--cloudflare'] ? ['install', '--no-save'] : ['ci'];
   const flags = [
     ...how,
@@ -179,8 +186,8 @@ function node26() {
 }
 
 /**
- * npm as a command line. A Node inside node_modules is passed over where another is to be had, since npm ci deletes
- * that folder first, and Windows cannot delete a program that runs.
+ * Returns npm as a command line. It avoids a Node inside node_modules if it can, because npm ci deletes that folder
+ * first, and Windows cannot delete a running program.
  */
 function npm() {
   const given = process.env.npm_execpath;
@@ -200,7 +207,7 @@ function outsideNode() {
   return process.execPath;
 }
 
-/** Everything a child says is kept back and shown only if it fails, on stderr: stdout belongs to what runs next. */
+/** Runs a command and prints its output only if it fails, on stderr. stdout belongs to the program that runs next. */
 function run(command, args, cwd = root) {
   return new Promise((resolve, reject) => {
     let output = '';
@@ -239,7 +246,7 @@ async function acquire() {
   }
 }
 
-/** A lock is left behind when its owner was killed. On another machine nobody can tell, so there it is believed. */
+/** Returns whether the lock's owner is dead. An owner on another machine cannot be checked and counts as alive. */
 function stale() {
   const owner = readOwner();
   if (!owner) {
@@ -255,7 +262,10 @@ function stale() {
   }
 }
 
-/** Of several who found the lock stale, one removes it: the others must not remove its successor. */
+/**
+ * Removes a stale lock. If several processes find it stale, only one removes it; otherwise one could remove the next
+ * owner's lock.
+ */
 function takeAway() {
   const claim = `${lock}.stale`;
   try {

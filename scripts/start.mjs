@@ -1,14 +1,14 @@
 /**
- * `npm start`: the built command line, but one that stops when npm is stopped. npm passes a signal on to the shell it
- * started, and many a shell dies of it without a word to the server, which would go on and hold the port.
+ * `npm start`: runs the built command line and stops it when npm is stopped. npm sends its signal only to the shell it
+ * started, and many shells die without passing it on. The server would keep running and hold the port.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const relay = new URL('../dist/cli/relay.js', import.meta.url);
-// Whatever starts this program once more, such as `up --detach`, shall start the real one.
+// Code that starts the program again, such as `up --detach`, must start the real one.
 process.argv[1] = fileURLToPath(relay);
-// What it prints for people to type must work from here.
+// Commands that the program prints for users must work in this folder.
 process.env.RELAY_COMMAND ??= './relay';
 
 const parent = process.ppid;
@@ -19,7 +19,8 @@ const watch = setInterval(() => {
 }, 250);
 watch.unref();
 
-// `./relay` in another terminal then starts like a native program. A build that is not needed does nothing.
+// After this, `./relay` in another terminal starts as fast as a native program. The build does nothing if the
+// executable is up to date.
 if (process.env.RELAY_RUNTIME !== 'node') {
   const build = fileURLToPath(new URL('./build-executable.ts', import.meta.url));
   spawn(process.execPath, [build, '--if-old'], { detached: true, stdio: 'ignore' }).unref();

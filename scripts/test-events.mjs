@@ -1,6 +1,6 @@
 /**
- * A reporter for node:test that appends each event to the file named by RELAY_TEST_EVENTS, one JSON line each. It
- * writes synchronously, so that what happened before a crash or a kill is still there to be read.
+ * A reporter for node:test. It appends each event as a JSON line to the file that RELAY_TEST_EVENTS names. It writes
+ * synchronously, so that events before a crash or a kill are not lost.
  */
 import { appendFileSync } from 'node:fs';
 import { inspect } from 'node:util';
@@ -27,7 +27,7 @@ function lineFor(event, data) {
     case 'fail':
       return { type, name, nesting, file: data.file, line: data.line, ...outcome(data) };
     case 'diagnostic':
-      // Such as on a rejection after the test had ended; the others are the runner's own figures.
+      // Errors and warnings, such as a rejection after the test's end. Other diagnostics are the runner's statistics.
       return /^(Error|Warning)/.test(data.message) ? { type, name: data.message, nesting } : undefined;
     case 'summary':
       return { type };

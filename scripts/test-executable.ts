@@ -1,13 +1,13 @@
 /**
- * `npm run test:executable`: runs tests against the executable that Bun compiles, and the SQLite engine's own tests on Bun. Ends with one plain
- * line: `N passed, M failed`. With --smoke it runs the part that CI has time for.
+ * `npm run test:executable`: runs tests against the executable that Bun compiles, and the SQLite engine's tests on
+ * Bun. The last line is `N passed, M failed`. --smoke runs the part that CI has time for.
  */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { compileExecutable, findBun } from './build/executable.ts';
 
-/** Tests that start the program, as sources or as the executable. */
+/** Tests that start the program, from the sources or as the executable. */
 const PROGRAM = [
   'test/cli',
   'test/mcp',
@@ -60,7 +60,7 @@ const [passed, failed] = [0, 1].map((at) => totals.reduce((sum, total) => sum + 
 console.log(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-/** Runs a test runner and returns how many tests passed and failed, by the totals it prints. */
+/** Runs a test runner and returns its totals of passed and failed tests. */
 async function run(
   command: string,
   args: readonly string[],

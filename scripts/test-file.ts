@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Failure {
-  /** The suite and test names from the outside in. */
+  /** Names of the suites and the test, outermost first. */
   readonly name: string;
   readonly at?: string;
   readonly error: string;
@@ -22,7 +22,7 @@ export interface FileResult {
   readonly failures: readonly Failure[];
   readonly skips: readonly Skip[];
   readonly ms: number;
-  /** What the file wrote to stdout and stderr, interleaved as it came. */
+  /** Output of the file on stdout and stderr, in the order in which it arrived. */
   readonly output: string;
 }
 
@@ -40,14 +40,14 @@ interface Event {
 }
 
 const REPORTER = fileURLToPath(new URL('./test-events.mjs', import.meta.url));
-/** A file that prints without end must not fill the memory; the beginning tells more than the flood. */
+/** Limit of the output that is kept. The beginning of endless output is the useful part. */
 const OUTPUT_CHARS = 200_000;
-/** How long output may still arrive after the exit, where a process that left the group holds the pipe. */
+/** How long output may still arrive after the exit, if a process outside the group holds the pipe open. */
 const LATE_OUTPUT_MS = 2000;
 
 /**
- * Runs one test file in a process group of its own and answers what came of it. It is not `run()` of node:test,
- * because that cannot end a file that blocks its loop, ignores SIGTERM, or leaves a handle or a child behind.
+ * Runs one test file in its own process group and returns the result. `run()` of node:test cannot replace it: it
+ * cannot end a file that blocks its event loop, ignores SIGTERM, or leaves a handle or a child process open.
  */
 export async function runTestFile(
   file: string,
@@ -76,9 +76,10 @@ interface Exit {
 
 function spawnFile(file: string, timeoutMs: number, eventsPath: string, running: Set<number>): Promise<Exit> {
   const env: NodeJS.ProcessEnv = { ...process.env, RELAY_TEST_EVENTS: eventsPath };
-  // Many tests start the command line from its sources, which takes a quarter of the time when they are compiled already.
+  // Many tests start the command line from its sources. With compiled code in the cache this takes a quarter of the
+  // time.
   env.NODE_COMPILE_CACHE ??= resolve('node_modules', '.cache', 'compile');
-  // Set when this runs inside a test itself: the child would then speak to a parent that is not there.
+  // It is set if this code runs inside a test. The child would report to a parent that does not read.
   delete env.NODE_TEST_CONTEXT;
   const flags = [`--test-reporter=${REPORTER}`, '--test-reporter-destination=stdout', '--enable-source-maps'];
   return new Promise((answer) => {
@@ -110,7 +111,7 @@ function spawnFile(file: string, timeoutMs: number, eventsPath: string, running:
       done(null, null);
     });
     child.once('exit', (code, signal) => {
-      // What the file left running would outlive the whole run, and holds the pipes open.
+      // Processes that the file left running would outlive the run and keep the pipes open.
       if (group !== undefined) endGroup(group);
       const late = setTimeout(() => child.stdout.destroy() && child.stderr.destroy(), LATE_OUTPUT_MS);
       child.once('close', () => {
@@ -125,13 +126,13 @@ export function endGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
-    // Already gone.
+    // The process is already gone.
   }
 }
 
 function readEvents(path: string): Event[] {
   const lines = readFileSync(path, 'utf8').split('\n');
-  // The last one is empty, or was cut off by a kill.
+  // The last line is empty, or was cut off by a kill.
   return lines.slice(0, -1).map((line) => JSON.parse(line) as Event);
 }
 
@@ -151,7 +152,7 @@ function judge(file: string, events: readonly Event[], exit: Exit) {
     } else if (reason !== undefined) {
       skips.push({ name, reason });
     } else if (event.type === 'fail') {
-      // A parent fails with its children, which have been told already.
+      // A suite fails with its tests, whose failures are already listed.
       if (event.failure !== 'subtestsFailed') failures.push({ name, at, error: event.error ?? 'failed' });
     } else if (!event.suite) {
       passed += 1;
@@ -162,7 +163,7 @@ function judge(file: string, events: readonly Event[], exit: Exit) {
   return { passed, failures, skips };
 }
 
-/** Why the file as a whole failed, beyond its tests; undefined when it did not. */
+/** Returns why the file failed as a whole, apart from its tests, or undefined. */
 function brokenFile(events: readonly Event[], exit: Exit, fine: number, failed: number): string | undefined {
   if (exit.timedOut) {
     return `The file did not end within ${exit.timeoutMs / 1000} s and was killed ${underWay(events)}.`;

@@ -1,6 +1,6 @@
 /**
- * Builds the Python package and tests what it built: wheel and sdist go into an empty environment for each extra, and the
- * extra's tests run there against a relay from this checkout. Ends with one plain line: `N passed, M failed`.
+ * Builds the Python package and tests the result: installs wheel and sdist into a new environment per extra and runs
+ * the extra's tests there against a relay from this clone. The last line is `N passed, M failed`.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, rmSync } from 'node:fs';
@@ -16,22 +16,22 @@ const HELP = `node scripts/test-python.ts [--short] [environment…]
 
 Needs Python 3.9 or newer and PyPI; without them it says so, and everything is skipped.`;
 
-/** Ignored by git and by every tool that walks the project. uv keeps what it has downloaded elsewhere. */
+/** A folder that git and all tools ignore. uv keeps its downloads elsewhere. */
 const CACHE = resolve('node_modules/.cache/python');
 const DIST = join(CACHE, 'dist');
-/** Far beyond what one environment takes, so that only a hang meets it. */
+/** Much longer than any environment takes, so only a hang reaches it. */
 const TEST_MINUTES = 12;
-/** Pythons that pyenv has installed are on no path unless somebody has chosen them. */
+/** Python versions of pyenv are not on the PATH unless one is selected. */
 const PYENV = globSync(join(process.env.PYENV_ROOT ?? join(homedir(), '.pyenv'), 'versions', '*', 'bin'));
 process.env.PATH = [process.env.PATH, ...PYENV].join(delimiter);
 
 interface Environment {
   readonly name: string;
-  /** What uv shall look for. */
+  /** Python versions that uv may use. */
   readonly python: readonly string[];
   readonly extras: readonly string[];
   readonly packages: readonly string[];
-  /** Programs and their arguments, in the folder of the package. */
+  /** Commands to run in the package's folder. */
   readonly commands: readonly (readonly string[])[];
   readonly short?: boolean;
 }
@@ -123,7 +123,7 @@ async function test(uv: string, environment: Environment): Promise<void> {
   }
   totals.passed++;
   for (const command of environment.commands) await runTests(venv, command);
-  // The sdist in the place of the wheel: what it holds must be enough to build the same.
+  // Install the sdist instead of the wheel: it must contain all that a build needs.
   if (environment.name !== 'lint') {
     const built = await install('--reinstall', '--no-deps', `contextrelay${asked} @ file://${sdist}`);
     const program = join(venv, 'bin', 'python');
@@ -132,7 +132,7 @@ async function test(uv: string, environment: Environment): Promise<void> {
   console.log(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
 }
 
-/** A program's tests by the last line of pytest; any other program is one test. */
+/** Counts a program's tests by the last line of pytest. Any other program counts as one test. */
 async function runTests(venv: string, [program, ...args]: readonly string[]): Promise<void> {
   const bin = join(venv, process.platform === 'win32' ? 'Scripts' : 'bin');
   const env = {
@@ -180,7 +180,7 @@ function importOf([name]: readonly string[]): string {
 
 const NO_PYPI = 'PyPI cannot be reached';
 
-/** The one that is installed, or one of our own from PyPI. */
+/** Returns the installed uv, or installs one from PyPI. */
 function findUv(): string | { missing: string } {
   if (succeeds('uv', ['--version'])) return 'uv';
   const own = join(CACHE, 'uv');
@@ -208,7 +208,7 @@ async function run(program: string, args: readonly string[], env: NodeJS.Process
   return (await capture(program, args, env)).code === 0;
 }
 
-/** Shows the output as it comes, and keeps it. */
+/** Prints the output as it arrives, and returns it. */
 function capture(
   program: string,
   args: readonly string[],

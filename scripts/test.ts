@@ -1,6 +1,6 @@
 /**
- * Runs the checks and the tests, and ends with one plain line: `N passed, M failed`. The type-check and the lint and
- * format check count as a test each.
+ * Runs the checks and the tests. The last line is `N passed, M failed`. The type check and the lint check count as one
+ * test each.
  */
 
 import { spawn } from 'node:child_process';
@@ -27,18 +27,18 @@ const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--tim
 
 const FOLDERS = ['src', 'ui', 'test', 'bench', 'scripts', 'examples'];
 const QUICK_FOLDERS = ['src', 'ui', 'test/architecture'];
-/** Far beyond what a file takes, so that only a hang meets it; all of .ci/run must end within 35 minutes. */
+/** Much longer than any file takes, so only a hang reaches it. All of .ci/run must end within 35 minutes. */
 const TIMEOUTS_MS = [
-  // A workerd for each test of nearly a hundred files.
+  // Starts a workerd for each test of nearly a hundred files.
   ['test/cloudflare/matrix.full.test.ts', 7_200_000],
   ['.full.test.ts', 2_400_000],
-  // Starts a workerd for each of its cases, which takes seconds on a busy machine.
+  // Starts a workerd for each case, which takes seconds on a busy machine.
   ['test/cloudflare/conformance.slow.test.ts', 840_000],
   ['.slow.test.ts', 420_000],
   ['.test.ts', 120_000],
 ] as const;
 
-/** More files than this failing at once is not chance. */
+/** Files that fail are run again only if there are at most this many. More failures are no coincidence. */
 const UNSTEADY_FILES = 3;
 /** How many files the summary names as the slowest. */
 const SLOWEST_FILES = 5;
@@ -132,13 +132,13 @@ function testFiles(o: {
   return all.filter((path) => {
     const slow = /\.(slow|full)\.test\.ts$/.test(path);
     if (filters.length === 0) return o.full || (slow === Boolean(o.slow) && !path.endsWith('.full.test.ts'));
-    // A slow file runs where it is asked for by name.
+    // A slow file runs if it is named on the command line.
     if (slow && !o.slow && !o.full) return filters.includes(path);
     return filters.some((filter) => path.includes(filter));
   });
 }
 
-/** Replaces what failed by a second try with nothing beside it. What failed at first is shown in any case. */
+/** Runs each failed file again, alone, and uses the second result. The first failure is printed in any case. */
 async function runAgain(
   results: FileResult[],
   runFile: (file: string) => Promise<FileResult>,
@@ -157,7 +157,7 @@ async function runAgain(
 
 async function runCheck(check: Check): Promise<FileResult> {
   const began = performance.now();
-  // Both are native programs behind a small JavaScript file, which Node runs on every platform alike.
+  // Both are native programs started by a small JavaScript file, which Node runs on every platform.
   const package_ = check.command === 'biome' ? '@biomejs/biome' : 'typescript';
   const script = join('node_modules', package_, 'bin', check.command);
   const { code, output } = await capture(script, check.args);
@@ -168,7 +168,7 @@ async function runCheck(check: Check): Promise<FileResult> {
   return result;
 }
 
-/** The suite of the Python package, which ends with a line of totals as this one does. */
+/** Runs the Python package's tests, which end with the same line of totals. */
 async function runPython(): Promise<FileResult> {
   const began = performance.now();
   const file = 'scripts/test-python.ts';
@@ -272,12 +272,12 @@ function seconds(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** Colour where stdout is a terminal that wants it; NO_COLOR and FORCE_COLOR are honoured. */
+/** Colours text if stdout is a terminal. It respects NO_COLOR and FORCE_COLOR. */
 function styled(format: 'red' | 'green' | 'yellow' | 'dim', text: string): string {
   return styleText(format, text, { stream: process.stdout });
 }
 
-/** The test files run in groups of their own, which a Ctrl-C at the terminal does not reach. */
+/** Ends the test files on a signal. They run in their own process groups, which Ctrl-C at the terminal does not reach. */
 function endChildrenOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {

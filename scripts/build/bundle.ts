@@ -5,12 +5,12 @@ import { build, type Metafile } from 'esbuild';
 /** Exports `runMain`, which `relay.js` calls. */
 const MAIN = 'src/app/main.ts';
 
-/** What the SDK loads in Node and nowhere else: `contextrelay/runners`. */
+/** Entry point `contextrelay/runners`, which the SDK loads only in Node. */
 const RUNNERS = 'src/app/agents/node-runners.ts';
 
 /**
- * Bundles the command line into `outdir`: `main.js`, a chunk for each part that is loaded when needed, and the worker threads. Returns
- * which sources went into it.
+ * Bundles the command line into `outdir`: `main.js`, one chunk per lazily loaded part, and the worker threads. Returns
+ * the metafile, which lists the bundled sources.
  */
 export async function bundleCli(outdir: string): Promise<Metafile> {
   const { metafile } = await build({

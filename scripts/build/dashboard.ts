@@ -1,6 +1,6 @@
 /**
- * Builds the pages of `ui` into a folder: scripts and styles in files with a hash in their names, and the two documents that
- * load them. Run by itself with the folder as its argument, or by the build of the whole.
+ * Builds the pages of `ui` into a folder: scripts and styles with a hash in their names, and the two HTML documents
+ * that load them. Runs as part of the build, or alone with the folder as its argument.
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -25,7 +25,7 @@ export async function buildDashboard(outDir: string): Promise<Metafile> {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     tsconfigRaw: {},
-    // Parts of the Markdown reader that are half of its size and do nothing here.
+    // These parts make up half of the Markdown renderer, and the dashboard uses none of them.
     alias: {
       'linkify-it': join(ui, 'viewers', 'markdown-links.ts'),
       entities: join(ui, 'viewers', 'markdown-entities.ts'),
@@ -41,7 +41,10 @@ export async function buildDashboard(outDir: string): Promise<Metafile> {
   return metafile;
 }
 
-/** The documents name the first script and the style; whatever the first one always loads comes with it. */
+/**
+ * Writes the HTML documents. They name the first script, the style sheet and all scripts that the first one imports
+ * statically.
+ */
 function writePages(outDir: string, { outputs }: Metafile): void {
   const place = (path: string) => `/ui/${relative(outDir, join(root, path)).replaceAll('\\', '/')}`;
   const [main, about] = Object.entries(outputs).find(([, output]) => output.entryPoint === MAIN)!;

@@ -14,7 +14,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 
 /** A target of `bun build --compile`, with the npm package that holds Bun's runtime for it. */
 export interface Platform {
-  /** As our archives call it. */
+  /** Name of the platform in our archives. */
   readonly name: string;
   /** `process.platform` and `process.arch`, and `-musl` for a Linux without glibc. */
   readonly node: string;
@@ -42,7 +42,7 @@ export const PLATFORMS: readonly Platform[] = [
   { name: 'windows-x64', node: 'win32-x64', target: 'bun-windows-x64', npm: '@oven/bun-windows-x64' },
 ];
 
-/** Whether this machine runs what is built for the platform. */
+/** Returns whether this machine can run executables of the platform. */
 export const isOwn = ({ node }: Platform) =>
   node === `${process.platform}-${process.arch}${isMusl() ? '-musl' : ''}`;
 
@@ -66,7 +66,10 @@ export const ASSETS = [
   'LICENSE',
 ];
 
-/** Bun for this machine, as npm installed it; null where there is none. Its install script moves it out of the platform's package. */
+/**
+ * Returns the Bun that npm installed for this machine, or null. Bun's install script moves it out of the platform's
+ * package.
+ */
 export function findBun(): string | null {
   const own = PLATFORMS.find(isOwn);
   const name = process.platform === 'win32' ? 'bun.exe' : 'bun';
@@ -77,7 +80,10 @@ export function findBun(): string | null {
   );
 }
 
-/** Bun's runtime for a platform: this machine's own, or one of those that deploy/executable pins, which are fetched when first needed. */
+/**
+ * Returns Bun's runtime for a platform: this machine's own, or the one that deploy/executable pins, which is
+ * downloaded at first use.
+ */
 export function runtimeOf(platform: Platform): string {
   const own = isOwn(platform) ? findBun() : null;
   if (own) return own;
@@ -102,8 +108,9 @@ export interface ExecutableOptions {
 }
 
 /**
- * Compiles the program, its worker threads and its files into one executable at `output`, which appears there in one step. Nothing is downloaded. The
- * compiled program reads no `.env`, `bunfig.toml`, `package.json` or `tsconfig.json` of the folder it is started in.
+ * Compiles the program, its worker threads and its files into one executable. The file appears at `output` in one
+ * step. Nothing is downloaded. The executable reads no `.env`, `bunfig.toml`, `package.json` or `tsconfig.json` of the
+ * folder it is started in.
  */
 export function compileExecutable(output: string, { platform, runtime }: ExecutableOptions = {}): void {
   const bun = findBun();
@@ -131,7 +138,7 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
     if (ran.error) throw new Error(`Cannot run ${bun}: ${ran.error.message}`);
     if (ran.status !== 0)
       throw new Error(`bun build ended with ${ran.status}:\n${ran.stdout}\n${ran.stderr}`);
-    // `./relay` compares this time with those of the sources: a file saved during the build makes the executable old.
+    // `./relay` compares this time with the sources, so a file saved during the build makes the executable outdated.
     utimesSync(draft, began, began);
     renameSync(draft, output);
   } finally {
@@ -139,7 +146,10 @@ export function compileExecutable(output: string, { platform, runtime }: Executa
   }
 }
 
-/** Copies the assets into a folder and returns its entries: Bun keeps the paths inside a folder, but only the name of a file. */
+/**
+ * Copies the assets into a folder and returns its entries. Bun keeps paths only inside a folder; of a single file it
+ * keeps the name alone.
+ */
 function stageAssets(folder: string): string[] {
   for (const path of globSync(ASSETS)) {
     if (!statSync(path).isFile() || path.endsWith('.pyc')) continue;

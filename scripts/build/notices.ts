@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 
-/** A package of which a part is in what is published. */
+/** A package that is bundled, whole or in part, into what we publish. */
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
@@ -10,7 +10,10 @@ export interface BundledPackage {
   readonly folder: string;
 }
 
-/** The licences of the packages that went into dist, as their terms ask. A package without one stops the build. */
+/**
+ * Returns the licences of all packages bundled into dist, as their terms require. A package without a licence stops
+ * the build.
+ */
 export function thirdPartyNotices(metafiles: readonly Metafile[]): string {
   const sections = bundledPackages(metafiles).map(notice);
   return [
@@ -20,7 +23,7 @@ export function thirdPartyNotices(metafiles: readonly Metafile[]): string {
 }
 
 export function bundledPackages(metafiles: readonly Metafile[]): BundledPackage[] {
-  // Its vocabulary is in the table of tokens.
+  // The token table contains its vocabulary.
   const folders = new Set(['node_modules/gpt-tokenizer']);
   for (const output of metafiles.flatMap(({ outputs }) => Object.values(outputs))) {
     for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {

@@ -1,9 +1,9 @@
-// For a Node that lacks the local store: goes on with the Node 26 of contextrelay-runtime where that is installed, else gives
-// this one what the rest of the program needs of newer ones.
+// For a Node without `node:sqlite`: starts the program on the Node 26 of contextrelay-runtime if that is installed.
+// Otherwise adds the functions that the rest of the program needs and this Node lacks.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Whether another process does it all. */
+/** Returns true if another process runs the command. */
 export async function handedOver() {
   const node = await findNode();
   if (node) {
@@ -28,10 +28,10 @@ async function findNode() {
 }
 
 function run(node) {
-  // Not what was called: `contextrelay-mcp` has added its argument already.
+  // Not argv[1]: `contextrelay-mcp` has already added its argument.
   const relay = fileURLToPath(new URL('./relay.js', import.meta.url));
   const child = spawn(node, [relay, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // A terminal sends these to both; a service manager only to this one.
+  // A terminal sends these signals to both processes; a service manager only to this one.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.once('error', (error) => fail(`cannot run ${node}: ${error.message}`));
   child.once('exit', (code, signal) => {
@@ -41,7 +41,10 @@ function run(node) {
   });
 }
 
-/** Of ES2024, what Node 20 lacks and the program calls. `npm run test:full` runs the command line's tests on it. */
+/**
+ * Adds the ES2024 functions that Node 20 lacks and the program calls. `npm run test:full` runs the command line's
+ * tests on Node 20.
+ */
 function fillGaps() {
   Promise.withResolvers ??= function withResolvers() {
     const made = {};

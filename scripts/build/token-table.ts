@@ -6,12 +6,12 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const CACHED = join(ROOT, 'node_modules', '.cache', 'o200k.bin');
 const SOURCE = join(ROOT, 'src', 'text', 'token-table.ts');
 
-/** The tokens of o200k_base by their ranks. */
+/** Returns the tokens of o200k_base, ordered by rank. */
 export async function vocabulary(): Promise<readonly (string | readonly number[])[]> {
   return (await import('gpt-tokenizer/bpeRanks/o200k_base')).default;
 }
 
-/** The table of tokens, for the build and for whoever runs from a clone: made when it is first asked for, in a second. */
+/** Returns the token table. A clone builds it at first use, which takes about a second, and keeps it. */
 export async function tokenTable(): Promise<Uint8Array> {
   const made = statSync(CACHED, { throwIfNoEntry: false });
   if (made && statSync(SOURCE).mtimeMs < made.mtimeMs) return readFileSync(CACHED);
@@ -22,7 +22,7 @@ export async function tokenTable(): Promise<Uint8Array> {
     writeFileSync(fresh, table);
     renameSync(fresh, CACHED);
   } catch {
-    // A clone that cannot be written to makes it every time.
+    // In a read-only clone the table is built at every use.
   }
   return table;
 }

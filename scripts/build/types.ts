@@ -10,12 +10,12 @@ import {
 } from 'typescript/unstable/sync';
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'src', 'schemas');
-/** What schemas are made from; no type of the API is declared there. */
+/** Holds building blocks of schemas. It declares no type of the API. */
 const MATERIAL = join(FOLDER, 'shapes.ts');
 
 /**
- * Replaces what the compiler emitted for `src/schemas` by plain declarations. Types of the API are inferred from zod schemas, but
- * users of the SDK have no zod. They get interfaces, with the comments that stand on the keys of the schemas.
+ * Replaces the compiler's output for `src/schemas` by plain declarations. The API's types are inferred from zod
+ * schemas, but users of the SDK do not have zod. They get interfaces, with the comments of the schemas' keys.
  */
 export function writePlainTypes(outDir: string): void {
   const folder = join(outDir, 'src', 'schemas');
@@ -26,7 +26,7 @@ export function writePlainTypes(outDir: string): void {
   }
 }
 
-/** Plain declarations of the types that the files of `src/schemas` export, by the path of the file. */
+/** Returns plain declarations of all types that `src/schemas` exports, keyed by file path. */
 export function plainTypes(): Map<string, string> {
   const api = new API();
   try {
@@ -47,7 +47,7 @@ class PlainTypes {
     string,
     { readonly path: string; readonly symbol: Declared; readonly type: Type }
   >();
-  /** Names of interfaces by the compiler's id of what they extend, and names of unions by their text. */
+  /** Interface names by the compiler's id of the type they extend, and union names by their text. */
   readonly #shapes = new Map<number, string>();
   readonly #unions = new Map<string, string>();
 
@@ -61,9 +61,9 @@ class PlainTypes {
         if (!(symbol.flags & (SymbolFlags.Interface | SymbolFlags.TypeAlias))) continue;
         const type = project.checker.getDeclaredTypeOfSymbol(symbol);
         this.#exported.set(symbol.name, { path, symbol, type });
-        // Inside of another shape stands what an interface extends, never the interface.
+        // A nested field has the type that an interface extends, never the interface itself.
         for (const shape of type.getBaseTypes() ?? []) this.#shapes.set(shape.id, symbol.name);
-        // `string | number` has many meanings, and says more than a name.
+        // A union of primitives such as `string | number` gets no name: the name would say less than the union.
         const text = this.#text(type);
         if (text.includes("'")) this.#unions.set(text, symbol.name);
       }
@@ -86,13 +86,13 @@ class PlainTypes {
     return checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(path)!)!);
   }
 
-  /** In single quotes, as our sources have them. */
+  /** Prints a type with single quotes, as in our sources. */
   #text(type: Type, flags = NodeBuilderFlags.InTypeAlias): string {
     const text = this.#project.checker.typeToString(type, undefined, NodeBuilderFlags.NoTruncation | flags);
     return text.replaceAll('"', "'");
   }
 
-  /** The name of a type, where it has one; otherwise what it consists of. */
+  /** Returns a type's name, or its structure if it has no name. */
   #print(type: Type, indent: string): string {
     const { checker } = this.#project;
     const name = this.#shapes.get(type.id) ?? type.getAliasSymbol()?.name;
@@ -128,7 +128,7 @@ class PlainTypes {
     return `{\n${fields.join('')}${indent}}`;
   }
 
-  /** What the OpenAPI document says of a field that has no comment. */
+  /** Returns the OpenAPI description of a field that has no comment. */
   #described(field: Declared): string {
     const source = field.declarations[0]?.resolve(this.#project)?.getText() ?? '';
     const [, , text = ''] = /\.describe\(\s*(['`])((?:\\.|(?!\1).)*)\1,?\s*\)$/s.exec(source) ?? [];
@@ -151,7 +151,7 @@ class PlainTypes {
       .join('');
   }
 
-  /** The file of a type that the schemas take from elsewhere. */
+  /** Returns the file of a type that the schemas import from elsewhere. */
   #outside(name: string): string {
     const { checker, program } = this.#project;
     const found = checker.resolveName(

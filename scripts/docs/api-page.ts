@@ -1,4 +1,4 @@
-/** Makes docs/api.md from the operation table: `npm run docs`. */
+/** Generates docs/api.md from the table of operations (`npm run docs`). */
 import { openApiDocument } from '../../src/interfaces/http/openapi.ts';
 import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 

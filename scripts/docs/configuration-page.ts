@@ -1,4 +1,4 @@
-/** Makes docs/configuration.md from the table of options: `npm run docs`. */
+/** Generates docs/configuration.md from the table of options (`npm run docs`). */
 import { OPTIONS, type Option } from '../../src/app/options.ts';
 import { VARIABLES } from '../../src/app/variables.ts';
 

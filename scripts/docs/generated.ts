@@ -1,4 +1,4 @@
-/** The pages of docs/ that are made from the sources: `npm run docs` writes them, and a test keeps them true. */
+/** The generated pages of docs/. `npm run docs` writes them, and a test fails when one is outdated. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOOLS } from '../../src/interfaces/mcp/tools.ts';
@@ -15,7 +15,7 @@ export const GENERATED: { readonly [path: string]: () => string } = {
   'docs/sdk-reference.md': sdkPage,
 };
 
-/** A page that people wrote, with what is made anew from its mark to the next heading of the same size. */
+/** Returns a hand-written page with its generated part replaced: from the marker to the next heading of the same level. */
 function withPart(path: string, part: string): string {
   const page = readFileSync(join(import.meta.dirname, '..', '..', path), 'utf8');
   const [before, after] = page.split(/^<!-- made by npm run docs, up to here: -->\n/m);
@@ -26,7 +26,7 @@ function withPart(path: string, part: string): string {
   return `${before.slice(0, start)}${mark}\n${part}\n\n<!-- made by npm run docs, up to here: -->\n${after}`;
 }
 
-/** The MCP tools, in the words that a model reads. */
+/** Returns a table of the MCP tools with the descriptions that models read. */
 function toolTable(): string {
   const rows = TOOLS.map(({ name, description, local, writesProject }) => {
     const where = writesProject ? 'stdio, in a project' : local ? 'stdio' : 'everywhere';

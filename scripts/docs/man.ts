@@ -1,4 +1,4 @@
-/** Makes the man pages from the table of commands: relay.1, and relay-COMMAND.1 for each command and group below it. */
+/** Generates the man pages from the table of commands: relay.1, and relay-COMMAND.1 for each command and group. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VARIABLES } from '../../src/app/variables.ts';
@@ -126,7 +126,7 @@ function flagLines(flags: Flags): string[] {
   });
 }
 
-/** A line that is indented stays as it is. */
+/** Splits text into paragraphs. Indented lines stay unchanged. */
 function paragraphs(details: string): string[] {
   let kept = false;
   const lines = details
@@ -147,7 +147,10 @@ function page(name: string, summary: string, body: readonly string[]): string {
   return `${[head, '.SH NAME', `${text(name)} \\- ${text(summary)}`, ...body].join('\n')}\n`;
 }
 
-/** Roff takes a backslash, a dash, and a dot or a quote at the beginning of a line for its own, and knows ASCII alone. */
+/**
+ * Escapes text for roff: backslashes, dashes, a dot or quote at the start of a line, and characters that are not
+ * ASCII.
+ */
 function text(words: string): string {
   return words
     .replaceAll('\\', '\\e')

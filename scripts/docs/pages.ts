@@ -1,4 +1,4 @@
-/** The pages of the guides as HTML: one for each Markdown file of docs/, and for those at the root that it links to. */
+/** Renders the guides as HTML: every Markdown file of docs/, and those in the root folder that they link to. */
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import markdownIt from 'markdown-it';
@@ -8,9 +8,9 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const AT_ROOT = ['SECURITY.md', 'CHANGELOG.md'];
 
 export interface Page {
-  /** From the root of the repository on: `docs/channels.md`. */
+  /** Path relative to the repository's root: `docs/channels.md`. */
   readonly source: string;
-  /** From the folder of the pages on: `channels.html`. */
+  /** Path relative to the folder of the pages: `channels.html`. */
   readonly path: string;
   readonly title: string;
   readonly html: string;
@@ -21,7 +21,7 @@ export interface Heading {
   readonly level: number;
   readonly text: string;
   readonly anchor: string;
-  /** What stands below it, for the search. */
+  /** Text below the heading, for the search index. */
   readonly words: string;
 }
 
@@ -31,12 +31,15 @@ export function readPages(): Page[] {
   return sources.map((source) => page(source, readFileSync(join(ROOT, source), 'utf8'), new Set(sources)));
 }
 
-/** The sections of the index, which are those of the menu. */
+/** Returns the sections of the index page, which are also the sections of the menu. */
 export function menu(): ReturnType<typeof guideIndex> {
   return guideIndex(readFileSync(join(ROOT, 'docs', 'README.md'), 'utf8'));
 }
 
-/** `docs/README.md` is index.html, `docs/integrations/README.md` integrations/index.html, `SECURITY.md` security.html. */
+/**
+ * Returns a page's path: `docs/README.md` → index.html, `docs/integrations/README.md` → integrations/index.html,
+ * `SECURITY.md` → security.html.
+ */
 export function pathOf(source: string): string {
   const path = AT_ROOT.includes(source) ? source.toLowerCase() : source.replace(/^docs\//, '');
   return path.replace(/README\.md$/, 'index.md').replace(/\.md$/, '.html');
@@ -62,13 +65,13 @@ function page(source: string, markdown: string, all: ReadonlySet<string>): Page 
         last.words += ` ${plain(token)}`;
       if (token.type === 'fence' && ['sh', 'console'].includes(token.info)) last.words += ` ${token.content}`;
     }
-    // A style of its own is not allowed on a page.
+    // The pages' content security policy forbids inline styles.
     if (token.attrGet('style') !== null) token.attrs = [['class', 'right']];
     if (token.type === 'thead_open') columns = [];
     if (token.type === 'th_open') columns.push(inline ? plain(inline) : '');
     if (token.type === 'tr_open') column = 0;
     if (token.type === 'td_open') {
-      // Where there is no room for columns, each cell says which it is from.
+      // On a narrow screen, where the table has no columns, each cell shows its column's title.
       if (column > 0 && columns[column]) token.attrSet('data-column', columns[column]!);
       column++;
     }
@@ -100,7 +103,7 @@ function unique(anchor: string, seen: Map<string, number>): string {
   return times === 0 ? anchor : `${anchor}-${times}`;
 }
 
-/** As GitHub makes them, so that one link works on both. */
+/** Makes heading ids as GitHub does, so that one link works in both places. */
 export function slug(text: string): string {
   return text
     .toLowerCase()
@@ -109,7 +112,7 @@ export function slug(text: string): string {
     .replace(/\s/g, '-');
 }
 
-/** A link from one Markdown file to another becomes one from page to page; what is no page stays a name. */
+/** Turns a link between Markdown files into a link between pages. A link to any other file becomes plain text. */
 function target(source: string, to: string, all: ReadonlySet<string>): string {
   if (/^(?:https?:|mailto:|#)/.test(to)) return to;
   const [path = '', anchor] = to.split('#');
@@ -121,10 +124,13 @@ function target(source: string, to: string, all: ReadonlySet<string>): string {
   return `${REPOSITORY}:${file}`;
 }
 
-/** What a link to a file of the repository begins with until the page is written, where it becomes its name alone. */
+/** Prefix of links to files of the repository, until the page is written and they become plain text. */
 export const REPOSITORY = 'repository';
 
-/** Comments of a shell stand back, and so does what a program prints. A comment has its end of line, since on a phone it is a line of its own. */
+/**
+ * Renders a code block. Shell comments and program output are dimmed. A comment keeps its line break, because on a
+ * phone it is a separate line.
+ */
 function fence(code: string, kind: string): string {
   const text = escaped(code);
   const shown =

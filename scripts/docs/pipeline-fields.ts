@@ -1,4 +1,4 @@
-/** The fields of a pipeline, from its schema, for docs/pipelines.md. */
+/** Lists the fields of a pipeline from its schema, for docs/pipelines.md. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,11 +1,11 @@
-/** Makes docs/sdk-reference.md from the types that the package exports: `npm run docs`. */
+/** Generates docs/sdk-reference.md from the types that the package exports (`npm run docs`). */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { plainTypes } from '../build/types.ts';
 
 const PUBLIC = join(import.meta.dirname, '..', '..', 'src', 'public', 'index.ts');
 
-/** What people call comes first; all else is what that takes and gives. */
+/** Exports that people call, listed first. All others are their parameters and results. */
 const FIRST = [
   'ContextRelay',
   'ContextRelayOptions',
@@ -36,7 +36,7 @@ export function sdkPage(): string {
   return `${HEAD}\n${parts.join('\n')}`;
 }
 
-/** The text of a file, with the types that it passes on from schemas as plain declarations. */
+/** Returns a file's text, with re-exported schema types replaced by plain declarations. */
 function sourceOf(file: string, plain: ReadonlyMap<string, string>): string {
   const source = readFileSync(file, 'utf8').replaceAll('shapes.', '');
   return source.replace(
@@ -51,7 +51,7 @@ Everything that \`import … from 'contextrelay'\` can name, as it is declared. 
 used.
 `;
 
-/** Names and the files that declare them. */
+/** Returns the exported names and the files that declare them. */
 function exports(): [name: string, file: string][] {
   const lists = readFileSync(PUBLIC, 'utf8').matchAll(/^export (?:type )?\{([^}]*)\} from '([^']+)';/gm);
   return [...lists].flatMap(([, names, file]) =>
@@ -63,7 +63,10 @@ function exports(): [name: string, file: string][] {
   );
 }
 
-/** What a file says of a name, without the bodies of methods and what is private. The sources are formatted, so that indentation tells. */
+/**
+ * Returns the declaration of a name without method bodies and private members. It relies on the indentation that the
+ * formatter makes.
+ */
 function declaration(source: string, name: string): string {
   if (name.endsWith('Api')) return verbTable(source, name);
   const start = new RegExp(
@@ -80,12 +83,12 @@ function declaration(source: string, name: string): string {
 
 interface Verb {
   readonly name: string;
-  /** `(name: string) => Promise<…>`; `OfThread<T>` where the contract says it shortly. */
+  /** `(name: string) => Promise<…>`, or `OfThread<T>` where the contract uses this shorthand. */
   readonly type: string;
   readonly summary: string;
 }
 
-/** Verbs as their table declares them: `list: verb<TYPE>('channels.list')({ summary: 'SUMMARY', …`. */
+/** Finds verbs in their table: `list: verb<TYPE>('channels.list')({ summary: 'SUMMARY', …`. */
 function verbsIn(source: string, group: string): Verb[] {
   const from = source.indexOf(`export const ${group} = {`);
   const table = source.slice(from, source.indexOf('\n};', from)).replaceAll('shapes.', '');
@@ -98,7 +101,7 @@ function verbsIn(source: string, group: string): Verb[] {
   });
 }
 
-/** Up to the comma or the bracket that ends it; an arrow has a bracket of its own. */
+/** Returns the text up to the comma or bracket that ends the first type argument. The `>` of an arrow does not end it. */
 function firstTypeArgument(text: string): string {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -121,7 +124,7 @@ function verbTable(source: string, name: string): string {
   return `interface ${name} {\n${members.join('\n')}\n}`;
 }
 
-/** What a method gives that only passes on what a verb of the contract gives. */
+/** Returns the result type of a method that only forwards to a verb of the contract. */
 function passedOn(body: string): string {
   const called = /this\.#(api|capabilities)\.(\w+)\(/.exec(body);
   if (!called) return '';
@@ -135,7 +138,7 @@ function passedOn(body: string): string {
   return given ? `: ${given}` : '';
 }
 
-/** A type ends with the first semicolon at the end of a line that is not inside braces. */
+/** Returns where a type ends: at the first semicolon at a line's end that is not inside braces. */
 function typeEnd(text: string): number {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -146,7 +149,7 @@ function typeEnd(text: string): number {
   return text.length;
 }
 
-/** Made by the relay itself; only these are made by whoever uses it. */
+/** Classes that users construct. The relay constructs all others. */
 const CONSTRUCTED = /class (?:ContextRelay|AgentBridge|RelayError)\b/;
 
 function withoutBodies(source: string): string {
@@ -178,7 +181,7 @@ function withoutBodies(source: string): string {
   return [...kept, '}'].join('\n');
 }
 
-/** The line on which the signature ends: with a semicolon, or with the brace of the body. */
+/** Returns the line on which the signature ends: with a semicolon, or with the brace of the body. */
 function memberEnd(lines: readonly string[], at: number): number {
   let end = at;
   while (!/[;{]$/.test(lines[end]!)) end++;
@@ -189,7 +192,7 @@ function bodyEnd(lines: readonly string[], end: number): number {
   return lines[end]!.endsWith(';') ? end : lines.indexOf('  }', end);
 }
 
-/** What has a default may be left out. */
+/** Formats a signature. Parameters with a default value are optional. */
 function signature(member: readonly string[]): string {
   return member
     .join('\n')

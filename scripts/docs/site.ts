@@ -1,4 +1,4 @@
-/** Writes the guides as static pages: no server, nothing from elsewhere, a search that runs in the reader's browser. */
+/** Writes the guides as static HTML. They need no server and no other site; the search runs in the browser. */
 import { copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { escaped, menu, type Page, pathOf, REPOSITORY, readPages } from './pages.ts';
@@ -19,10 +19,10 @@ export function writeSite(folder: string): void {
   cpSync(IMAGES, join(folder, 'images'), { recursive: true });
 }
 
-/** Long pages to look things up in: of two that say the same, a guide comes first. */
+/** Long reference pages. In search results a guide with equal score comes first. */
 const REFERENCES = ['api.html', 'sdk-reference.html', 'security.html'];
 
-/** A script and no JSON file: a page that was opened from the disk may not fetch one. */
+/** Writes the index as a script, because a page opened from disk cannot fetch a JSON file. */
 function searchIndex(pages: readonly Page[]): string {
   const entries = pages
     .filter(({ source }) => !source.startsWith('docs/adr/') && source !== 'CHANGELOG.md')
@@ -75,7 +75,7 @@ ${withoutRepository(page.html).replace('</h1>\n', `</h1>\n${onPage(page)}`)}</ma
 `;
 }
 
-/** The sections of a long page; one of more than so many is found by searching it. */
+/** A page with more sections than this shows no list of sections. */
 const MOST_SECTIONS = 24;
 
 function onPage({ headings, path }: Page): string {
@@ -85,7 +85,7 @@ function onPage({ headings, path }: Page): string {
   return `<ul class="on-page" aria-label="On this page">${items.join('')}</ul>\n`;
 }
 
-/** What is in the repository and no page is named as what it is. */
+/** Removes links to files that are in the repository but are no page. */
 function withoutRepository(html: string): string {
   return html.replace(new RegExp(`<a href="${REPOSITORY}:[^"]*">(.*?)</a>`, 'g'), '$1');
 }

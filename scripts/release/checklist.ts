@@ -7,16 +7,16 @@ import { findSecrets } from '../../src/text/secrets.ts';
 import { isOwn, PLATFORMS } from '../build/executable.ts';
 import { must } from './run.ts';
 
-/** A check of a release: what is wrong, or nothing. */
+/** A check of a release. It returns the problems it found. */
 export type Check = readonly [name: string, wrong: () => readonly string[]];
 
-/** The most that things may weigh, in bytes. */
+/** Maximum sizes of the released files, in bytes. */
 const SIZES: readonly (readonly [RegExp, number])[] = [
   [/^contextrelay-[\d.]+\.tgz$/, 3_000_000],
   [/\.(?:tar\.xz|deb|rpm)$/, 60_000_000],
 ];
 
-/** Every place that says the version. */
+/** All files that contain the version, with the pattern that finds it. */
 const VERSIONED: { readonly [path: string]: RegExp } = {
   'package.json': /"version": "([^"]+)"/,
   'runtime/package.json': /"version": "([^"]+)"/,
@@ -29,11 +29,11 @@ const VERSIONED: { readonly [path: string]: RegExp } = {
   'deploy/nats/helm/contextrelay/Chart.yaml': /appVersion: "([^"]+)"/,
 };
 
-/** What may be bundled: licences that ask for no more than to be named. */
+/** Licences of packages that may be bundled: those that only require to be named. */
 const LICENCES =
   /^(?:MIT|ISC|Apache-2\.0|BSD-[23]-Clause|0BSD|Unlicense|BlueOak-1\.0\.0|\(MPL-2\.0 OR Apache-2\.0\))$/;
 
-/** What the sources must say before anything is made. */
+/** Checks of the sources, done before anything is built. */
 export function sourceChecks(version: string): Check[] {
   return [
     ['one version everywhere', () => wrongVersions(version)],
@@ -42,7 +42,7 @@ export function sourceChecks(version: string): Check[] {
   ];
 }
 
-/** What must hold of the files that were made. */
+/** Checks of the files that were built. */
 export function artefactChecks(folder: string, version: string): Check[] {
   return [
     ['sizes', () => sizes(folder)],
@@ -84,7 +84,10 @@ function licences(folder: string): string[] {
     .map((component: never) => `${(component as { name: string }).name}: ${said(component)}`);
 }
 
-/** The text of all that is published: the tarballs unpacked, and the executable of this machine, whose script is in it as it is. */
+/**
+ * Returns the text of everything we publish: the unpacked tarballs, and this machine's executable, which contains its
+ * script as plain text.
+ */
 function published(folder: string): [name: string, text: string][] {
   const tarballs = globSync(join(folder, '*.tgz')).map((path): [string, string] => [
     basename(path),
@@ -102,7 +105,7 @@ function leaks(folder: string): string[] {
   );
 }
 
-/** In the tarballs; most of the executable is Bun. */
+/** Searches the tarballs for secrets. The executable is left out, since most of it is Bun. */
 function secrets(folder: string): string[] {
   return published(folder).flatMap(([name, text]) =>
     name === 'relay'
@@ -125,7 +128,7 @@ function formats(folder: string): string[] {
   });
 }
 
-/** The platform that an executable runs on, by the header of its file: ELF, Mach-O or PE. */
+/** Returns the platform of an executable, read from its ELF, Mach-O or PE header. */
 export function executableFormat(head: Buffer): string {
   if (head.toString('latin1', 0, 4) === '\x7fELF')
     return { 62: 'linux-x64', 183: 'linux-arm64' }[head.readUInt16LE(18)] ?? 'another Linux';
@@ -146,7 +149,7 @@ function ownProgram(folder: string): string {
   return join(folder, PLATFORMS.find(isOwn)!.name, process.platform === 'win32' ? 'relay.exe' : 'relay');
 }
 
-/** Writes the version into every place that says it. */
+/** Writes the version into every file that contains it. */
 export function setVersion(version: string): void {
   for (const [path, pattern] of Object.entries(VERSIONED)) {
     const text = readFileSync(path, 'utf8');

@@ -1,4 +1,7 @@
-/** A formula for Homebrew over the archives at `url`. On a Mac the executable is signed on the spot, for that machine alone. */
+/**
+ * Returns a Homebrew formula for the archives at `url`. On a Mac the formula signs the executable during installation,
+ * for that machine only.
+ */
 export function formula(version: string, url: string, sums: ReadonlyMap<string, string>): string {
   const archive = (platform: string) => {
     const name = `contextrelay-${version}-${platform}.tar.xz`;

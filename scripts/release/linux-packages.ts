@@ -18,16 +18,16 @@ export interface PackageOptions {
   readonly version: string;
   /** The executable for Linux on x64. */
   readonly program: string;
-  /** Where the package goes. */
+  /** Output folder. */
   readonly folder: string;
-  /** Without compressing, which takes a minute: for trying it out. */
+  /** Skips compression, which takes a minute. For trying it out. */
   readonly quick?: boolean;
 }
 
 const SUMMARY = 'Agents hand each other a short pointer instead of the payload';
 const SCRIPTS = ['postinst', 'prerm', 'postrm'] as const;
 
-/** Lays out what either package puts on a machine below `root`. */
+/** Writes all files that the deb and rpm packages install below `root`. */
 async function layOut(root: string, program: string): Promise<void> {
   const put = (path: string, source: string, mode: number) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -69,7 +69,7 @@ export async function makeDeb({ version, program, folder, quick }: PackageOption
       Priority: 'optional',
       Maintainer: 'the ContextRelay authors <contextrelay@localhost>',
       'Installed-Size': Math.ceil(statSync(program).size / 1024),
-      // libc6 is all that the executable is linked with; passwd makes the user.
+      // The executable is linked with libc6 alone; passwd creates the user.
       Depends: 'libc6 (>= 2.17), passwd',
       Description: SUMMARY,
     };

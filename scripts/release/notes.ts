@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { isOwn, type Platform } from '../build/executable.ts';
 
-/** An executable that was made, in bytes, alone and in its archive. */
+/** An executable of the release with its size in bytes, alone and in its archive. */
 export interface Made {
   readonly platform: Platform;
   readonly size: number;
   readonly archive: number;
 }
 
-/** What goes out with a release: which executables there are and what is known of them, and what the changelog says of the version. */
+/** Returns the release notes: the executables with their known limits, and the changelog of the version. */
 export function notes(version: string, made: readonly Made[], leftOut: readonly string[] = []): string {
   const row = ({ platform, size, archive }: Made) => {
     const tested = isOwn(platform) ? 'yes' : 'not run: compiled on another kind of machine';
@@ -24,7 +24,7 @@ ${leftOut.map((line) => `${line}\n\n`).join('')}${changes(version)}
 `;
 }
 
-/** The part of the changelog about a version; empty where there is none. */
+/** Returns the changelog's section about a version, or an empty text. */
 function changes(version: string): string {
   const [, ...versions] = readFileSync('CHANGELOG.md', 'utf8').split(/^## /m);
   return (

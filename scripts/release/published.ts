@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What stands in docs/install.md in the place of each part that is marked as true until then, in their order. */
+/** Replacements for the marked parts of docs/install.md, in their order. */
 const ONCE_PUBLISHED = [
   `<!-- not run: it installs on a machine -->
 \`\`\`sh
@@ -14,8 +14,8 @@ In a project, \`npm install contextrelay\` brings the SDK, and \`npx --no-instal
 ];
 
 /**
- * Until the package is on npm, nothing names it there. This turns it on in the two places that know, in the clone at `root`: what the program says
- * (src/base/installing.ts), and the page about installing. There is no way back but git's.
+ * Makes the program and docs/install.md name the npm package, once it is published. Until then neither mentions it. It
+ * edits src/base/installing.ts and docs/install.md in the clone at `root`; only git undoes it.
  */
 export function namePublished(root = '.'): void {
   rewrite(join(root, 'src/base/installing.ts'), (text) =>

@@ -2,7 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** A program that makes a part of a release. Without a required one nothing is made; without another only its part is left out. */
+/**
+ * A program that builds a part of a release. A missing required tool stops the release; another missing tool only
+ * omits its part.
+ */
 interface Tool {
   readonly command: string;
   readonly makes: string;
@@ -17,7 +20,7 @@ const TOOLS: readonly Tool[] = [
   { command: 'rpmbuild', makes: 'rpm', debianPackage: 'rpm' },
 ];
 
-/** Finds the release tools that are not on `path`. Each gets a sentence that says what cannot be made without it. */
+/** Returns the release tools that are not on `path`, each with a sentence about what cannot be built without it. */
 export function missingTools(path: string | undefined): {
   required: string[];
   optional: Map<string, string>;
@@ -42,7 +45,7 @@ export function missingTools(path: string | undefined): {
   return { required, optional };
 }
 
-/** Runs a program that must succeed, and gives what it printed. */
+/** Runs a program and returns its output. Throws if it fails. */
 export function must(
   command: string,
   args: readonly string[],

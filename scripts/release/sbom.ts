@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { Metafile } from 'esbuild';
 import { bundledPackages } from '../build/notices.ts';
 
-/** What is in the executable, as CycloneDX 1.6: Bun, and each package of which a part was bundled, with the checksum that the lockfile has. */
+/**
+ * Returns the executable's bill of materials in CycloneDX 1.6: Bun and every bundled package, with its checksum from
+ * the lockfile.
+ */
 export function billOfMaterials(version: string, metafiles: readonly Metafile[]): object {
   const locked = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages;
   const packages = bundledPackages(metafiles).map(({ name, version: its, license, folder }) => ({

@@ -1,4 +1,4 @@
-// The search of the guides: every word has to be found, titles count more than text, and the beginning of a word will do.
+// Searches the guides. Every word of the query must occur. Titles count more than text, and prefixes of words match.
 const field = document.getElementById('search');
 const list = document.getElementById('results');
 const up = document.documentElement.dataset.up;
