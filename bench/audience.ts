@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws';
 import type { Peer } from './pointers.ts';
 
-/** Sockets on one channel of one server, and how long it takes until all of them have heard something. */
+/** Opens WebSockets on one channel of one server and measures how long a message takes to reach all of them. */
 export class Audience implements Disposable {
   readonly #peer: Peer;
   readonly #channel: string;
@@ -14,14 +14,14 @@ export class Audience implements Disposable {
     this.#channel = channel;
   }
 
-  /** Opens so many, some at a time: a listen queue is short. */
+  /** Opens more sockets, a few at a time, because a server's listen queue is short. */
   async grow(count: number): Promise<void> {
     for (let left = count; left > 0; left -= 100) {
       await Promise.all(Array.from({ length: Math.min(left, 100) }, () => this.#open()));
     }
   }
 
-  /** Pushes a small payload. In ms, from the request to the message at the last socket. */
+  /** Pushes a small payload and returns the time in ms from the request to the message at the last socket. */
   async push(): Promise<number> {
     this.#missing = this.#sockets.length;
     const all = new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * The baseline for channels: a bare `ws` server. `POST /push` keeps the body in memory, tells every socket where it is,
- * and answers; nothing is written to a disk, and nobody who was away hears of it.
+ * The baseline for channels: a bare `ws` server. `POST /push` keeps the body in memory, sends its address to every
+ * socket, and answers. Nothing is written to disk, and offline clients miss it.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,7 +18,7 @@ const server = createServer(async (request, response) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ url, id }));
 });
 const sockets = new WebSocketServer({ server });
-// `/replay/<n>`: so many messages at once, as fast as the socket takes them.
+// `/replay/<n>` sends n messages as fast as the socket takes them.
 sockets.on('connection', (socket, { url }) => {
   const count = Number(/^\/replay\/(\d+)$/.exec(url ?? '')?.[1] ?? 0);
   for (let n = 0; n < count; n++)

@@ -1,6 +1,7 @@
 /**
- * The baseline for the Worker: the least that one can do for the same bytes. `POST /push` stores the body, a small one as a row of an
- * object, a large one in the bucket, and tells every socket; `GET /bytes/<n>` answers n stored bytes; `/ws/…` opens a socket.
+ * The baseline for the Worker: the least work a Worker can do for the same bytes. `POST /push` stores a small body as
+ * a row of a Durable Object, a large one in the bucket, and notifies every socket. `GET /bytes/<n>` answers n stored
+ * bytes. `/ws/…` opens a socket.
  */
 import { DurableObject } from 'cloudflare:workers';
 import type { DurableObjectId, DurableObjectState, R2Bucket } from '@cloudflare/workers-types';
@@ -14,7 +15,7 @@ interface Bindings {
   readonly BODIES: R2Bucket;
 }
 
-/** As the relay has it. */
+/** The same limit as in the relay. */
 const ROW_BYTES = 512 * 1024;
 
 export class RelayObject extends DurableObject<Bindings> {

@@ -1,44 +1,44 @@
-/** One thing worth measuring. A file in bench/cases has one of these, or several, as its default export. */
+/** One benchmark. The default export of a file in bench/cases is one or several of these. */
 export interface Bench {
   readonly name: string;
-  /** What is claimed, in words: `at most 2×`; null where the figure is for information only. */
+  /** The claim as text, such as `at most 2×`; null if the figure is informational. */
   readonly claim: string | null;
   /** The ratio above which the claim is broken. */
   readonly limit: number | null;
   run(scale: Scale): Promise<Measured | Skipped>;
 }
 
-/** How long to measure. A quick look takes fewer rounds, and its figures are worth less. */
+/** How long to measure. A quick run has fewer rounds and less reliable figures. */
 export interface Scale {
   readonly rounds: number;
 }
 
 export interface Measured {
-  /** Of ours and of the baseline: the median over the rounds. */
+  /** Median over all rounds, of the relay and of the baseline. */
   readonly measured: number;
   readonly baseline: number;
   readonly unit: 'ms' | '/s' | 'MB' | 'tokens';
-  /** How many times slower ours is: the median over the rounds of the ratio within a round. */
+  /** How many times slower the relay is: the median of the ratios of all rounds. */
   readonly ratio: number;
-  /** Between which ratios the middle half of the rounds lies. */
+  /** Interquartile range of the ratios. */
   readonly spread?: readonly [number, number];
-  /** What was compared, for a reader of the table. */
+  /** Short description of the comparison, for the table. */
   readonly detail: string;
-  /** Processor time of both servers for a request, where it was looked at. */
+  /** Processor time per request of both servers, if it was measured. */
   readonly work?: Measured;
-  /** What of the claim does not hold, where the ratio is not all of it. */
+  /** Why the claim does not hold, for claims that are more than a ratio. */
   readonly broken?: string;
-  /** The figures one by one, below the table. */
+  /** Detailed figures, printed below the table. */
   readonly more?: string;
 }
 
-/** Why there is nothing to compare with on this machine, or how it failed. */
+/** Why this machine cannot run the benchmark, or how it failed. */
 export interface Skipped {
   readonly skipped: string;
   readonly failed?: true;
 }
 
-/** What a limit claims, in words. A rate that is at most 0.83 times slower is at least 1.2 times as high. */
+/** Returns a limit as text. "At most 0.83 times slower" is printed as "at least 1.2 times as fast". */
 export function claimOf(limit: number | null): string | null {
   if (limit === null) return null;
   return limit < 1 ? `at least ${(1 / limit).toFixed(1)} times as many` : `at most ${limit}×`;

@@ -10,16 +10,16 @@ interface Command {
   readonly args: readonly string[];
   readonly cwd?: string;
   readonly input?: string;
-  /** Run before each round, and not measured. */
+  /** Command to run before each round; it is not measured. */
   readonly before?: readonly string[];
 }
 
-/** Runs a command of the relay and returns what it printed. */
+/** Runs a command of the relay and returns its output. */
 export type Relay = (args: readonly string[], o?: Pick<Command, 'cwd' | 'input'>) => string;
 
 let compiled: string | undefined;
 
-/** The executable, compiled once for a run of the bench; null where there is no Bun. */
+/** Returns the executable, compiled once per run of the bench, or null if Bun is missing. */
 export function benchExecutable(): string | null {
   if (findBun() === null) return null;
   if (compiled === undefined) {
@@ -31,8 +31,8 @@ export function benchExecutable(): string | null {
 }
 
 /**
- * How long a command on the local store takes with the executable, against a bare `node -e 0`. Below the table: the same command with the npm
- * package on Node.
+ * Measures a command on the local store with the executable, against a bare `node -e 0`. The same command with the npm
+ * package on Node is printed below the table.
  */
 export function commandBench(
   name: string,
@@ -67,7 +67,7 @@ export function commandBench(
           const onNode = time(() => run(process.execPath, [RELAY, ...args], { cwd, input }));
           result.push({ ours, baseline, onNode });
         }
-        // The first rounds fill the caches of the disk.
+        // The first rounds fill the disk cache.
         const counted = result.slice(3);
         return {
           ...summarise(counted, 'ms', `${detail}, executable; baseline: node -e 0`),

@@ -4,35 +4,35 @@ import type { Rounds } from './rounds.ts';
 import type { Round } from './statistics.ts';
 
 export interface Side {
-  /** Of an HTTP server; `redis://…`: there `bodyBytes` are the value of a SET; or `nats://…`, see raw-nats.ts. */
+  /** URL of an HTTP server, `redis://…` (SET a value of `bodyBytes`) or `nats://…` (see raw-nats.ts). */
   readonly url: string;
-  /** POST so many bytes; GET where absent. */
+  /** POST this many bytes; GET if absent. */
   readonly bodyBytes?: number;
-  /** As the `data` of a JSON envelope. */
+  /** Send the bytes as `data` of a JSON envelope. */
   readonly asJson?: true;
-  /** The answer must have exactly so many, or the comparison is off. */
+  /** Expected size of the answer. Another size makes the comparison invalid and fails. */
   readonly answerBytes?: number;
-  /** The API key that is sent along. */
+  /** API key to send. */
   readonly key?: string;
-  /** Of the server; where both sides have it, the processor time that they take for a request is looked at too. */
+  /** Process id of the server. If both sides have one, CPU time per request is measured too. */
   readonly pid?: number;
 }
 
 export interface Job extends Rounds {
   readonly ours: Side;
   readonly baseline: Side;
-  /** Per round and side. */
+  /** Requests per round and side. */
   readonly requests: number;
-  /** 1: latency in ms. More: requests a second with so many under way. */
+  /** 1 measures latency in ms; more measures requests per second with this many in flight. */
   readonly atOnce: number;
 }
 
-/** Asks one side once, over a connection that it keeps. */
+/** Sends one request to a side over a kept-alive connection. */
 export interface Asker extends Disposable {
   ask(): Promise<void>;
 }
 
-/** A server that has run for a while is measured, not one whose code is still being compiled; large bodies take their time. */
+/** Warm-up, so that compiled code is measured. Large bodies need many rounds. */
 const WARMUP_ROUNDS = 25;
 const WARMUP_MS = 5_000;
 

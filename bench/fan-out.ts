@@ -8,13 +8,13 @@ export interface FanOut {
   readonly subscribers: number;
   readonly rounds: number;
   readonly detail: string;
-  /** In a round, one after the other; 1 by default. */
+  /** Pushes per round, one after another; 1 by default. */
   readonly pushes?: number;
-  /** Of both servers, where their processor time is looked at too. */
+  /** Process ids of both servers, to measure their CPU time. */
   readonly pids?: readonly [ours: number, theirs: number];
 }
 
-/** From a push to the last of so many sockets, on two servers in turn. */
+/** Measures the time from a push to the last of `sockets`, on two servers in turn. */
 export async function compareAudiences(
   ours: Audience,
   theirs: Audience,

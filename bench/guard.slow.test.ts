@@ -1,7 +1,6 @@
 /**
- * Speed is the bench's business, and no test asserts a timing. This one asserts work: the processor time that a server takes for
- * a request, as a ratio to what the bare server takes for the least of the same, in the same run. A busy machine has both
- * wait, and does not give either more to do.
+ * Tests assert no timings; the bench measures speed. This test asserts work: a server's CPU time per request, as a
+ * ratio to the bare server's in the same run. On a busy machine both wait longer, but neither uses more CPU time.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -11,9 +10,8 @@ import { startBare, startRelay } from './servers.ts';
 import { summarise } from './statistics.ts';
 
 /**
- * How many times the work of the bare server each took when it was last looked at, without a cache of records: with the one that
- * was removed a raw pull took 1.9, a peek the same. What a push takes is for the most part work of
- * the system for its disk, which differs by half from one moment to the next; the bench has it.
+ * Last measured CPU time of each request, as a multiple of the bare server's. Pushes are not here: most of their CPU
+ * time is disk work of the kernel, which varies by half; the bench measures them.
  */
 const HOT = [
   { verb: 'pull', form: 'raw', took: 2.4 },
@@ -21,11 +19,11 @@ const HOT = [
   { verb: 'peek', form: 'json', took: 1.9 },
 ] as const;
 
-/** A regression of this much fails. */
+/** A ratio this many times higher fails. */
 const WORSE = 1.3;
-/** What disturbs a run adds work and takes none away, so the best of a few counts. */
+/** Disturbances only add work, so the best of several runs counts. */
 const RUNS = 5;
-/** Enough that what is done now and then, such as collecting garbage, is in every round. */
+/** Enough requests that periodic work, such as garbage collection, is in every round. */
 const REQUESTS = { pull: 1_000, peek: 1_500 };
 
 const skip = process.platform !== 'linux' && 'processor time is read from /proc';

@@ -1,5 +1,5 @@
 /**
- * The one client that both sides are asked by: node:http over kept-alive connections, in a process of its own so that
+ * The client that sends requests to both sides: node:http over kept-alive connections. It runs in its own process, so
  * it shares an event loop with neither server. It takes one job from its parent and answers with the rounds.
  */
 
@@ -39,7 +39,7 @@ async function askerOf(side: Side, atOnce: number): Promise<Asker> {
   return { ask: () => ask(side, agent, body), [Symbol.dispose]: () => agent.destroy() };
 }
 
-/** The median of so many requests, one after the other, in milliseconds. */
+/** Returns the median latency of sequential requests in ms. */
 async function latency(ask: Asker['ask'], job: Job): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < job.requests; i++) {
@@ -50,7 +50,7 @@ async function latency(ask: Asker['ask'], job: Job): Promise<number> {
   return median(times);
 }
 
-/** Requests a second with `atOnce` of them always under way. */
+/** Returns requests per second with `atOnce` always in flight. */
 async function rate(ask: Asker['ask'], job: Job): Promise<number> {
   let left = job.requests;
   const began = performance.now();

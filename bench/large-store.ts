@@ -5,7 +5,10 @@ import { openCore } from '../src/app/store/open-core.ts';
 import { LOCAL_CALLER } from '../src/contract/caller.ts';
 import { benchFolder } from './servers.ts';
 
-/** The home of a store with so many pointers: one is pushed, and its rows are there so many times, with other ids. */
+/**
+ * Creates a store with this many pointers and returns its home. One pointer is pushed, and its rows are copied under
+ * other ids.
+ */
 export async function storeOf(pointers: number): Promise<string> {
   const home = benchFolder();
   const opened = await openCore(loadConfig({ RELAY_HOME: home }), 'cli');
@@ -21,7 +24,7 @@ export async function storeOf(pointers: number): Promise<string> {
   return home;
 }
 
-/** The ids are spread evenly, like those that are drawn, but come in their order, which is quicker to write. */
+/** Copies the rows. The ids are evenly distributed like random ones, but inserted in order, which is faster. */
 function copyRows(db: DatabaseSync, table: string, id: string, copies: number): void {
   const columns = db
     .prepare('SELECT name FROM pragma_table_info(?)')

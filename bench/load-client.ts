@@ -1,24 +1,24 @@
 /**
- * Clients that push, pull and peek for a while, in a process of their own. Takes one job from its parent and answers with
- * what came back: how often which status, and how long the requests took.
+ * Clients that push, pull and peek for a while, in their own process. It takes one job from its parent and answers
+ * with counts per status and the latencies.
  */
 import { Agent, request } from 'node:http';
 
 export interface LoadJob {
   readonly url: string;
-  /** Clients share these keys evenly. */
+  /** API keys, distributed evenly over the clients. */
   readonly keys: readonly string[];
   readonly clients: number;
   readonly ms: number;
-  /** Between two requests of a client; 0: as fast as it is answered. */
+  /** Pause between two requests of a client in ms; 0 for none. */
   readonly pauseMs: number;
   readonly bodyBytes: number;
 }
 
 export interface LoadResult {
-  /** By status; `failed` for a request without an answer. */
+  /** Number of answers per status; `failed` counts requests without an answer. */
   readonly statuses: Record<string, number>;
-  /** Of requests that were answered with 2xx, in ms. */
+  /** Latencies in ms of requests answered with 2xx. */
   readonly times: readonly number[];
 }
 

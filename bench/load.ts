@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { LoadJob, LoadResult } from './load-client.ts';
 
-/** Runs so many clients in a process of their own. */
+/** Runs the clients of a job in their own process. */
 export function runLoad(job: LoadJob): Promise<LoadResult> {
   const child = fork(join(import.meta.dirname, 'load-client.ts'));
   return new Promise((resolve, reject) => {
@@ -14,7 +14,7 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
   });
 }
 
-/** Makes keys on the store of a home, whether or not a server runs on it. */
+/** Creates API keys in the store of a home, whether or not a server is running on it. */
 export async function makeKeys(
   relay: readonly string[],
   home: string,

@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Loaded into a server before it starts. Writes to the file BENCH_LOOP_FIGURES the longest time, in ms of CPU, that its event
- * loop took between two looks 5 ms apart: by so much, and 5 ms less, one piece of work held up all others. Wall time would
- * count what else runs on the machine.
+ * Loaded into a server before it starts. It samples the event loop every 5 ms and writes the largest CPU time between
+ * two samples, in ms, to the file BENCH_LOOP_FIGURES. That is how long one piece of work blocked all others, plus 5
+ * ms. Wall time would include other processes.
  */
-const LOOK_MS = 5;
+const SAMPLE_MS = 5;
 
-/** Starting takes long and is not what is measured. */
+/** The start takes long and is not measured. */
 const START_MS = 2_000;
 
 function watch(file: string): void {
@@ -24,7 +24,7 @@ function watch(file: string): void {
   };
   setTimeout(() => {
     before = process.threadCpuUsage();
-    setInterval(look, LOOK_MS).unref();
+    setInterval(look, SAMPLE_MS).unref();
   }, START_MS).unref();
 }
 

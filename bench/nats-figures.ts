@@ -6,10 +6,10 @@ import { median } from './statistics.ts';
 
 const TIMES = 30;
 
-/** How it is with so much in it. Times in ms, memory in MB. */
+/** Figures of a cluster with this much data. Times in ms, memory in MB. */
 export type Figures = Record<string, number>;
 
-/** A cluster with so much in it; it syncs nothing, or filling it would take for ever. */
+/** Starts and fills a cluster. It does not sync writes, because filling it would take too long. */
 export async function filledCluster(amounts: Amounts): Promise<Cluster> {
   const cluster = await startCluster({ fsync: false });
   await using relay = await startRelay('--engine', cluster.url);
@@ -17,7 +17,7 @@ export async function filledCluster(amounts: Amounts): Promise<Cluster> {
   return cluster;
 }
 
-/** Starts its nodes and a relay anew, and sees how long they take for what. */
+/** Restarts the nodes and a relay and measures how long they take. */
 export async function figuresOf(cluster: Cluster): Promise<Figures> {
   const figures: Figures = {};
   const time = async (name: string, work: () => Promise<unknown>) => {

@@ -1,6 +1,6 @@
 import { connect, headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 
-/** Messages that are not confirmed yet; a cluster that is given more at once sheds them. */
+/** Maximum of unconfirmed messages. A cluster drops messages beyond its own limit. */
 const UNCONFIRMED = 4_000;
 
 export interface Amounts {
@@ -10,14 +10,12 @@ export interface Amounts {
 }
 
 interface Example {
-  /** What tells it from others of its kind: it stands in its subjects and its messages. */
+  /** The id in the subjects and contents of its messages. */
   readonly id: string;
   readonly messages: { readonly subject: string; readonly data: string; readonly ttl: string }[];
 }
 
-/**
- * Fills a store: of each kind the relay makes one, and the messages that came of it are there so many times, with other names.
- */
+/** Fills a store: the relay creates one object of each kind, and its messages are copied under other names. */
 export async function fillStore(engine: string, relayUrl: string, amounts: Amounts): Promise<void> {
   const nats = await connect({ servers: engine.replace('nats://', '').split(',') });
   try {
@@ -41,13 +39,13 @@ async function makeExamples(nats: NatsConnection, url: string): Promise<Record<k
   const { thread_id: thread } = await post('/threads', { name: 'bench' });
   const channel = '00000000-0000-4000-8000-0000channel0';
   await post(`/channels/${channel}`, { msg: { hello: 'world' } });
-  // What is written behind comes a moment later.
+  // Wait for write-behind data.
   await new Promise((resolve) => setTimeout(resolve, 3000));
   const of = async (id: string): Promise<Example> => ({ id, messages: await messagesOf(nats, id) });
   return { pointers: await of(pointer), channels: await of(channel), threads: await of(thread) };
 }
 
-/** The messages in which a name stands in the subject. */
+/** Returns the messages whose subject contains an id. */
 async function messagesOf(nats: NatsConnection, id: string): Promise<Example['messages']> {
   const found: Example['messages'] = [];
   for (const stream of ['relay-records', 'relay-logs', 'relay-blobs']) {
@@ -72,7 +70,10 @@ async function messagesOf(nats: NatsConnection, id: string): Promise<Example['me
   return found;
 }
 
-/** All copies of a message come one after the other, so that what belongs together lies apart, as it does in time. */
+/**
+ * Writes the copies of each message one after another, so that messages of one object are far apart, as they are in
+ * real use.
+ */
 async function copy(nats: NatsConnection, { id, messages }: Example, copies: number): Promise<void> {
   const slots = new Turns(UNCONFIRMED);
   for (let n = 1; n <= copies; n++) {

@@ -3,10 +3,10 @@ import { isOver, type Line } from './table.ts';
 const ROW = 22;
 const NAMES = 190;
 const WIDTH = 760;
-/** Where the limit is drawn; what is over it goes on to the right. */
+/** Horizontal position of the limit. Bars over the limit continue to the right. */
 const LIMIT_AT = 520;
 
-/** Every claim as a bar: how much of its limit is used up, and between what the middle half of its rounds lies. */
+/** Draws every claim as a bar: the used share of its limit, and the interquartile range of its rounds. */
 export function plot(lines: readonly Line[]): string {
   const claims = lines.filter(({ bench, result }) => bench.limit !== null && !('skipped' in result));
   const height = 60 + claims.length * ROW;

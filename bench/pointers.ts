@@ -1,16 +1,16 @@
 import { compareRequests, type Side } from './compare-requests.ts';
 import { summarise } from './statistics.ts';
 
-/** What a model's context of some 30 000 tokens weighs: the size that most payload figures are for. */
+/** Size of a model's context of about 30 000 tokens. Most payload figures use it. */
 export const PAYLOAD_BYTES = 125_000;
 
-/** A server that speaks push, pull and peek, and the API key it wants, if any. */
+/** A server that supports push, pull and peek, and the API key it requires, if any. */
 export interface Peer {
   readonly url: string;
   readonly key?: string;
 }
 
-/** What is asked, and how many times at once. */
+/** The kind of request, and how many run at once. */
 export interface Shape {
   readonly verb: 'push' | 'pull' | 'peek';
   readonly form: 'raw' | 'json';
@@ -18,7 +18,7 @@ export interface Shape {
   readonly atOnce: number;
 }
 
-/** Pushes a payload to measure pulls and peeks with, and answers its pull URL. */
+/** Pushes a payload for pulls and peeks, and returns its pull URL. */
 export async function pushOne({ url, key }: Peer, bytes = PAYLOAD_BYTES): Promise<string> {
   const response = await fetch(`${url}/push`, {
     method: 'POST',
@@ -30,12 +30,12 @@ export async function pushOne({ url, key }: Peer, bytes = PAYLOAD_BYTES): Promis
   });
   if (!response.ok)
     throw new Error(`The push was answered with ${response.status}: ${await response.text()}`);
-  // Some servers answer the URL alone; its last part is the id.
+  // Some servers answer only a URL; its last part is the id.
   const answer = (await response.json()) as { url: string };
   return `${url}/pull/${answer.url.split('/').at(-1)}`;
 }
 
-/** How a relay is asked for a shape. */
+/** Returns how to request this shape from a relay. */
 export async function relaySide(peer: Peer, { verb, form, bytes }: Shape): Promise<Side> {
   const { key } = peer;
   if (verb === 'push')
@@ -45,7 +45,7 @@ export async function relaySide(peer: Peer, { verb, form, bytes }: Shape): Promi
   return form === 'raw' ? { url: `${url}?raw=1`, answerBytes: bytes, key } : { url, key };
 }
 
-/** How the bare server is asked for the least of the same. */
+/** Returns how to request the equivalent from the bare server. */
 export async function bareSide(bareUrl: string, shape: Shape, ours: Side): Promise<Side> {
   if (shape.verb === 'push') return { url: `${bareUrl}/push`, bodyBytes: shape.bytes };
   const bytes =
@@ -53,7 +53,7 @@ export async function bareSide(bareUrl: string, shape: Shape, ours: Side): Promi
   return { url: `${bareUrl}/bytes/${bytes}`, answerBytes: bytes };
 }
 
-/** So much goes through each side in all, about: neither the disk nor the reader's patience is without end. */
+/** Approximate limit of the bytes per side, to bound disk space and run time. */
 const TOTAL_BYTES = 1.5e9;
 
 export async function compareShape(

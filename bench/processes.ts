@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** What the kernel of Linux tells about the processes of this machine; elsewhere there is nothing to read. */
+/** Process figures from /proc on Linux. Other systems give none. */
 
 interface Process {
   readonly pid: number;
@@ -10,7 +10,7 @@ export function residentMegabytes(of: Process): number {
   return megabytes(of, 'VmRSS');
 }
 
-/** The most it ever was. */
+/** Returns the peak memory. */
 export function peakMegabytes(of: Process): number {
   return megabytes(of, 'VmHWM');
 }
@@ -21,8 +21,8 @@ function megabytes({ pid }: Process, field: string): number {
 }
 
 /**
- * Processor time of all threads, in user and kernel mode. The kernel counts that of a process in hundredths of a second, and of each
- * thread in nanoseconds as long as it lives; both fall short of the truth, so the larger is the nearer.
+ * Returns the CPU time of all threads, user and kernel. The kernel counts a process in hundredths of a second, and
+ * each living thread in nanoseconds. Both are too low, so the larger is used.
  */
 export function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
@@ -35,7 +35,7 @@ export function processorMs(pid: number): number {
   );
 }
 
-/** The process of this machine that listens at a URL, where it can be seen. */
+/** Returns the process of this machine that listens at a URL, if it is visible. */
 export function listenerOf(url: string): number | undefined {
   const { hostname, port } = new URL(url);
   if (!/^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname)) return undefined;
@@ -62,7 +62,7 @@ export function listenerOf(url: string): number | undefined {
 
 const LISTEN = '0A';
 
-/** A process may end while it is looked at, and may be somebody else's. */
+/** Returns undefined if `look` throws: the process may have ended or belong to another user. */
 function attempt<T>(look: () => T): T | undefined {
   try {
     return look();

@@ -1,10 +1,10 @@
 import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
 import type { Asker } from './compare-requests.ts';
 
-/** So many subjects are written in turn, each of which keeps its last message. */
+/** Number of subjects, written in turn. Each keeps its last message. */
 const SUBJECTS = 1000;
 
-/** What a client without a relay does on a cluster: one message each, in a stream of its own. */
+/** What a client without a relay does on a cluster: one message per write, in its own stream. */
 export class RawNats implements AsyncDisposable {
   readonly nats: NatsConnection;
 
@@ -12,7 +12,7 @@ export class RawNats implements AsyncDisposable {
     this.nats = nats;
   }
 
-  /** `url`: as `relay up --engine` takes it. The stream is made where it is missing. */
+  /** Connects and creates the stream if it is missing. `url` is as in `relay up --engine`. */
   static async open(url: string): Promise<RawNats> {
     const nats = await connect({ servers: url.replace('nats://', '').split(',') });
     const raw = new RawNats(nats);
@@ -24,7 +24,7 @@ export class RawNats implements AsyncDisposable {
     return raw;
   }
 
-  /** Stores a message and waits until the cluster has confirmed it. Gives its sequence. */
+  /** Stores a message, waits until the cluster confirms it, and returns its sequence number. */
   async put(subject: string, data: Uint8Array | string, expect?: number): Promise<number> {
     const expected = headers();
     if (expect !== undefined) expected.set('Nats-Expected-Last-Subject-Sequence', String(expect));
@@ -34,7 +34,7 @@ export class RawNats implements AsyncDisposable {
     return seq;
   }
 
-  /** The last message of a subject, as the leader has it. */
+  /** Reads the last message of a subject from the leader. */
   async get(subject: string): Promise<{ seq: number; data: Buffer }> {
     const { message } = (await this.#api('STREAM.MSG.GET.raw', { last_by_subj: `raw.${subject}` })) as {
       message: { seq: number; data: string };
@@ -51,7 +51,7 @@ export class RawNats implements AsyncDisposable {
   }
 }
 
-/** Writes a value of so many bytes, or reads one, over and over: `nats://…`, with `?pull` to read. */
+/** Writes or reads a value repeatedly: `nats://…`, with `?pull` to read. */
 export async function natsAsker(url: string, value: Buffer): Promise<Asker> {
   const [address = '', verb] = url.split('?');
   const raw = await RawNats.open(address);

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Asker } from './compare-requests.ts';
 
-/** So many values are kept, each over and over again: the log is what is measured, not the memory. */
+/** Number of keys. They are overwritten in turn, so that memory stays small and the append-only log is measured. */
 const KEYS = 1000;
 
-/** Sets the same value under one key after the other, each time over a connection that is free. */
+/** Sets the same value under one key after another, over connections that are free. */
 export async function redisWriter(url: string, value: Buffer, connections: number): Promise<Asker> {
   const { hostname, port } = new URL(url);
   const sockets = await Promise.all(
@@ -29,7 +29,7 @@ export async function redisWriter(url: string, value: Buffer, connections: numbe
   };
 }
 
-/** The answer is so short that it comes in one piece. */
+/** Sends a SET and waits for the answer, which is short enough to arrive in one chunk. */
 async function set(socket: Socket, key: string, value: Buffer): Promise<void> {
   socket.cork();
   socket.write(`*3\r\n$3\r\nSET\r\n$${key.length}\r\n${key}\r\n$${value.length}\r\n`);

@@ -7,7 +7,7 @@ import { isOver, type Line, table } from './table.ts';
 
 export type Report = ReturnType<typeof report>;
 
-/** The figures of a run with what they were made on and by. */
+/** Returns the figures of a run with the machine and the versions. */
 export function report(lines: readonly Line[], command: string) {
   return {
     machine: {
@@ -28,7 +28,7 @@ export function report(lines: readonly Line[], command: string) {
   };
 }
 
-/** What readers of the documents see: the table, the figures, and a picture of the claims. */
+/** Writes the table, the figures and a plot of the claims into the docs. */
 export function save(figures: Report, lines: readonly Line[]): void {
   const folder = join(ROOT, 'docs', 'benchmarks');
   mkdirSync(folder, { recursive: true });

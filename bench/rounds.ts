@@ -1,7 +1,7 @@
 import { processorMs } from './processes.ts';
 import type { Round } from './statistics.ts';
 
-/** What a block of requests took: its time or rate, and where it is looked at, the processor time of the server for one request. */
+/** Result of a block of requests: its time or rate, and CPU time per request if measured. */
 export interface Took {
   readonly figure: number;
   readonly work?: number;
@@ -10,11 +10,11 @@ export interface Took {
 export interface Rounds {
   readonly rounds: number;
   readonly warmups: number;
-  /** Warming up ends after so long, too. */
+  /** Maximum duration of the warm-up. */
   readonly warmupMs?: number;
 }
 
-/** A block of so many requests to a server, whose process is given where its processor time is looked at too. */
+/** Sends a block of requests to a server. If its process id is given, CPU time is measured too. */
 export async function blockOf(
   requests: number,
   pid: number | undefined,
@@ -26,13 +26,13 @@ export async function blockOf(
   return { figure, work: (processorMs(pid) - before) / requests };
 }
 
-/** Measures ours and the baseline in turn, so that neither always comes second. */
+/** Measures the relay and the baseline alternately, so that neither always comes second. */
 export async function inTurn(
   ours: () => Promise<Took>,
   baseline: () => Promise<Took>,
   { rounds, warmups, warmupMs = Number.POSITIVE_INFINITY }: Rounds,
 ): Promise<Round[]> {
-  // Compilers and caches settle first; what these give is thrown away.
+  // Warm up first and discard the results: the JIT compiler and the caches must settle.
   const warm = performance.now() + warmupMs;
   for (let i = 0; i < warmups && (i === 0 || performance.now() < warm); i++) {
     await ours();

@@ -1,6 +1,6 @@
 /**
- * npm run bench [-- options name…]: measures what is claimed and prints it in one table. Exit code 1 when a claim does not
- * hold, 2 for wrong use.
+ * npm run bench [-- options name…]: measures the claims and prints one table. Exits with 1 if a claim does not hold,
+ * and with 2 for wrong usage.
  */
 import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,7 +69,7 @@ async function main(): Promise<void> {
   if (lines.some(isOver)) process.exitCode = 1;
 }
 
-/** One that fails does not keep the others from being measured. */
+/** Runs a benchmark. A failure is reported and does not stop the others. */
 async function result(bench: Bench, rounds: number): Promise<Measured | Skipped> {
   try {
     return await bench.run({ rounds });

@@ -8,7 +8,7 @@ export const ROOT = join(import.meta.dirname, '..');
 /** The command line as it is published. */
 export const RELAY = join(ROOT, 'dist', 'cli', 'relay.js');
 
-/** A server in a process of its own, with a folder of its own that goes when it goes. */
+/** A server in its own process, with its own folder that is deleted with it. */
 export interface Server extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
@@ -19,12 +19,12 @@ export function startRelay(...flags: string[]): Promise<Server> {
   return start((home) => [RELAY, 'up', '--port', '0', '--home', home, ...flags]);
 }
 
-/** On a store that is there already; it goes with the server. */
+/** Starts a relay on an existing store and deletes the store at the end. */
 export function startRelayOn(home: string, env: NodeJS.ProcessEnv = {}): Promise<Server> {
   return start(() => [RELAY, 'up', '--port', '0', '--home', home], { folder: home, env });
 }
 
-/** A relay that tells how long it was busy at a time: see loop-watch.ts. */
+/** Starts a relay that reports how long its event loop was blocked (see loop-watch.ts). */
 export function startWatchedRelay(figures: string): Promise<Server> {
   const watch = join(import.meta.dirname, 'loop-watch.ts');
   const env = { NODE_OPTIONS: `--import ${watch}`, BENCH_LOOP_FIGURES: figures };
@@ -35,15 +35,15 @@ export function startBare(): Promise<Server> {
   return start((folder) => [join(import.meta.dirname, 'bare-server.ts'), folder]);
 }
 
-/** The least a WebSocket server can do: whatever is posted is announced to everyone. */
+/** Starts the minimal WebSocket server, which announces every posted body to all sockets. */
 export function startBareSockets(): Promise<Server> {
   return start(() => [join(import.meta.dirname, 'bare-sockets.ts')]);
 }
 
-/** One that syncs its log before it answers; null where it is not installed. */
+/** Starts a Redis that syncs its log before it answers, or returns null if Redis is not installed. */
 export async function startRedis(): Promise<Server | null> {
   if (spawnSync('redis-server', ['--version']).error) return null;
-  // It takes no port 0 for any that is free.
+  // Redis does not support port 0, so find a free port first.
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
@@ -55,14 +55,14 @@ export async function startRedis(): Promise<Server | null> {
   );
 }
 
-/** In the clone and not in /tmp, which is memory on many machines, where a sync costs nothing. */
+/** Creates a folder in the clone. /tmp is memory on many machines, where a sync costs nothing. */
 export function benchFolder(): string {
   const parent = join(ROOT, 'node_modules', '.cache');
   mkdirSync(parent, { recursive: true });
   return mkdtempSync(join(parent, 'bench-'));
 }
 
-/** Nothing from the outside may steer what is measured. */
+/** Returns an environment without variables that would change what is measured. */
 export function plainEnv(): NodeJS.ProcessEnv {
   const { CONTEXTRELAY_URL: _url, CONTEXTRELAY_API_KEY: _key, RELAY_HOME: _home, ...env } = process.env;
   return env;
@@ -72,7 +72,7 @@ interface Start {
   readonly program?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly folder?: string;
-  /** What it prints when it can be asked, and where, if it does not say so itself. */
+  /** Matches the line that the server prints when it is ready; its first group is the URL. */
   readonly ready?: RegExp;
   readonly url?: string;
 }

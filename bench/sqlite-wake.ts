@@ -1,6 +1,6 @@
 /**
- * How soon a subscriber in one process sees what another appends, and what waiting costs it. As a program it prints
- * the figures; `--follow <home>` is the other process.
+ * Measures how soon a subscriber in one process sees what another appends, and how much CPU waiting takes. Run as a
+ * program it prints the figures; `--follow <home>` is the other process.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,10 +13,10 @@ import { fileURLToPath } from 'node:url';
 import { openSqlite } from '../src/engines/sqlite/engine.ts';
 
 export interface WakeFigures {
-  /** From the acknowledged append to the entry in the other process, in ms. */
+  /** Time in ms from the acknowledged append to the entry in the other process. */
   readonly p50: number;
   readonly p99: number;
-  /** Of one core, in percent, while nothing is appended. */
+  /** Percent of one core while nothing is appended. */
   readonly idleCpu: number;
 }
 
@@ -60,7 +60,7 @@ async function idle(child: ChildProcess, next: () => Promise<{ cpu: number }>, m
   return ((after - before) / 1000 / ms) * 100;
 }
 
-/** Says when it sees each entry, and what it has used of the CPU when asked; ends with its input. */
+/** Prints when it sees each entry, and its CPU time on request. Ends when stdin closes. */
 async function follow(home: string): Promise<void> {
   const engine = await openSqlite({ home });
   const abort = new AbortController();
@@ -76,7 +76,7 @@ async function follow(home: string): Promise<void> {
   await engine[Symbol.asyncDispose]();
 }
 
-/** The same clock for both processes, finer than Date.now(). */
+/** Returns the time from a clock that both processes share and that is finer than Date.now(). */
 function now(): number {
   return performance.timeOrigin + performance.now();
 }

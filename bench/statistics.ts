@@ -1,10 +1,10 @@
 import type { Measured } from './bench.ts';
 
-/** One round: ours and the baseline measured right after each other, so that both met the same weather. */
+/** One round: the relay and the baseline measured right after each other, under the same conditions. */
 export interface Round {
   readonly ours: number;
   readonly baseline: number;
-  /** Of the servers for a request, in ms of processor time, where it was looked at. */
+  /** CPU time of the servers per request in ms, if measured. */
   readonly work?: Round;
 }
 
@@ -22,7 +22,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
 }
 
-/** A rate is better when higher, a duration when lower; the ratio says "so many times slower" for both. */
+/** Summarises rounds. A rate is better when higher, a duration when lower; the ratio means "times slower" for both. */
 export function summarise(
   rounds: readonly Round[],
   unit: Measured['unit'],

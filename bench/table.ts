@@ -11,7 +11,7 @@ export function isOver({ bench, result }: Line): boolean {
   return result.ratio > bench.limit || result.broken !== undefined;
 }
 
-/** Figures aligned by their last character, words by their first. */
+/** Formats a table. Figures are right-aligned, text is left-aligned. */
 export function table(lines: readonly Line[]): string {
   const worked = lines.some(({ result }) => 'work' in result);
   const rows = [

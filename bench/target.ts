@@ -12,12 +12,12 @@ const SHAPES: readonly Shape[] = [1, 16].flatMap((atOnce) => [
   { verb: 'peek', form: 'json', bytes: PAYLOAD_BYTES, atOnce } as const,
 ]);
 
-/** In a round, so many one after the other. */
+/** Messages per round, one after another. */
 const MESSAGES = 20;
 
 /**
- * A relay of ours beside any server that speaks push, pull, peek and ws, asked by the same client in turn. Both serve the whole run, so
- * that neither is younger. The processor time of both is told where the other one is a process of this machine.
+ * Compares a relay with any server that supports push, pull, peek and ws, using the same client in turn. Both run for
+ * the whole comparison, so that neither is younger. CPU time is included if the other server runs on this machine.
  */
 export function targetBenches(target: Peer, ours: Server): Bench[] {
   const listener = listenerOf(target.url);

@@ -11,7 +11,7 @@ export interface ThreadStore extends AsyncDisposable {
   readonly core: ThreadServices;
 }
 
-/** Threads on a store of their own, in this process. Without a sync per write: the disk is not what is compared. */
+/** Opens threads on a new store in this process. Writes are not synced, because the disk is not compared. */
 export async function openThreadStore(): Promise<ThreadStore> {
   const home = benchFolder();
   const opened = await openCore(loadConfig({ RELAY_HOME: home, RELAY_DURABILITY: 'process' }), 'server');
@@ -25,7 +25,7 @@ export async function openThreadStore(): Promise<ThreadStore> {
   };
 }
 
-/** A thread whose state holds so many facts, the last of which are alike whatever their number. */
+/** Creates a thread with this many facts in its state. The last facts are equal, whatever their number. */
 export async function threadOfFacts(threads: ThreadsApi, facts: number): Promise<string> {
   const { thread_id } = await threads.create();
   for (let from = 0; from < facts; from += 1000) {
@@ -45,7 +45,7 @@ export async function threadOfFacts(threads: ThreadsApi, facts: number): Promise
   return thread_id;
 }
 
-/** A patch that leaves the state as large as it was; gives what it took. */
+/** Applies a patch that keeps the size of the state, and returns its duration. */
 export async function timedPatch(threads: ThreadsApi, id: string, round: number): Promise<number> {
   const value = `value ${String(round).padStart(8, '0')}`;
   const started = performance.now();

@@ -6,20 +6,20 @@ import { peakMegabytes } from './processes.ts';
 import { benchFolder, type Server, startWatchedRelay } from './servers.ts';
 import { percentile } from './statistics.ts';
 
-/** Within this `/health` is answered during an attack, at the 99th percentile. */
+/** Limit of the 99th percentile of `/health` during an attack, in ms. */
 export const BUDGET_MS = 250;
 
 export interface Attack {
-  /** What is done meanwhile, for a reader of the table. */
+  /** What happens meanwhile, for the table. */
   readonly detail: string;
   readonly budgetMb: number;
-  /** CPU time of one piece of work on the event loop. */
+  /** Maximum CPU time of one piece of work on the event loop. */
   readonly budgetSliceMs: number;
-  /** Makes what the attack needs; what it returns is the attack, and ends with it. */
+  /** Prepares the attack and returns it. The attack ends when the returned function's promise resolves. */
   prepare(relay: Server): Promise<() => Promise<unknown>>;
 }
 
-/** How fast `/health` is answered during an attack. The ratio is the part that is used up of the tightest of three budgets. */
+/** Measures how fast `/health` answers during an attack. The ratio is the used share of the tightest of three budgets. */
 export async function healthUnder({ detail, budgetMb, budgetSliceMs, prepare }: Attack): Promise<Measured> {
   const folder = benchFolder();
   const figures = join(folder, 'longest');
@@ -45,7 +45,7 @@ export async function healthUnder({ detail, budgetMb, budgetSliceMs, prepare }: 
   }
 }
 
-/** The 99th percentile of `/health` in ms, asked again and again until the attack has ended. */
+/** Returns the 99th percentile of `/health` in ms, requested repeatedly until the attack ends. */
 export async function healthDuring(url: string, attack: Promise<unknown>): Promise<number> {
   let done = false;
   const over = attack.finally(() => {

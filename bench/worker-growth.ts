@@ -9,8 +9,9 @@ const SMALL_BYTES = 200_000;
 const SETTLE_MS = 500;
 
 /**
- * What a push and then a pull of so many bytes add to the resident memory of workerd at the most, in MB. Each is asked of a new one:
- * workerd keeps what was freed, and collects garbage late. The storage's stand-in is in it, so a Worker itself takes less.
+ * Returns the peak growth in MB of workerd's resident memory after a push and then a pull. Each measurement uses a new
+ * workerd, because it keeps freed memory and collects garbage late. The figure includes the local storage, so a
+ * deployed Worker uses less.
  */
 export async function memoryGrowth(
   form: Shape['form'],
@@ -39,7 +40,7 @@ export async function memoryGrowth(
 
 async function growth(home: string, work: (worker: Server) => Promise<void>): Promise<number> {
   await using worker = await startWorker({ home });
-  // What the first requests bring into memory is the program, not the load.
+  // The first requests load code into memory. Send them before measuring the load.
   await asked(await pushOne(worker, SMALL_BYTES));
   await pause(SETTLE_MS);
   const idle = residentMegabytes(worker);

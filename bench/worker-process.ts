@@ -1,4 +1,4 @@
-/** A Worker in a workerd of its own: worker-process.ts <folder> [the file of the Worker; the relay by default]. */
+/** Runs a Worker in its own workerd: worker-process.ts <folder> [the Worker's file; the relay by default]. */
 import { startWorker } from '../scripts/cloudflare/local-worker.ts';
 
 const [home, entry] = process.argv.slice(2);

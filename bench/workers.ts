@@ -4,7 +4,7 @@ import type { Skipped } from './bench.ts';
 import { listenerOf } from './processes.ts';
 import { ROOT, type Server, start } from './servers.ts';
 
-/** The relay as a Worker, or another one, with its store on this machine's disk. Its process is workerd's. */
+/** Starts the relay, or another Worker, in workerd with its store on disk. Its process id is workerd's. */
 export async function startWorker(
   o: { readonly entry?: string; readonly home?: string } = {},
 ): Promise<Server> {
@@ -17,13 +17,13 @@ export function startBareWorker(): Promise<Server> {
   return startWorker({ entry: join(import.meta.dirname, 'bare-worker.ts') });
 }
 
-/** Why no Worker can be started here. */
+/** Returns why no Worker can be started here, or null. */
 export function missingWorkerd(): string | null {
   if (existsSync(join(ROOT, 'deploy', 'cloudflare', 'node_modules', 'miniflare'))) return null;
   return 'no workerd here: node scripts/setup.mjs --cloudflare';
 }
 
-/** Why nothing can be told of what a Worker takes. */
+/** Returns why a Worker's resources cannot be measured here, or null. */
 export function unmeasured(): Skipped | null {
   const skipped =
     process.platform === 'linux' ? missingWorkerd() : 'processor time and memory are read from /proc';

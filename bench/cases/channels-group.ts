@@ -7,7 +7,10 @@ import { type Round, summarise } from '../statistics.ts';
 const JOBS = 400;
 const MEMBERS = 8;
 
-/** A claim and an ack are a durable write each, as a publish is: the ratio tells what sharing work costs beside announcing it. */
+/**
+ * A claim, an ack and a publish are one durable write each, so the ratio is the cost of sharing work against
+ * announcing it.
+ */
 export default {
   name: 'channels-group',
   claim: null,

@@ -7,7 +7,7 @@ import { startRelay } from '../servers.ts';
 const SUBSCRIBERS = 5000;
 const BUDGET_MB = 50;
 
-/** Not against another program but against a budget: the ratio is the part of it that is used up. */
+/** Compared with a budget: the ratio is the share of the budget that is used. */
 export default {
   name: 'channels-idle',
   claim: 'less than 50 MB',
@@ -15,7 +15,7 @@ export default {
   async run() {
     await using relay = await startRelay();
     {
-      // What the first connections bring into memory is the program, not the subscribers.
+      // The first connections load code into memory. Open them before measuring the subscribers.
       using first = new Audience(relay, 'idle');
       await first.grow(300);
       await first.push();

@@ -29,7 +29,7 @@ export default {
   },
 } satisfies Bench;
 
-/** The home of a store with a channel of so many signals. */
+/** Creates a store whose channel has this many signals, and returns its home. */
 async function channelOf(messages: number): Promise<string> {
   const home = benchFolder();
   const opened = await openCore(
@@ -43,7 +43,7 @@ async function channelOf(messages: number): Promise<string> {
   return home;
 }
 
-/** Messages a second until the last one is there. */
+/** Returns messages per second until the last one has arrived. */
 async function heard(url: string): Promise<number> {
   const began = performance.now();
   const socket = new WebSocket(url.replace('http', 'ws'), { perMessageDeflate: false });

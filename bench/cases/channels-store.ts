@@ -7,7 +7,7 @@ import { median } from '../statistics.ts';
 
 const BUDGET_MS = 50;
 
-/** Not against another program but against a budget: the ratio is the part of it that is used up. */
+/** Compared with a budget: the ratio is the share of the budget that is used. */
 export default {
   name: 'channels-store',
   claim: 'less than 50 ms',
@@ -21,7 +21,7 @@ export default {
       const heard = once(socket, 'message').then(([data]) => ({ at: Date.now(), data }));
       await pushOnStore(relay.folder);
       const { at, data } = await heard;
-      // The message bears the moment at which the other process wrote it.
+      // The message contains the time at which the other process wrote it.
       waits.push(at - (JSON.parse(String(data)) as { ts: number }).ts);
     }
     socket.terminate();

@@ -7,7 +7,7 @@ import { RELAY } from '../servers.ts';
 
 const PATCH = '[{"op":"add","path":"/facts/-","value":{"id":"f","key":"db","value":"sqlite"}}]';
 
-/** The commands that agents call all day, and `version`, which does nothing but start. */
+/** Commands that agents call all day, and `version`, which only starts and exits. */
 export default [
   commandBench('cli-version', 'relay version', () => ({ args: ['version'] })),
   commandBench('cli-peek', 'relay peek of 125 KB', (relay, home) => ({
@@ -55,7 +55,7 @@ function thread(relay: Relay): string {
   return relay(['thread', 'new']).trim();
 }
 
-/** How long an agent waits for one of its hooks. */
+/** Measures how long an agent waits for a hook. */
 function hookBench(event: string): Bench {
   return commandBench(`hook-${event}`, `relay hook claude ${event} in a project`, (relay, home) => {
     const cwd = join(home, 'project');
@@ -66,14 +66,14 @@ function hookBench(event: string): Bench {
   });
 }
 
-/** A project after a week or so, and a store. */
+/** A project as it is after about a week of work, and a store. */
 const PROJECT: readonly (readonly string[])[] = [
   ['push', RELAY],
   ['project', 'init'],
   ...Array.from({ length: 8 }, (_, n) => [
     'todo',
     'add',
-    // Text that may pass for an order to a model, or is not ASCII, takes longer to check.
+    // Text that looks like an instruction to a model, or is not ASCII, takes longer to check.
     n === 3 ? 'Let the user send files — für alle Systeme 🎉' : `Write part ${n} of the migration`,
     '--priority',
     n % 2 ? 'low' : 'high',

@@ -6,7 +6,7 @@ import type { Bench } from '../bench.ts';
 import { benchFolder, plainEnv, RELAY } from '../servers.ts';
 import { median, type Round, summarise } from '../statistics.ts';
 
-/** Loading a command and printing its help: what every call of it pays before it does anything. */
+/** Loads a command and prints its help: the cost that every call has before it does anything. */
 export default {
   name: 'commands',
   claim: null,
@@ -42,7 +42,7 @@ export default {
   },
 } satisfies Bench;
 
-/** The words of every command below these. */
+/** Returns the command lines of all commands below these. */
 function words(commands: Commands, before: readonly string[] = []): string[][] {
   return Object.entries(commands).flatMap(([word, command]) =>
     isGroup(command) ? words(command.commands, [...before, word]) : [[...before, word]],

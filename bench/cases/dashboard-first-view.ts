@@ -6,13 +6,13 @@ import { type Round, summarise } from '../statistics.ts';
 
 const POINTERS = 5_000;
 const AT_ONCE = 32;
-/** What people still take for at once, on a machine that does nothing else. */
+/** A delay of up to one second still feels immediate, on an idle machine. */
 const BUDGET_MS = 1_000;
-/** How long the page is left alone with a channel that is busy. */
+/** How long the page shows a busy channel without any input. */
 const LIVE_MS = 5_000;
 const LIVE_EVERY_MS = 20;
 
-/** Not against another program but against a budget: the ratio is the part of it that is used up. */
+/** Compared with a budget: the ratio is the share of the budget that is used. */
 export default {
   name: 'dashboard-first-view',
   claim: null,
@@ -30,7 +30,7 @@ export default {
     const browser = await openBrowser();
     try {
       const views: Round[] = [];
-      // The first one fills the caches of the server.
+      // The first round fills the server's caches and does not count.
       for (let round = 0; round <= rounds; round++) {
         const page = await (await browser.newContext()).newPage();
         const began = performance.now();
@@ -47,7 +47,7 @@ export default {
   },
 } satisfies Bench;
 
-/** Tasks of the page that took longer than 50 ms, so that somebody who types would notice, while a channel is busy. */
+/** Counts the page's tasks above 50 ms, which a person who types would notice, while a channel is busy. */
 async function longTasks(
   browser: Awaited<ReturnType<typeof openBrowser>>,
   url: string,

@@ -5,7 +5,7 @@ import type { Bench } from '../bench.ts';
 import { benchFolder, plainEnv, RELAY } from '../servers.ts';
 import { type Round, summarise } from '../statistics.ts';
 
-/** Tells the processor time of a process on its fourth stream when it ends. */
+/** Code that writes a process's CPU time to file descriptor 3 when it exits. */
 const TELL =
   'data:text/javascript,import{writeSync}from"node:fs";process.on("exit",()=>{const{user,system}=process.cpuUsage();writeSync(3,String(user+system))})';
 
@@ -48,7 +48,7 @@ function project(home: string, count: number): string {
   return folder;
 }
 
-/** Milliseconds of processor time. */
+/** Returns milliseconds of CPU time. */
 function cpu(home: string, folder: string): number {
   const env = { ...plainEnv(), RELAY_HOME: home };
   const { status, output, stderr } = spawnSync(

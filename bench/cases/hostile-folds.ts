@@ -7,7 +7,7 @@ const PATCHES = 150;
 const MOVES = 2_000;
 const AT_ONCE = 20;
 
-/** A thread within all limits whose log took 12 to 19 s to fold. */
+/** Creates a thread within all limits whose log once took 12 to 19 s to fold. */
 async function costlyThread({ url }: Server): Promise<string> {
   const { thread_id } = (await (await postJson(`${url}/threads`, {})).json()) as { thread_id: string };
   const patch = `${url}/threads/${thread_id}/state/patch`;

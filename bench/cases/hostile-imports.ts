@@ -9,11 +9,11 @@ import { openThreadStore, threadOfFacts } from '../thread-store.ts';
 import { BUDGET_MS, healthDuring } from '../under-attack.ts';
 
 const ATTACKERS = 8;
-/** How often each of them imports the bundle and deletes it again. */
+/** How often each client imports the bundle and deletes it again. */
 const TIMES = 5;
 const FACTS = 4_000;
 
-/** Against a budget: the ratio is the part of it that is used up. */
+/** Compared with a budget: the ratio is the share of the budget that is used. */
 export default {
   name: 'hostile-imports',
   claim: 'less than 250 ms',

@@ -22,7 +22,7 @@ const PARTS = [
   'json=',
   'grep=((x?){30}){30}y',
 ];
-/** Contents whose previews take long to make, by name. */
+/** Contents whose previews are slow to make, by name. */
 const CONTENTS = [
   ['a.html', '<a '.repeat(LARGE / 3)],
   ['a.eml', `Content-Type: multipart/mixed; boundary="-"\n\n${'---'.repeat(LARGE / 3 - 20)}`],
@@ -36,7 +36,7 @@ interface Kept {
   readonly ref: string;
 }
 
-/** One of the ways to ask for something nasty; each number is another. */
+/** Sends one of several expensive requests; `i` selects which. */
 function ask({ url }: Server, { ids, thread, ref }: Kept, i: number): Promise<Response> {
   const id = ids[i % ids.length]!;
   const part = ['outline', 'lines=-20', 'json=/0', 'grep=(x+x+)+y', 'all'][i % 5]!;
@@ -66,7 +66,7 @@ export default {
     healthUnder({
       detail: `${AT_ONCE} requests for and with hostile payloads of 24 MB`,
       budgetMb: 600,
-      // The longest piece of work is to parse an MCP message of 24 MB.
+      // The longest piece of work is the parse of a 24 MB MCP message.
       budgetSliceMs: 250,
       async prepare(relay) {
         const kept = await keep(relay);
@@ -83,7 +83,7 @@ const JSON_TYPE = {
   Accept: 'application/json, text/event-stream',
 };
 
-/** What is asked for later. */
+/** Stores the payloads and artifacts that the requests name. */
 async function keep({ url }: Server): Promise<Kept> {
   const json = async (answer: Promise<Response>) =>
     (await (await answer).json()) as { [name: string]: string };

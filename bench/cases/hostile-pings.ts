@@ -5,7 +5,7 @@ import { healthUnder } from '../under-attack.ts';
 
 const PINGS_MB = 39;
 
-/** A ping without a payload, as a client sends it: masked with zeros. */
+/** A ping frame without a payload, masked with zeros as a client must. */
 const PING = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
 
 export default {
@@ -28,7 +28,7 @@ export default {
         await once(socket, 'readable');
         const many = Buffer.concat(Array.from({ length: 10_000 }, () => PING));
         const closed = new Promise((resolve) => socket.once('close', resolve));
-        // A relay that reads no more does not say so.
+        // A relay that stops reading gives no sign of it, so wait.
         const patience = () => new Promise((resolve) => setTimeout(resolve, 5_000));
         return async () => {
           for (let sent = 0; sent < PINGS_MB * 1e6 && !socket.destroyed; sent += many.length) {

@@ -4,13 +4,13 @@ import { processorMs, residentMegabytes } from '../processes.ts';
 import { startRelay } from '../servers.ts';
 
 const BUDGET_MB = 90;
-/** Of a core. */
+/** Percent of one core. */
 const BUDGET_PERCENT = 0.5;
 const SETTLE_MS = 5_000;
-/** Longer than anything that is done over and over. */
+/** Longer than the interval of any periodic job. */
 const WATCH_MS = 65_000;
 
-/** Not against another program but against a budget: the ratio is the part of it that is used up. */
+/** Compared with a budget: the ratio is the share of the budget that is used. */
 export default {
   name: 'idle',
   claim: 'less than 90 MB and 0.5 % of a core',

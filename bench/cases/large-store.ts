@@ -10,7 +10,7 @@ const FEW = 100;
 const MOST_SLOWER = 1.2;
 const BUDGET_START_MS = 1000;
 
-/** The ratio is the part that is used up of the tighter of the two: how much slower a push may be, and the start. */
+/** Has two budgets: slowdown of a push, and start time. The ratio is the used share of the tighter one. */
 export default {
   name: 'large-store',
   claim: 'a push at most 1.2×, a start in less than 1 s',

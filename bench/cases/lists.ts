@@ -30,7 +30,7 @@ const LISTS: { readonly [name: string]: Listed } = {
   },
 };
 
-/** The first page of a list as the store grows. */
+/** Reads the first page of a list as the store grows. */
 export default Object.entries(LISTS).map(([name, { add, list }]) => ({
   name: `list-${name}`,
   claim: null,

@@ -25,7 +25,7 @@ export default {
       const result: Round[] = [];
       for (let i = 0; i < rounds * 2; i++)
         result.push({ ours: await greeting(executable, home), baseline: await bare(home) });
-      // The first few fill the caches of the disk.
+      // The first rounds fill the disk cache.
       return summarise(
         result.slice(3),
         'ms',

@@ -9,14 +9,14 @@ const BYTES = 25_000_000;
 const BUDGET_MB = 150;
 const LOOK_MS = 20;
 
-/** Not against another program but against a budget: the ratio is the part of it that is used up. */
+/** Compared with a budget: the ratio is the share of the budget that is used. */
 export default {
   name: 'memory-loaded',
   claim: 'less than 150 MB above idle',
   limit: 1,
   async run() {
     await using relay = await startRelay();
-    // What the first requests bring into memory is the program, not the load.
+    // The first requests load code into memory. Send them before measuring the load.
     await pushes(relay, 1, 200_000);
     await pause(1000);
     const idle = residentMegabytes(relay);
@@ -32,7 +32,7 @@ export default {
   },
 } satisfies Bench;
 
-/** Two rounds of so many; both sides are the relay, since only its memory is looked at. */
+/** Pushes two rounds. Both sides are the relay, since only its memory is measured. */
 async function pushes({ url }: Server, atOnce: number, bodyBytes: number): Promise<void> {
   const side = { url: `${url}/push`, bodyBytes };
   await compareRequests({ ours: side, baseline: side, rounds: 1, requests: atOnce, atOnce, warmups: 0 });

@@ -3,11 +3,14 @@ import type { Bench } from '../bench.ts';
 import { type Figures, figuresOf, filledCluster } from '../nats-figures.ts';
 import type { Amounts } from '../nats-load.ts';
 
-/** A tenth of it in channels, and as many threads. The whole is RELAY_BENCH_POINTERS=1000000, which takes a quarter of an hour and 4 GB. */
+/**
+ * Number of pointers. A tenth of them are in channels, and there are as many threads as in channels. The full run has
+ * RELAY_BENCH_POINTERS=1000000 and takes a quarter of an hour and 4 GB.
+ */
 const MANY = Number(process.env.RELAY_BENCH_POINTERS ?? 20_000);
 const FEW = 100;
 
-/** What is in the store when the servers of NATS and the relay start again, and what then takes how long. For information. */
+/** Restarts the NATS servers and the relay on a filled store and measures what takes how long. Informational. */
 export default {
   name: 'nats-large',
   claim: null,

@@ -8,13 +8,13 @@ import { type Server, startRelay } from '../servers.ts';
 import { type Round, summarise } from '../statistics.ts';
 
 const SUBSCRIBERS = 200;
-/** Of one thing in a round. */
+/** Operations per round. */
 const TIMES = 10;
 const WARMUPS = 5;
 
 type Run = (relay: Server, url: string, scale: Scale) => Promise<Measured>;
 
-/** A relay over three nodes that sync every write, beside a client of the same nodes without one. For information. */
+/** Compares a relay on three nodes that sync every write with a plain NATS client of the same nodes. Informational. */
 function onCluster(name: string, run: Run): Bench {
   return {
     name: `nats-${name}`,
@@ -93,7 +93,7 @@ const patch: Run = async (relay, url, { rounds }) => {
   return summarise(measured, 'ms', 'a patch of a thread; raw: read the last message, write on condition');
 };
 
-/** The time of one after the other, in turn; each round the mean of some. */
+/** Measures both in turn. Each round is the mean of several operations. */
 async function alternately(
   rounds: number,
   ours: () => Promise<unknown>,

@@ -6,7 +6,10 @@ import { summarise } from '../statistics.ts';
 
 const PARTS = { lines: 'lines=100-140', grep: 'grep=relays&context=0', outline: 'outline=1', cost: 'cost=1' };
 
-/** What a part costs beside as many bytes from memory: the whole is read, and little of it sent. */
+/**
+ * Cost of a partial pull against the same number of bytes from memory. The relay reads the whole payload and sends
+ * little of it.
+ */
 export default Object.entries(PARTS).flatMap(([part, query]) =>
   [PAYLOAD_BYTES, 5_000_000].map((bytes) => ({
     name: `part-${part}${bytes === PAYLOAD_BYTES ? '' : '-5mb'}`,

@@ -5,7 +5,7 @@ import { startBare, startRelay } from '../servers.ts';
 const SIZES = [1_000, PAYLOAD_BYTES, 5_000_000, 25_000_000];
 const AT_ONCE = [1, 16, 64];
 
-/** How many times slower than the bare server at most; the rest is for information. */
+/** Maximum slowdown against the bare server. Cases not listed here are informational. */
 const LIMITS: { readonly [name: string]: number } = {
   push: 1.2,
   'push-json': 1.5,
@@ -43,7 +43,10 @@ function bench(shape: Shape): Bench {
   };
 }
 
-/** `push`, `pull-json-5mb-16`: what is not said is raw, 125 KB, alone. */
+/**
+ * Returns a name such as `push` or `pull-json-5mb-16`. The defaults, which the name omits, are raw, 125 KB and one at
+ * a time.
+ */
 function nameOf({ verb, form, bytes, atOnce }: Shape): string {
   const size = bytes === PAYLOAD_BYTES ? '' : `-${sizeOf(bytes).replace(' ', '').toLowerCase()}`;
   return `${verb}${form === 'json' && verb !== 'peek' ? '-json' : ''}${size}${atOnce > 1 ? `-${atOnce}` : ''}`;

@@ -8,10 +8,10 @@ import { percentile } from '../statistics.ts';
 
 const MiB = 1024 * 1024;
 const BUDGET_HEALTH_MS = 250;
-/** CPU time of one piece of work on the event loop, while searches and indexing are under way. */
+/** Maximum CPU time of one piece of work on the event loop while searches and indexing run. */
 const BUDGET_SLICE_MS = 50;
 const BUDGET_INDEX_S = 25;
-/** What the database grows by for each byte of text: the text itself, and the words of it. */
+/** Maximum growth of the database per byte of text: the text itself and its index. */
 const BUDGET_GROWTH = 2;
 
 const TEXTS = 5;
@@ -30,7 +30,7 @@ const WORDS =
     ' ',
   );
 
-/** 25 MiB of text in five artifacts of a watched relay: how long it took until all of it could be searched. */
+/** Stores 25 MiB of text in five artifacts of a watched relay and measures the time until all of it is searchable. */
 async function fill(relay: Server): Promise<{ thread: string; seconds: number; growth: number }> {
   const database = () =>
     ['relay.db', 'relay.db-wal'].reduce(
@@ -64,7 +64,7 @@ async function search(
   return JSON.parse(body);
 }
 
-/** Lines of words in an order of their own, and a word in each that occurs nowhere else. */
+/** Returns lines of shuffled words, each with one word that occurs nowhere else. */
 function text(i: number): string {
   const lines: string[] = [];
   let seed = i + 1;
@@ -91,7 +91,7 @@ async function watched<T>(work: (relay: Server, slice: () => number) => Promise<
   }
 }
 
-/** Not against another program but against budgets: the ratio is the part that is used up of the tightest. */
+/** Compared with budgets: the ratio is the used share of the tightest one. */
 export default [
   {
     name: 'search-indexing',

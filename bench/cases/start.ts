@@ -5,7 +5,7 @@ import type { Bench } from '../bench.ts';
 import { benchFolder, plainEnv, ROOT } from '../servers.ts';
 import { type Round, summarise } from '../statistics.ts';
 
-/** From `npm start` in a clone that is set up to the moment it serves. */
+/** Time from `npm start`, in a clone that is set up, until the server answers. */
 export default {
   name: 'start',
   claim: null,

@@ -6,7 +6,7 @@ import { grownTo, openThreadStore, threadOfFacts } from '../thread-store.ts';
 const BUDGET_MS = 50;
 const VERSIONS = 10_000;
 
-/** Not against another program but against a budget: the ratio is the part of it that is used up. */
+/** Compared with a budget: the ratio is the share of the budget that is used. */
 export default {
   name: 'threads-first-version',
   claim: 'less than 50 ms',

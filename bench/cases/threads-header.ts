@@ -25,11 +25,11 @@ export default {
   },
 } satisfies Bench;
 
-/** After a change, which is not part of what is measured: a header that is still known costs next to nothing. */
+/** Measures a header after a change, because an unchanged header is cached. The change itself is not measured. */
 async function freshHeader({ threads, core }: ThreadStore, id: string, round: number): Promise<number> {
   await timedPatch(threads, id, Math.abs(round));
   await core.settle();
-  // The files of the change are written; a moment for the memory that took, which is not the header's either.
+  // Wait a moment for garbage collection after the change.
   await new Promise((resolve) => setTimeout(resolve, 5));
   const started = performance.now();
   await threads.header(id);

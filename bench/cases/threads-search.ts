@@ -12,7 +12,7 @@ const WORDS =
     ' ',
   );
 
-/** Not against another program but against a budget: the ratio is the part of it that is used up. */
+/** Compared with a budget: the ratio is the share of the budget that is used. */
 export default {
   name: 'threads-search',
   claim: 'less than 20 ms',
@@ -45,7 +45,7 @@ export default {
   },
 } satisfies Bench;
 
-/** About a hundred words, in an order of their own, and one that occurs nowhere else. */
+/** Returns about a hundred shuffled words and one that occurs nowhere else. */
 function text(i: number): string {
   let seed = i + 1;
   const words = Array.from({ length: 100 }, () => {

@@ -4,7 +4,7 @@ import { aligned } from '../table.ts';
 import { openThreadStore } from '../thread-store.ts';
 import { avoided, type Bill, billOf, brokenClaim } from '../tokens/bill.ts';
 
-/** The public bill: what prompts cost, and whether the answers are right, against pasting and against previews chosen blindly. */
+/** Token cost of prompts and correctness of the answers, against pasting everything and against random previews. */
 export default {
   name: 'tokens',
   claim: 'at most 5 % of the tokens of pasting, with at least 95 % of the answers right',

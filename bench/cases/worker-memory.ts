@@ -3,10 +3,10 @@ import { memoryGrowth } from '../worker-growth.ts';
 import { unmeasured } from '../workers.ts';
 
 const BYTES = 25_000_000;
-/** What an isolate may use. */
+/** Memory limit of an isolate. */
 const BUDGET_MB = 128;
 
-/** Not against another program but against a budget: the ratio is the part of it that is used up. */
+/** Compared with a budget: the ratio is the share of the budget that is used. */
 export default {
   name: 'worker-memory',
   claim: 'less than 128 MB above idle',

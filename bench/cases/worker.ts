@@ -6,10 +6,13 @@ import type { Server } from '../servers.ts';
 import { startBareWorker, startWorker, unmeasured } from '../workers.ts';
 
 const SIZES = [1_000, PAYLOAD_BYTES, 1_000_000, 25_000_000];
-/** In a round, to one reader. */
+/** Messages per round, to one reader. */
 const MESSAGES = 20;
 
-/** What a Worker is charged for, and limited in: the processor time of a request. That of all of workerd is known, storage included. */
+/**
+ * CPU time per request, which Cloudflare bills and limits. We can only measure that of the whole workerd, storage
+ * included.
+ */
 export default [
   ...(['push', 'pull'] as const).flatMap((verb) =>
     SIZES.map((bytes) => shapeBench({ verb, form: 'raw', bytes, atOnce: 1 })),

@@ -8,7 +8,7 @@ import type { Artifact, ThreadsApi } from '../../src/contract/threads.ts';
 import { CASES, type Case, type Question } from './questions.ts';
 import { around, isRight, NOT_FOUND, readerOf } from './reader.ts';
 
-/** The ways in which a model gets to know what was handed over. */
+/** The ways in which a model gets the handed-over content. */
 export const WAYS = ['pasting', 'random previews', 'newest ten', 'ours'] as const;
 export type Way = (typeof WAYS)[number];
 
@@ -16,13 +16,13 @@ export interface Line {
   readonly way: Way;
   readonly asked: number;
   readonly right: number;
-  /** Questions that a text answers, and how many of these were answered right. */
+  /** Number of questions that a text answers, and how many of them were answered correctly. */
   readonly answerable: number;
   readonly answered: number;
-  /** What was put in front of the model, each once, counted by the relay; and by another implementation of the tokenizer. */
+  /** Tokens shown to the model, each counted once: by the relay, and by another implementation of the tokenizer. */
   readonly tokens: number;
   readonly second: number;
-  /** The same as it goes over the wire: with every round of calls, all that came before is sent again. */
+  /** Tokens sent over the wire: every round of tool calls sends the whole conversation again. */
   readonly sent: number;
 }
 
@@ -35,7 +35,7 @@ export interface Bill {
   readonly all: readonly Line[];
 }
 
-/** Asks every question in every way. `threads` are those of a store of its own. */
+/** Asks every question in every way. `threads` belongs to a store of its own. */
 export async function billOf(threads: ThreadsApi, tokens: TokenCounter): Promise<Bill> {
   const cases: Bill['cases'][number][] = [];
   for (const one of CASES) {
@@ -52,7 +52,7 @@ export async function billOf(threads: ThreadsApi, tokens: TokenCounter): Promise
   return { cases, all };
 }
 
-/** The share of what pasting costs that was avoided. */
+/** Returns the share of the cost of pasting that was avoided. */
 export function avoided(
   lines: readonly Line[],
   way: Way,
@@ -62,7 +62,7 @@ export function avoided(
   return 1 - of(way)[by] / of('pasting')[by];
 }
 
-/** What is claimed and does not hold; null where all of it does. */
+/** Returns which claim does not hold, or null. */
 export function brokenClaim({ all }: Bill): string | null {
   const ours = all.find(({ way }) => way === 'ours')!;
   const share = ours.right / ours.asked;
@@ -112,7 +112,7 @@ async function ask(one: Case, way: Way, threads: ThreadsApi, tokens: TokenCounte
   };
 }
 
-/** As `relay run` does it, with the model in place of a provider's. */
+/** Asks as `relay run` does, with our model instead of a provider's. */
 async function pulled(
   thread_id: string,
   one: Case,
@@ -136,7 +136,7 @@ async function pulled(
   return { text, tokens: outcome.tokens.prompt, second: read.at(-1)!, sent: read.reduce((a, b) => a + b, 0) };
 }
 
-/** What a model is shown that cannot pull. Its answer becomes an artifact too. */
+/** Asks a model that cannot pull. Its answer becomes an artifact too. */
 async function shown(
   question: Question,
   context: string,
@@ -171,7 +171,7 @@ async function chosen(
     .join('\n\n');
 }
 
-/** The same each time. */
+/** Shuffles reproducibly. */
 function shuffled(artifacts: readonly Artifact[], seed: number): Artifact[] {
   let state = seed + 1;
   const next = () => {

@@ -1,12 +1,12 @@
-/** What is asked of a thread, in the words of somebody who has not its texts before his eyes. */
+/** A question to a thread, worded by someone who does not see its texts. */
 export interface Question {
   readonly ask: string;
-  /** The answer holds one of these; none where no text says it, and the right answer is that nothing was found. */
+  /** A correct answer contains one of these. Empty if no text has the answer; then "nothing found" is correct. */
   readonly facts: readonly string[];
 }
 
 export interface Case {
-  /** The folder of its texts. */
+  /** Folder of the texts. */
   readonly name: string;
   readonly what: string;
   readonly questions: readonly Question[];
@@ -15,7 +15,10 @@ export interface Case {
 const ask = (words: string, ...facts: string[]): Question => ({ ask: words, facts });
 const unanswerable = (words: string): Question => ({ ask: words, facts: [] });
 
-/** The five use cases of ContextRelay's first README, and ten steps over many sources. They were written before what answers them. */
+/**
+ * The five use cases of ContextRelay's first README, and ten steps over many sources. The questions were written
+ * before the code that answers them.
+ */
 export const CASES: readonly Case[] = [
   {
     name: 'review',

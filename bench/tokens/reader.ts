@@ -4,10 +4,9 @@ import type { Question } from './questions.ts';
 export const NOT_FOUND = 'Nothing was found about it.';
 
 /**
- * A model that knows nothing by itself: it answers with the words around a fact that stands in what it was shown or pulled, and says
- * that nothing was found where none does. Whether a fact answers the question it knows from the table of questions,
- * as somebody who can read would. What it calls for it makes of the question's words alone: a search for them, and where that
- * does not help, the lines that have the longest of them.
+ * A fake model without knowledge. It answers with the words around a fact that it was shown or that it pulled, and
+ * otherwise says that nothing was found. It knows from the table of questions which facts answer a question.
+ * Its tool calls use only the question's words: first a search for them, then the lines with the longest of them.
  */
 export function readerOf(questions: readonly Question[], onRead: (input: string) => void): Model {
   return {
@@ -33,7 +32,7 @@ export function readerOf(questions: readonly Question[], onRead: (input: string)
 
 const ASKED = 'What is asked of you:\n';
 
-/** The words around the first fact that stands in a text; null where none does. */
+/** Returns the words around the first fact that a text contains, or null. */
 export function around({ facts }: Question, text: string): string | null {
   for (const fact of facts) {
     const at = text.search(pattern(fact));
@@ -42,12 +41,12 @@ export function around({ facts }: Question, text: string): string | null {
   return null;
 }
 
-/** Right is an answer with one of the facts; of what no text says, that nothing was found. */
+/** Returns whether an answer contains one of the facts, or says that nothing was found if no text has the answer. */
 export function isRight(question: Question, answer: string): boolean {
   return question.facts.length === 0 ? answer === NOT_FOUND : around(question, answer) !== null;
 }
 
-/** `204` does not stand in `12041`. A line may end between two words. */
+/** Matches whole words only: `204` does not match `12041`. A line break may replace a space. */
 function pattern(fact: string): RegExp {
   const kin = (char: string) => (/\d/.test(char) ? '\\d' : /[a-z]/i.test(char) ? '[A-Za-z]' : '$^');
   const words = fact.split(' ').map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
@@ -56,7 +55,7 @@ function pattern(fact: string): RegExp {
 
 const GIVEN_UP = 2;
 
-/** First a search for the words, then the lines of what it was shown first that have the longest of them, then nothing more. */
+/** First searches for the words, then asks for the lines with the longest of them, then stops. */
 function callFor(words: string, round: number, shown: string): ModelAnswer {
   const longest = words.match(/[a-z]{5,}/gi)?.toSorted((a, b) => b.length - a.length)[0] ?? words;
   const ref = /artifact ([0-9a-f]{26})/.exec(shown)?.[1] ?? '';
