@@ -53,7 +53,7 @@ export async function backupSqlite(
     using db = await openDatabase(resolve(home), 'power', 'cli', warn);
     const path = join(target, `${DATABASE_FILE}.partial`);
     closeSync(openSync(path, 'wx', 0o600));
-    await db.patiently(() => db.sql('VACUUM INTO ?').run(path));
+    await db.retryWhileBusy(() => db.sql('VACUUM INTO ?').run(path));
     let copied: Copied;
     {
       using copy = new Database(path);
@@ -139,7 +139,7 @@ function bodyRows(db: Database): BodyRow[] {
 /** Whether the store itself has such a body there by now. */
 async function isNow(db: Database, { key, file, offset }: BodyRow, sha256: string): Promise<boolean> {
   const sql = 'SELECT 1 FROM blobs WHERE key = ? AND file = ? AND offset IS ? AND sha256 = ?';
-  return (await db.patiently(() => db.sql(sql).get(key, file, offset, sha256))) !== undefined;
+  return (await db.retryWhileBusy(() => db.sql(sql).get(key, file, offset, sha256))) !== undefined;
 }
 
 /** While others go on, what has a place in a segment may be moved to another. */
@@ -148,7 +148,7 @@ async function copyWherever(db: Database, row: BodyRow, home: string, target: st
   for (let from = row; ; ) {
     const copied = await copyBody(from, home, target, segments);
     if (copied || row.offset === null) return copied;
-    const now = await db.patiently(() => db.sql<BodyRow>(sql).get(row.id, row.sha256));
+    const now = await db.retryWhileBusy(() => db.sql<BodyRow>(sql).get(row.id, row.sha256));
     if (!now || (now.file === from.file && now.offset === from.offset)) return null;
     from = now;
   }

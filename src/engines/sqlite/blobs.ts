@@ -147,7 +147,7 @@ export class SqliteBlobs implements Blobs {
 
   async delete(key: string): Promise<void> {
     checkKey('a key', key);
-    const found = await this.#store.db.patiently(() =>
+    const found = await this.#store.db.retryWhileBusy(() =>
       this.#store.db.sql('SELECT 1 FROM blobs WHERE key = ?').get(key),
     );
     if (!found) return;
@@ -166,7 +166,7 @@ export class SqliteBlobs implements Blobs {
     const { where, from, to } = keyRange(prefix, o.after);
     const sql = `SELECT key, size, at FROM blobs WHERE ${where}
       AND (expires IS NULL OR expires > ?) ORDER BY key LIMIT ?`;
-    const rows = await this.#store.db.patiently(() =>
+    const rows = await this.#store.db.retryWhileBusy(() =>
       this.#store.db.sql<BlobItem>(sql).all(from, to, this.#store.env.now(), limit + 1),
     );
     const items = rows.slice(0, limit).map((row) => ({ ...row }));
@@ -319,7 +319,7 @@ export class SqliteBlobs implements Blobs {
   #row(key: string): Promise<StoredBody | undefined> {
     const { db, env } = this.#store;
     const live = 'FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
-    return db.patiently(() => {
+    return db.retryWhileBusy(() => {
       const known = db
         .sql<Pick<StoredBody, 'file' | 'sha256'>>(`SELECT file, sha256 ${live}`)
         .get(key, env.now());

@@ -170,14 +170,14 @@ export async function* checkBodies(store: Store, after = 0): AsyncGenerator<Chec
     WHERE id > ? AND (expires IS NULL OR expires > ?) ORDER BY id LIMIT 1`;
   const same = 'SELECT 1 FROM blobs WHERE id = ? AND sha256 = ? AND file IS ? AND offset IS ?';
   for (let from = after; ; ) {
-    const row = await db.patiently(() => db.sql<Row>(sql).get(from, env.now()));
+    const row = await db.retryWhileBusy(() => db.sql<Row>(sql).get(from, env.now()));
     if (!row) return;
     const { id, key, size, sha256, file, offset } = row;
     let fault = await faultOf(store, row);
     if (fault) {
       await pause(AGAIN_MS);
       // Moved, replaced or deleted meanwhile.
-      if (!(await db.patiently(() => db.sql(same).get(id, sha256, file, offset)))) continue;
+      if (!(await db.retryWhileBusy(() => db.sql(same).get(id, sha256, file, offset)))) continue;
       fault = await faultOf(store, row);
     }
     from = id;

@@ -113,7 +113,7 @@ export class CommitQueue {
 
   async #commit(batch: readonly Waiting[], lastTry = false): Promise<void> {
     try {
-      await this.#db.patiently(() => this.#db.sql('BEGIN IMMEDIATE').run());
+      await this.#db.retryWhileBusy(() => this.#db.sql('BEGIN IMMEDIATE').run());
     } catch (error) {
       for (const each of batch) each.reject(error);
       return;

@@ -88,7 +88,7 @@ export class Database implements Disposable {
   }
 
   /** Runs `work`, again while others are in the way. It must be repeatable: it reads, or it begins a transaction. */
-  async patiently<T>(work: () => T): Promise<T> {
+  async retryWhileBusy<T>(work: () => T): Promise<T> {
     let began: number | undefined;
     for (;;) {
       try {

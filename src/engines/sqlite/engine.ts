@@ -150,7 +150,7 @@ const ALONE =
   'The store was opened without room on its disk, and no other process can use it: start the relay anew once there is room.';
 
 function checkDatabase(db: Database): Promise<string | null> {
-  return db.patiently(() => {
+  return db.retryWhileBusy(() => {
     const { integrity_check } = db.sql<{ integrity_check: string }>('PRAGMA integrity_check(1)').get()!;
     return integrity_check === 'ok' ? null : integrity_check;
   });

@@ -68,7 +68,7 @@ export class Gone {
     const { db, queue } = this.#store;
     const sql = `SELECT id, file, offset, size FROM gone WHERE id > ? ORDER BY id LIMIT ${ROWS}`;
     for (let after = 0; ; ) {
-      const rows = await db.patiently(() => db.sql<GoneRow>(sql).all(after));
+      const rows = await db.retryWhileBusy(() => db.sql<GoneRow>(sql).all(after));
       if (rows.length === 0) return;
       after = rows.at(-1)!.id;
       const byFile = Map.groupBy(rows, ({ file }) => file);
@@ -116,7 +116,7 @@ export function noteGone({ db }: Pick<Store, 'db'>, { file, offset, size }: Form
  */
 export async function removeUnused({ db, queue, home }: Store, file: string): Promise<boolean> {
   const isUsed = () => db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file) !== undefined;
-  if (await db.patiently(isUsed)) return false;
+  if (await db.retryWhileBusy(isUsed)) return false;
   return queue.free(() => {
     if (isUsed()) return false;
     rmSync(join(home, file), { force: true });

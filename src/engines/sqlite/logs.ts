@@ -55,26 +55,26 @@ export class SqliteLogs implements Logs {
     checkKey("a stream's name", stream);
     const after = checkAfter(o.after);
     const limit = checkLimit(o.limit);
-    const entries = await this.#store.db.patiently(() => this.#page(stream, after, limit, o.maxBytes));
+    const entries = await this.#store.db.retryWhileBusy(() => this.#page(stream, after, limit, o.maxBytes));
     return entries[0]?.gap ? { entries, gap: true } : { entries };
   }
 
   subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry> {
     checkKey("a stream's name", stream);
     return this.#subscriptions.follow(stream, checkAfter(o.after), o.signal, (after) =>
-      this.#store.db.patiently(() => this.#page(stream, after, PAGE_ENTRIES, PAGE_CHARS)),
+      this.#store.db.retryWhileBusy(() => this.#page(stream, after, PAGE_ENTRIES, PAGE_CHARS)),
     );
   }
 
   async info(stream: string): Promise<{ first: number; last: number; count: number }> {
     checkKey("a stream's name", stream);
-    const found = await this.#store.db.patiently(() => this.#stream(stream));
+    const found = await this.#store.db.retryWhileBusy(() => this.#stream(stream));
     return { first: found?.first ?? 0, last: found?.last ?? 0, count: found?.count ?? 0 };
   }
 
   async trim(stream: string, o: { before: number }): Promise<void> {
     checkKey("a stream's name", stream);
-    const found = await this.#store.db.patiently(() => this.#stream(stream));
+    const found = await this.#store.db.retryWhileBusy(() => this.#stream(stream));
     if (!found || found.first >= Math.min(o.before, found.last)) return;
     while (await this.#store.queue.free((tx) => this.#trimSome(tx, stream, o.before)));
   }

@@ -32,7 +32,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
     size: number,
   ): AsyncGenerator<Row> {
     for (let after = ''; ; ) {
-      const rows = await db.patiently(() => db.sql<Row>(sql).all(after, env.now()));
+      const rows = await db.retryWhileBusy(() => db.sql<Row>(sql).all(after, env.now()));
       for (const row of rows) yield { ...row };
       if (rows.length < size) return;
       after = rows.at(-1)!.key;
@@ -44,7 +44,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
         AND (expires IS NULL OR expires > ?) ORDER BY key LIMIT ${PAGE_ROWS}`;
       for (let after: string | undefined; ; ) {
         const { where, from, to } = keyRange(prefix, after);
-        const rows = await db.patiently(() =>
+        const rows = await db.retryWhileBusy(() =>
           db.sql<KeptBlob & Expires>(sql(where)).all(from, to, env.now()),
         );
         for (const { expires, ...blob } of rows) yield { ...blob, ...expiry(expires) };
@@ -69,7 +69,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
 
     exportLog(stream: string): Promise<KeptLog | null> {
       const sql = 'SELECT name AS stream, last, count, trimmed FROM streams WHERE name = ?';
-      return db.patiently(() => db.sql<KeptLog>(sql).get(stream) ?? null);
+      return db.retryWhileBusy(() => db.sql<KeptLog>(sql).get(stream) ?? null);
     },
 
     async *exportEntries(stream: string, after: number): AsyncGenerator<KeptEntry> {
@@ -77,7 +77,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
         WHERE s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ${PAGE_ROWS}`;
       type Row = { seq: number; at: number; id: string | null; data: string };
       for (let from = after; ; ) {
-        const rows = await db.patiently(() => db.sql<Row>(sql).all(stream, from));
+        const rows = await db.retryWhileBusy(() => db.sql<Row>(sql).all(stream, from));
         for (const { seq, at, id, data } of rows)
           yield { seq, at, data: JSON.parse(data), ...(id === null ? {} : { id }) };
         if (rows.length < PAGE_ROWS) return;
@@ -94,7 +94,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
     },
 
     highest(): Promise<number> {
-      return db.patiently(() => db.sql<{ value: number }>('SELECT value FROM counter').get()!.value);
+      return db.retryWhileBusy(() => db.sql<{ value: number }>('SELECT value FROM counter').get()!.value);
     },
 
     async prepare(above: number): Promise<void> {
@@ -167,7 +167,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
     },
 
     departure(): Promise<Departure | null> {
-      return db.patiently(() => departureOf(db));
+      return db.retryWhileBusy(() => departureOf(db));
     },
   };
 }

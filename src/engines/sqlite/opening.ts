@@ -36,7 +36,7 @@ export async function openDatabase(
     // SQLite then keeps the index of the WAL in memory, where it would make a file that other processes share.
     if (o.alone) opened.exec('PRAGMA locking_mode = EXCLUSIVE');
     // Once more, now with what the WAL says.
-    if ((await opened.patiently(() => checkFormat(opened))) < FORMAT) {
+    if ((await opened.retryWhileBusy(() => checkFormat(opened))) < FORMAT) {
       opened.close();
       await bringForward(path, warn);
       db = opened = new Database(path);
@@ -49,9 +49,9 @@ export async function openDatabase(
       PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES};
       PRAGMA cache_size = ${role === 'server' ? -16384 : -2048};
     `;
-    await opened.patiently(() => opened.exec(settings));
+    await opened.retryWhileBusy(() => opened.exec(settings));
     // Touches the schema, so that damage there shows now and not with the first write.
-    await opened.patiently(() => opened.sql('SELECT value FROM counter').get());
+    await opened.retryWhileBusy(() => opened.sql('SELECT value FROM counter').get());
     return opened;
   } catch (error) {
     db?.close();

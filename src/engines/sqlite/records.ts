@@ -42,7 +42,7 @@ export class SqliteRecords implements Records {
 
   async get(key: string): Promise<Stored | null> {
     checkKey('a key', key);
-    const row = await this.#store.db.patiently(() => this.#live(key));
+    const row = await this.#store.db.retryWhileBusy(() => this.#live(key));
     return row ? stored(row) : null;
   }
 
@@ -102,7 +102,7 @@ export class SqliteRecords implements Records {
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<RecordPage> {
     checkScope('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
-    return this.#store.db.patiently(() => this.#page(keyRange(prefix, o.after), limit));
+    return this.#store.db.retryWhileBusy(() => this.#page(keyRange(prefix, o.after), limit));
   }
 
   #page({ where, from, to }: KeyRange, limit: number): RecordPage {

@@ -58,6 +58,6 @@ export class SqliteSearchIndex implements SearchIndex {
     checkScope('the scope of a search', scope);
     const limit = checkLimit(o.limit);
     if (this.#thread) return this.#thread.search({ scope, query, limit });
-    return this.#store.db.patiently(() => this.#texts.search(scope, query, limit));
+    return this.#store.db.retryWhileBusy(() => this.#texts.search(scope, query, limit));
   }
 }

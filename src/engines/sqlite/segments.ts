@@ -236,9 +236,9 @@ export async function compact(
     if (stat && segments.appendsTo(file)) continue;
     left.delete(file);
     if (!stat) continue;
-    const { bytes } = await db.patiently(() => db.sql<{ bytes: number }>(used).get(file)!);
+    const { bytes } = await db.retryWhileBusy(() => db.sql<{ bytes: number }>(used).get(file)!);
     if (bytes * 2 > stat.size) continue;
-    const rows = await db.patiently(() => db.sql<MovedBody>(sql).all(file));
+    const rows = await db.retryWhileBusy(() => db.sql<MovedBody>(sql).all(file));
     try {
       for (let at = 0; at < rows.length; at += MOVED_AT_ONCE) {
         await Promise.all(rows.slice(at, at + MOVED_AT_ONCE).map((row) => move(store, segments, row)));

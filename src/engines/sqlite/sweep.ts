@@ -80,7 +80,7 @@ async function expiredRecords({ db, queue }: Space, now: number): Promise<number
 /** A dropped stream goes when its last entry has gone. */
 async function droppedStreams({ db, queue }: Space): Promise<void> {
   const next = () => db.sql<{ id: number }>('SELECT id FROM streams WHERE name IS NULL').get();
-  for (let found = await db.patiently(next); found; found = await db.patiently(next)) {
+  for (let found = await db.retryWhileBusy(next); found; found = await db.retryWhileBusy(next)) {
     const { id } = found;
     const sql = `DELETE FROM entries WHERE stream = ? AND seq <=
       (SELECT max(seq) FROM (SELECT seq FROM entries WHERE stream = ? ORDER BY seq LIMIT ${DELETE_ENTRIES}))`;
@@ -108,7 +108,7 @@ async function hashOldBodies(store: Store): Promise<void> {
   const sql = `SELECT id, sha256, size, file, offset, blocks, body FROM blobs WHERE blocks IS NULL AND id > ? ORDER BY id LIMIT ${HASHED_AT_ONCE}`;
   const update = 'UPDATE blobs SET blocks = ? WHERE id = ? AND sha256 = ? AND blocks IS NULL';
   for (let after = 0; ; ) {
-    const rows = await db.patiently(() => db.sql<OldRow>(sql).all(after));
+    const rows = await db.retryWhileBusy(() => db.sql<OldRow>(sql).all(after));
     if (rows.length === 0) return;
     after = rows.at(-1)!.id;
     await Promise.all(
@@ -151,12 +151,12 @@ async function orphanedFiles(space: Space, before: number, round: number): Promi
 /** Moves free pages to the end of the file and cuts them off. */
 async function giveBack({ db, queue, checkpoints }: Space): Promise<void> {
   const free = () => db.sql<{ freelist_count: number }>('PRAGMA freelist_count').get()!.freelist_count;
-  let before = await db.patiently(free);
+  let before = await db.retryWhileBusy(free);
   if (before <= SPARE_PAGES) return;
   for (;;) {
     const pages = Math.min(PAGES, before - SPARE_PAGES);
     await queue.free(() => db.exec(`PRAGMA incremental_vacuum(${pages})`));
-    const left = await db.patiently(free);
+    const left = await db.retryWhileBusy(free);
     if (left <= SPARE_PAGES || left >= before) break;
     before = left;
   }
@@ -174,7 +174,7 @@ async function inSteps(queue: CommitQueue, size: number, step: () => number): Pr
 /** What has expired and waits for a sweep still takes its room on disk, but is no longer counted. */
 export async function usageOf({ db, home, env }: Store): Promise<Usage> {
   const now = env.now();
-  const row = await db.patiently(() => {
+  const row = await db.retryWhileBusy(() => {
     const sql = `WITH live AS (SELECT size FROM blobs WHERE expires IS NULL OR expires > ?) SELECT
       (SELECT count(*) FROM live) AS blobs,
       (SELECT coalesce(sum(size), 0) FROM live) AS bytes,
@@ -204,7 +204,7 @@ export async function missingBodies({ db, home, env }: Store): Promise<{ count: 
   const some: string[] = [];
   let count = 0;
   for (let after = 0; ; ) {
-    const rows = await db.patiently(() =>
+    const rows = await db.retryWhileBusy(() =>
       db
         .sql<{ id: number; file: string }>(
           `SELECT id, file FROM blobs WHERE file IS NOT NULL AND id > ? AND (expires IS NULL OR expires > ?)
