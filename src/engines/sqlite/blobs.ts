@@ -35,7 +35,7 @@ import {
 } from './body-files.ts';
 import { type Operation, StagedWrite, type Store, type Transaction } from './commit-queue.ts';
 import { translated } from './failure.ts';
-import { type FormerSpot, noteGone } from './gone.ts';
+import { type DeletedBody, queueForWipe } from './secure-delete.ts';
 import { isSegment, Segments } from './segments.ts';
 
 /** Bodies held in memory: many agents pull the same payload, and a large row is slow to read. */
@@ -153,8 +153,8 @@ export class SqliteBlobs implements Blobs {
     if (!found) return;
     const old = await this.#store.queue.free(() => {
       const sql = 'DELETE FROM blobs WHERE key = ? RETURNING file, offset, size';
-      const deleted = this.#store.db.sql<FormerSpot>(sql).get(key);
-      if (deleted) noteGone(this.#store, deleted);
+      const deleted = this.#store.db.sql<DeletedBody>(sql).get(key);
+      if (deleted) queueForWipe(this.#store, deleted);
       return deleted;
     });
     if (old) await this.removeBody(old);
@@ -177,7 +177,7 @@ export class SqliteBlobs implements Blobs {
    * Removes the file of a body that no row refers to any more. Another process may be putting a new one at the same chosen
    * place, so there it is done under the lock, and only if no row has come to refer to it. It is too late to fail.
    */
-  async removeBody({ file, offset }: FormerSpot): Promise<void> {
+  async removeBody({ file, offset }: DeletedBody): Promise<void> {
     if (file === null || offset !== null) return;
     if (!isPlaced(file)) return this.#files.remove(file);
     const removed = this.#store.queue.free(() => {
@@ -294,7 +294,7 @@ export class SqliteBlobs implements Blobs {
   }
 
   /** Writes the row, inside a transaction, and gives what it replaces. */
-  #write(tx: Transaction, key: string, content: Content): FormerSpot | undefined {
+  #write(tx: Transaction, key: string, content: Content): DeletedBody | undefined {
     const { db, env } = this.#store;
     const { size, sha256, blocks, expires, pieces, draft } = content;
     let { spot } = content;
@@ -304,9 +304,9 @@ export class SqliteBlobs implements Blobs {
       spot = undefined;
     }
     const old = db
-      .sql<FormerSpot & { id: number }>('SELECT id, file, offset, size FROM blobs WHERE key = ?')
+      .sql<DeletedBody & { id: number }>('SELECT id, file, offset, size FROM blobs WHERE key = ?')
       .get(key);
-    if (old) noteGone(this.#store, old);
+    if (old) queueForWipe(this.#store, old);
     const body = spot ? null : pieces!.length === 1 ? pieces![0]! : Buffer.concat(pieces!);
     const values = [size, sha256, blocks, env.now(), expires, spot?.file ?? null, spot?.offset ?? null, body];
     const sql = `INSERT OR REPLACE INTO blobs (id, key, size, sha256, blocks, at, expires, file, offset, body)

@@ -18,14 +18,14 @@ import { checkRange } from '../../kernel/validate-input.ts';
 import { BodyHashes, type HashedBody } from '../body-hashes.ts';
 import { isPlaced } from './body-files.ts';
 import type { Store } from './commit-queue.ts';
-import type { FormerSpot } from './gone.ts';
+import type { DeletedBody } from './secure-delete.ts';
 import { readSpot } from './segments.ts';
 
 /** What is read of a file at once: some blocks. */
 const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
 /** A body as its row has it. */
-export interface StoredBody extends FormerSpot {
+export interface StoredBody extends DeletedBody {
   readonly sha256: string;
   /** The hashes of its blocks; null for one of format 1 that no sweep has read yet. */
   readonly blocks: Uint8Array | null;

@@ -9,12 +9,12 @@ import { type CheckedBody, checkBodies, Scrub, type ScrubState } from './body-ch
 import type { Place } from './body-files.ts';
 import { CommitQueue, Reserve, type Store } from './commit-queue.ts';
 import { Checkpoints, type Database } from './database.ts';
-import { Gone } from './gone.ts';
 import { SqliteLogs, Subscriptions } from './logs.ts';
 import { sqliteMoving } from './moving.ts';
 import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
 import { SqliteSearchIndex } from './search-index.ts';
+import { SecureDelete } from './secure-delete.ts';
 import { missingBodies, sweep, usageOf } from './sweep.ts';
 
 const MiB = 1024 * 1024;
@@ -91,7 +91,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   const blobs = new SqliteBlobs(store, { place: o.place, appends: role === 'server' });
   const moving = sqliteMoving(store, blobs);
   const deferred = new DeferredWork();
-  const gone = new Gone(store, checkpoints);
+  const secureDelete = new SecureDelete(store, checkpoints);
   const scrub = role === 'server' ? new Scrub(store) : null;
   let sweeps = 0;
   let sweeping: Promise<Swept> | undefined;
@@ -100,7 +100,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     await deferred.settle();
     subscriptions.end();
     await scrub?.close();
-    await gone.close();
+    await secureDelete.close();
     await queue.close();
     await checkpoints.close();
     subscriptions.close();
@@ -119,7 +119,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
     sweep() {
       // One at a time: who asks while it runs gets the same answer.
-      sweeping ??= sweep({ ...store, blobs, checkpoints, gone }, sweeps++).finally(() => {
+      sweeping ??= sweep({ ...store, blobs, checkpoints, secureDelete }, sweeps++).finally(() => {
         sweeping = undefined;
       });
       return sweeping;

@@ -6,7 +6,7 @@ import { toHex } from '../../base/ids.ts';
 import { BODIES } from './body-files.ts';
 import type { Store } from './commit-queue.ts';
 import { isFull } from './failure.ts';
-import { noteGone } from './gone.ts';
+import { queueForWipe } from './secure-delete.ts';
 import { makeFolder, syncFolderNow } from './syncing.ts';
 
 export const SEGMENTS = `${BODIES}/segments`;
@@ -268,6 +268,6 @@ async function move({ db, queue, home }: Store, segments: Segments, row: MovedBo
   await queue.run(() => {
     if (!existsSync(join(home, spot.file))) return;
     const { changes } = db.sql(sql).run(spot.file, spot.offset, row.id, row.file, row.offset);
-    if (changes === 0) noteGone({ db }, { ...spot, size: row.size });
+    if (changes === 0) queueForWipe({ db }, { ...spot, size: row.size });
   });
 }

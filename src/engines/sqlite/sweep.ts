@@ -7,9 +7,9 @@ import { measured, type StoredBody } from './body-check.ts';
 import { BODIES, DRAFTS } from './body-files.ts';
 import type { CommitQueue, Store } from './commit-queue.ts';
 import type { Checkpoints } from './database.ts';
-import { type FormerSpot, type Gone, noteGone, removeUnused } from './gone.ts';
 import { DELETE_ENTRIES } from './logs.ts';
 import { DATABASE_FILE } from './opening.ts';
+import { type DeletedBody, queueForWipe, removeUnused, type SecureDelete } from './secure-delete.ts';
 import { allSegments, compact, isSegment, SEGMENTS } from './segments.ts';
 
 /** Rows, and pages of the file, that one transaction deals with: some milliseconds of the lock. */
@@ -24,7 +24,7 @@ const SPARE_PAGES = 256;
 export interface Space extends Store {
   readonly blobs: SqliteBlobs;
   readonly checkpoints: Checkpoints;
-  readonly gone: Gone;
+  readonly secureDelete: SecureDelete;
 }
 
 /**
@@ -39,12 +39,12 @@ export async function sweep(space: Space, round: number): Promise<Swept> {
   await droppedStreams(space);
   await hashOldBodies(space);
   await removeOldCopies(space.db.path, now);
-  await space.gone.wipe();
-  await space.gone.withThinned(async (thinned) =>
+  await space.secureDelete.wipe();
+  await space.secureDelete.withThinned(async (thinned) =>
     compact(space, space.blobs.segments, round === 0 ? await allSegments(space.home) : thinned),
   );
   const orphans = await orphanedFiles(space, now - ORPHAN_AGE_MS, round);
-  await space.gone.wipe();
+  await space.secureDelete.wipe();
   await giveBack(space);
   return { blobs: expired.blobs + orphans.blobs, records, bytes: expired.bytes + orphans.bytes };
 }
@@ -55,8 +55,8 @@ async function expiredBlobs({ db, queue, blobs }: Space, now: number): Promise<O
   const swept = { blobs: 0, bytes: 0 };
   for (;;) {
     const rows = await queue.free(() => {
-      const deleted = db.sql<FormerSpot>(sql).all(now);
-      for (const row of deleted) noteGone({ db }, row);
+      const deleted = db.sql<DeletedBody>(sql).all(now);
+      for (const row of deleted) queueForWipe({ db }, row);
       return deleted;
     });
     for (const row of rows) {
@@ -72,7 +72,7 @@ async function expiredRecords({ db, queue }: Space, now: number): Promise<number
   const sql = `DELETE FROM records WHERE key IN (SELECT key FROM records WHERE expires <= ? LIMIT ${RECORDS})`;
   return inSteps(queue, RECORDS, () => {
     const count = Number(db.sql(sql).run(now).changes);
-    if (count > 0) noteGone({ db }, { file: null, offset: null, size: 0 });
+    if (count > 0) queueForWipe({ db }, { file: null, offset: null, size: 0 });
     return count;
   });
 }

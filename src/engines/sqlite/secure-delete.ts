@@ -11,13 +11,13 @@ const LOOK_MS = 10_000;
 const ROWS = 200;
 
 /** The place of a body that a row named; `file` is null for one that was in the row itself. */
-export interface FormerSpot {
+export interface DeletedBody {
   readonly file: string | null;
   readonly offset: number | null;
   readonly size: number;
 }
 
-interface GoneRow extends FormerSpot {
+interface QueuedWipe extends DeletedBody {
   readonly id: number;
 }
 
@@ -27,7 +27,7 @@ interface GoneRow extends FormerSpot {
  * overwritten with zeros; of bodies in rows SQLite has done so (`secure_delete`), and the WAL that may still show them is
  * written back and emptied.
  */
-export class Gone {
+export class SecureDelete {
   readonly #store: Store;
   readonly #checkpoints: Checkpoints;
   readonly #timer: NodeJS.Timeout;
@@ -68,7 +68,7 @@ export class Gone {
     const { db, queue } = this.#store;
     const sql = `SELECT id, file, offset, size FROM gone WHERE id > ? ORDER BY id LIMIT ${ROWS}`;
     for (let after = 0; ; ) {
-      const rows = await db.retryWhileBusy(() => db.sql<GoneRow>(sql).all(after));
+      const rows = await db.retryWhileBusy(() => db.sql<QueuedWipe>(sql).all(after));
       if (rows.length === 0) return;
       after = rows.at(-1)!.id;
       const byFile = Map.groupBy(rows, ({ file }) => file);
@@ -84,7 +84,7 @@ export class Gone {
     }
   }
 
-  async #wipeFile(file: string, rows: readonly GoneRow[]): Promise<boolean> {
+  async #wipeFile(file: string, rows: readonly QueuedWipe[]): Promise<boolean> {
     if (await removeUnused(this.#store, file)) return true;
     const handle = await promises.open(join(this.#store.home, file), 'r+').catch(() => null);
     if (!handle) return true;
@@ -104,7 +104,7 @@ export class Gone {
  * Inside the transaction that takes the rows away. Whole files are not noted: they are removed at once. But one at a place may
  * have been in its row before it was there, and the WAL may show that.
  */
-export function noteGone({ db }: Pick<Store, 'db'>, { file, offset, size }: FormerSpot): void {
+export function queueForWipe({ db }: Pick<Store, 'db'>, { file, offset, size }: DeletedBody): void {
   const isFile = file !== null && offset === null;
   if (isFile && !isPlaced(file)) return;
   db.sql('INSERT INTO gone (file, offset, size) VALUES (?, ?, ?)').run(isFile ? null : file, offset, size);
