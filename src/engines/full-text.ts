@@ -1,6 +1,6 @@
 import { type Candidate, queryTerms, rankPassages, type Term, unspaced } from '../kernel/passages.ts';
 import type { Hit } from '../kernel/search-index.ts';
-import { behindPrefix } from '../kernel/validate-input.ts';
+import { prefixUpperBound } from '../kernel/validate-input.ts';
 
 /** A word that more texts have than this tells nothing apart and costs the most; among so many matches the newest are ranked. */
 const RANKED = 1000;
@@ -90,7 +90,7 @@ export class FullText {
         ? ['', []]
         : [
             'JOIN documents d ON d.id = words.rowid AND d.key >= ? AND d.key < ?',
-            [scope, behindPrefix(scope)],
+            [scope, prefixUpperBound(scope)],
           ];
     const rows = this.#db
       .sql<{ key: string; fields: string; text: string }>(

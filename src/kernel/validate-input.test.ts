@@ -4,17 +4,17 @@ import { test } from 'node:test';
 import { type ErrorCode, isRelayError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
 import {
-  behindPrefix,
   checkDelta,
   checkExpiry,
   checkKey,
   checkLimit,
+  checkPrefix,
   checkRange,
   checkScope,
-  checkText,
   compareKeys,
   encodeJson,
   keyRange,
+  prefixUpperBound,
 } from './validate-input.ts';
 
 test('a key has 1 to 2048 bytes of well-formed UTF-8 without NUL', () => {
@@ -40,7 +40,7 @@ test('a key has 1 to 2048 bytes of well-formed UTF-8 without NUL', () => {
 test('a scope holds its first segment and the slash, and a plain prefix may be empty', () => {
   checkScope('a scope', 'ten.acme/');
   checkScope('a scope', 'ten.acme/threads/a');
-  checkText('a prefix', '');
+  checkPrefix('a prefix', '');
   for (const scope of ['', 'ten.acme'])
     refused('bad_request', () => checkScope('a scope', scope), /first segment/);
 });
@@ -176,7 +176,7 @@ test('a range holds exactly the keys that begin with the prefix and come behind 
 });
 
 test('nothing but a blob lies behind the last of all letters', () => {
-  assert.deepEqual(behindPrefix('\u{10ffff}'), new Uint8Array());
-  assert.equal(behindPrefix('a\u{10ffff}'), 'b');
-  assert.equal(behindPrefix('\ud7ff'), '\ue000', 'surrogates are no letters');
+  assert.deepEqual(prefixUpperBound('\u{10ffff}'), new Uint8Array());
+  assert.equal(prefixUpperBound('a\u{10ffff}'), 'b');
+  assert.equal(prefixUpperBound('\ud7ff'), '\ue000', 'surrogates are no letters');
 });

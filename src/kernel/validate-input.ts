@@ -9,17 +9,17 @@ import type { BlobBody, ByteRange, Expiry } from './blobs.ts';
 /** A key, a stream's name or an entry's id: not empty, at most 2 KiB of UTF-8, no unpaired surrogate, no NUL. */
 export function checkKey(what: string, key: string): void {
   if (key === '') throw badRequest(`${what} must not be empty`);
-  checkText(what, key);
+  checkPrefix(what, key);
 }
 
 /** The prefix of a listing or the scope of a search: what shards by the first segment can answer. */
 export function checkScope(what: string, prefix: string): void {
-  checkText(what, prefix);
+  checkPrefix(what, prefix);
   if (!prefix.includes('/')) throw badRequest(`${what} must hold the whole first segment, with its slash`);
 }
 
 /** A prefix that may also be empty. */
-export function checkText(what: string, text: string): void {
+export function checkPrefix(what: string, text: string): void {
   if (!text.isWellFormed()) throw badRequest(`${what} has an unpaired surrogate`);
   if (text.includes('\0')) throw badRequest(`${what} must not hold a NUL`);
   if (utf8Exceeds(text, STORE_KEY_BYTES)) throw tooLarge(what, STORE_KEY_BYTES);
@@ -40,7 +40,7 @@ export function checkExpiry(expiresAt: number | undefined): void {
 }
 
 /** The moment itself, asked for where it was to be told later. */
-export async function settleExpiry(expiry: Expiry | undefined): Promise<number | undefined> {
+export async function resolveExpiry(expiry: Expiry | undefined): Promise<number | undefined> {
   const expiresAt = typeof expiry === 'function' ? await expiry() : expiry;
   checkExpiry(expiresAt);
   return expiresAt;
@@ -51,7 +51,7 @@ export function checkDelta(delta: number): void {
 }
 
 /** What a counter comes to, or null where that would pass `max` or fall below 0. */
-export function addTo(counter: Json, delta: number, max: number | undefined): number | null {
+export function addToCounter(counter: Json, delta: number, max: number | undefined): number | null {
   if (!Number.isSafeInteger(counter)) throw badRequest('that is no counter');
   const sum = (counter as number) + delta;
   checkDelta(sum);
@@ -101,7 +101,7 @@ function rank(unit: number): number {
  * The least value behind every text that begins with the prefix, in the order of UTF-8 bytes, which is SQLite's.
  * Where there is no such text it is an empty blob, which SQLite sorts behind all text.
  */
-export function behindPrefix(prefix: string): string | Uint8Array {
+export function prefixUpperBound(prefix: string): string | Uint8Array {
   const points = Array.from(prefix, (char) => char.codePointAt(0)!);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
     if (last < 0x10ffff) return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
@@ -136,7 +136,7 @@ export function checkSize(body: BlobBody, { size, max }: BodyLimits): void {
  * The pieces of a body as they come. Stops with an error as soon as there are more bytes than promised or allowed,
  * and then, or when it is left early, tells the producer.
  */
-export async function* intake(body: BlobBody, o: BodyLimits): AsyncGenerator<Uint8Array, void, void> {
+export async function* readPieces(body: BlobBody, o: BodyLimits): AsyncGenerator<Uint8Array, void, void> {
   if (body instanceof Uint8Array) {
     for (let at = 0; at < body.length; at += SLICE_BYTES) yield body.subarray(at, at + SLICE_BYTES);
     return;
@@ -178,7 +178,7 @@ export interface KeyRange {
 
 /** The keys that begin with the prefix and come behind `after`. */
 export function keyRange(prefix: string, after: string | undefined): KeyRange {
-  const to = behindPrefix(prefix);
+  const to = prefixUpperBound(prefix);
   return after !== undefined && compareKeys(after, prefix) >= 0
     ? { where: 'key > ? AND key < ?', from: after, to }
     : { where: 'key >= ? AND key < ?', from: prefix, to };

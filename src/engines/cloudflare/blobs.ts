@@ -23,12 +23,12 @@ import {
   checkExpiry,
   checkKey,
   checkLimit,
+  checkPrefix,
   checkRange,
   checkSize,
-  checkText,
   compareKeys,
-  intake,
-  settleExpiry,
+  readPieces,
+  resolveExpiry,
 } from '../../kernel/validate-input.ts';
 import type { BodyRow } from './body-rows.ts';
 import { objectOf } from './objects.ts';
@@ -92,7 +92,7 @@ export class CloudflareBlobs implements Blobs {
   }
 
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<BlobPage> {
-    checkText('the prefix of a listing', prefix);
+    checkPrefix('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
     const now = this.#store.env.now();
     const found: BlobItem[] = [];
@@ -125,8 +125,8 @@ export class CloudflareBlobs implements Blobs {
     const upload =
       body instanceof Uint8Array && body.length <= ROW_BYTES ? null : new Upload(this.#store, key);
     try {
-      if (upload) for await (const piece of intake(body, limits)) await upload.write(piece);
-      const expires = (await settleExpiry(o.expiresAt)) ?? null;
+      if (upload) for await (const piece of readPieces(body, limits)) await upload.write(piece);
+      const expires = (await resolveExpiry(o.expiresAt)) ?? null;
       const taken = await (upload?.finish() ?? wholeBody(body as Uint8Array, this.#store.crc32));
       return { key, at: this.#store.env.now(), expires, ...taken };
     } catch (error) {

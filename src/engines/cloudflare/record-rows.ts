@@ -1,6 +1,6 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
 import type { Json } from '../../base/json.ts';
-import { addTo, keyRange } from '../../kernel/validate-input.ts';
+import { addToCounter, keyRange } from '../../kernel/validate-input.ts';
 
 export type RecordRow = {
   readonly key: string;
@@ -47,7 +47,7 @@ export class RecordRows {
     const row = this.get(key, now);
     const value: Json = row ? JSON.parse(row.value) : 0;
     if (!Number.isSafeInteger(value)) return 'not a counter';
-    const sum = addTo(value, delta, max);
+    const sum = addToCounter(value, delta, max);
     if (sum !== null) this.#write(key, String(sum), row ? row.expires : (expiresAt ?? null));
     return sum;
   }

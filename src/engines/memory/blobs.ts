@@ -6,11 +6,11 @@ import {
   checkExpiry,
   checkKey,
   checkLimit,
+  checkPrefix,
   checkRange,
   checkSize,
-  checkText,
-  intake,
-  settleExpiry,
+  readPieces,
+  resolveExpiry,
 } from '../../kernel/validate-input.ts';
 import { Rows, type Store } from './store.ts';
 
@@ -41,7 +41,7 @@ export class MemoryBlobs implements Blobs {
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
     const bytes = await this.#taken(body, o.size);
     const sha256 = await sha256Hex(bytes);
-    const expiresAt = await settleExpiry(o.expiresAt);
+    const expiresAt = await resolveExpiry(o.expiresAt);
     await this.#store.hazard.pause();
     const hashes = new BlockHashes().update(bytes).digest();
     this.#rows.set(key, { bytes, hashes, at: this.#store.env.now(), expiresAt });
@@ -75,7 +75,7 @@ export class MemoryBlobs implements Blobs {
   }
 
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<BlobPage> {
-    checkText('the prefix of a listing', prefix);
+    checkPrefix('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
     await this.#store.hazard.pause();
     return this.#rows.page(prefix, { after: o.after, limit }, (key, { bytes, at }) => {
@@ -100,7 +100,7 @@ export class MemoryBlobs implements Blobs {
       return new Uint8Array(body);
     }
     const pieces: Uint8Array[] = [];
-    for await (const piece of intake(body, limits)) pieces.push(new Uint8Array(piece));
+    for await (const piece of readPieces(body, limits)) pieces.push(new Uint8Array(piece));
     return new Uint8Array(Buffer.concat(pieces));
   }
 

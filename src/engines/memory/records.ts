@@ -2,7 +2,7 @@ import { freeze, type Json } from '../../base/json.ts';
 import type { Logs } from '../../kernel/logs.ts';
 import type { AddOptions, PutOptions, RecordPage, Records, Staged, Stored } from '../../kernel/records.ts';
 import {
-  addTo,
+  addToCounter,
   checkDelta,
   checkExpiry,
   checkKey,
@@ -59,7 +59,7 @@ export class MemoryRecords implements Records {
     checkExpiry(o.expiresAt);
     await this.#store.hazard.pause();
     const row = this.#rows.get(key);
-    const sum = addTo(row ? row.stored.value : 0, delta, o.max);
+    const sum = addToCounter(row ? row.stored.value : 0, delta, o.max);
     if (sum === null) return null;
     this.#write(key, String(sum), row ? row.expiresAt : o.expiresAt);
     return this.#acknowledged(sum);

@@ -18,11 +18,11 @@ import {
   checkExpiry,
   checkKey,
   checkLimit,
+  checkPrefix,
   checkRange,
   checkSize,
-  checkText,
-  intake,
-  settleExpiry,
+  readPieces,
+  resolveExpiry,
 } from '../../kernel/validate-input.ts';
 import { BodyHashes, type HashedBody } from '../body-hashes.ts';
 import type { Stored as Message } from './connection.ts';
@@ -103,8 +103,8 @@ export class NatsBlobs implements Blobs {
     if (body instanceof Uint8Array) checkSize(body, limits);
     // Taken before anything is awaited: it is the caller's again afterwards.
     const whole = body instanceof Uint8Array ? new Uint8Array(body) : body;
-    const taken = await this.#take(key, intake(whole, limits));
-    const expiresAt = await settleExpiry(o.expiresAt);
+    const taken = await this.#take(key, readPieces(whole, limits));
+    const expiresAt = await resolveExpiry(o.expiresAt);
     const { rest, ...manifest } = taken;
     // Chunks that no manifest names go with a sweep.
     if ((o.sha256 ?? taken.sha256) !== taken.sha256) throw damagedBody(`the body ${key}`, 'altered');
@@ -144,7 +144,7 @@ export class NatsBlobs implements Blobs {
   }
 
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<BlobPage> {
-    checkText('the prefix of a listing', prefix);
+    checkPrefix('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
     return this.#listing.page(prefix, { after: o.after, limit });
   }

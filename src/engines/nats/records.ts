@@ -13,7 +13,7 @@ import {
   type Stored,
 } from '../../kernel/records.ts';
 import {
-  addTo,
+  addToCounter,
   checkDelta,
   checkExpiry,
   checkKey,
@@ -250,7 +250,7 @@ export class NatsRecords implements Records {
     let changed = false;
     const results = group.map(({ delta, o }): number | null | { error: unknown } => {
       try {
-        const sum = addTo(value, delta, o.max);
+        const sum = addToCounter(value, delta, o.max);
         if (sum === null) return null;
         if (!exists) expiresAt = o.expiresAt;
         exists = true;

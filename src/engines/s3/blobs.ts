@@ -11,8 +11,8 @@ import {
   checkKey,
   checkRange,
   checkSize,
-  intake,
-  settleExpiry,
+  readPieces,
+  resolveExpiry,
 } from '../../kernel/validate-input.ts';
 import { BodyHashes } from '../body-hashes.ts';
 import type { Place, StoreBucket } from './store-bucket.ts';
@@ -131,12 +131,12 @@ export class BucketBlobs implements Blobs {
     if (own instanceof Uint8Array) checkSize(own, limits);
     const upload = new Upload(store);
     try {
-      for await (const piece of intake(own, limits)) await upload.write(piece);
+      for await (const piece of readPieces(own, limits)) await upload.write(piece);
       if (upload.size <= above) {
         const held = upload.held();
         if ((await this.#stubIn(held)) === null) return { body: held, options: o };
       }
-      const expiresAt = await settleExpiry(o.expiresAt);
+      const expiresAt = await resolveExpiry(o.expiresAt);
       const { id, stub } = await upload.finish();
       this.#o.uploaded?.(stub.size);
       const info = { size: stub.size, sha256: stub.sha256 };

@@ -15,12 +15,12 @@ import {
   checkExpiry,
   checkKey,
   checkLimit,
+  checkPrefix,
   checkRange,
   checkSize,
-  checkText,
-  intake,
   keyRange,
-  settleExpiry,
+  readPieces,
+  resolveExpiry,
 } from '../../kernel/validate-input.ts';
 import { BodyHashes } from '../body-hashes.ts';
 import { damageOf, openedBody, type StoredBody, wholeBody } from './body-check.ts';
@@ -161,7 +161,7 @@ export class SqliteBlobs implements Blobs {
   }
 
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<BlobPage> {
-    checkText('the prefix of a listing', prefix);
+    checkPrefix('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
     const { where, from, to } = keyRange(prefix, o.after);
     const sql = `SELECT key, size, at FROM blobs WHERE ${where}
@@ -210,7 +210,7 @@ export class SqliteBlobs implements Blobs {
     if (body instanceof Uint8Array && place === undefined && body.length <= this.#heldBytes) {
       return this.#hold([body], o.expiresAt);
     }
-    const pieces = intake(body, admission);
+    const pieces = readPieces(body, admission);
     const head: Uint8Array[] = [];
     if (place === undefined) {
       for (let length = 0; length <= this.#heldBytes; ) {
@@ -233,7 +233,7 @@ export class SqliteBlobs implements Blobs {
     for (const piece of pieces) hashes.update(piece);
     const { size, sha256, blocks } = hashes.digest();
     const info = { size, sha256 };
-    const expires = (await settleExpiry(expiry)) ?? null;
+    const expires = (await resolveExpiry(expiry)) ?? null;
     const content = { ...info, blocks, expires, pieces };
     // Where nobody else would share the sync of a segment, a body waits for one sync only if it goes with its row.
     const alone = () => size <= INLINE_BLOB_BYTES && this.segments.isIdle && this.#store.queue.isIdle;
@@ -246,7 +246,7 @@ export class SqliteBlobs implements Blobs {
 
   /** Of a short body that is to be a file: waits among the drafts for its row. One that never comes is swept up. */
   async #draft(body: Uint8Array, place: string, expiry: Expiry | undefined) {
-    const expires = (await settleExpiry(expiry)) ?? null;
+    const expires = (await resolveExpiry(expiry)) ?? null;
     try {
       const draft = await this.#files.write([body], [], true);
       const content = { ...draft, expires, spot: { file: place, offset: null }, draft };
@@ -272,7 +272,7 @@ export class SqliteBlobs implements Blobs {
       throw translated(error, this.#store.db.path);
     }
     try {
-      const expires = (await settleExpiry(expiresAt)) ?? null;
+      const expires = (await resolveExpiry(expiresAt)) ?? null;
       const spot = { file: place ?? draft.file, offset: null };
       await this.#commit(key, { ...draft, expires, spot, draft: placed ? draft : undefined });
       return { size: draft.size, sha256: draft.sha256 };

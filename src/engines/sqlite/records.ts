@@ -9,7 +9,7 @@ import type {
   Stored,
 } from '../../kernel/records.ts';
 import {
-  addTo,
+  addToCounter,
   checkDelta,
   checkExpiry,
   checkKey,
@@ -75,7 +75,7 @@ export class SqliteRecords implements Records {
     return this.#store.queue.run(
       (tx) => {
         const row = this.#live(key);
-        const sum = addTo(row ? JSON.parse(row.value) : 0, delta, o.max);
+        const sum = addToCounter(row ? JSON.parse(row.value) : 0, delta, o.max);
         if (sum === null) return null;
         if (!row) this.#write(tx, key, String(sum), o.expiresAt);
         else
