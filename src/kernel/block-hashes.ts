@@ -50,7 +50,7 @@ export class BlockHashes {
 }
 
 /** What has to be read of a body to check a range of it: the blocks that the range touches, whole. */
-export function blocksAround({ start, end }: ByteRange, size: number): ByteRange {
+export function alignToBlocks({ start, end }: ByteRange, size: number): ByteRange {
   if (start === end) return { start, end };
   return {
     start: start - (start % BLOCK_BYTES),
@@ -69,7 +69,7 @@ export function isIntact(bytes: Uint8Array, hashes: Uint8Array, start = 0, faste
 export type BodyFault = 'missing' | 'cut' | 'altered';
 
 /** What an engine throws for a body that is not what was stored. `name` holds no path of the machine. */
-export function damagedBody(
+export function damagedBodyError(
   name: string,
   fault: BodyFault,
   hint = 'relay doctor --deep names everything that is damaged; relay restore brings back a backup.',
@@ -80,7 +80,7 @@ export function damagedBody(
 /** What is read, checked and given at once: some blocks, since each turn of a stream takes its time. */
 const AT_ONCE = 4 * BLOCK_BYTES;
 
-export interface CheckedBy {
+export interface BodyChecksums {
   readonly key: string;
   readonly size: number;
   readonly hashes: Uint8Array;
@@ -94,10 +94,10 @@ export interface CheckedBy {
 export async function checkedBody(
   source: ReadableStream<Uint8Array>,
   { start, end }: ByteRange,
-  { key, size, hashes, crc32 }: CheckedBy,
+  { key, size, hashes, crc32 }: BodyChecksums,
 ): Promise<ReadableStream<Uint8Array>> {
   const reader = readerOf(source, AT_ONCE);
-  const blocks = blocksAround({ start, end }, size);
+  const blocks = alignToBlocks({ start, end }, size);
   let at = blocks.start;
   let held = new Uint8Array(0);
   /** The next blocks as far as they were asked for. */
@@ -107,7 +107,7 @@ export async function checkedBody(
     let have = held.length;
     while (have < length) {
       const { done, value } = await reader.read();
-      if (done) throw damagedBody(`the body of ${key}`, 'cut');
+      if (done) throw damagedBodyError(`the body of ${key}`, 'cut');
       pieces.push(value as Uint8Array<ArrayBuffer>);
       have += value.length;
     }
@@ -117,7 +117,7 @@ export async function checkedBody(
     if (!isIntact(block, hashes, at, crc32)) {
       // The source is not needed any more; a failure to close it changes nothing.
       await reader.cancel().catch(() => {});
-      throw damagedBody(`the body of ${key}`, 'altered');
+      throw damagedBodyError(`the body of ${key}`, 'altered');
     }
     const wanted = block.subarray(Math.max(start - at, 0), Math.max(end - at, 0));
     at += length;

@@ -12,11 +12,11 @@ import type {
   ByteRange,
 } from '../../kernel/blobs.ts';
 import {
+  alignToBlocks,
   BlockHashes,
-  blocksAround,
   type Crc32,
   checkedBody,
-  damagedBody,
+  damagedBodyError,
   isIntact,
 } from '../../kernel/block-hashes.ts';
 import {
@@ -74,11 +74,11 @@ export class CloudflareBlobs implements Blobs {
     const { start, end } = range ?? { start: 0, end: size };
     const hashes = new Uint8Array(row.blocks);
     if (start === end) return { body: new Uint8Array(), size };
-    const blocks = blocksAround({ start, end }, size);
+    const blocks = alignToBlocks({ start, end }, size);
     const object = await this.#store.bucket.get(name!, {
       range: { offset: blocks.start, length: blocks.end - blocks.start },
     });
-    if (!object) throw damagedBody(`the body of ${key}`, 'missing');
+    if (!object) throw damagedBodyError(`the body of ${key}`, 'missing');
     const body = object.body as unknown as ReadableStream<Uint8Array>;
     return {
       body: await checkedBody(body, { start, end }, { key, size, hashes, crc32: this.#store.crc32 }),
@@ -107,7 +107,7 @@ export class CloudflareBlobs implements Blobs {
   #checked({ key, size, blocks }: BodyRow, bytes: ArrayBuffer): Uint8Array {
     const whole = new Uint8Array(bytes);
     if (whole.length !== size || !isIntact(whole, new Uint8Array(blocks), 0, this.#store.crc32))
-      throw damagedBody(`the body of ${key}`, 'altered');
+      throw damagedBodyError(`the body of ${key}`, 'altered');
     return whole;
   }
 

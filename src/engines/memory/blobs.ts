@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../base/hash.ts';
 import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from '../../kernel/blobs.ts';
-import { BlockHashes, blocksAround, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
+import { alignToBlocks, BlockHashes, damagedBodyError, isIntact } from '../../kernel/block-hashes.ts';
 import type { Staged } from '../../kernel/records.ts';
 import {
   checkExpiry,
@@ -113,8 +113,8 @@ export class MemoryBlobs implements Blobs {
   }
 
   #check(key: string, { bytes, hashes }: Row, range: ByteRange): void {
-    const { start, end } = blocksAround(range, bytes.length);
-    if (!isIntact(bytes.subarray(start, end), hashes, start)) throw damagedBody(key, 'altered');
+    const { start, end } = alignToBlocks(range, bytes.length);
+    if (!isIntact(bytes.subarray(start, end), hashes, start)) throw damagedBodyError(key, 'altered');
   }
 
   /** In pieces of any length, one at a time as they are asked for. */

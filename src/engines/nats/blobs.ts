@@ -11,7 +11,13 @@ import type {
   Blobs,
   ByteRange,
 } from '../../kernel/blobs.ts';
-import { BLOCK_BYTES, blocksAround, checkedBody, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
+import {
+  alignToBlocks,
+  BLOCK_BYTES,
+  checkedBody,
+  damagedBodyError,
+  isIntact,
+} from '../../kernel/block-hashes.ts';
 import type { KeptBlob } from '../../kernel/moving.ts';
 import type { Staged } from '../../kernel/records.ts';
 import {
@@ -107,7 +113,7 @@ export class NatsBlobs implements Blobs {
     const expiresAt = await resolveExpiry(o.expiresAt);
     const { rest, ...manifest } = taken;
     // Chunks that no manifest names go with a sweep.
-    if ((o.sha256 ?? taken.sha256) !== taken.sha256) throw damagedBody(`the body ${key}`, 'altered');
+    if ((o.sha256 ?? taken.sha256) !== taken.sha256) throw damagedBodyError(`the body ${key}`, 'altered');
     await this.#commit(key, { ...manifest, at: o.at ?? this.#store.env.now(), expiresAt }, rest);
     return { size: taken.size, sha256: taken.sha256 };
   }
@@ -126,11 +132,11 @@ export class NatsBlobs implements Blobs {
     if (range) checkRange(range, size);
     const { start, end } = range ?? { start: 0, end: size };
     const hashes = Buffer.from(manifest.blocks, 'base64');
-    const blocks = blocksAround({ start, end }, size);
+    const blocks = alignToBlocks({ start, end }, size);
     if (manifest.chunks === undefined) {
-      if (rest.length !== size) throw damagedBody(`the body ${key}`, 'cut');
+      if (rest.length !== size) throw damagedBodyError(`the body ${key}`, 'cut');
       if (!isIntact(rest.subarray(blocks.start, blocks.end), hashes, blocks.start, crc32))
-        throw damagedBody(`the body ${key}`, 'altered');
+        throw damagedBodyError(`the body ${key}`, 'altered');
       return { body: rest.subarray(start, end), size };
     }
     const source = streamFrom(this.#read(key, manifest, blocks));
@@ -254,7 +260,7 @@ export class NatsBlobs implements Blobs {
       const near = await connection.batch(this.#stream, { multi_last: [subject] });
       const chunk = (near?.messages[0] ?? (await connection.last(this.#stream, subject)))?.data;
       if (chunk?.length !== Math.min(CHUNK_BYTES, size - offset))
-        throw damagedBody(`the body ${key}`, chunk ? 'cut' : 'missing');
+        throw damagedBodyError(`the body ${key}`, chunk ? 'cut' : 'missing');
       yield chunk.subarray(at - offset, end - offset);
       at = offset + chunk.length;
     }

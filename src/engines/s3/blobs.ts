@@ -4,7 +4,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { everyItem } from '../../base/pages.ts';
 import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from '../../kernel/blobs.ts';
-import { blocksAround, checkedBody, damagedBody } from '../../kernel/block-hashes.ts';
+import { alignToBlocks, checkedBody, damagedBodyError } from '../../kernel/block-hashes.ts';
 import type { Staged } from '../../kernel/records.ts';
 import {
   checkExpiry,
@@ -114,9 +114,9 @@ export class BucketBlobs implements Blobs {
     if (range) checkRange(range, size);
     const wanted = range ?? { start: 0, end: size };
     if (wanted.start === wanted.end) return new Uint8Array();
-    const missing = () => damagedBody(`the body of ${key}`, 'missing');
+    const missing = () => damagedBodyError(`the body of ${key}`, 'missing');
     const { bucket } = (await this.#o.store.known())!;
-    const source = bucket.read(name, blocksAround(wanted, size), missing);
+    const source = bucket.read(name, alignToBlocks(wanted, size), missing);
     return checkedBody(source, wanted, { key, size, hashes: blocks, crc32 });
   }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isRelayError } from '../../base/errors.ts';
-import { damagedBody } from '../../kernel/block-hashes.ts';
+import { damagedBodyError } from '../../kernel/block-hashes.ts';
 import type { Engine, Swept, Usage } from '../../kernel/engine.ts';
 import type { Moving } from '../../kernel/moving.ts';
 import { BucketBlobs, ORPHAN_MS } from './blobs.ts';
@@ -95,7 +95,7 @@ function movingWithBodies(inner: Moving, blobs: BucketBlobs): Moving {
       const { key, size, sha256, expiresAt } = kept;
       const diverted = await blobs.divert(key, body, { size, expiresAt });
       if (diverted.info === undefined) return inner.importBlob(kept, diverted.body);
-      if (diverted.info.sha256 !== sha256) throw damagedBody(`the body ${key}`, 'altered');
+      if (diverted.info.sha256 !== sha256) throw damagedBodyError(`the body ${key}`, 'altered');
       const stub = diverted.body as Uint8Array;
       await inner.importBlob({ ...kept, size: stub.length, sha256: hash('sha256', stub) }, stub);
     },

@@ -7,11 +7,11 @@ import { isRelayError, type RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import type { ByteRange } from '../../kernel/blobs.ts';
 import {
+  alignToBlocks,
   BLOCK_BYTES,
   type BodyFault,
-  blocksAround,
   checkedBody,
-  damagedBody,
+  damagedBodyError,
   isIntact,
 } from '../../kernel/block-hashes.ts';
 import { checkRange } from '../../kernel/validate-input.ts';
@@ -119,8 +119,8 @@ export async function openedBody(
   if (!open) return null;
   const { file, size } = open;
   try {
-    if (size !== row.size) throw damagedBody(row.file!, 'cut');
-    const source = streamBody(file, blocksAround(range, size));
+    if (size !== row.size) throw damagedBodyError(row.file!, 'cut');
+    const source = streamBody(file, alignToBlocks(range, size));
     const body = await checkedBody(source, range, { key: row.file!, size, hashes, crc32 });
     forgotten.register(body, file);
     return body;
@@ -141,10 +141,10 @@ async function hashedNow(store: Checking, row: StoredBody): Promise<Uint8Array |
 export async function damageOf(store: Checking, key: string, row: StoredBody): Promise<RelayError> {
   const name = row.file ?? key;
   const fault = (await faultOf(store, row)) ?? 'altered';
-  if (!isPlaced(name) || fault === 'missing') return damagedBody(name, fault);
+  if (!isPlaced(name) || fault === 'missing') return damagedBodyError(name, fault);
   const hint =
     'It counts as it was stored. Put it back so, or store the changed one anew: relay artifact put';
-  return damagedBody(name, fault, hint);
+  return damagedBodyError(name, fault, hint);
 }
 
 /** What looks damaged is looked at again after this: it may be being replaced. */

@@ -1,5 +1,5 @@
 import type { BlobBody } from '../../kernel/blobs.ts';
-import { damagedBody } from '../../kernel/block-hashes.ts';
+import { damagedBodyError } from '../../kernel/block-hashes.ts';
 import type {
   Departure,
   KeptBlob,
@@ -106,7 +106,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
       const stored = await blobs.put(key, body, { size, expiresAt });
       if (stored.sha256 !== sha256) {
         await blobs.delete(key);
-        throw damagedBody(`the body ${key}`, 'altered');
+        throw damagedBodyError(`the body ${key}`, 'altered');
       }
       const sql = 'UPDATE blobs SET at = ? WHERE key = ? AND sha256 = ?';
       await queue.run(() => db.sql(sql).run(at, key, sha256));
