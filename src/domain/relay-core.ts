@@ -3,7 +3,7 @@ import { isRelayError } from '../base/errors.ts';
 import { pause } from '../base/pause.ts';
 import type { Caller, CallerAt } from '../contract/caller.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
-import type { Swept } from '../kernel/engine.ts';
+import type { SweepResult } from '../kernel/engine.ts';
 import { Activities } from './activity/activity.ts';
 import { ActivityLog, writeStorage } from './activity/activity-log.ts';
 import { Background } from './background.ts';
@@ -209,7 +209,7 @@ export class RelayCore {
    * Drops what need not be kept any longer, of these tenants and of all who were here: every minute or so. Of several servers on
    * one store one does it at a time.
    */
-  async tidy(tenants: Iterable<string> = []): Promise<Swept> {
+  async tidy(tenants: Iterable<string> = []): Promise<SweepResult> {
     await unlessFull(() => this.keys.use.flush());
     await underTidyLease(this.deps, async () => {
       await unlessFull(() => this.tidySome());

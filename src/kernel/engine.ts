@@ -30,7 +30,7 @@ export interface Usage {
   readonly bucket?: { readonly name: string; readonly bytes: number | null };
 }
 
-export interface Swept {
+export interface SweepResult {
   readonly blobs: number;
   readonly records: number;
   readonly bytes: number;
@@ -76,7 +76,7 @@ export interface Engine extends AsyncDisposable {
    */
   defer(work: () => Promise<unknown>, afterMs?: number): void;
   /** Reclaims what has expired and what was left half-written. Safe at any time, from any process. */
-  sweep(): Promise<Swept>;
+  sweep(): Promise<SweepResult>;
   usage(): Promise<Usage>;
   state(): Promise<EngineState>;
 }

@@ -3,21 +3,21 @@ import type { BlobBody, BlobInfo } from './blobs.ts';
 import type { RecordItem } from './records.ts';
 
 /** A record of a store that is still being filled, and of no other: `from` is where it comes from. */
-export const ARRIVING = 'sys/arriving';
+export const ARRIVING_KEY = 'sys/arriving';
 
 /** A body as it is kept; its bytes come from `Blobs.get`. */
-export interface KeptBlob extends BlobInfo {
+export interface ExportedBlob extends BlobInfo {
   readonly key: string;
   /** When it was written, in ms. */
   readonly at: number;
   readonly expiresAt?: number;
 }
 
-export interface KeptRecord extends RecordItem {
+export interface ExportedRecord extends RecordItem {
   readonly expiresAt?: number;
 }
 
-export interface KeptLog {
+export interface ExportedLog {
   readonly stream: string;
   readonly last: number;
   readonly count: number;
@@ -25,21 +25,21 @@ export interface KeptLog {
   readonly trimmed: number;
 }
 
-export interface KeptEntry {
+export interface ExportedEntry {
   readonly seq: number;
   readonly at: number;
   readonly data: Json;
   readonly id?: string;
 }
 
-export interface KeptDocument {
+export interface ExportedDocument {
   readonly key: string;
   readonly text: string;
   readonly fields: JsonObject;
 }
 
 /** Where a store is going, or has gone. */
-export interface Departure {
+export interface MoveStatus {
   /** Without what is secret. */
   readonly to: string;
   /** For how many ms nothing may be written from now on; null: for good. */
@@ -54,27 +54,30 @@ export interface Departure {
  */
 export interface Moving {
   /** Those whose key begins with the prefix; all by default. */
-  exportBlobs(prefix?: string): AsyncIterable<KeptBlob>;
-  exportRecords(): AsyncIterable<KeptRecord>;
-  exportLogs(): AsyncIterable<KeptLog>;
+  exportBlobs(prefix?: string): AsyncIterable<ExportedBlob>;
+  exportRecords(): AsyncIterable<ExportedRecord>;
+  exportLogs(): AsyncIterable<ExportedLog>;
   /** One of them; null where there is none. */
-  exportLog(stream: string): Promise<KeptLog | null>;
+  exportLog(stream: string): Promise<ExportedLog | null>;
   /** Those behind `after`, oldest first. */
-  exportEntries(stream: string, after: number): AsyncIterable<KeptEntry>;
-  exportDocuments(): AsyncIterable<KeptDocument>;
+  exportEntries(stream: string, after: number): AsyncIterable<ExportedEntry>;
+  exportDocuments(): AsyncIterable<ExportedDocument>;
 
   /** The largest number that this store has given out, as a revision or a sequence. */
-  highest(): Promise<number>;
+  highestNumber(): Promise<number>;
   /**
    * To be called before anything is imported, and again when all is: from then on this store gives out larger numbers only. The
    * first time it must be empty. Refused where numbers up to `above` can no longer be kept apart from its own.
    */
   prepare(above: number): Promise<void>;
   /** A body that is not what `kept` says is refused, and nothing is stored. */
-  importBlob(kept: KeptBlob, body: BlobBody): Promise<void>;
-  importRecord(kept: KeptRecord): Promise<void>;
+  importBlob(kept: ExportedBlob, body: BlobBody): Promise<void>;
+  importRecord(kept: ExportedRecord): Promise<void>;
   /** Entries behind those that are there, oldest first. */
-  importEntries(log: Pick<KeptLog, 'stream' | 'trimmed'>, entries: readonly KeptEntry[]): Promise<void>;
+  importEntries(
+    log: Pick<ExportedLog, 'stream' | 'trimmed'>,
+    entries: readonly ExportedEntry[],
+  ): Promise<void>;
 
   /** From when this resolves nobody writes, whichever process it is, for so many ms: `store_moving`. */
   freeze(o: { readonly to: string; readonly ms: number }): Promise<void>;
@@ -82,13 +85,13 @@ export interface Moving {
   leave(o: { readonly to: string }): Promise<boolean>;
   /** Everybody may write again. */
   thaw(): Promise<void>;
-  departure(): Promise<Departure | null>;
+  moveStatus(): Promise<MoveStatus | null>;
 }
 
 /** What is to be known of a store that is leaving or has left, as `Engine.state` tells it. */
-export function movingWarnings(departure: Departure | null): string[] {
-  if (departure === null) return [];
-  const { to, ms } = departure;
+export function movingWarnings(moveStatus: MoveStatus | null): string[] {
+  if (moveStatus === null) return [];
+  const { to, ms } = moveStatus;
   return [
     ms === null
       ? `The store has moved to ${to}; here it can only be read.`

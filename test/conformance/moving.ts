@@ -1,6 +1,12 @@
 import type { Blobs } from '../../src/kernel/blobs.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
-import type { KeptBlob, KeptEntry, KeptLog, KeptRecord, Moving } from '../../src/kernel/moving.ts';
+import type {
+  ExportedBlob,
+  ExportedEntry,
+  ExportedLog,
+  ExportedRecord,
+  Moving,
+} from '../../src/kernel/moving.ts';
 import { ok, refuses, same } from './assert.ts';
 import { collect as bodyOf, patterned, sameBytes } from './bodies.ts';
 import type { Case } from './case.ts';
@@ -11,7 +17,7 @@ import { follow, readAll } from './streams.ts';
 const ABOVE = 1_000_000;
 
 const LOG = 'mov.log';
-const ENTRIES: readonly KeptEntry[] = [
+const ENTRIES: readonly ExportedEntry[] = [
   { seq: 12, at: 1_700_000_000_000, data: 'a' },
   { seq: 13, at: 1_700_000_000_001, data: { b: 1 }, id: 'once' },
   { seq: 4711, at: 1_700_000_000_002, data: ['c'] },
@@ -177,20 +183,20 @@ export const movingCases: readonly Case[] = [
       await index.put('mov.own/d', 'some words 名前', { f: 1 });
       await index.put('mov.own/d2', 'other words', {});
       await index.remove('mov.own/d2');
-      const log = await collect<KeptLog>(moving.exportLogs(), ({ stream }) => stream);
+      const log = await collect<ExportedLog>(moving.exportLogs(), ({ stream }) => stream);
       const last = (await logs.info(LOG)).last;
       same(log.get(LOG), { stream: LOG, last, count: 5, trimmed: 3 });
       same(await moving.exportLog(LOG), log.get(LOG));
       same(await moving.exportLog('mov.none'), null);
       same([log.size, log.get(long)?.count], [2, 1]);
-      const entries = await collect<KeptEntry>(moving.exportEntries(LOG, 12), ({ seq }) => String(seq));
+      const entries = await collect<ExportedEntry>(moving.exportEntries(LOG, 12), ({ seq }) => String(seq));
       same([...entries.values()].slice(0, 3), ENTRIES.slice(1));
       same(entries.get(String(last))?.id, 'own');
-      const kept = await collect<KeptRecord>(moving.exportRecords(), ({ key }) => key);
+      const kept = await collect<ExportedRecord>(moving.exportRecords(), ({ key }) => key);
       same([...kept.keys()].sort(), [long, 'mov.own/r'].sort());
       same(kept.get(long), { key: long, value: [1], revision: 9, expiresAt: clock.now() + 5 });
       same(kept.get('mov.own/r')!.value, { a: null });
-      const bodies = await collect<KeptBlob>(moving.exportBlobs(), ({ key }) => key);
+      const bodies = await collect<ExportedBlob>(moving.exportBlobs(), ({ key }) => key);
       same(
         [bodies.get(long)!.expiresAt, bodies.get('mov.own/b')!.size, bodies.size],
         [clock.now() + 9, 400_000, 2],
@@ -200,7 +206,7 @@ export const movingCases: readonly Case[] = [
         [{ key: 'mov.own/d', text: 'some words 名前', fields: { f: 1 } }],
       );
       const large = Math.max(last, ...[...kept.values()].map(({ revision }) => revision));
-      ok((await moving.highest()) >= large, 'no number is above the highest');
+      ok((await moving.highestNumber()) >= large, 'no number is above the highest');
     },
   },
   {
@@ -211,7 +217,7 @@ export const movingCases: readonly Case[] = [
       await logs.append('fro.log', 1);
       await records.put('fro.r/a', 1);
       await blobs.put('fro.b/a', patterned(10));
-      same(await moving.departure(), null);
+      same(await moving.moveStatus(), null);
       await moving.freeze({ to: 'elsewhere', ms: 60_000 });
       const writes = [
         () => logs.append('fro.log', 2),
@@ -226,7 +232,7 @@ export const movingCases: readonly Case[] = [
         () => index.put('fro.i/a', 'text', {}),
       ];
       for (const write of writes) await refuses(write(), 'store_moving');
-      same((await moving.departure())?.to, 'elsewhere');
+      same((await moving.moveStatus())?.to, 'elsewhere');
       same(
         (await readAll(logs, 'fro.log')).map(({ data }) => data),
         [1],
@@ -237,7 +243,7 @@ export const movingCases: readonly Case[] = [
       same(await moving.leave({ to: 'somewhere else' }), false, 'it was not frozen for that');
       same(await moving.leave({ to: 'elsewhere' }), true);
       for (const write of writes) await refuses(write(), 'store_moved');
-      same(await moving.departure(), { to: 'elsewhere', ms: null });
+      same(await moving.moveStatus(), { to: 'elsewhere', ms: null });
       ok(
         (await engine.state()).warnings.some((each) => each.includes('elsewhere')),
         'it says where it is',
@@ -245,7 +251,7 @@ export const movingCases: readonly Case[] = [
       await moving.thaw();
       await logs.append('fro.log', 2);
       await moving.freeze({ to: 'elsewhere', ms: 1 });
-      for (let left = 500; (await moving.departure()) !== null && left > 0; left--)
+      for (let left = 500; (await moving.moveStatus()) !== null && left > 0; left--)
         await records.get('fro.r/a');
       same(await moving.leave({ to: 'elsewhere' }), false, 'that time is over');
       await records.put('fro.r/a', 3);

@@ -77,6 +77,6 @@ test('a cluster that is written all the time is backed up, each thread as it was
   await using backup = await openPlace(folder, 'source');
   await using restored = await openPlace(other, 'source');
   assert.deepEqual(await everythingIn(restored.engine), await everythingIn(backup.engine));
-  const before = await backup.engine.moving.highest();
+  const before = await backup.engine.moving.highestNumber();
   assert.ok((await restored.engine.logs.append('thr.one', 'next'))! > before);
 });

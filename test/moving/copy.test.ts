@@ -26,7 +26,7 @@ test('a store is copied whole, refuses to be written, and says where it went', a
   await assert.rejects(from.engine.records.put('ten.t/new', 1), { code: 'store_moved' });
   assert.match((await from.engine.state()).warnings[0]!, /moved to b/);
   const next = await to.engine.logs.append('thr.one', 'next');
-  assert.ok(next! > (await from.engine.moving.highest()), 'numbers go on above those of the old store');
+  assert.ok(next! > (await from.engine.moving.highestNumber()), 'numbers go on above those of the old store');
 });
 
 test('relay up refuses a store that has moved, says where, and serves it again once it is reopened', async (t) => {

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openPlace } from '../../src/app/store/engine-copy.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
-import { ARRIVING } from '../../src/kernel/moving.ts';
+import { ARRIVING_KEY } from '../../src/kernel/moving.ts';
 import { cleanEnv, ENTRY, NODE, relay } from '../cli/program.ts';
 import { patterned } from '../conformance/bodies.ts';
 import { everythingIn, fill } from './stores.ts';
@@ -33,9 +33,9 @@ export async function killWhileCopying(
     if (code === 0) whole = Math.min(whole, performance.now() - began);
     await using target = await openPlace(o.to(n), 'target');
     await using source = await openPlace(o.from, 'source');
-    const isUnderWay = (await target.engine.records.get(ARRIVING)) !== null;
+    const isUnderWay = (await target.engine.records.get(ARRIVING_KEY)) !== null;
     if (isUnderWay) interrupted++;
-    else if ((await source.engine.moving.departure())?.ms === null) n++;
+    else if ((await source.engine.moving.moveStatus())?.ms === null) n++;
     await source.engine.moving.thaw();
     await change(source.engine, round);
   }

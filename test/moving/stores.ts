@@ -1,14 +1,14 @@
 import { createHash, hash } from 'node:crypto';
 import type { OpenStore } from '../../src/app/store/engine-copy.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
-import { ARRIVING } from '../../src/kernel/moving.ts';
+import { ARRIVING_KEY } from '../../src/kernel/moving.ts';
 import { patterned } from '../conformance/bodies.ts';
 
 /** What there is in a store, all of it, as one can compare it. */
 export async function everythingIn({ moving, blobs }: Engine): Promise<{ [name: string]: unknown }> {
   const found: { [name: string]: unknown } = {};
   for await (const { key, ...record } of moving!.exportRecords())
-    if (key !== ARRIVING) found[`record ${key}`] = record;
+    if (key !== ARRIVING_KEY) found[`record ${key}`] = record;
   for await (const { key, ...document } of moving!.exportDocuments()) found[`document ${key}`] = document;
   for await (const { stream, ...log } of moving!.exportLogs()) {
     const entries = [];

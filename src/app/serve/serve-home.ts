@@ -50,7 +50,7 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     }
   };
   try {
-    const departure = await engine.moving?.departure();
+    const departure = await engine.moving?.moveStatus();
     if (departure?.ms === null) throw new RelayError('store_moved', { to: departure.to });
     const gauges = () => scrubGauges(checks);
     server = await startServer({ ...options, core, version, gauges, dashboard: ownDashboard() });

@@ -5,7 +5,7 @@ import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
 import { BUCKET_RECORD } from '../../engines/s3/stub.ts';
 import type { CopyReport, EngineCopied } from '../../interfaces/cli/host.ts';
 import type { Usage } from '../../kernel/engine.ts';
-import { ARRIVING } from '../../kernel/moving.ts';
+import { ARRIVING_KEY } from '../../kernel/moving.ts';
 import { type Environment, loadConfig } from '../config.ts';
 import { makeHome } from './home.ts';
 import type { Warn } from './open-core.ts';
@@ -90,9 +90,9 @@ export async function copyEngine(
 export async function copyStore(from: OpenStore, to: OpenStore, report: CopyReport): Promise<EngineCopied> {
   if (from.name === to.name)
     throw new RelayError('bad_usage', { what: 'Both are the same store.', command: 'engine copy' });
-  const left = await from.engine.moving.departure();
+  const left = await from.engine.moving.moveStatus();
   if (left?.ms === null && left.to !== to.name) throw new RelayError('store_moved', { to: left.to });
-  const isDone = left?.ms === null && (await to.engine.records.get(ARRIVING)) === null;
+  const isDone = left?.ms === null && (await to.engine.records.get(ARRIVING_KEY)) === null;
   if (isDone && itemsOf(await to.engine.usage()) > 0) {
     const done = new StoreCopy(from.engine, to.engine);
     await done.learn();
@@ -108,7 +108,7 @@ export async function copyStore(from: OpenStore, to: OpenStore, report: CopyRepo
   await copy.verify();
   report.step('switch', 0);
   const frozenMs = Math.round(await switchOver(from, to, copy));
-  await to.engine.records.delete(ARRIVING);
+  await to.engine.records.delete(ARRIVING_KEY);
   return { from: from.name, to: to.name, ...copy.counts(), lost: [...copy.lost], frozen_ms: frozenMs };
 }
 
@@ -118,7 +118,7 @@ export async function reopenEngine(
   warn?: Warn,
 ): Promise<{ store: string; was: string | null }> {
   await using store = await openPlace(place, 'source', { warn });
-  const was = await store.engine.moving.departure();
+  const was = await store.engine.moving.moveStatus();
   await store.engine.moving.thaw();
   return { store: store.name, was: was?.to ?? null };
 }
@@ -126,7 +126,7 @@ export async function reopenEngine(
 /** The target is empty, or holds what an earlier copy of the same source left. Whoever opens it otherwise is told so. */
 export async function beginCopy(from: OpenStore, to: OpenStore, report: CopyReport): Promise<StoreCopy> {
   const { records, moving } = to.engine;
-  const arriving = await records.get(ARRIVING);
+  const arriving = await records.get(ARRIVING_KEY);
   const before = (arriving?.value as { from: string } | undefined)?.from;
   if (arriving === null && itemsOf(await to.engine.usage()) > 0)
     throw new RelayError('conflict', {
@@ -135,8 +135,8 @@ export async function beginCopy(from: OpenStore, to: OpenStore, report: CopyRepo
     });
   if (before !== undefined && before !== from.name)
     throw new RelayError('conflict', { what: `${to.name} holds the beginning of a copy of ${before}.` });
-  await moving.prepare(await from.engine.moving.highest());
-  if (arriving === null) await records.put(ARRIVING, { from: from.name });
+  await moving.prepare(await from.engine.moving.highestNumber());
+  if (arriving === null) await records.put(ARRIVING_KEY, { from: from.name });
   const copy = new StoreCopy(from.engine, to.engine, (items) => report.add(items));
   await copy.learn();
   report.step('copy', itemsOf(await from.engine.usage()));
@@ -149,7 +149,7 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
   const began = performance.now();
   let renewing: Promise<void> = Promise.resolve();
   const freeze = () => moving.freeze({ to: to.name, ms: FROZEN_MS });
-  const isGone = (await moving.departure())?.ms === null;
+  const isGone = (await moving.moveStatus())?.ms === null;
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if (!isGone) await freeze();
@@ -163,7 +163,7 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
         clearInterval(timer);
         await renewing;
       }
-      await to.engine.moving.prepare(await moving.highest());
+      await to.engine.moving.prepare(await moving.highestNumber());
       if (isGone || (await moving.leave({ to: to.name }))) return performance.now() - began;
     }
   } catch (error) {
@@ -251,7 +251,7 @@ async function restoreStore(from: OpenStore, to: OpenStore, partial: boolean): P
 /** All of it is compared, and then it is a store. */
 async function finish(copy: StoreCopy, from: OpenStore, to: OpenStore): Promise<{ lost: string[] }> {
   await copy.verify();
-  await to.engine.moving.prepare(await from.engine.moving.highest());
-  await to.engine.records.delete(ARRIVING);
+  await to.engine.moving.prepare(await from.engine.moving.highestNumber());
+  await to.engine.records.delete(ARRIVING_KEY);
   return { lost: [...copy.lost] };
 }

@@ -9,7 +9,7 @@ import type { CheckedBody } from '../../engines/sqlite/body-check.ts';
 import type { SqliteEngine } from '../../engines/sqlite/engine.ts';
 import type { BodyFault } from '../../kernel/block-hashes.ts';
 import type { Engine } from '../../kernel/engine.ts';
-import { ARRIVING } from '../../kernel/moving.ts';
+import { ARRIVING_KEY } from '../../kernel/moving.ts';
 import type { Config } from '../config.ts';
 import { homeEngine } from '../serve/pid-file.ts';
 import { remoteEngineAt } from './remote-engines.ts';
@@ -90,7 +90,7 @@ export function isArtifactFile(key: string): boolean {
 
 /** A store that is still being filled from another is nobody's yet. */
 async function refuseArriving(engine: Engine, path: string): Promise<void> {
-  const found = await engine.records.get(ARRIVING);
+  const found = await engine.records.get(ARRIVING_KEY);
   if (found === null) return;
   await engine[Symbol.asyncDispose]();
   throw new RelayError('store_arriving', { path, from: (found.value as { from: string }).from });

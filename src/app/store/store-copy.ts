@@ -6,12 +6,12 @@ import { pause } from '../../base/pause.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import {
-  ARRIVING,
-  type KeptBlob,
-  type KeptDocument,
-  type KeptEntry,
-  type KeptLog,
-  type KeptRecord,
+  ARRIVING_KEY,
+  type ExportedBlob,
+  type ExportedDocument,
+  type ExportedEntry,
+  type ExportedLog,
+  type ExportedRecord,
   type Moving,
 } from '../../kernel/moving.ts';
 
@@ -41,7 +41,7 @@ interface Known {
   seen: number;
 }
 
-type KnownLog = Omit<KeptLog, 'stream'> & { seen: number };
+type KnownLog = Omit<ExportedLog, 'stream'> & { seen: number };
 
 /**
  * Makes one store the same as another, in passes: each goes through all that the source holds, imports what has changed since the
@@ -73,7 +73,7 @@ export class StoreCopy {
     const known = (version: string, bytes = 0): Known => ({ version, bytes, seen: 0 });
     for await (const { stream, ...log } of moving.exportLogs()) this.#logs.set(stream, { ...log, seen: 0 });
     for await (const record of moving.exportRecords())
-      if (record.key !== ARRIVING) this.#records.set(record.key, known(recordVersion(record)));
+      if (record.key !== ARRIVING_KEY) this.#records.set(record.key, known(recordVersion(record)));
     for await (const document of moving.exportDocuments())
       this.#documents.set(document.key, known(documentVersion(document)));
     for await (const blob of moving.exportBlobs())
@@ -100,7 +100,7 @@ export class StoreCopy {
       changed++;
     }
     const records = { known: this.#records, width: WIDTH.records, version: recordVersion };
-    changed += await this.#copyAll<KeptRecord>(moving.exportRecords(), { ...records, pass }, (record) =>
+    changed += await this.#copyAll<ExportedRecord>(moving.exportRecords(), { ...records, pass }, (record) =>
       this.#copyRecord(record, o.checked ?? false),
     );
     changed += await this.#removeUnseen(this.#records, pass, (key) => this.#to.records.delete(key));
@@ -232,7 +232,7 @@ export class StoreCopy {
     return removed;
   }
 
-  async #copyRecord(record: KeptRecord, checked: boolean): Promise<true> {
+  async #copyRecord(record: ExportedRecord, checked: boolean): Promise<true> {
     await this.#to.moving.importRecord(record);
     if (!checked) return true;
     const found = await this.#to.records.get(record.key);
@@ -247,7 +247,7 @@ export class StoreCopy {
       known: this.#blobs,
       width: WIDTH.blobs,
       version: blobVersion,
-      bytes: ({ size }: KeptBlob) => size,
+      bytes: ({ size }: ExportedBlob) => size,
     };
     return this.#copyAll(this.#from.moving.exportBlobs(prefix), { ...o, pass }, (blob) =>
       this.#copyBody(blob, checked),
@@ -255,7 +255,7 @@ export class StoreCopy {
   }
 
   /** False for one that is no longer there, or is not what was stored. */
-  async #copyBody(blob: KeptBlob, checked: boolean): Promise<boolean> {
+  async #copyBody(blob: ExportedBlob, checked: boolean): Promise<boolean> {
     try {
       const found = await this.#from.blobs.get(blob.key);
       if (!found || found.size !== blob.size) return false;
@@ -271,7 +271,7 @@ export class StoreCopy {
   }
 
   /** Whether something had changed. */
-  async #copyLog(log: KeptLog, pass: number, checked: boolean): Promise<boolean> {
+  async #copyLog(log: ExportedLog, pass: number, checked: boolean): Promise<boolean> {
     const { stream, last, trimmed } = log;
     if (this.#isSame(log)) {
       this.#logs.get(stream)!.seen = pass;
@@ -293,10 +293,10 @@ export class StoreCopy {
   }
 
   /** The entries that the target does not have yet, and without those that were trimmed away. */
-  async #appendTo({ stream, last, trimmed }: KeptLog, known: KnownLog | undefined) {
+  async #appendTo({ stream, last, trimmed }: ExportedLog, known: KnownLog | undefined) {
     const { logs, moving } = this.#to;
     let end = { last: known?.last ?? 0, count: known?.count ?? 0 };
-    let batch: KeptEntry[] = [];
+    let batch: ExportedEntry[] = [];
     const send = async () => {
       await moving.importEntries({ stream, trimmed }, batch);
       if (batch.length > 0) end = { last: batch.at(-1)!.seq, count: end.count + batch.length };
@@ -313,13 +313,13 @@ export class StoreCopy {
     return { ...end, count: (await logs.info(stream)).count, trimmed };
   }
 
-  #isSame({ stream, last, count, trimmed }: KeptLog): boolean {
+  #isSame({ stream, last, count, trimmed }: ExportedLog): boolean {
     const known = this.#logs.get(stream);
     return known?.last === last && known.count === count && known.trimmed === trimmed;
   }
 
   /** Up to the last one that was copied; what the source has trimmed away since cannot be compared. */
-  async #compareEntries({ stream, last }: Pick<KeptLog, 'stream' | 'last'>): Promise<void> {
+  async #compareEntries({ stream, last }: Pick<ExportedLog, 'stream' | 'last'>): Promise<void> {
     const copied = this.#to.moving.exportEntries(stream, 0)[Symbol.asyncIterator]();
     for await (const entry of this.#from.moving.exportEntries(stream, 0)) {
       if (entry.seq > last) break;
@@ -340,20 +340,20 @@ function notTheSame(what: string): RelayError {
 
 /** What two things that are kept in two stores are compared by: the same text for the same thing. */
 
-function recordVersion({ revision, expiresAt = 0, value }: Omit<KeptRecord, 'key'>): string {
+function recordVersion({ revision, expiresAt = 0, value }: Omit<ExportedRecord, 'key'>): string {
   return `${revision} ${expiresAt} ${digest(value)}`;
 }
 
-function blobVersion({ at, size, sha256, expiresAt = 0 }: KeptBlob): string {
+function blobVersion({ at, size, sha256, expiresAt = 0 }: ExportedBlob): string {
   return `${at} ${size} ${sha256} ${expiresAt}`;
 }
 
 /** Without what no engine keeps. */
-function documentVersion({ text, fields }: KeptDocument): string {
+function documentVersion({ text, fields }: ExportedDocument): string {
   return digest([text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' '), fields]);
 }
 
-function entryVersion({ seq, at, id = '', data }: KeptEntry): string {
+function entryVersion({ seq, at, id = '', data }: ExportedEntry): string {
   return `${seq} ${at} ${id} ${digest(data)}`;
 }
 

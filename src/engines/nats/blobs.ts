@@ -18,7 +18,7 @@ import {
   damagedBodyError,
   isIntact,
 } from '../../kernel/block-hashes.ts';
-import type { KeptBlob } from '../../kernel/moving.ts';
+import type { ExportedBlob } from '../../kernel/moving.ts';
 import type { Staged } from '../../kernel/records.ts';
 import {
   checkExpiry,
@@ -86,7 +86,7 @@ export class NatsBlobs implements Blobs {
   }
 
   /** All of them, with what the port does not tell. */
-  async *export(prefix: string): AsyncGenerator<KeptBlob> {
+  async *export(prefix: string): AsyncGenerator<ExportedBlob> {
     for await (const { messages } of this.#listing.all(prefix === '' ? '>' : filterOf(prefix))) {
       for (const message of messages) {
         const { size, sha256, at, expiresAt, key: named } = parse(message).manifest;
@@ -98,7 +98,7 @@ export class NatsBlobs implements Blobs {
   }
 
   /** With its time; nothing is stored where it is not what was exported. */
-  async import({ key, ...kept }: KeptBlob, body: BlobBody): Promise<void> {
+  async import({ key, ...kept }: ExportedBlob, body: BlobBody): Promise<void> {
     await this.#put(key, body, kept);
   }
 

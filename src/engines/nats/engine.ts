@@ -5,7 +5,7 @@ import {
   type Engine,
   type EngineLimits,
   type EngineState,
-  type Swept,
+  type SweepResult,
   type Usage,
 } from '../../kernel/engine.ts';
 import { type Moving, movingWarnings } from '../../kernel/moving.ts';
@@ -77,7 +77,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
   connection.whyRefused = () => whyRefused(store, moving);
   const deferred = new DeferredWork();
   const sweep = sweepNats(store, blobs, o.role === 'cli');
-  let sweeping: Promise<Swept> = Promise.resolve({ blobs: 0, records: 0, bytes: 0 });
+  let sweeping: Promise<SweepResult> = Promise.resolve({ blobs: 0, records: 0, bytes: 0 });
   let closing: Promise<void> | undefined;
   const close = async () => {
     await deferred.settle();
@@ -114,7 +114,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
         warnings: [
           ...warningsOf(replicas, clockAheadMs),
           ...storage.warnings,
-          ...movingWarnings(await moving.departure()),
+          ...movingWarnings(await moving.moveStatus()),
         ],
         unseen: [SYNC],
       } satisfies EngineState;

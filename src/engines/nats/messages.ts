@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Json } from '../../base/json.ts';
-import type { KeptEntry } from '../../kernel/moving.ts';
+import type { ExportedEntry } from '../../kernel/moving.ts';
 import type { Stored as Message } from './connection.ts';
 
 /**
@@ -71,7 +71,7 @@ export function encodeEntry(
   return Buffer.from(`${at}${told ? ` ${JSON.stringify(extra)}` : ''}\n${json}`);
 }
 
-export function entryOf(message: Message): KeptEntry {
+export function entryOf(message: Message): ExportedEntry {
   const text = Buffer.from(message.data).toString();
   const end = text.indexOf('\n');
   const { at, seq = message.seq, id } = headOf(text.slice(0, end));

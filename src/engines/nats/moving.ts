@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { RelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
-import type { KeptEntry, KeptLog, Moving } from '../../kernel/moving.ts';
+import type { ExportedEntry, ExportedLog, Moving } from '../../kernel/moving.ts';
 import type { NatsBlobs } from './blobs.ts';
 import type { Stored as Message } from './connection.ts';
 import { Listing } from './listing.ts';
@@ -61,10 +61,10 @@ export function natsMoving(store: Store, ports: Ports): Moving {
     exportDocuments: () => ports.index.export(),
     importBlob: (kept, body) => ports.blobs.import(kept, body),
     importRecord: (kept) => ports.records.import(kept),
-    departure,
+    moveStatus,
     thaw: () => configure(thawedConfig),
 
-    async *exportLogs(): AsyncGenerator<KeptLog> {
+    async *exportLogs(): AsyncGenerator<ExportedLog> {
       const [trimmed, logs] = [`${name}.t.`, `${name}.l.`];
       const gone = new Map<string, number>();
       for await (const message of lastMessages(streams.records, trimmed))
@@ -87,7 +87,7 @@ export function natsMoving(store: Store, ports: Ports): Moving {
       return count === 0 ? null : { stream, last, count, trimmed: gone ? numberOf(gone) : 0 };
     },
 
-    async *exportEntries(stream, after): AsyncGenerator<KeptEntry> {
+    async *exportEntries(stream, after): AsyncGenerator<ExportedEntry> {
       const subject = `${name}.l.${tokenOf(stream)}`;
       const last = await connection.last(streams.logs, subject);
       let from = await ports.logs.place(subject, after);
@@ -99,7 +99,7 @@ export function natsMoving(store: Store, ports: Ports): Moving {
       }
     },
 
-    async highest() {
+    async highestNumber() {
       const [records, logs] = await numbered();
       return Math.max(lastSeq(records), lastSeq(logs));
     },

@@ -3,7 +3,7 @@ import { RelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
-import type { Departure } from '../../kernel/moving.ts';
+import type { MoveStatus } from '../../kernel/moving.ts';
 import { Connection } from './connection.ts';
 import type { Folders } from './local-index.ts';
 
@@ -208,7 +208,7 @@ interface Config {
 }
 
 /** `ms`: for how long; null for good. */
-export function frozenConfig(config: JsonObject, { to, ms }: Departure): JsonObject {
+export function frozenConfig(config: JsonObject, { to, ms }: MoveStatus): JsonObject {
   const { name, subjects, republish, metadata } = thawedConfig(config) as Config;
   const { republish: _, ...rest } = config;
   return {
@@ -238,7 +238,7 @@ export function thawedConfig(config: JsonObject): JsonObject {
 }
 
 /** Null where nothing is in the way of writing. */
-export function departureOf(config: JsonObject): Departure | null {
+export function departureOf(config: JsonObject): MoveStatus | null {
   const { [TO]: to, [UNTIL]: until } = (config as Config).metadata ?? {};
   if (to === undefined) return null;
   if (until === '') return { to, ms: null };
@@ -250,7 +250,7 @@ export function isFrozen(config: JsonObject): boolean {
   return (config as Config).metadata?.[TO] !== undefined;
 }
 
-export function refusalOf({ to, ms }: Departure): RelayError {
+export function refusalOf({ to, ms }: MoveStatus): RelayError {
   return ms === null
     ? new RelayError('store_moved', { to })
     : new RelayError('store_moving', { to, seconds: MOVING_SECONDS });

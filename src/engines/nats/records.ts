@@ -1,7 +1,7 @@
 import { isRelayError } from '../../base/errors.ts';
 import { freeze, type Json } from '../../base/json.ts';
 import type { Logs } from '../../kernel/logs.ts';
-import type { KeptRecord } from '../../kernel/moving.ts';
+import type { ExportedRecord } from '../../kernel/moving.ts';
 import {
   type AddOptions,
   compareAndSet,
@@ -127,7 +127,7 @@ export class NatsRecords implements Records {
   }
 
   /** All of them, with what the port does not tell. */
-  async *export(): AsyncGenerator<KeptRecord> {
+  async *export(): AsyncGenerator<ExportedRecord> {
     for await (const { messages } of this.#listing.all('>')) {
       for (const message of messages) {
         const row = parse(message);
@@ -140,7 +140,7 @@ export class NatsRecords implements Records {
   }
 
   /** With the revision that it has. */
-  async import({ key, value, revision, expiresAt }: KeptRecord): Promise<void> {
+  async import({ key, value, revision, expiresAt }: ExportedRecord): Promise<void> {
     const { connection, env } = this.#store;
     const payload = encode(key, JSON.stringify(value), expiresAt, revision);
     await connection.publish(this.#subject(key), payload, { ttl: ttlOf(expiresAt, env.now()) });

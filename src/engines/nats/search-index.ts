@@ -4,7 +4,7 @@ import { gunzip, gzip } from 'node:zlib';
 import { isRelayError, tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { INDEX_TEXT_CHARS } from '../../base/limits.ts';
-import type { KeptDocument } from '../../kernel/moving.ts';
+import type { ExportedDocument } from '../../kernel/moving.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/validate-input.ts';
 import { FullText, segmented } from '../full-text.ts';
@@ -97,7 +97,7 @@ export class NatsSearchIndex implements SearchIndex {
   }
 
   /** All documents there are. */
-  async *export(): AsyncGenerator<KeptDocument> {
+  async *export(): AsyncGenerator<ExportedDocument> {
     const { connection, streams, name } = this.#store;
     const heads = `${name}.d.*.0`;
     for (let head = await connection.next(streams.documents, heads, 1); head; ) {

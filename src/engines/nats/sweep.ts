@@ -1,7 +1,7 @@
 import { isRelayError } from '../../base/errors.ts';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import { mapConcurrent } from '../../base/map-concurrent.ts';
-import type { Swept } from '../../kernel/engine.ts';
+import type { SweepResult } from '../../kernel/engine.ts';
 import type { NatsBlobs } from './blobs.ts';
 import type { Stored as Message } from './connection.ts';
 import { Listing } from './listing.ts';
@@ -23,7 +23,7 @@ interface Intent {
  * A sweep of the store. What has expired JetStream forgets by itself a minute later; with `scans`, which looks at everything there is,
  * it goes at once. Chunks without a body go an hour after they were first seen so: somebody may be reading.
  */
-export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () => Promise<Swept> {
+export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () => Promise<SweepResult> {
   const { connection, env, name, streams } = store;
   const intents = new Listing(store, streams.blobs, `${name}.c.`, () => null);
   /** When chunks were first seen without a body, where the store had no room to note it. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isRelayError } from '../../base/errors.ts';
 import { damagedBodyError } from '../../kernel/block-hashes.ts';
-import type { Engine, Swept, Usage } from '../../kernel/engine.ts';
+import type { Engine, SweepResult, Usage } from '../../kernel/engine.ts';
 import type { Moving } from '../../kernel/moving.ts';
 import { BucketBlobs, ORPHAN_MS } from './blobs.ts';
 import { type Place, StoreBucket, type StoreBucketOptions } from './store-bucket.ts';
@@ -40,7 +40,7 @@ export async function withBucket<E extends Engine>(inner: E, o: BucketOfStore): 
     ...(inner.moving ? { moving: movingWithBodies(inner.moving, blobs) } : {}),
     blobs,
     limits: { ...inner.limits, blobBytes: Math.min(inner.limits.blobBytes, BODY_BYTES_MAX) },
-    async sweep(): Promise<Swept> {
+    async sweep(): Promise<SweepResult> {
       const swept = await inner.sweep();
       const place = await store.place();
       if (place === null || inner.now() - sweptAt < SWEEP_EVERY_MS) return swept;

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Env, systemEnv } from '../../base/env.ts';
 import { isRelayError } from '../../base/errors.ts';
-import { DeferredWork, type Engine, type EngineLimits, type Swept } from '../../kernel/engine.ts';
+import { DeferredWork, type Engine, type EngineLimits, type SweepResult } from '../../kernel/engine.ts';
 import { type Moving, movingWarnings } from '../../kernel/moving.ts';
 import type { IndexThreads } from '../index-thread.ts';
 import { SqliteBlobs } from './blobs.ts';
@@ -94,7 +94,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   const secureDelete = new SecureDelete(store, checkpoints);
   const scrub = role === 'server' ? new Scrub(store) : null;
   let sweeps = 0;
-  let sweeping: Promise<Swept> | undefined;
+  let sweeping: Promise<SweepResult> | undefined;
   let closing: Promise<void> | undefined;
   const close = async () => {
     await deferred.settle();
@@ -130,7 +130,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
       warnings: [
         ...(reserve.held ? [] : [reserve.warning()]),
         ...(alone ? [ALONE] : []),
-        ...movingWarnings(await moving.departure()),
+        ...movingWarnings(await moving.moveStatus()),
       ],
     }),
     giveUpReserve: () => reserve.release(),

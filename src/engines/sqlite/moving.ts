@@ -1,12 +1,12 @@
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { damagedBodyError } from '../../kernel/block-hashes.ts';
 import type {
-  Departure,
-  KeptBlob,
-  KeptDocument,
-  KeptEntry,
-  KeptLog,
-  KeptRecord,
+  ExportedBlob,
+  ExportedDocument,
+  ExportedEntry,
+  ExportedLog,
+  ExportedRecord,
+  MoveStatus,
   Moving,
 } from '../../kernel/moving.ts';
 import { keyRange } from '../../kernel/validate-input.ts';
@@ -39,13 +39,13 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
     }
   };
   return {
-    async *exportBlobs(prefix = ''): AsyncGenerator<KeptBlob> {
+    async *exportBlobs(prefix = ''): AsyncGenerator<ExportedBlob> {
       const sql = (where: string) => `SELECT key, size, sha256, at, expires FROM blobs WHERE ${where}
         AND (expires IS NULL OR expires > ?) ORDER BY key LIMIT ${PAGE_ROWS}`;
       for (let after: string | undefined; ; ) {
         const { where, from, to } = keyRange(prefix, after);
         const rows = await db.retryWhileBusy(() =>
-          db.sql<KeptBlob & Expires>(sql(where)).all(from, to, env.now()),
+          db.sql<ExportedBlob & Expires>(sql(where)).all(from, to, env.now()),
         );
         for (const { expires, ...blob } of rows) yield { ...blob, ...expiry(expires) };
         if (rows.length < PAGE_ROWS) return;
@@ -53,7 +53,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
       }
     },
 
-    async *exportRecords(): AsyncGenerator<KeptRecord> {
+    async *exportRecords(): AsyncGenerator<ExportedRecord> {
       const sql = `SELECT key, revision, value, expires FROM records WHERE key > ?
         AND (expires IS NULL OR expires > ?) AND key <> '${FORMER_CLOCK}' ORDER BY key LIMIT ${PAGE_ROWS}`;
       type Row = Expires & { key: string; revision: number; value: string };
@@ -61,18 +61,18 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
         yield { key, revision, value: JSON.parse(value), ...expiry(expires) };
     },
 
-    async *exportLogs(): AsyncGenerator<KeptLog> {
+    async *exportLogs(): AsyncGenerator<ExportedLog> {
       const sql = `SELECT name AS key, name AS stream, last, count, trimmed FROM streams
         WHERE name > ? AND ? > 0 ORDER BY name LIMIT ${PAGE_ROWS}`;
-      for await (const { key: _, ...log } of pages<KeptLog & { key: string }>(sql, PAGE_ROWS)) yield log;
+      for await (const { key: _, ...log } of pages<ExportedLog & { key: string }>(sql, PAGE_ROWS)) yield log;
     },
 
-    exportLog(stream: string): Promise<KeptLog | null> {
+    exportLog(stream: string): Promise<ExportedLog | null> {
       const sql = 'SELECT name AS stream, last, count, trimmed FROM streams WHERE name = ?';
-      return db.retryWhileBusy(() => db.sql<KeptLog>(sql).get(stream) ?? null);
+      return db.retryWhileBusy(() => db.sql<ExportedLog>(sql).get(stream) ?? null);
     },
 
-    async *exportEntries(stream: string, after: number): AsyncGenerator<KeptEntry> {
+    async *exportEntries(stream: string, after: number): AsyncGenerator<ExportedEntry> {
       const sql = `SELECT e.seq, e.at, e.id, e.data FROM streams s JOIN entries e ON e.stream = s.id
         WHERE s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ${PAGE_ROWS}`;
       type Row = { seq: number; at: number; id: string | null; data: string };
@@ -85,7 +85,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
       }
     },
 
-    async *exportDocuments(): AsyncGenerator<KeptDocument> {
+    async *exportDocuments(): AsyncGenerator<ExportedDocument> {
       const sql = `SELECT key, text, fields FROM documents WHERE key > ? AND ? > 0
         ORDER BY key LIMIT ${PAGE_DOCUMENTS}`;
       type Row = { key: string; text: string; fields: string };
@@ -93,7 +93,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
         yield { key, text: unsegmented(text), fields: JSON.parse(fields) };
     },
 
-    highest(): Promise<number> {
+    highestNumber(): Promise<number> {
       return db.retryWhileBusy(() => db.sql<{ value: number }>('SELECT value FROM counter').get()!.value);
     },
 
@@ -101,7 +101,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
       await queue.run((tx) => tx.pass(above));
     },
 
-    async importBlob(kept: KeptBlob, body: BlobBody): Promise<void> {
+    async importBlob(kept: ExportedBlob, body: BlobBody): Promise<void> {
       const { key, size, sha256, at, expiresAt } = kept;
       const stored = await blobs.put(key, body, { size, expiresAt });
       if (stored.sha256 !== sha256) {
@@ -112,7 +112,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
       await queue.run(() => db.sql(sql).run(at, key, sha256));
     },
 
-    async importRecord({ key, value, revision, expiresAt }: KeptRecord): Promise<void> {
+    async importRecord({ key, value, revision, expiresAt }: ExportedRecord): Promise<void> {
       const json = JSON.stringify(value);
       const sql = `INSERT INTO records (key, revision, expires, value) VALUES (?, ?, ?, ?)
         ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires, value = excluded.value`;
@@ -123,8 +123,8 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
     },
 
     async importEntries(
-      { stream, trimmed }: Pick<KeptLog, 'stream' | 'trimmed'>,
-      entries: readonly KeptEntry[],
+      { stream, trimmed }: Pick<ExportedLog, 'stream' | 'trimmed'>,
+      entries: readonly ExportedEntry[],
     ): Promise<void> {
       const rows = entries.map(({ data, ...entry }) => ({ ...entry, json: JSON.stringify(data) }));
       const bytes = rows.reduce((sum, { json }) => sum + json.length, 0);
@@ -166,7 +166,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
       return queue.free(() => thawWrites(db));
     },
 
-    departure(): Promise<Departure | null> {
+    moveStatus(): Promise<MoveStatus | null> {
       return db.retryWhileBusy(() => departureOf(db));
     },
   };
@@ -225,7 +225,7 @@ function thawWrites(db: Database): void {
 }
 
 /** Null where nothing is in the way of writing. */
-function departureOf(db: Database): Departure | null {
+function departureOf(db: Database): MoveStatus | null {
   const there = db.sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'moving'").get();
   if (!there) return null;
   const sql = `SELECT target, until - ${NOW} AS ms FROM moving`;

@@ -1,7 +1,7 @@
 import { promises } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
-import type { Swept, Usage } from '../../kernel/engine.ts';
+import type { SweepResult, Usage } from '../../kernel/engine.ts';
 import type { SqliteBlobs } from './blobs.ts';
 import { measured, type StoredBody } from './body-check.ts';
 import { BODIES, DRAFTS } from './body-files.ts';
@@ -32,7 +32,7 @@ export interface Space extends Store {
  * engine looks at everything there is. Those that follow, of which a server makes one every minute, look only at what has changed, and
  * at one folder of bodies each in turn.
  */
-export async function sweep(space: Space, round: number): Promise<Swept> {
+export async function sweep(space: Space, round: number): Promise<SweepResult> {
   const now = space.env.now();
   const expired = await expiredBlobs(space, now);
   const records = await expiredRecords(space, now);
@@ -49,7 +49,7 @@ export async function sweep(space: Space, round: number): Promise<Swept> {
   return { blobs: expired.blobs + orphans.blobs, records, bytes: expired.bytes + orphans.bytes };
 }
 
-async function expiredBlobs({ db, queue, blobs }: Space, now: number): Promise<Omit<Swept, 'records'>> {
+async function expiredBlobs({ db, queue, blobs }: Space, now: number): Promise<Omit<SweepResult, 'records'>> {
   const sql = `DELETE FROM blobs WHERE id IN (SELECT id FROM blobs WHERE expires <= ? LIMIT ${BLOBS})
     RETURNING size, file, offset`;
   const swept = { blobs: 0, bytes: 0 };
@@ -136,7 +136,11 @@ async function removeOldCopies(path: string, now: number): Promise<void> {
  * Files that no row refers to, old enough that none is about to. A segment need not be old: whoever is about to name it
  * looks first, and what was in it has been counted.
  */
-async function orphanedFiles(space: Space, before: number, round: number): Promise<Omit<Swept, 'records'>> {
+async function orphanedFiles(
+  space: Space,
+  before: number,
+  round: number,
+): Promise<Omit<SweepResult, 'records'>> {
   const swept = { blobs: 0, bytes: 0 };
   for await (const { path, file } of bodyFiles(space.home, round)) {
     const stat = await promises.stat(path).catch(() => null);
