@@ -2,7 +2,7 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
-import { translated } from '../../engines/sqlite/failure.ts';
+import { translateError } from '../../engines/sqlite/translate-error.ts';
 import type { RunningServer } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import { withoutPassword } from '../option-readers.ts';
@@ -48,7 +48,7 @@ export function claimServer(home: string, record: Omit<ServerRecord, 'birth'>): 
     writeFileSync(draft, `${JSON.stringify(mine, null, 2)}\n`, { mode: 0o600 });
     linkSync(draft, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw translated(error, path);
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw translateError(error, path);
     const other = runningServer(home);
     if (other !== null && other.pid !== record.pid) return other;
     renameSync(draft, path);

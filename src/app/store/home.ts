@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
-import { makeFolders } from '../../engines/sqlite/syncing.ts';
+import { makeFolders } from '../../engines/sqlite/fsync.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 import { unique } from './atomic-file.ts';
 

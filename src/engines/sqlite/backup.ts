@@ -18,10 +18,10 @@ import type { HashedBody } from '../body-hashes.ts';
 import { openBody, type StoredBody, streamBody, wholeBody } from './body-check.ts';
 import { BODIES, checkedFile, writeBody } from './body-files.ts';
 import { Database } from './database.ts';
-import { isBusy, translated } from './failure.ts';
+import { makeFolder, makeFolders, syncFileNow, syncFolderNow } from './fsync.ts';
 import { DATABASE_FILE, isStore, migrate, openDatabase } from './opening.ts';
 import { readSpot, Segments } from './segments.ts';
-import { makeFolder, makeFolders, syncFileNow, syncFolderNow } from './syncing.ts';
+import { isBusy, translateError } from './translate-error.ts';
 
 /** What was copied. */
 export interface Copied {
@@ -66,7 +66,7 @@ export async function backupSqlite(
   } catch (error) {
     for (const name of readdirSync(target)) rmSync(join(target, name), { recursive: true });
     if (made) rmSync(target, { recursive: true });
-    throw translated(error, source);
+    throw translateError(error, source);
   }
 }
 
@@ -228,7 +228,7 @@ export async function restoreSqlite(
     moveIn(stage, home, files);
     return copied;
   } catch (error) {
-    throw translated(error, path);
+    throw translateError(error, path);
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
@@ -250,7 +250,7 @@ async function stageCopy(
     if (copied.lost.length > 0 && !partial) throw notWhole(from, copied.lost);
     return { ...copied, files: new Set(bodyRows(db).map(({ file }) => file)) };
   } catch (error) {
-    throw translated(error, from);
+    throw translateError(error, from);
   }
 }
 

@@ -31,12 +31,12 @@ import {
   type Draft,
   isPlaced,
   type Place,
-  takenAway,
+  sweptAwayError,
 } from './body-files.ts';
 import { type Operation, StagedWrite, type Store, type Transaction } from './commit-queue.ts';
-import { translated } from './failure.ts';
 import { type DeletedBody, queueForWipe } from './secure-delete.ts';
 import { isSegment, Segments } from './segments.ts';
+import { translateError } from './translate-error.ts';
 
 /** Bodies held in memory: many agents pull the same payload, and a large row is slow to read. */
 const HELD_BYTES = 16 * 1024 * 1024;
@@ -239,7 +239,7 @@ export class SqliteBlobs implements Blobs {
     const alone = () => size <= INLINE_BLOB_BYTES && this.segments.isIdle && this.#store.queue.isIdle;
     if (inRow || size < SEGMENT_BLOB_BYTES.min || alone()) return { ...info, content };
     const spot = await this.segments.append(pieces, expires).catch((error) => {
-      throw translated(error, this.#store.db.path);
+      throw translateError(error, this.#store.db.path);
     });
     return { ...info, content: { ...content, spot } };
   }
@@ -252,7 +252,7 @@ export class SqliteBlobs implements Blobs {
       const content = { ...draft, expires, spot: { file: place, offset: null }, draft };
       return { size: draft.size, sha256: draft.sha256, content };
     } catch (error) {
-      throw translated(error, this.#store.db.path);
+      throw translateError(error, this.#store.db.path);
     }
   }
 
@@ -269,7 +269,7 @@ export class SqliteBlobs implements Blobs {
       draft = await this.#files.write(head, rest, placed);
     } catch (error) {
       await rest.return(undefined);
-      throw translated(error, this.#store.db.path);
+      throw translateError(error, this.#store.db.path);
     }
     try {
       const expires = (await resolveExpiry(expiresAt)) ?? null;
@@ -300,7 +300,7 @@ export class SqliteBlobs implements Blobs {
     let { spot } = content;
     if (spot && !draft && !this.#files.hasNow(spot.file)) {
       // A sweep has taken the file since it was written. What is still held goes into the row.
-      if (!pieces) throw takenAway();
+      if (!pieces) throw sweptAwayError();
       spot = undefined;
     }
     const old = db

@@ -5,7 +5,7 @@ import { badRequest, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { BodyHashes, type HashedBody } from '../body-hashes.ts';
 import type { Store, Transaction } from './commit-queue.ts';
-import { makeFolder, syncFolder } from './syncing.ts';
+import { makeFolder, syncFolder } from './fsync.ts';
 
 export const BODIES = 'blobs';
 /** Where bodies grow that are placed later. Nothing in here is ever read; what is old was left behind. */
@@ -75,7 +75,7 @@ export class BodyFiles {
    * since its lock is what keeps others from the same place; undone with it.
    */
   placeNow(draft: Draft, place: string, tx: Transaction): void {
-    if (!this.hasNow(draft.file)) throw takenAway();
+    if (!this.hasNow(draft.file)) throw sweptAwayError();
     const from = join(this.home, draft.file);
     const to = join(this.home, place);
     const before = `${from}.before`;
@@ -109,7 +109,7 @@ export class BodyFiles {
   }
 }
 
-export function takenAway(): RelayError {
+export function sweptAwayError(): RelayError {
   return new RelayError('busy', { what: 'a sweep took the body away before it was stored' });
 }
 

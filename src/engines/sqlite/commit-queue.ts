@@ -4,9 +4,9 @@ import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import type { Staged } from '../../kernel/records.ts';
-import { closed, type Database } from './database.ts';
-import { endsTransaction, isFull, translated } from './failure.ts';
-import { syncFolderNow } from './syncing.ts';
+import { closedError, type Database } from './database.ts';
+import { syncFolderNow } from './fsync.ts';
+import { endsTransaction, isFull, translateError } from './translate-error.ts';
 
 /** What goes into one transaction at most, so that the event loop and other processes get their turn. */
 const BATCH_OPERATIONS = 512;
@@ -81,7 +81,7 @@ export class CommitQueue {
   }
 
   #enqueue<T>(operation: Operation<T>, bytes: number, frees: boolean): Promise<T> {
-    if (this.#closed) return Promise.reject(closed());
+    if (this.#closed) return Promise.reject(closedError());
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ operation, bytes, frees, resolve: resolve as (value: unknown) => void, reject });
       this.#flushing ??= this.#flush();
@@ -133,14 +133,14 @@ export class CommitQueue {
         this.#reserve.release();
         return this.#commit(batch, true);
       }
-      batch[0]!.reject(translated(error, this.#db.path));
+      batch[0]!.reject(translateError(error, this.#db.path));
       return;
     }
     try {
       await this.#lasting?.();
     } catch (error) {
       // It may last or not: nobody is told that it does.
-      for (const each of batch) each.reject(translated(error, this.#db.path));
+      for (const each of batch) each.reject(translateError(error, this.#db.path));
       return;
     }
     tx.committed();
@@ -173,7 +173,7 @@ export class CommitQueue {
       this.#db.sql('ROLLBACK TO operation').run();
       this.#db.sql('RELEASE operation').run();
       tx.takeBack(mark);
-      return () => each.reject(translated(error, this.#db.path));
+      return () => each.reject(translateError(error, this.#db.path));
     }
   }
 

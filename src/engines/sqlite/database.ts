@@ -7,8 +7,8 @@ import { Worker } from 'node:worker_threads';
 import { RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import { loadSqlite } from '../node-sqlite.ts';
-import { isBusy, translated } from './failure.ts';
 import { PAGE_BYTES } from './schema.ts';
+import { isBusy, translateError } from './translate-error.ts';
 
 /**
  * How long SQLite itself waits for a lock, blocking the event loop: just long enough for a commit of another
@@ -58,7 +58,7 @@ export class Database implements Disposable {
 
   /** Prepared once. Parameters are `?` alone: the oldest Nodes that we support bind nothing to a numbered one, `?1`. */
   sql<Row = Record<string, SQLOutputValue>>(text: string): Statement<Row> {
-    if (!this.#open) throw closed();
+    if (!this.#open) throw closedError();
     let statement = this.#statements.get(text);
     if (!statement) {
       statement = this.#connection.prepare(text) as Statement<unknown>;
@@ -83,7 +83,7 @@ export class Database implements Disposable {
 
   /** Several statements, or one that is not worth keeping. */
   exec(text: string): void {
-    if (!this.#open) throw closed();
+    if (!this.#open) throw closedError();
     this.#connection.exec(text);
   }
 
@@ -96,7 +96,7 @@ export class Database implements Disposable {
       } catch (error) {
         // Only now: a first look at the clock costs a command over a millisecond.
         began ??= performance.now();
-        if (!isBusy(error) || performance.now() - began > PATIENCE_MS) throw translated(error, this.path);
+        if (!isBusy(error) || performance.now() - began > PATIENCE_MS) throw translateError(error, this.path);
       }
       await pause(Math.random() * PAUSE_MS);
     }
@@ -120,7 +120,7 @@ function fileUri(path: string): string {
   return /^[\w./-]+$/.test(path) ? `file:${path}` : pathToFileURL(path).href;
 }
 
-export function closed(): RelayError {
+export function closedError(): RelayError {
   return new RelayError('store_unavailable', { what: 'It was closed.' });
 }
 

@@ -4,7 +4,7 @@ import type { Hit } from '../../kernel/search-index.ts';
 import { FullText, segmented } from '../full-text.ts';
 import type { IndexJob } from '../index-thread.ts';
 import { Database } from './database.ts';
-import { translated } from './failure.ts';
+import { translateError } from './translate-error.ts';
 
 /** Nobody waits on this thread but the caller of the job, so it may block until the lock is free. */
 const PRAGMAS =
@@ -22,7 +22,7 @@ export async function runIndexJob(job: IndexJob): Promise<Hit[]> {
     await applyChanges(job);
     return [];
   } catch (error) {
-    throw translated(error, job.file);
+    throw translateError(error, job.file);
   }
 }
 

@@ -14,7 +14,7 @@ import { unsegmented } from '../full-text.ts';
 import type { SqliteBlobs } from './blobs.ts';
 import type { Store } from './commit-queue.ts';
 import type { Database } from './database.ts';
-import { MOVED, MOVING } from './failure.ts';
+import { MOVED, MOVING } from './translate-error.ts';
 
 /** Older versions kept a clock of the store in this record. No store that is copied gets it. */
 const FORMER_CLOCK = 'sys/clock';

@@ -5,9 +5,9 @@ import { pause } from '../../base/pause.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import { DRAFTS } from './body-files.ts';
 import { Database } from './database.ts';
-import { isBusy, translated } from './failure.ts';
+import { makeFolder, syncFileNow, syncFolderNow } from './fsync.ts';
 import { APPLICATION_ID, FORMAT, PAGE_BYTES, STEPS } from './schema.ts';
-import { makeFolder, syncFileNow, syncFolderNow } from './syncing.ts';
+import { isBusy, translateError } from './translate-error.ts';
 
 export const DATABASE_FILE = 'relay.db';
 
@@ -55,7 +55,7 @@ export async function openDatabase(
     return opened;
   } catch (error) {
     db?.close();
-    throw translated(error, path);
+    throw translateError(error, path);
   }
 }
 
@@ -68,7 +68,7 @@ export async function isStore(path: string): Promise<boolean> {
       check(path);
       return true;
     } catch (error) {
-      const found = translated(error, path);
+      const found = translateError(error, path);
       if (!isRelayError(found, 'store_damaged')) throw found;
       // While others copy their WAL into it the file may be shorter than it says; then opening it will tell.
       if (wal > 0 || sizeOf(`${path}-wal`) > 0) return true;

@@ -5,9 +5,9 @@ import type { Env } from '../../base/env.ts';
 import { toHex } from '../../base/ids.ts';
 import { BODIES } from './body-files.ts';
 import type { Store } from './commit-queue.ts';
-import { isFull } from './failure.ts';
+import { makeFolder, syncFolderNow } from './fsync.ts';
 import { queueForWipe } from './secure-delete.ts';
-import { makeFolder, syncFolderNow } from './syncing.ts';
+import { isFull } from './translate-error.ts';
 
 export const SEGMENTS = `${BODIES}/segments`;
 

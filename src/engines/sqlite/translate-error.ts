@@ -49,7 +49,7 @@ export function isBusy(error: unknown): boolean {
 }
 
 export function isFull(error: unknown, path: string): boolean {
-  return isRelayError(translated(error, path), 'store_full');
+  return isRelayError(translateError(error, path), 'store_full');
 }
 
 /** SQLite may have rolled the whole transaction back, not just the statement. */
@@ -59,7 +59,7 @@ export function endsTransaction(error: unknown): boolean {
 }
 
 /** What SQLite or the file system said, as a row of the error table where there is one; `path` is the database. */
-export function translated(error: unknown, path: string): unknown {
+export function translateError(error: unknown, path: string): unknown {
   if (isRelayError(error) || !(error instanceof Error)) return error;
   const { message } = error;
   if (message.startsWith(MOVED))
