@@ -61,7 +61,7 @@ export function natsMoving(store: Store, ports: Ports): Moving {
     exportDocuments: () => ports.index.export(),
     importBlob: (kept, body) => ports.blobs.import(kept, body),
     importRecord: (kept) => ports.records.import(kept),
-    moveStatus,
+    moveStatus: departure,
     thaw: () => configure(thawedConfig),
 
     async *exportLogs(): AsyncGenerator<ExportedLog> {
