@@ -42,16 +42,16 @@ export interface FileParts {
 }
 
 /**
- * The records of files. A file ends by its `expires`, also where it is deleted: from that moment nobody sees it, and what it
- * took up is removed afterwards, its own record last, by whoever comes along. What is counted for a file is told by that record
- * alone: whoever replaces or deletes it counts, and nobody else.
+ * Records of files. An expired file is invisible at once; a deletion sets `expires` to 0. Its data is removed
+ * afterwards, the head record last, by the sweep or the next writer. Only the process that replaces or
+ * deletes the head record updates the quota, so nothing is counted twice.
  */
 export class FileStore {
   readonly parts: FileParts;
   readonly heads: RecordsOf<FileHead>;
   readonly versions: RecordsOf<FileVersion>;
   readonly ends: EndIndex<FilePlace>;
-  /** Spaces that are known to be in the list of their tenant. */
+  /** Keys of spaces that are known to be in their tenant's list. */
   readonly #listed = new Set<string>();
 
   constructor(parts: FileParts) {
@@ -61,14 +61,14 @@ export class FileStore {
     this.ends = fileEnds(parts.deps);
   }
 
-  /** The record of a file that is there; what is left of one that has ended is no file. */
+  /** Finds the head of a file. Returns null for an expired file or one that the caller may not see. */
   async find(at: FilePlace): Promise<StoredHead | null> {
     const stored = await this.heads.get(headKey(at));
     if (!stored || hasEnded(stored.value, this.parts.deps.env.now())) return null;
     return isReached(at, stored.value) ? stored : null;
   }
 
-  /** Puts a file on the list of those that end then. Who asks for it is not stored. */
+  /** Adds a file to the expiry index. The caller is not stored. */
   async noteEnd(at: FilePlace, expires: number, o: { frees?: boolean } = {}): Promise<void> {
     const { tenant, space, path } = at;
     await this.ends.note(expires, endName(at), { tenant, space, path }, o);
@@ -80,7 +80,7 @@ export class FileStore {
     return stored;
   }
 
-  /** The same for whoever is about to write: a path where one has ended is free once that is removed. */
+  /** Finds the head of a file before a write. Removes an expired file first, so that its path is free. */
   async findToReplace(at: FilePlace): Promise<StoredHead | null> {
     const stored = await this.heads.get(headKey(at));
     if (!stored) return null;
@@ -94,7 +94,7 @@ export class FileStore {
     return null;
   }
 
-  /** Removes what a file that has ended took up. Safe to be done by several at once, and again after a crash. */
+  /** Removes the data of an ended file. Safe to run concurrently and again after a crash. */
   async removeEnded(at: FilePlace, { value: head, revision }: StoredHead): Promise<void> {
     await this.#removeBodies(at, head);
     const took = await this.heads.delete(headKey(at), { expect: revision });
@@ -102,7 +102,7 @@ export class FileStore {
   }
 
   async #removeBodies(at: FilePlace, head: FileHead): Promise<void> {
-    // Most files are written once.
+    // Most files have only one version.
     if (head.current.version > 1) {
       const earlier: FileVersion[] = [];
       for await (const { value } of allRecords(this.versions, versionsPrefix(at, head.id)))
@@ -119,7 +119,7 @@ export class FileStore {
     });
   }
 
-  /** Makes sure that the space is in the list of its tenant, before the first file is in it. */
+  /** Adds the space to its tenant's list, before it gets its first file. */
   async list({ tenant, space }: FilePlace): Promise<void> {
     const key = spaceKey({ tenant, space });
     if (this.#listed.has(key)) return;
@@ -128,7 +128,7 @@ export class FileStore {
     this.#listed.add(key);
   }
 
-  /** Deletes what is left of files that have ended. */
+  /** Deletes the data of expired files. */
   async removeExpired(most?: number): Promise<void> {
     await this.ends.forDue(async (at) => {
       const stored = await this.heads.get(headKey(at));
@@ -136,18 +136,20 @@ export class FileStore {
     }, most);
   }
 
-  /** Ends a file: the commit point of a delete. False where it changed meanwhile. */
+  /**
+   * Deletes a file. Setting `expires` to 0 is the commit point. Returns false if the file changed meanwhile.
+   */
   async end(at: FilePlace, { value, revision }: StoredHead): Promise<boolean> {
     const ended = { ...value, expires: 0 };
     try {
-      // Whoever is killed in between leaves this for housekeeping.
+      // Add it to the expiry index first: after a crash, the sweep finishes the deletion.
       await this.noteEnd(at, 0, { frees: true });
       const done = await this.heads.put(headKey(at), ended, { expect: revision, frees: true });
       if (done === null) return false;
       await this.removeEnded(at, { value: ended, revision: done });
     } catch (error) {
       if (!isRelayError(error, 'store_full')) throw error;
-      // A store without any room takes deletions alone. What a crash leaves behind is an orphan.
+      // A full store accepts only deletions, so delete the head directly. A crash then leaves orphans.
       if (!(await this.heads.delete(headKey(at), { expect: revision }))) return false;
       await this.#removeBodies(at, value);
       await this.parts.storage.freed(at.tenant, storedBytesOf(value));
@@ -163,14 +165,15 @@ export class FileStore {
     return bytes;
   }
 
-  /** Removes what crashes left in the spaces of a tenant. */
+  /** Deletes orphans in all spaces of a tenant. */
   async removeOrphans(tenant: string): Promise<void> {
     for await (const space of this.spacesOf(tenant)) await this.removeOrphansIn({ tenant, space });
   }
 
   /**
-   * Removes bodies of writes that never came, and versions of files that are gone. What is younger than an hour may belong to a write
-   * that is under way. Heads are read before versions: a body that moves from one to the other meanwhile is seen in one of them.
+   * Deletes blobs of unfinished writes and versions of deleted files. Skips anything younger than an hour,
+   * which may belong to a running write. Reads heads before versions, so a body that moves between them is
+   * always seen.
    */
   async removeOrphansIn(at: Pick<FilePlace, 'tenant' | 'space'>): Promise<void> {
     const { engine, env } = this.parts.deps;
@@ -190,7 +193,10 @@ export class FileStore {
       if (written <= before && !bodies.has(key)) await engine.blobs.delete(key);
   }
 
-  /** What a body belongs to, for a person; null where nothing refers to it. Looks through the whole space. */
+  /**
+   * Returns a readable name of what a blob belongs to, or null if nothing refers to it. Scans the whole
+   * space.
+   */
   async nameOfBody(blob: string): Promise<string | null> {
     const [, tenant, space] = /^fil\.([^.]+)\.([^/]+)\//.exec(blob) ?? [];
     if (tenant === undefined || space === undefined) return null;
@@ -208,7 +214,7 @@ export class FileStore {
     return null;
   }
 
-  /** Every space that a file was ever in. */
+  /** Yields every space that ever had a file. */
   async *spacesOf(tenant: string): AsyncGenerator<string> {
     const prefix = spacesPrefix(tenant);
     for await (const { key } of allRecords(this.parts.deps.engine.records, prefix))
@@ -223,7 +229,7 @@ export function noFile({ space, path }: FilePlace): RelayError {
   });
 }
 
-/** When an id was drawn. */
+/** Returns the time at which an id was created, in ms. */
 function madeAt(id: string): number {
   return Number.parseInt(id.slice(0, 12), 16);
 }
@@ -237,12 +243,12 @@ async function* allBlobs(blobs: Blobs, prefix: string): AsyncGenerator<BlobItem>
   }
 }
 
-/** Behind everything that begins so: no path holds a character that sorts later. */
+/** Sorts after every character that a path can contain. */
 const LAST = '\u{10ffff}';
 
 /**
- * The files below a prefix, in the order of their paths. With a delimiter a folder is passed over in one step, so that a
- * listing costs what it shows, and not what lies deeper.
+ * Lists files below a prefix, sorted by path. With a delimiter, each folder is skipped in one step, so the
+ * cost depends on the entries shown and not on the files in folders.
  */
 export async function listFiles(
   store: FileStore,
@@ -285,7 +291,7 @@ export async function listFiles(
   }
 }
 
-/** Spaces that hold a file. */
+/** Lists spaces that have at least one visible file. */
 export async function listSpaces(
   store: FileStore,
   caller: Caller,
@@ -308,7 +314,7 @@ export async function listSpaces(
   return { spaces, ...(next === undefined ? {} : { next: next.slice(root.length) }) };
 }
 
-/** Where a listing goes on behind a file, or behind all that is in a folder. */
+/** Returns the key after which a listing continues: after a file, or after everything in a folder. */
 function behind(place: string): string {
   return place.endsWith('/') ? place + LAST : place;
 }

@@ -48,7 +48,7 @@ import {
 type Version = { readonly version?: number };
 type Found = { readonly head: FileHead; readonly version: FileVersion; readonly body: BlobBody };
 
-/** Named bodies that are overwritten and deleted, and keep some of their versions. */
+/** Named files that can be overwritten and deleted, with some earlier versions. */
 export class Files implements Serves<typeof files> {
   readonly store: FileStore;
 
@@ -65,8 +65,8 @@ export class Files implements Serves<typeof files> {
   }
 
   /**
-   * Blob, then the version that is replaced, then the head: that is the commit point. What comes before is harmless if it
-   * never comes; what the new version pushes out of the history is removed afterwards.
+   * Writes a file: blob, then the record of the replaced version, then the head. The head is the commit
+   * point. Before it, a crash leaves only orphans. Versions that are no longer kept are deleted afterwards.
    */
   async put(caller: Caller, space: string, path: string, input: FileInput): Promise<FileInfo> {
     const { deps, storage, allowance } = this.store.parts;
@@ -90,7 +90,7 @@ export class Files implements Serves<typeof files> {
       const { metadata, type } = options;
       const about = { blob, size, sha256, text: metered.isText(), type, metadata };
       const written = { at: env.now(), by: caller.keyId, from: caller.name, request };
-      // A life begins when the body is here.
+      // The lifetime begins when the body has arrived.
       const expires = input.ttl === undefined ? null : checkFileOptions(input, written.at).expires;
       const done = await compareAndSet('a file', async (round) => {
         const old = round === 0 ? before : await this.store.findToReplace(at);
@@ -106,7 +106,8 @@ export class Files implements Serves<typeof files> {
       allowance.note(caller, 'file_put', size, at.tenant);
       return describe(at, done);
     } catch (error) {
-      // After any other error the write may be committed: a body that nothing refers to is then swept up.
+      // After other errors the write may be committed, so the blob stays. If nothing refers to it, the sweep
+      // deletes it.
       const isRefused = isRelayError(error, 'file_changed') || isRelayError(error, 'idempotency_conflict');
       if (isRefused) await engine.blobs.delete(blob);
       throw error;
@@ -183,7 +184,10 @@ export class Files implements Serves<typeof files> {
     return { ...(await texts.count(body, { signal: o.signal, size })), bytes: size };
   }
 
-  /** Deletes a file, with all its versions. Of two who delete it one does; to the other it is not there. */
+  /**
+   * Deletes a file and all its versions. Of two concurrent deletions, one succeeds and the other gets
+   * `not_found`.
+   */
   async delete(caller: Caller, space: string, path: string, o: { if_match?: string } = {}): Promise<void> {
     const at = placeOf(caller, space, path);
     await compareAndSet('a file', async () => {
@@ -193,7 +197,7 @@ export class Files implements Serves<typeof files> {
     });
   }
 
-  /** Reads files as far as there is room; those that a later request must ask for are named. */
+  /** Reads files until the answer is full. `left` names the files to ask for in another request. */
   async read(caller: Caller, space: string, paths: readonly string[]) {
     checkMany(paths);
     const answer = { files: [] as (FileInfo & FileText)[], missing: [] as string[], left: [] as string[] };
@@ -202,7 +206,7 @@ export class Files implements Serves<typeof files> {
     let room = FILES_READ_BYTES;
     const fitting = wanted.filter(({ path }, i) => {
       const size = heads[i]?.value.current.size;
-      // One that no answer has room for is left to be read by itself, like those behind it.
+      // A file that does not fit is left for another request, even if it fits in no answer of this kind.
       const fits = size !== undefined && size <= room;
       if (fits) room -= size;
       else (size === undefined ? answer.missing : answer.left).push(path);
@@ -224,7 +228,7 @@ export class Files implements Serves<typeof files> {
     return answer;
   }
 
-  /** Writes files, each by itself. What is wrong with one is told of that one, and the others are written. */
+  /** Writes several files independently. An error of one file is reported for it; the others are written. */
   async write(
     caller: Caller,
     space: string,
@@ -245,7 +249,7 @@ export class Files implements Serves<typeof files> {
     };
   }
 
-  /** Deletes files by name or below a prefix. */
+  /** Deletes files by path or below a prefix. */
   async remove(
     caller: Caller,
     space: string,
@@ -270,7 +274,10 @@ export class Files implements Serves<typeof files> {
     return { deleted, ...(page?.next === undefined ? {} : { more: true }) };
   }
 
-  /** The content of a file, or of a version of it. One that is overwritten meanwhile may lose its body: then the new one is read. */
+  /**
+   * Opens the content of a file or of one version. If an overwrite deletes the blob meanwhile, reads the new
+   * version.
+   */
   async #open(
     at: FilePlace,
     wanted?: number,
@@ -299,7 +306,7 @@ export class Files implements Serves<typeof files> {
     return stored.value;
   }
 
-  /** Puts a new version in the place of the old one; null where somebody was faster. */
+  /** Replaces the head with a new version. Returns null if another writer was faster. */
   async #replace(
     at: FilePlace,
     old: StoredHead | null,
@@ -343,7 +350,7 @@ export class Files implements Serves<typeof files> {
     return head;
   }
 
-  /** The versions of a file before `first`, which are about to leave its history. */
+  /** Returns the versions before `first`, which the file no longer keeps. */
   async #between(
     at: FilePlace,
     { id, first: from, current }: FileHead,

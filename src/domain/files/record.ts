@@ -16,7 +16,7 @@ import { checkMetadata, shortText } from '../bodies.ts';
 import type { Deps } from '../deps.ts';
 import { EndIndex } from '../end-index.ts';
 
-/** One version of a file. What is stored of it never changes. */
+/** One version of a file. Its record never changes. */
 export interface FileVersion {
   readonly version: number;
   readonly blob: string;
@@ -25,25 +25,28 @@ export interface FileVersion {
   readonly text: boolean;
   readonly type: string | null;
   readonly metadata: JsonObject;
-  /** When it was written, and by which key under which name. */
+  /** Time of writing in ms, id of the writing key, and name of the writer. */
   readonly at: number;
   readonly by: string;
   readonly from: string;
-  /** Of the request that wrote it: one that comes again with it changes nothing. */
+  /** Digest of the idempotency key. A request with the same digest changes nothing. */
   readonly request: string | null;
 }
 
-/** A file as it is now. Replacing this record is what commits a write. */
+/** The current state of a file. Replacing this record commits a write. */
 export interface FileHead {
-  /** Tells the file from one of the same path that was deleted before. */
+  /** Distinguishes the file from a deleted one at the same path. */
   readonly id: string;
   readonly created: number;
-  /** From then on the file is invisible and waits to be removed; 0 for one that was deleted. */
+  /**
+   * Expiry time in ms. Then the file is invisible and waits to be deleted. 0 for a deleted file, null for
+   * never.
+   */
   readonly expires: number | null;
-  /** How many earlier versions it keeps, and the oldest that it has. */
+  /** Number of earlier versions to keep, and the number of the oldest one stored. */
   readonly keep: number;
   readonly first: number;
-  /** What those count for in the storage of the tenant. */
+  /** Bytes that earlier versions count against the tenant's quota. */
   readonly earlierBytes: number;
   readonly current: FileVersion;
 }
@@ -53,12 +56,12 @@ export interface StoredHead {
   readonly revision: number;
 }
 
-/** What a version counts for in the storage of its tenant: its body, and what is told of it. */
+/** Returns the bytes a version counts against the quota: its content and its record. */
 export function storedBytes(version: FileVersion): number {
   return version.size + utf8Bytes(JSON.stringify(version));
 }
 
-/** The same of a file with the versions that it keeps. */
+/** Returns the bytes a file counts against the quota, including earlier versions. */
 export function storedBytesOf({ current, earlierBytes }: FileHead): number {
   return storedBytes(current) + earlierBytes;
 }
@@ -67,7 +70,10 @@ export function hasEnded({ expires }: FileHead, now: number): boolean {
   return expires !== null && expires <= now;
 }
 
-/** Whether whoever asks reaches the file: where its key is bound to channels, it wrote the current version. */
+/**
+ * Tells whether the caller may see the file. A key bound to channels sees only files whose current version it
+ * wrote.
+ */
 export function isReached({ caller }: Pick<FilePlace, 'caller'>, { current }: FileHead): boolean {
   return caller === undefined || reaches(caller, { by: current.by });
 }
@@ -94,7 +100,7 @@ function etagOf({ version, sha256 }: FileVersion): string {
   return `v${version}-${sha256.slice(0, 16)}`;
 }
 
-/** Whether the file is as a writer expects it; `head` is null where there is none. */
+/** Throws if the file is not as the writer expects. `head` is null if there is no file. */
 export function checkConditions(
   { path }: FilePlace,
   o: Pick<FileOptions, 'if_match' | 'if_none_match'>,
@@ -109,7 +115,7 @@ export function checkConditions(
   throw new RelayError('file_changed', { path, current });
 }
 
-/** `3`, `v3`, an ETag with or without its quotes, several of these, or `*`. */
+/** Matches a condition: `3`, `v3`, an ETag with or without quotes, a list of these, or `*`. */
 function isAt(current: FileVersion, condition: string): boolean {
   return condition.split(',').some((one) => {
     const wanted = one.trim().replace(/^"|"$/g, '');
@@ -118,7 +124,7 @@ function isAt(current: FileVersion, condition: string): boolean {
   });
 }
 
-/** What a writer says of a file, checked; the moment it expires is told from `now`. */
+/** Checks the options of a write. Computes the expiry time from `now`. */
 export function checkFileOptions(o: FileOptions, now: number) {
   const { ttl, keep, if_none_match } = o;
   if (ttl !== undefined && !(typeof ttl === 'number' && ttl >= 1 && ttl <= FILE_TTL_MAX_S))
@@ -134,8 +140,6 @@ export function checkFileOptions(o: FileOptions, now: number) {
   };
 }
 
-/** What files are called, and where they are kept. */
-
 const SPACE = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${SPACE_NAME_CHARS - 1}}$`);
 
 export function checkSpace(space: unknown): string {
@@ -146,8 +150,8 @@ export function checkSpace(space: unknown): string {
 }
 
 /**
- * A path is taken as it is given: nothing is resolved, normalised or folded. What a file system or a URL would take for
- * another place is refused.
+ * Checks a path. It is used unchanged, without resolving or normalising. Rejects paths that a file system or
+ * URL would resolve to another place.
  */
 export function checkPath(path: unknown): string {
   if (typeof path !== 'string' || path === '') throw badPath('it must not be empty');
@@ -163,7 +167,7 @@ export function checkPath(path: unknown): string {
   return path;
 }
 
-/** The beginning of a path, or a place in a listing, which no file need have. */
+/** Checks the beginning of a path, or a cursor of a listing. No file with this path needs to exist. */
 export function checkPrefix(name: string, prefix: string | undefined): string {
   if (prefix === undefined) return '';
   if (prefix.isWellFormed() && !prefix.includes('\0') && utf8Bytes(prefix) <= FILE_PATH_BYTES) return prefix;
@@ -177,12 +181,12 @@ function badPath(what: string) {
   );
 }
 
-/** Where a file is: its space is one segment, the unit of listing and sharding. */
+/** Location of a file. The space is one key segment, the unit of listing and sharding. */
 export interface FilePlace {
   readonly tenant: string;
   readonly space: string;
   readonly path: string;
-  /** Who asks for the file, and finds it only where its key reaches it; not stored. */
+  /** The caller, who finds the file only if its key may see it. Not stored. */
   readonly caller?: Caller;
 }
 
@@ -193,22 +197,22 @@ export function placeOf(caller: Caller, space: unknown, path: unknown): FilePlac
 type Space = Pick<FilePlace, 'tenant' | 'space'>;
 
 const segmentOf = ({ tenant, space }: Space) => `fil.${tenant}.${space}/`;
-/** The records of the files as they are now. */
+/** Prefix of the head records. */
 export const headsPrefix = (at: Space) => `${segmentOf(at)}at/`;
 export const headKey = (at: FilePlace) => headsPrefix(at) + at.path;
-/** Earlier versions, by the id that a file is given when it is made. */
+/** Prefix of earlier versions, by the id given to a file when it is created. */
 export const versionsPrefix = (at: Space, id?: string) =>
   id === undefined ? `${segmentOf(at)}old/` : `${segmentOf(at)}old/${id}/`;
 export const versionKey = (at: Space, id: string, version: number) =>
   versionsPrefix(at, id) + String(version).padStart(12, '0');
-/** Every attempt to write has a blob of its own. */
+/** Prefix of the blobs. Every attempt to write uses a new blob. */
 export const blobsPrefix = (at: Space) => `${segmentOf(at)}body/`;
 export const blobKey = (at: Space, attempt: string) => blobsPrefix(at) + attempt;
-/** In the index of what ends by itself. */
+/** Name of a file in the expiry index. */
 export const endName = ({ tenant, space, path }: FilePlace) => `${tenant}.${space}/${path}`;
 
 export const spacesPrefix = (tenant: string) => `ten.${tenant}/spaces/`;
 export const spaceKey = ({ tenant, space }: Space) => spacesPrefix(tenant) + space;
 
-/** Which files end when. */
+/** Index of files by expiry time. */
 export const fileEnds = (deps: Pick<Deps, 'engine' | 'env'>) => new EndIndex<FilePlace>(deps, 'sys.fil/');

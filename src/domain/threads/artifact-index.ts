@@ -16,43 +16,46 @@ import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import { artifactBlob, artifactKey, indexKey, listPrefix, type ThreadRoot, threadPrefix } from './keys.ts';
 
-/** What the index needs of the logs of threads. */
+/** The parts of `ThreadLog` that the index uses. */
 interface Log {
   readonly deps: Deps;
   readonly background: Background;
   find(tenant: string, id: string): Promise<{ readonly root: ThreadRoot } | null>;
 }
 
-/** How far a long artifact is indexed. The record exists until all of it is. */
+/** Progress of indexing a long artifact. The record exists until all of it is indexed. */
 interface Unfinished extends Place {
-  /** Where its thread is kept. */
+  /** Root under which its thread is stored. */
   readonly root: ThreadRoot;
   readonly size: number;
-  /** When it was stored. A record whose artifact never came is deleted an hour later. */
+  /** Time in ms when it was stored. If the artifact does not exist an hour later, the record is deleted. */
   readonly at: number;
-  /** How many bytes an earlier version has indexed, at least. */
+  /** Bytes that an earlier version has already indexed, at least. */
   readonly known?: number;
 }
 
 /**
- * How far the threads of a tenant were looked through for artifacts that an earlier version indexed in part: up to the one
- * listed under `after`, or all of them where that is null. Artifacts made after `before` are indexed to their end.
+ * Progress of the migration pass: it searches a tenant's threads for artifacts that an earlier version
+ * indexed in part. `after` is the last list key done, or null when all are done. Artifacts created after
+ * `before` need no migration.
  */
 interface Pass {
   readonly before: number;
   readonly after: string | null;
 }
 
-/** Earlier versions indexed at least so many characters of an artifact. */
+/** Characters of an artifact that earlier versions always indexed. */
 const ALWAYS_INDEXED_BYTES = 100_000;
-/** Threads that a pass looks through at once, before it notes how far it is. */
+/** Threads examined per batch of the pass. Its progress is saved after each batch. */
 const THREADS_AT_ONCE = 20;
-/** How long a search continues the pass before it answers. */
+/** Time for which a search continues the pass before it answers. */
 const PASS_WAIT_MS = 250;
-/** Indexing continues for so long while the store is being closed, so that commands without a server finish it too. */
+/**
+ * Time for which indexing continues while the store closes, so that commands without a server can finish it.
+ */
 const CLOSING_MS = 2_000;
 
-/** What tells which sections of an artifact are in the index. */
+/** The fields that determine the index keys of an artifact. */
 type Indexed = Pick<Artifact, 'thread_id' | 'ref' | 'size'>;
 
 const passKey = (tenant: string) => `ten.${tenant}/index-pass`;
@@ -62,18 +65,18 @@ const unfinishedKey = (tenant: string, { thread_id, ref }: Pick<Artifact, 'threa
   `${unfinishedPrefix(tenant, thread_id)}${ref}`;
 
 /**
- * Keeps the search index in step with the contents of artifacts. A short text is indexed with the event that stores it. A longer
- * one is noted in a record first, and then indexed from its blob section by section. The record says how far that is: after a
- * crash the next search continues from there, and every search tells what it did not see.
+ * Keeps the search index in step with artifacts. A short text is indexed with the event that stores it. A
+ * long text first gets a progress record, then its blob is indexed section by section. After a crash, the
+ * next search continues. Every search reports what is not indexed yet.
  */
 export class ArtifactIndex {
   readonly #log: Log;
   readonly #unfinished: RecordsOf<Unfinished>;
   readonly #passes: RecordsOf<Pass>;
   readonly #artifacts: RecordsOf<Artifact>;
-  /** Bytes of an artifact that the engine can index. */
+  /** Maximum bytes of an artifact that the engine can index. */
   readonly #most: number;
-  /** What this process is indexing: an artifact by the key of its record, or what a tenant has left by its prefix. */
+  /** Work in progress in this process, by artifact record key or by tenant prefix. */
   readonly #running = new Map<string, Promise<void>>();
   #stopAt = Number.POSITIVE_INFINITY;
 
@@ -86,12 +89,14 @@ export class ArtifactIndex {
     this.#most = limits.indexedBytes ?? ARTIFACT_BYTES;
   }
 
-  /** Whether a text takes so long to index that it is planned, and the answer does not wait for all of it. */
+  /** Tells whether a text is indexed in the background, because indexing it takes long. */
   isLong({ size }: Pick<Artifact, 'size'>): boolean {
     return size > INDEX_AT_ONCE_BYTES;
   }
 
-  /** Notes that an artifact is to be indexed. Call it before the artifact is stored, so that a crash cannot come between. */
+  /**
+   * Creates the progress record. Call it before storing the artifact, so that a crash cannot lose the work.
+   */
   async plan(
     tenant: string,
     root: ThreadRoot,
@@ -103,12 +108,14 @@ export class ArtifactIndex {
     await this.#unfinished.put(unfinishedKey(tenant, artifact), { ...TEXT_START, root, size, at });
   }
 
-  /** Indexes a short text whole, below its name. Of what is no text, the name alone. */
+  /** Indexes the name and text of a short artifact in one entry. `text` is empty for binary content. */
   putShort(tenant: string, artifact: Artifact, text: string): Promise<void> {
     return this.#put(tenant, artifact, { number: 0, text, line: 1 });
   }
 
-  /** Indexes planned artifacts, and waits for that up to a limit. Whatever takes longer or fails is continued later. */
+  /**
+   * Indexes planned artifacts and waits up to a limit. Work that takes longer or fails is continued later.
+   */
   async begin(tenant: string, artifacts: readonly Artifact[]): Promise<void> {
     const done = new AbortController();
     const index = async () => {
@@ -120,7 +127,7 @@ export class ArtifactIndex {
     await (indexWaitMs === Number.POSITIVE_INFINITY ? indexing : pause(indexWaitMs, done.signal));
   }
 
-  /** Indexes an artifact anew, to its end. False where its content is missing or damaged. */
+  /** Indexes an artifact again, completely. Returns false if its content is missing or damaged. */
   async rebuild(tenant: string, root: ThreadRoot, artifact: Artifact): Promise<boolean> {
     try {
       const found = await this.#log.deps.engine.blobs.get(artifactBlob(root, artifact));
@@ -141,12 +148,15 @@ export class ArtifactIndex {
 
   async remove(tenant: string, ...artifacts: Indexed[]): Promise<void> {
     if (artifacts.length === 0) return;
-    // First, so that whoever is indexing one sees that it is not wanted any more.
+    // Delete the records first, so that a concurrent indexer sees the deletion.
     await Promise.all(artifacts.map((one) => this.#unfinished.delete(unfinishedKey(tenant, one))));
     await this.#removeSections(tenant, artifacts);
   }
 
-  /** What a search of one thread, or of all threads, does not see; undefined where it sees everything. Continues the indexing. */
+  /**
+   * Returns which artifacts a search of one or all threads does not cover, or undefined if it covers all.
+   * Also continues the indexing.
+   */
   async unsearched(tenant: string, id: string | null): Promise<Unsearched | undefined> {
     const isPassed = await this.#pass(tenant, performance.now() + PASS_WAIT_MS);
     const { items } = await this.#unfinished.list(unfinishedPrefix(tenant, id), { limit: UNSEARCHED_NAMED });
@@ -160,7 +170,7 @@ export class ArtifactIndex {
     return { indexing, artifacts };
   }
 
-  /** Continues in the background what an earlier process left, and what an earlier version indexed in part. */
+  /** Continues unfinished indexing of earlier processes and versions in the background. */
   resume(tenant: string): void {
     const resume = async () => {
       if (!(await this.#pass(tenant, this.#stopAt))) return;
@@ -177,7 +187,7 @@ export class ArtifactIndex {
     this.#log.background.run(() => this.#once(unfinishedPrefix(tenant), resume));
   }
 
-  /** The store is about to be closed: indexing stops soon, and the next process continues it. */
+  /** Stops indexing soon, because the store is about to close. The next process continues it. */
   closing(): void {
     this.#stopAt = performance.now() + CLOSING_MS;
   }
@@ -196,7 +206,7 @@ export class ArtifactIndex {
     return running;
   }
 
-  /** Never fails: the record stays, so the next search tries again. */
+  /** Indexes an artifact and ignores errors: the record stays, so the next search tries again. */
   #try(tenant: string, artifact: Artifact): Promise<void> {
     return this.#once(unfinishedKey(tenant, artifact), () => this.#index(tenant, artifact)).catch(() => {});
   }
@@ -216,7 +226,7 @@ export class ArtifactIndex {
     }
   }
 
-  /** Indexes the next few sections, and gives the place behind them. */
+  /** Indexes the next few sections and returns the position after them. */
   async #indexSome(tenant: string, artifact: Artifact, from: Unfinished): Promise<Place> {
     const { size } = artifact;
     const read = async (start: number, end: number) => {
@@ -229,24 +239,24 @@ export class ArtifactIndex {
       throw error;
     });
     if (next === null) {
-      // It turned out to be no text, so it is found by its name.
+      // The content is not UTF-8 text, so only its name is indexed.
       if (from.done > 0) await this.#removeSections(tenant, [artifact]);
       await this.putShort(tenant, artifact, '');
       return { ...TEXT_START, done: size };
     }
-    // The first section comes last: it replaces what an earlier version put under its key.
+    // Write the first section last: it replaces the entry of an earlier version, which uses the same key.
     const sections = next.sections.toReversed();
     await Promise.all(sections.map((section) => this.#put(tenant, artifact, section)));
     return next.place;
   }
 
-  /** Somebody else indexes it too, or has deleted it; then what was indexed since goes as well. */
+  /** Another process indexed or deleted the artifact meanwhile. If it was deleted, removes its sections. */
   async #overtaken(tenant: string, root: ThreadRoot, artifact: Artifact): Promise<void> {
     const stored = await this.#artifacts.get(artifactKey(root, artifact.ref));
     if (!stored || stored.value.deleted_at !== undefined) await this.remove(tenant, artifact);
   }
 
-  /** Begins the pass where it has not begun yet. */
+  /** Returns the progress of the pass. Starts the pass if necessary. */
   async #currentPass(tenant: string, before = this.#log.deps.env.now()) {
     const stored = await this.#passes.get(passKey(tenant));
     if (stored) return stored;
@@ -257,8 +267,8 @@ export class ArtifactIndex {
   }
 
   /**
-   * Looks once through the threads of a tenant, and notes the artifacts that an earlier version indexed in part. False where
-   * it is not done by `until`; then it goes on from there the next time.
+   * Goes once through a tenant's threads and creates progress records for artifacts that an earlier version
+   * indexed in part. Returns false if not done by `until`; the next call continues.
    */
   async #pass(tenant: string, until: number): Promise<boolean> {
     const { records, limits } = this.#log.deps.engine;
@@ -275,7 +285,7 @@ export class ArtifactIndex {
         if (limits.shortLived) return next === undefined;
       }
     } catch (error) {
-      // A search goes on where the store has no room; a later one continues the pass.
+      // A full store must not break searches. A later search continues the pass.
       if (isRelayError(error, 'store_full')) return false;
       throw error;
     }
@@ -306,7 +316,7 @@ export class ArtifactIndex {
     await this.#log.deps.engine.index.remove(...keys);
   }
 
-  /** The first section begins with the name, on a line that is none of the content's. */
+  /** Writes a section to the index. The first section begins with the artifact's name on its own line. */
   async #put(tenant: string, artifact: Artifact, { number, text, line }: Section): Promise<void> {
     const { ref, thread_id, name, type } = artifact;
     const key = sectionKey(indexKey(tenant, thread_id, ref), number);
@@ -315,27 +325,27 @@ export class ArtifactIndex {
   }
 }
 
-/** Results of a search are left out of the index, so that looking twice finds the same. */
+/** Search results are not indexed, so that repeating a search gives the same hits. */
 export function isSearchResult({ provenance }: Artifact): boolean {
   return provenance.capability === 'retrieval.search';
 }
 
-/** How far beyond its size a section may reach for the end of a line. */
+/** Bytes that a section may exceed its size to reach the end of a line. */
 const LOOK_BYTES = 8 * 1024;
-/** Sections that are read at once. */
+/** Sections read at once. */
 const WINDOW = 16;
 
 const [LINE_FEED, SPACE] = [0x0a, 0x20];
 
-/** A stretch of a text, of whole lines where these are not too long. */
+/** A part of a text, cut at the end of a line if possible. */
 export interface Section {
   readonly number: number;
   readonly text: string;
-  /** The line of the text on which it begins, counted from 1. */
+  /** Line number at which the section begins, from 1. */
   readonly line: number;
 }
 
-/** A place in a text: the byte behind a section, and the line there. */
+/** Position in a text: byte offset after a section, and the line number there. */
 interface Place {
   readonly done: number;
   readonly line: number;
@@ -343,15 +353,15 @@ interface Place {
 
 export const TEXT_START: Place = { done: 0, line: 1 };
 
-/** How many sections a text of this size has. */
+/** Returns the number of sections of a text with this size. */
 export function sectionCount(size: number): number {
   return Math.max(1, Math.ceil(Math.min(size, ARTIFACT_BYTES) / INDEX_SECTION_BYTES));
 }
 
 /**
- * The next few sections behind a place, and the place behind them; none where `most` bytes or all of the text are done. Section
- * n begins at the first line that begins at or behind n times the size of a section, so each can be told from the size alone.
- * Throws a TypeError where the bytes are no UTF-8.
+ * Reads the next few sections after a position. Returns none if `most` bytes or the whole text are done.
+ * Section n starts at the first line at or after n times the section size, so the size alone determines all
+ * section numbers. Throws a TypeError if the bytes are not UTF-8.
  */
 export async function nextSections(
   read: (start: number, end: number) => Promise<Uint8Array>,
@@ -377,7 +387,10 @@ export async function nextSections(
   return { sections, place: { done: done + start, line: lines } };
 }
 
-/** The first line, else the first word, else the first letter that begins at `at` or behind it. */
+/**
+ * Returns the offset of the first line, else the first word, else the first character that begins at or after
+ * `at`.
+ */
 function cutBehind(bytes: Uint8Array, at: number): number {
   const near = bytes.subarray(at - 1, at + LOOK_BYTES);
   for (const end of [LINE_FEED, SPACE]) {

@@ -31,7 +31,7 @@ const BY_EXT: { readonly [ext: string]: ArtifactKind } = {
 const BINARY_EXT =
   /^(?:png|jpe?g|gif|webp|pdf|zip|gz|tar|tgz|bz2|xz|7z|exe|bin|so|dylib|wasm|mp[34]|wav|ogg|mov|avi|sqlite|db|docx|xlsx|pptx|woff2?|ttf|ico)$/;
 
-/** The type of an artifact that was given none: guessed from its name, then from its media type. */
+/** Guesses the type of an artifact from its name, then from its media type. */
 export function guessType(name: string, mime: string | undefined): ArtifactKind {
   const ext = /\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase() ?? '';
   const known = Object.hasOwn(BY_EXT, ext) ? BY_EXT[ext] : undefined;
@@ -45,13 +45,16 @@ export function guessType(name: string, mime: string | undefined): ArtifactKind 
   return media === '' || media.startsWith('text/') ? 'text' : 'binary';
 }
 
-/** How an artifact is treated: as its type says, or where that is somebody's own, as its name and media type do. */
+/**
+ * Returns the kind of an artifact: its type if built in; for a custom type, text or binary by name and media
+ * type.
+ */
 export function kindOf({ type, name, mime }: Pick<Artifact, 'type' | 'name' | 'mime'>): ArtifactKind {
   const known = ARTIFACT_TYPES.find((kind) => kind === type);
   return known ?? (guessType(name, mime) === 'binary' ? 'binary' : 'text');
 }
 
-/** The ending of the file that its content is in. */
+/** Returns the file extension of the content's file. */
 export function extensionOf(artifact: Pick<Artifact, 'type' | 'name' | 'mime'>): string {
   return KINDS[kindOf(artifact)].ext;
 }

@@ -7,22 +7,22 @@ import { recordsOf } from '../records.ts';
 import { artifactKey, indexScope } from './keys.ts';
 import type { ThreadLog } from './thread-log.ts';
 
-/** Hits that are looked at for a key with a channel prefix: most may be in threads that it does not reach. */
+/** Hits to examine for a key with a channel prefix, because it may not reach most of their threads. */
 const BOUND_HITS = 200;
 
-/** A stretch of an artifact that has to do with what was asked. */
+/** A part of an artifact that matches a query. */
 export interface Passage {
   readonly ref: string;
   readonly thread_id: string;
   readonly name: string;
   readonly type: string;
   readonly score: number;
-  /** As it stands there. */
+  /** Unchanged text of the content. */
   readonly text: string;
   readonly line: number;
 }
 
-/** Ranked full-text search over all threads of the tenant, or over one that the caller has made sure to be the tenant's. */
+/** Searches all threads of the tenant, or one thread that the caller may read. Best match first. */
 export async function searchArtifacts(
   log: ThreadLog,
   caller: Caller,
@@ -42,7 +42,10 @@ export async function searchArtifacts(
   }));
 }
 
-/** The same of one thread without marks and without the name, for whoever has made sure that the thread is the caller's. */
+/**
+ * Searches one thread that the caller may read. Returns passages without highlight marks and without the
+ * artifact's name.
+ */
 export async function findPassages(
   log: ThreadLog,
   caller: Caller,
@@ -69,7 +72,7 @@ async function marked(
   const hits = await log.deps.engine.index.search(indexScope(caller.tenant, id ?? undefined), query, {
     limit: isBound ? Math.max(limit, BOUND_HITS) : limit,
   });
-  // A thread that has expired is still in the index until it is tidied up, and so may be an artifact that was deleted.
+  // The index can still have expired threads, until the sweep, and deleted artifacts. Filter them out.
   const reached = await Promise.all(hits.map(({ fields }) => isReached(log, caller, fields)));
   return hits
     .filter((_, i) => reached[i])
@@ -81,7 +84,7 @@ async function marked(
       type: String(fields.type),
       score,
       text: snippet,
-      // Earlier versions put a text into one document, with its name in the first line.
+      // Earlier versions indexed a text as one document, with its name as the first line.
       line: Math.max(1, line + Number(fields.lines_before ?? -1)),
     }));
 }
@@ -94,7 +97,7 @@ async function isReached(log: ThreadLog, caller: Caller, { thread_id, ref }: Jso
   return artifact?.value.deleted_at === undefined;
 }
 
-/** What such a search does not see; undefined where it sees everything. */
+/** Returns which artifacts a search does not cover completely, or undefined if it covers all. */
 export async function findUnsearched(
   log: ThreadLog,
   caller: Caller,

@@ -26,8 +26,9 @@ import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 /**
- * Blob, record, log: the event is the commit point, makes a version, and puts the reference into the state. What
- * comes before is staged, and an orphan if it never comes. `capability` names the one whose result this is.
+ * Stores an artifact: blob, then record, then event. The event is the commit point. It makes a version and
+ * adds the reference to the state. Without it, blob and record are orphans. `capability` is set for a
+ * capability's result.
  */
 export async function putArtifact(
   log: ThreadLog,
@@ -38,16 +39,17 @@ export async function putArtifact(
 ): Promise<ArtifactCreated> {
   const { engine, env } = log.deps;
   const { root } = await log.meta(caller, id);
-  // A form usually tells the name of its file before the content: where that holds in the end, nothing is copied.
+  // Multipart forms usually send the file name before the content. If the name stays the same, nothing is
+  // copied.
   const likely = checkInput(input);
-  // A retry of one that is stored is answered whatever room there is.
+  // Skip the quota check for a possible retry: it must be answered even if the quota is used up.
   if (input.idempotency_key === undefined) await log.storage.admit(caller.tenant, input.size ?? 0);
   const ref = timeOrderedId(env);
   let blob = artifactBlob(root, { ref, ...likely });
   const scan = new ContentScan(input.body, input.size);
   const texts = workFor(caller, log.deps.texts);
   try {
-    // A content that may get another name is stored, not staged, so that it can be read again for that.
+    // If the name can still change, store the content instead of staging it: a rename has to read it again.
     const options = { size: input.size };
     const staged = input.late ? null : await engine.blobs.stage(blob, scan.body, options);
     const { size, sha256: hash } = staged ?? (await engine.blobs.put(blob, scan.body, options));
@@ -79,8 +81,8 @@ export async function putArtifact(
     const kept = await log.commit<{ ref: string; version: number }>(caller, id, (head) => {
       const before = retry?.seen(head);
       if (before?.ref !== undefined) return { done: { ref: before.ref, version: before.version } };
-      // Written together with the event; if the event does not come to be, `discard` removes it again. An artifact that could not be
-      // indexed is stored all the same: it is not found until a repair indexes it.
+      // Index in parallel with the event. If the event is not written, `discard` removes the index entry. If
+      // indexing fails, the artifact is stored anyway and is not found until a repair indexes it.
       if (isIndexed && !isLong)
         indexed ??= index.putShort(caller.tenant, artifact, seen.text).catch(() => {});
       const version = head.version + 1;
@@ -101,8 +103,8 @@ export async function putArtifact(
     if (isLong) await index.begin(caller.tenant, [artifact]);
     return { ...withPath(root, artifact), state_ref };
   } catch (error) {
-    // Only what was never committed: a lost content behind a live reference would be worse than an orphan. The caller needs the
-    // first error, so a failure here only leaves an orphan, which is swept up.
+    // Discard only uncommitted data: a reference without content is worse than an orphan. Ignore errors here,
+    // because the caller needs the first error and the sweep deletes orphans.
     const head = await log.heads.load(root).catch(() => undefined);
     if (head !== undefined && !head?.refs.includes(ref))
       await discard(log, caller.tenant, root, ref, blob).catch(() => {});
@@ -110,7 +112,7 @@ export async function putArtifact(
   }
 }
 
-/** An artifact without its content. Its preview is in it, so it is written into the ledger. */
+/** Returns an artifact without its content. Counts as a read of its preview. */
 export const getArtifact: ThreadVerb<'artifact'> = async (log, caller, id, ref, o = {}) => {
   const { root } = await log.meta(caller, id);
   const answer = withPath(root, await artifactMeta(log, root, ref));
@@ -118,7 +120,7 @@ export const getArtifact: ThreadVerb<'artifact'> = async (log, caller, id, ref, 
   return answer;
 };
 
-/** The content, or a range of it. A pull is an event: it costs tokens, and it shows that someone has read it. */
+/** Returns the content or a byte range. Records a pull event, because reading costs tokens. */
 export const readContent: ThreadVerb<'content'> = async (log, caller, id, ref, o = {}) => {
   const { root } = await log.meta(caller, id);
   const artifact = await artifactMeta(log, root, ref);
@@ -130,7 +132,7 @@ export const readContent: ThreadVerb<'content'> = async (log, caller, id, ref, o
   return { artifact: withPath(root, artifact), body, ...(range ? { range } : {}) };
 };
 
-/** Newest first, without those that were deleted. */
+/** Lists artifacts, newest first, without deleted ones. */
 export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o = {}) => {
   const head = await log.head(caller, id);
   const refs = head.refs.slice(0, head.totals.artifacts).reverse();
@@ -148,14 +150,14 @@ export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o 
   return answer;
 };
 
-/** For whoever has made sure that the thread is the caller's. */
+/** Reads the record of an artifact. The caller of this function must have checked access to the thread. */
 export async function artifactMeta(log: ThreadLog, root: ThreadRoot, ref: string): Promise<Artifact> {
   const stored = isRef(ref) ? await artifactRecords(log).get(artifactKey(root, ref)) : null;
   if (!stored) throw noArtifact(ref);
   return stored.value;
 }
 
-/** The same of one whose content is still there. */
+/** Like `artifactMeta`, but throws if the content was deleted. */
 export async function artifactThere(log: ThreadLog, root: ThreadRoot, ref: string): Promise<Artifact> {
   const artifact = await artifactMeta(log, root, ref);
   const { deleted_at } = artifact;
@@ -163,13 +165,13 @@ export async function artifactThere(log: ThreadLog, root: ThreadRoot, ref: strin
   return artifact;
 }
 
-/** An artifact as it is told to others: with the place of its file, which is not part of what is stored. */
+/** Adds the path of the content's file, which is not stored in the record. */
 function withPath(root: ThreadRoot, artifact: Artifact): Artifact {
   if (artifact.deleted_at !== undefined) return artifact;
   return { ...artifact, path: ARTIFACT_FILES.path(artifactBlob(root, artifact)) };
 }
 
-/** The content, without anyone being charged for it. */
+/** Opens the content without recording a pull. */
 export async function openArtifact(
   log: ThreadLog,
   root: ThreadRoot,
@@ -200,7 +202,7 @@ async function discard(
   ref: string,
   blob: string,
 ): Promise<void> {
-  // Sections but the first are indexed once it has come to be.
+  // Size 0 removes only the first section: the others are indexed after the commit.
   await log.index.remove(tenant, { thread_id: idOf(root), ref, size: 0 });
   await artifactRecords(log).delete(artifactKey(root, ref));
   await log.deps.engine.blobs.delete(blob);
@@ -241,7 +243,10 @@ function noArtifact(ref: string): RelayError {
   });
 }
 
-/** A part of a content. It is a pull that costs what is answered; what is refused is none. */
+/**
+ * Returns a part of a content. Records a pull with the tokens of the answer. A rejected request is not a
+ * pull.
+ */
 export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
   const { max_tokens = PART_CHARS, counted = true, ...asked } = o;
   if (!Number.isInteger(max_tokens) || max_tokens < 1 || max_tokens > PART_CHARS)
@@ -259,9 +264,9 @@ export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
   return answer;
 };
 
-/** Nobody waits for the event of a pull. */
+/** Records a pull event in the background. */
 function notePull(log: ThreadLog, caller: Caller, id: string, about: JsonObject, counted = true): void {
-  // The order in which clients of the Go relay have always seen the fields.
+  // Keep the order of fields that clients of the Go relay expect.
   const { ref = '', ...more } = about;
   const payload = { ref, by: caller.name, ...more, ...(counted ? {} : { counted }) };
   const event = { type: 'artifact.pulled', at: log.deps.env.now(), payload };
@@ -269,9 +274,9 @@ function notePull(log: ThreadLog, caller: Caller, id: string, about: JsonObject,
 }
 
 /**
- * Deletes the content of an artifact and what was made of it: the preview and the entry in the search index. Its hash, name
- * and provenance stay, so that the log and every version of the state still make sense. The record goes first, and from
- * there on nobody reads it; a deletion that a crash interrupted is finished by asking for it again.
+ * Deletes the content of an artifact, its preview and its search index entries. Hash, name and provenance
+ * stay, so the log and all versions of the state remain valid. The record is updated first, so nobody reads
+ * the content afterwards. After a crash, deleting again finishes the work.
  */
 export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, id, ref) => {
   const { engine, env } = log.deps;
@@ -294,7 +299,10 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
   });
 };
 
-/** Whether the log has the deletion, however many keys were used since: its bytes are given back once. */
+/**
+ * Searches the whole log for the deletion, because its idempotency key may be forgotten. Its bytes must be
+ * freed only once.
+ */
 async function isNoted(log: ThreadLog, root: ThreadRoot, ref: string): Promise<boolean> {
   for await (const { event } of log.heads.events(root, 0)) {
     if (event.type === 'artifact.deleted' && event.payload.ref === ref) return true;
@@ -302,7 +310,7 @@ async function isNoted(log: ThreadLog, root: ThreadRoot, ref: string): Promise<b
   return false;
 }
 
-/** What is left of an artifact whose content is gone. */
+/** Returns the record of an artifact without its preview text. */
 export function withoutContent(artifact: Artifact): Artifact {
   return { ...artifact, preview: { ...artifact.preview, text: '', line_count: 0, truncated: false } };
 }

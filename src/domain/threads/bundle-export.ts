@@ -14,8 +14,6 @@ import type { Counters, ThreadRoot } from './keys.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
-/** What a bundle holds, and how it is laid out. */
-
 export const BUNDLE_SCHEMA = 'com.relay.bundle.v1';
 
 export const MANIFEST = 'manifest.json';
@@ -26,7 +24,7 @@ export const eventsFile = (part: number) => `events/${String(part).padStart(6, '
 export const contentFile = (about: Pick<Artifact, 'ref' | 'type' | 'name' | 'mime'>) =>
   `artifacts/${about.ref}.${extensionOf(about)}`;
 
-/** About how much one file of events holds. */
+/** Approximate size of one file of events. */
 const EVENTS_FILE_BYTES = 4 * 1024 * 1024;
 
 export interface Manifest {
@@ -38,15 +36,15 @@ export interface Manifest {
   readonly state_version: number;
   readonly events: number;
   readonly artifacts: number;
-  /** Every other file, in the order of the archive. */
+  /** All other files, in the order of the archive. */
   readonly files: readonly ManifestFile[];
-  /** Contents that were gone or not as they were stored, and are not in the archive. Absent where all was whole. */
+  /** Contents that were missing or damaged and are not in the archive. Absent if there were none. */
   readonly damaged?: readonly DamagedFile[];
 }
 
 interface DamagedFile {
   readonly ref: string;
-  /** Where it would be. */
+  /** Path that the content would have. */
   readonly path: string;
   readonly what: 'missing' | 'changed' | 'unreadable';
 }
@@ -57,24 +55,24 @@ export interface ManifestFile {
   readonly sha256: string;
 }
 
-/** Larger contents are not packed: they are read twice, and never held. */
+/** Larger contents are not compressed. They are read twice as a stream and never held in memory. */
 const PACKED_BYTES = 8 * 1024 * 1024;
 const AT_ONCE = 32;
 
-/** A thread, as it goes into a bundle. */
+/** The data of a thread that goes into a bundle. */
 interface BundleParts {
   readonly head: Head;
   readonly about: Pick<Manifest, 'name' | 'created_at' | 'created_by'>;
   readonly ledger: Partial<Counters>;
-  /** The first `head.count` of these are written. */
+  /** Events of the thread. Only the first `head.count` are written. */
   readonly events: AsyncIterable<{ event: StoredEvent }> | Iterable<{ event: StoredEvent }>;
   readonly artifacts: readonly Artifact[];
   readonly damaged?: readonly DamagedFile[];
-  /** The content of an artifact; a large one is asked for twice. */
+  /** Opens the content of an artifact. Called twice for a large one. */
   open(artifact: Artifact): Promise<BlobBody>;
 }
 
-/** Writes a thread into a bundle, as it is at the moment of asking. Contents that are damaged are named and left out. */
+/** Exports a thread as a bundle, as of now. Damaged contents are left out and named. */
 export const exportThread: ThreadVerb<'export'> = async (log, caller, id) => {
   const { name, created, by } = await log.meta(caller, id);
   await log.ledger.flush();
@@ -96,8 +94,8 @@ export const exportThread: ThreadVerb<'export'> = async (log, caller, id) => {
 };
 
 /**
- * Every content is read and held against its hash before the first byte goes out, so that whoever asked can be
- * told in the head of the answer.
+ * Returns damaged contents. Reads all contents and compares their hashes before the first byte is sent, so
+ * that the response headers can name damaged ones.
  */
 async function damagedOf(
   log: ThreadLog,
@@ -117,7 +115,7 @@ async function damagedOf(
   return damaged;
 }
 
-/** Artifacts whose contents are read in one turn: an engine then gives many of them at once, and no more are held than of one large one. */
+/** Splits artifacts into batches whose contents are read at once, limited by count and bytes. */
 export function* inTurns(artifacts: readonly Artifact[]): Generator<Artifact[]> {
   let some: Artifact[] = [];
   let bytes = 0;
@@ -148,7 +146,7 @@ export function writeBundle(parts: BundleParts): ReadableStream<Uint8Array> {
   return streamFrom(writeZip(entries(parts)));
 }
 
-/** The manifest comes last, when everything else has been seen. */
+/** Yields the files of the archive. The manifest comes last, because it lists all others. */
 async function* entries(parts: BundleParts): AsyncGenerator<ZipEntry> {
   const { head, about, artifacts, damaged = [] } = parts;
   const left = new Set(damaged.map(({ ref }) => ref));

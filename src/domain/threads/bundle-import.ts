@@ -51,14 +51,14 @@ import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { clearThread, inTurn, type Turn } from './thread-removal.ts';
 import { introduceThread } from './threads.ts';
 
-/** Parsed in one go; then others have a turn. */
+/** Characters parsed before yielding to the event loop. */
 const PARSED_CHARS = 256 * 1024;
-/** No file but a content is larger than this. */
+/** Maximum bytes of a file that is not an artifact content. */
 const FILE_BYTES = 64 * 1024 * 1024;
-/** A bundle up to this is read from memory. */
+/** Maximum bytes of a bundle that is held in memory. */
 const HELD_BYTES = 8 * 1024 * 1024;
 
-/** Takes a bundle in, whole or not at all. */
+/** Imports a bundle, completely or not at all. */
 export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
   if (body instanceof Uint8Array) {
     return importFrom(log, caller, {
@@ -66,7 +66,7 @@ export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
       read: async (start, end) => body.subarray(start, end),
     });
   }
-  // A ZIP is read from its end, so a stream is put down first, unless it is small.
+  // A ZIP file is read from its end, so a large stream is stored in a blob first.
   const { engine, env } = log.deps;
   const key = `ten.${caller.tenant}/imports/${toHex(env.randomBytes(12))}`;
   const begun = await readBeginning(atMost(body, BUNDLE_BYTES), HELD_BYTES);
@@ -95,7 +95,7 @@ async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Pr
   const owner = await log.ownerOf(first);
   const root = owner === undefined || owner === tenant ? first : second;
   const answer = await inTurn(log, root, async (turn) => {
-    // To fold the events of a bundle takes long, so a thread that is here already is looked for first.
+    // Checking the bundle takes long, so first check whether the thread already exists.
     if (await log.find(tenant, id)) {
       throw new RelayError('conflict', {
         what: `Thread ${id} is here already.`,
@@ -109,7 +109,10 @@ async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Pr
   return answer;
 }
 
-/** The record that makes it a thread comes last: until then there is nothing to see, and a failure leaves nothing. */
+/**
+ * Stores the thread. The meta record is written last: until then the thread is invisible. On an error,
+ * everything is deleted.
+ */
 async function store(
   log: ThreadLog,
   { caller, root, turn }: { caller: Caller; root: ThreadRoot; turn: Turn },
@@ -145,7 +148,7 @@ async function store(
     return damaged.size > 0 ? { ...taken, damaged: [...damaged].slice(0, DAMAGED_NAMED) } : taken;
   } catch (error) {
     await log.storage.freed(tenant, head.totals.stored);
-    // What is there once the turn has ended may be another's.
+    // Delete only while the lock is held. Afterwards the data may belong to another import.
     if (await turn.isMine()) {
       await records.delete(metaKey(root));
       await clearThread(log, tenant, root);
@@ -158,7 +161,7 @@ async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items;
 }
 
-/** Gives the artifacts that are yet to be indexed. */
+/** Stores the contents of artifacts. Returns the artifacts that still have to be indexed. */
 async function storeContents(
   log: ThreadLog,
   { tenant, root }: { tenant: string; root: ThreadRoot },
@@ -213,7 +216,7 @@ async function readManifest(zip: ZipArchive): Promise<Manifest> {
   return checkManifest(parse(await text(zip, MANIFEST, FILE_BYTES), MANIFEST));
 }
 
-/** Reads and checks everything but the contents, and makes sure that nothing is there that does not belong. */
+/** Reads and checks everything except the contents. Rejects files that do not belong in a bundle. */
 async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manifest: Manifest) {
   const files = new Map(manifest.files.map((file) => [file.path, file]));
   for (const name of zip.items.keys()) {
@@ -302,7 +305,7 @@ function checkManifest(value: Json): Manifest {
   return manifest;
 }
 
-/** The fields of an artifact that are taken over; the preview is made anew, since it goes to models. */
+/** Checks the description of an artifact. Its preview is ignored and made again, because models read it. */
 function checkArtifact(value: Json, threadId: string): Artifact {
   const artifact = fromJson<Artifact>(value);
   const { provenance: from, tokens } = artifact ?? {};
@@ -334,13 +337,13 @@ function checkContent(artifact: Artifact, files: ReadonlyMap<string, ManifestFil
 
 function checkLedger(value: Json): Counters {
   const ledger = fromJson<Counters>(value);
-  // One of another version may lack some, and have others.
+  // Ledgers of other versions may lack some counters and have others.
   const figures = COUNTERS.map((what) => [what, ledger?.[what] ?? 0] as const);
   if (!figures.every(([, figure]) => isCount(figure))) throw badBundle('its ledger is broken');
   return Object.fromEntries(figures) as Counters;
 }
 
-/** An event of a bundle, as this relay might have written it. */
+/** Checks that an event of a bundle is one that this relay could have written. */
 function checkEvent(value: Json): StoredEvent {
   const event = fromJson<StoredEvent>(value);
   const isDigest = (field: unknown) => field === undefined || isText(field, 64);
@@ -364,7 +367,7 @@ function checkEvent(value: Json): StoredEvent {
   return event;
 }
 
-/** What a Go relay said of an event, as our own import writes it. */
+/** Checks the original data of a Go relay's event, as our own import writes it. */
 function isLegacyEvent(type: string, legacy: LegacyEvent): boolean {
   const isMoment = (time: unknown) => isText(time, 40) && !Number.isNaN(Date.parse(time as string));
   const { id, timestamp, stamp, artifacts = [] } = legacy ?? {};

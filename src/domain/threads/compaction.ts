@@ -8,7 +8,7 @@ import type { Head } from './fold.ts';
 import { versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
-/** A compaction is an event with operations, and makes a version. */
+/** Compacts the state of a thread. The compaction is an event with operations and makes a version. */
 export const compactThread: ThreadVerb<'compact'> = (log, caller, id) =>
   log.commit<CompactAnswer>(caller, id, (head) => {
     const found = compaction(head.state);
@@ -20,7 +20,7 @@ export const compactThread: ThreadVerb<'compact'> = (log, caller, id) =>
     return { event, answer: () => answer(version, found.dropped) };
   });
 
-/** Compacts a state that has become long by an event, without being asked. */
+/** Compacts the state in the background if an event made it too long. */
 export function compactIfLong(log: ThreadLog, head: Head, event: StoredEvent): void {
   const { last_actions, artifacts } = head.state;
   const isLong = last_actions.length > AUTO_COMPACT_ACTIONS || artifacts.length > AUTO_COMPACT_REFS;
@@ -37,9 +37,10 @@ function answer(version: number, dropped: CompactAnswer['dropped']): CompactAnsw
 }
 
 /**
- * What to do to a state that has grown long: repeated actions become one, the newest actions and references stay, and
- * whatever is still referred to. The rest is summed up in the session's summary. Null where there is nothing to gain.
- * Nothing is lost: the versions before it can be read, and every artifact stays in the thread's list.
+ * Returns the operations that shorten a long state, or null if nothing would change. Merges repeated actions,
+ * keeps the newest actions and artifact links, and keeps links that the state still mentions. Describes the
+ * rest in the summary. Nothing is lost: older versions stay readable, and every artifact stays in the
+ * thread's list.
  */
 function compaction(state: State) {
   const collapsed = collapse(state.last_actions);
@@ -60,7 +61,7 @@ function compaction(state: State) {
   return { ops, dropped };
 }
 
-/** The same thing done several times in a row is one action, with the time and result of the last. */
+/** Merges repeated actions in a row into one, with the time and result of the last. */
 function collapse(actions: readonly Action[]): Action[] {
   const out: { action: Action; times: number }[] = [];
   for (const action of actions) {
@@ -83,7 +84,7 @@ function counted(description: string): { name: string; times: number } {
 
 const REFS = new RegExp(REF, 'g');
 
-/** Every artifact that anything else in the state names. */
+/** Returns the references of artifacts that the rest of the state mentions. */
 function refsUsed(state: State): Set<string> {
   const known = new Set(state.artifacts.map((link: ArtifactLink) => link.ref));
   const used = new Set<string>();
@@ -103,7 +104,10 @@ function refsUsed(state: State): Set<string> {
   return used;
 }
 
-/** Bytes of summary are bytes of state: of our own lines only the newest stay. */
+/**
+ * Maximum lines that compactions keep in the summary, because the summary counts towards the size of the
+ * state.
+ */
 const OWN_LINES = 10;
 
 function summary(state: State, gone: readonly Action[], dropped: CompactAnswer['dropped']): string {

@@ -6,17 +6,17 @@ import type { ArtifactTokens } from '../../contract/threads.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Content } from '../../text/preview/preview.ts';
 
-/** What was learnt of a content while it passed. */
+/** Result of scanning a content while it was stored. */
 export interface Seen extends Content {
-  /** Its text, as far as tokens are counted; empty where it is not text. */
+  /** Beginning of the text, for counting tokens; empty for binary content. */
   readonly text: string;
-  /** Bytes that `text` stands for. */
+  /** Bytes of the content that `text` covers. */
   readonly textBytes: number;
 }
 
 /**
- * Reads along while a content goes into the store: cuts it off at the limit, and keeps of it what a preview and a count of
- * tokens need.
+ * Scans a content while it is stored. Enforces the size limit and collects what the preview and the token
+ * count need.
  */
 export class ContentScan {
   readonly body: BlobBody;
@@ -36,7 +36,7 @@ export class ContentScan {
       this.#take(body);
       this.body = body;
     } else {
-      // Not piped through a transform, which on a Worker gets 4 KB at a time and leaves more behind in memory.
+      // A transform stream would pass 4 KB chunks on Workers and use more memory.
       this.body = readThrough(body, async (next) => {
         const read = await next();
         if (!read.done) this.#take(read.value);
@@ -45,7 +45,7 @@ export class ContentScan {
     }
   }
 
-  /** Call once, after the body has been read. */
+  /** Returns the result. Call once, after the body has been read. */
   seen(): Seen {
     this.#decode();
     const start = new Uint8Array(this.#startBytes);
@@ -75,7 +75,7 @@ export class ContentScan {
       this.#start.push(part);
       this.#startBytes += part.length;
     }
-    // Faster than looking for the next one where there are many.
+    // A plain loop is faster than `indexOf` when there are many line breaks.
     for (let at = 0; at < chunk.length; at++) if (chunk[at] === 0x0a) this.#breaks++;
     this.#lastByte = chunk.at(-1)!;
     this.#decode(chunk);
@@ -97,17 +97,20 @@ export class ContentScan {
   }
 }
 
-/** What a token of ordinary text takes. */
+/** Average bytes per token of ordinary text. */
 const BYTES_PER_TOKEN = 4;
 
-/** What a content and its preview cost. Of a text that was not kept whole, the count is scaled up to its size. */
+/**
+ * Counts the tokens of a content and its preview. If only part of the text was kept, scales the count to the
+ * full size.
+ */
 export async function countTokens(
   counter: TokenCounter,
   seen: Seen,
   previewText: string,
 ): Promise<ArtifactTokens> {
   const previewing = counter.count(previewText);
-  // Most contents are short enough to be their own previews. Nobody can paste a binary, so that would have cost nothing.
+  // Most contents equal their preview, so count once. Binary content counts 0, because it cannot be pasted.
   const counting = seen.text === previewText ? previewing : counter.count(seen.text);
   const [previewed, whole] = await Promise.all([
     previewing,
@@ -116,7 +119,7 @@ export async function countTokens(
       return null;
     }),
   ]);
-  // What cannot be counted in time is stored all the same.
+  // If the count takes too long, use an estimate: the artifact is stored anyway.
   const guessed = { ...previewed, tokens: Math.ceil(seen.textBytes / BYTES_PER_TOKEN), estimated: true };
   const { tokens, tokenizer, estimated } = whole ?? guessed;
   const partial = seen.isText && seen.textBytes < seen.size;

@@ -4,47 +4,50 @@ import type { ArtifactTokens, Metrics, ThreadEvent } from '../../contract/thread
 import { asJson } from '../records.ts';
 import { bytesOf, isoTime } from './state.ts';
 
-/** What a log entry of a thread holds. */
+/** A log entry of a thread. */
 export interface StoredEvent {
   readonly type: string;
-  /** Milliseconds. Kept here, not taken from the log, so that it survives an export. */
+  /** Time in ms. Stored in the event, not read from the log, so that it survives an export. */
   readonly at: number;
   readonly payload: JsonObject;
-  /** Digest of the idempotency key and of the request that came with it. */
+  /** Digests of the idempotency key and of the request. */
   readonly key?: string;
   readonly request?: string;
-  /** The payload's `ops` are in this blob because one entry could not hold them. */
+  /** Key of the blob with the payload's `ops`, which were too large for a log entry. */
   readonly ops_blob?: string;
-  /** Only an event that was taken over from a Go relay has this. */
+  /** Present only in events imported from a Go relay. */
   readonly legacy?: LegacyEvent;
 }
 
-/** What an event of a Go relay was there. In it, an artifact is no part of the state and makes no version. */
+/**
+ * Original data of an event from a Go relay. There, an artifact is not part of the state and makes no
+ * version.
+ */
 export interface LegacyEvent {
-  /** By which it was known there, and is known here. */
+  /** Original event id, still used as the id. */
   readonly id?: string;
-  /** Its moment as it was written there, to the nanosecond. */
+  /** Original timestamp, with nanoseconds. */
   readonly timestamp: string;
-  /** What the version that it made says of itself; absent where it made none, whatever its type. */
+  /** Time and metrics of the version that the event made; absent if it made no version. */
   readonly stamp?: { readonly updated_at: string; readonly metrics: Metrics };
-  /** The artifacts that came with it. */
+  /** Artifacts created by the event. */
   readonly artifacts?: readonly CountedArtifact[];
 }
 
-/** An artifact, as far as the totals of its thread go. */
+/** The fields of an artifact that count for the totals of its thread. */
 export interface CountedArtifact {
   readonly ref: string;
   readonly size: number;
   readonly tokens: ArtifactTokens;
   readonly capability?: string;
-  /** The relay made it of the thread itself, so it is no content that would be pasted. */
+  /** True for a report that the relay generated. Reports do not count as content that would be pasted. */
   readonly report?: boolean;
 }
 
-/** The form of the ids that a Go relay gave to events. Those of here are shorter: they count. */
+/** Format of event ids of a Go relay. Our own ids are sequence numbers and shorter. */
 export const LEGACY_EVENT_ID = /^[0-9a-f]{16,40}$/;
 
-/** Whether an event changes the state: then it makes a version, which its payload names. */
+/** Tells whether an event changes the state and so makes the version named in its payload. */
 export function makesVersion({ type, legacy }: StoredEvent): boolean {
   return legacy ? legacy.stamp !== undefined : VERSION_EVENTS.has(type);
 }
@@ -56,7 +59,7 @@ export const VERSION_EVENTS: ReadonlySet<string> = new Set([
   'checkpoint.created',
 ]);
 
-/** Only the relay itself writes events of these kinds. */
+/** Event types that only the relay writes. */
 export const OWN_TYPE =
   /^(?:thread|state|artifact|capability|report|checkpoint|message)\.|^prompt\.rendered$/;
 
@@ -67,8 +70,8 @@ export function toWire(threadId: string, count: number, event: StoredEvent): Thr
 }
 
 /**
- * What an event takes up in the store: itself, and with an artifact its content and at most as much of it as a preview holds.
- * The end of an artifact gives that back.
+ * Returns the bytes an event adds to the store: its JSON, and for an artifact its content and preview.
+ * Negative for a deleted artifact, which frees its content and preview.
  */
 export function storedBytes(event: StoredEvent): number {
   const own = bytesOf(asJson(event));

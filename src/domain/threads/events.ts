@@ -21,10 +21,13 @@ import { counterKey, logOf, type ThreadRoot } from './keys.ts';
 import { bytesOf, isoTime } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
-/** A page of events is cut off here, whatever its limit: one event may carry a megabyte of operations. */
+/** Maximum bytes of a page, whatever its limit. A single event can hold a megabyte of operations. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** A thread's log as others see it: oldest first, behind the event whose id is `after`. `next`: there are more. */
+/**
+ * Lists the events of a thread after the event with id `after`, oldest first. `next` is set if there are
+ * more.
+ */
 export const listEvents: ThreadVerb<'events'> = async (log, caller, id, o = {}) => {
   const { root } = await log.meta(caller, id);
   const after = await placeOf(log, root, o.after);
@@ -45,7 +48,7 @@ export const listEvents: ThreadVerb<'events'> = async (log, caller, id, o = {}) 
   return { events };
 };
 
-/** Replays from behind `after`, then goes live, until the signal fires. */
+/** Replays the events after `after`, then follows new ones until the signal aborts. */
 export const watchEvents: ThreadVerb<'watch'> = async function* (log, caller, id, o) {
   const { root } = await log.meta(caller, id);
   const after = await placeOf(log, root, o.after);
@@ -59,7 +62,7 @@ export const watchEvents: ThreadVerb<'watch'> = async function* (log, caller, id
   }
 };
 
-/** Appends an event of somebody's own kind; it does not touch the state. */
+/** Appends an event of a client's own type. It does not change the state. */
 export const recordEvent: ThreadVerb<'record'> = async (log, caller, id, type, payload = {}) => {
   if (!/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+$/.test(type) || type.length > 64 || OWN_TYPE.test(type)) {
     throw badRequest(
@@ -69,7 +72,7 @@ export const recordEvent: ThreadVerb<'record'> = async (log, caller, id, type, p
   return log.note(caller, id, { type, at: log.deps.env.now(), payload: { ...payload, by: caller.name } });
 };
 
-/** How many events there are up to the one with this id. */
+/** Returns the number of events up to and including the one with this id. */
 async function placeOf(log: ThreadLog, root: ThreadRoot, text: string | undefined): Promise<number> {
   if (text === undefined || text === '') return 0;
   if (/^\d{1,15}$/.test(text)) return Number(text);
@@ -85,7 +88,7 @@ async function placeOf(log: ThreadLog, root: ThreadRoot, text: string | undefine
 
 const DEFAULT_TTL_S = 3_600;
 
-/** The log knows how many hops there were; the counter is for lists of threads, which fold no log. */
+/** Sends an envelope. The log has the number of hops; the counter serves listings, which do not fold logs. */
 export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) => {
   checkEnvelope(input);
   const { env, engine } = log.deps;
@@ -122,7 +125,7 @@ export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) =
   return sent;
 };
 
-/** Those that are still worth reading, oldest first. */
+/** Lists envelopes that have not expired, oldest first. */
 export const listEnvelopes: ThreadVerb<'envelopes'> = async (log, caller, id, o = {}) => {
   const { root } = await log.meta(caller, id);
   const now = log.deps.env.now();

@@ -10,24 +10,27 @@ import { makesVersion, type StoredEvent, toWire } from './event.ts';
 import { advance, type MutableHead, stateAfter } from './fold.ts';
 import { bytesOf, comparable, KEPT } from './state.ts';
 
-/** What each kind of fold answers. */
+/** Result type of each kind of fold. */
 export interface FoldAnswers {
-  /** The state at each of the versions, which are in rising order. */
+  /** State at each version. The versions are in ascending order. */
   readonly states: State[];
-  /** The operations that lead from the state at the first version to the state at the second. */
+  /** Operations that lead from the first version to the second. */
   readonly diff: PatchOp[];
   /** SHA-256 of the state as JSON. */
   readonly digest: string;
   readonly blame: BlameLine[];
-  /** Events of a bundle, by the rules for patches that are sent. There are no versions then: all events are taken in. */
+  /**
+   * Summary of the events of a bundle, checked like patches that are sent. Folds all events; `versions` is
+   * unused.
+   */
   readonly check: CheckedEvents;
 }
 
 export type FoldKind = keyof FoldAnswers;
 
 /**
- * A fold of a thread's log, which can take long: its events may be many, and each may change much. It can be sent to another thread of
- * the process. `start` is what comes before the first event; the fold changes it.
+ * A fold of a thread's log. It can take long, so it may run in a worker thread. `start` is the head before
+ * the first event; the fold changes it.
  */
 export interface FoldJob<K extends FoldKind = FoldKind> {
   readonly kind: K;
@@ -92,7 +95,7 @@ async function statesAt(
   return found;
 }
 
-/** Reading an event takes about a step for each of its bytes. */
+/** Spends one step per byte of an event. */
 async function* metered(events: Events, meter: WorkMeter): Events {
   for await (const event of events) {
     meter.spend(bytesOf(asJson(event)));
@@ -103,8 +106,8 @@ async function* metered(events: Events, meter: WorkMeter): Events {
 type Mark = Omit<BlameLine, 'path'>;
 
 /**
- * Folds the log and marks each item with the version in which it first is what it is. States share what a patch does not
- * touch, so an item is the same one for as long as nobody changes it, wherever it stands.
+ * Folds the log and records for each item the version that last changed it. States share objects that a patch
+ * does not touch, so an unchanged item is the identical object, even at another index.
  */
 async function blameFold(
   head: MutableHead,
@@ -126,7 +129,7 @@ async function blameFold(
       if (!Array.isArray(value)) continue;
       meter.spend(value.length);
       const were = Array.isArray(old) ? old : [];
-      // Most of a list is what it was, where it was; this is the part of a fold that takes the longest.
+      // Fast path: most items are unchanged at the same index. This loop takes most of the fold's time.
       for (let index = 0; index < value.length; index++) {
         const item = value[index]!;
         if (item !== were[index] && isObject(item) && !items.has(item)) items.set(item, mark);
@@ -179,23 +182,23 @@ export function badBundle(what: string): RelayError {
   return new RelayError('bad_bundle', { what });
 }
 
-/** A state as a bundle writes it. */
+/** Serializes a state as in a bundle. */
 export const bundledState = (state: State) => `${JSON.stringify(state, null, 2)}\n`;
-/** What the events of a bundle amount to. */
+/** Summary of the events of a bundle. */
 export interface CheckedEvents {
   readonly version: number;
   readonly count: number;
   readonly refs: readonly string[];
-  /** Bytes that the thread will take up, and those of its events alone. */
+  /** Bytes that the thread will use, and bytes of its events alone. */
   readonly stored: number;
   readonly eventBytes: number;
-  /** SHA-256 of the state as a bundle writes it. */
+  /** SHA-256 of the state as serialized in a bundle. */
   readonly stateHash: string;
 }
 
 /**
- * Takes in an event of somebody else's by the rules of a patch that is sent: what it may not do here, it did not do
- * there. The head is changed in place.
+ * Folds an imported event into the head in place, with the checks for new patches: an event that could not
+ * have been sent here is rejected.
  */
 export function advanceChecked(head: MutableHead, event: StoredEvent, meter?: WorkMeter): void {
   if (event.type === 'thread.created' && head.count > 0) throw badBundle('it begins twice');

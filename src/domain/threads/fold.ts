@@ -10,19 +10,22 @@ import { type CountedArtifact, makesVersion, type StoredEvent, storedBytes } fro
 import { idOf, type ThreadRoot } from './keys.ts';
 import { bytesOf, firstState, isoTime, patchState, replayPatch, type Sized } from './state.ts';
 
-/** What a thread's log amounts to, up to an entry. The state is never changed in place, the rest is. */
+/**
+ * Result of folding a thread's log up to an entry. The state object is never changed in place; other fields
+ * are.
+ */
 export interface Head extends Sized {
   readonly id: string;
   readonly root: ThreadRoot;
-  /** Of the last entry; 0 for an empty log. */
+  /** Sequence number of the last entry; 0 for an empty log. */
   readonly seq: number;
-  /** Events so far; the id of the last one. */
+  /** Number of events. Also the id of the last event. */
   readonly count: number;
   readonly version: number;
   readonly totals: Totals;
-  /** Every artifact, oldest first. */
+  /** References of all artifacts, oldest first. */
   readonly refs: readonly string[];
-  /** What was done under which idempotency key, oldest first. */
+  /** What was done under each idempotency key, oldest first. */
   readonly keys: ReadonlyMap<string, KeyUse>;
   /** Bytes of log since the last snapshot. */
   readonly logBytes: number;
@@ -56,7 +59,7 @@ export function emptyHead(root: ThreadRoot): MutableHead {
   };
 }
 
-/** Takes one more event in. `ready` is the state it leads to, where whoever appended it has worked it out already. */
+/** Folds one event into the head. `ready` is the resulting state, if the caller has computed it already. */
 export function advance(
   head: MutableHead,
   seq: number,
@@ -64,7 +67,7 @@ export function advance(
   { ready, meter }: { ready?: Sized; meter?: WorkMeter } = {},
 ): void {
   const payload = event.payload as { [field: string]: Json | undefined };
-  // The stamp of the new version counts the event itself, so the totals must not have it yet.
+  // Compute the totals before `stateAfter`, which adds the event to the head's totals itself.
   const totals = addToTotals(head.totals, event);
   if (makesVersion(event)) {
     const version = head.version + 1;
@@ -94,8 +97,8 @@ export function advance(
 }
 
 /**
- * The state that an event leads to. One that is about to be written is held against the schema and the size by
- * `patchState`, and throws; `replayPatch` is for one that is in the log already.
+ * Returns the state after an event. The default `patchState` checks schema and size, and throws, for new
+ * events. `replayPatch` skips these checks, for events that are already in the log.
  */
 export function stateAfter(
   head: Head,
@@ -114,14 +117,14 @@ export function stateAfter(
   return apply(head, ops, { version: head.version + 1, at, by, metrics }, meter);
 }
 
-/** What the events of an empty thread add up to. */
+/** Totals of a thread without events. */
 const EMPTY_TOTALS = {
   artifacts: 0,
-  /** Those of them that a capability made. */
+  /** Number of artifacts made by a capability. */
   results: 0,
-  /** Tokens of every artifact's content, once; of reports there are none here. */
+  /** Tokens of the contents of all artifacts, without reports. */
   naive: 0,
-  /** Tokens of their previews. */
+  /** Tokens of the previews of all artifacts, without reports. */
   previews: 0,
   pulls: 0,
   pull_tokens: 0,
@@ -129,23 +132,23 @@ const EMPTY_TOTALS = {
   cache_misses: 0,
   session_cache_hits: 0,
   hops: 0,
-  /** As reported by a provider, in addition to our own count. */
+  /** Tokens billed as reported by a provider. Our own counts are separate. */
   billed_input: 0,
   billed_output: 0,
   billed_cached_input: 0,
-  /** Prompts and hand-offs, the tokens of their texts, and what the same with everything pasted would have cost. */
+  /** Prompts and hand-offs, tokens of their texts, and tokens if everything had been pasted. */
   prompts: 0,
   prompt_tokens: 0,
   pasted_tokens: 0,
-  /** What models called for while they answered. */
+  /** Tool calls of models while they answered, and the tokens returned. */
   tool_calls: 0,
   tool_call_tokens: 0,
-  /** The newest prompts, the last one first. */
+  /** Newest prompts, latest first. */
   recent: [] as readonly PromptFigures[],
   tokenizer: null as string | null,
-  /** Some figure in here is an estimate. */
+  /** True if any figure here is an estimate. */
   estimated: false,
-  /** Bytes that the thread takes up: its events, and the contents and previews of its artifacts. */
+  /** Bytes stored for the thread: events, and contents and previews of artifacts. */
   stored: 0,
 };
 
@@ -163,7 +166,7 @@ function addToTotals(before: Totals, event: StoredEvent): Totals {
       if (payload.counted === false) return totals;
       return { ...totals, pulls: totals.pulls + 1, pull_tokens: totals.pull_tokens + number(payload.tokens) };
     case 'capability.invoked':
-      // A Go relay did not say so, and kept them all.
+      // A Go relay did not record `cacheable`; it cached all results.
       if (payload.cacheable !== true && !legacy) return totals;
       return payload.cache_hit === true
         ? { ...totals, cache_hits: totals.cache_hits + 1 }
@@ -192,7 +195,10 @@ function addArtifact(totals: Totals, { tokens, capability, report }: CountedArti
   };
 }
 
-/** What a prompt put in front of a model; null for an event that is none, or has no two figures to compare. */
+/**
+ * Returns the token figures of a prompt event. Returns null for other events and for prompts without both
+ * figures.
+ */
 export function promptFigures({ type, payload, at }: StoredEvent): PromptFigures | null {
   if (!PROMPTS.has(type)) return null;
   if (typeof payload.prompt_tokens !== 'number' || typeof payload.pasted_tokens !== 'number') return null;
@@ -210,7 +216,10 @@ export function promptFigures({ type, payload, at }: StoredEvent): PromptFigures
 
 const PROMPTS: ReadonlySet<string> = new Set(['prompt.answered', 'prompt.rendered', 'prompt.handed_over']);
 
-/** Without both figures it is not one to compare: the answer was known already, or the event is of an earlier version. */
+/**
+ * Adds a prompt event to the totals. A prompt without both figures (cached answer, old event) adds only
+ * billed tokens.
+ */
 function addPrompt(totals: Totals, event: StoredEvent): Totals {
   const { payload } = event;
   const billed: Totals = {
@@ -237,7 +246,10 @@ function addPrompt(totals: Totals, event: StoredEvent): Totals {
   };
 }
 
-/** The figures that a state carries. The two of tokens move with artifacts alone, so that stats can say the same. */
+/**
+ * Returns the metrics of a state. Its token figures change only with artifacts, so they match the thread's
+ * stats.
+ */
 export function metricsOf(totals: Totals): Metrics {
   return {
     cache_hits: totals.cache_hits,
@@ -248,20 +260,23 @@ export function metricsOf(totals: Totals): Metrics {
   };
 }
 
-/** Events of prompts come from clients, so a figure that is none counts as nothing. */
+/** Returns a valid count, or 0. Clients write prompt events, so a figure can be anything. */
 function number(value: Json | undefined): number {
   return Number.isSafeInteger(value) ? Math.max(0, value as number) : 0;
 }
 
-/** A request that may come again under the same key and must then be done only once. */
+/** A request with an idempotency key: repeating it must not do the work again. */
 export interface Repeatable {
-  /** What is written into the event. */
+  /** Digests that are stored in the event. */
   readonly mark: { readonly key: string; readonly request: string };
-  /** What the first one did; throws where the key was used for something else. */
+  /** Returns what the first request did. Throws if the key was used for a different request. */
   seen(head: Head): KeyUse | undefined;
 }
 
-/** Null without a key. `request` digests all that must be alike for it to be the same request. */
+/**
+ * Returns null without a key. `request` computes a digest of everything that must be equal in a repeated
+ * request.
+ */
 export async function repeatable(
   kind: string,
   key: string | undefined,

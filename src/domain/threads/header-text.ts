@@ -8,22 +8,22 @@ import { neutralise } from '../../text/sanitize/neutralise.ts';
 
 export interface HeaderText {
   readonly text: string;
-  /** Something was left out or cut short. */
+  /** True if something was left out or cut. */
   readonly truncated: boolean;
 }
 
-/** One line of the header, and where in the state it comes from. */
+/** One line of the header, and its place in the state. */
 interface Item {
   readonly list: Section;
   readonly index: number;
   readonly line: string;
-  /** Nothing that is not pressing is shown while something pressing is missing. */
+  /** Items that must be shown first. Others are shown only after all pressing items fit. */
   readonly pressing?: boolean;
 }
 
 /**
- * What is shown, in this order, and how it is called where it is left out, which of actions is not said. What changes with
- * every answer comes last, so that the beginning can be cached.
+ * Sections in the order shown, and their names in the line about omitted items. Omitted actions are not
+ * mentioned. Parts that change with every answer come last, so that providers can cache the beginning.
  */
 const SECTIONS = {
   constraints: 'constraints',
@@ -37,18 +37,18 @@ const SECTIONS = {
 
 type Section = keyof typeof SECTIONS;
 
-/** Where not all fits, lines have this many bytes at most; what is pressing is cut further until all of it fits. */
+/** Maximum bytes of a line if not everything fits. Pressing lines are cut further until all of them fit. */
 const LINE_BYTES = [240, 120, 60];
 const SUMMARY_BYTES = 600;
 const ACTIONS = 3;
 
-/** A line has two tokens at least, so no more can be shown. */
+/** Maximum number of lines: a line has at least two tokens. */
 const MOST_LINES = HEADER_TOKENS / 2;
 
 /**
- * The header of a state as a model reads it: a section for each list, under the path by which a patch reaches it, one line
- * per item, with its index where a patch needs that. Within counted tokens, and the same for the same state. What must be
- * left out is that of least worth, and the last line names it.
+ * Formats the state as text for a model. Each list is a section under its JSON Pointer path, one line per
+ * item, with the index where a patch needs it. Stays within a token limit and depends only on the state. If
+ * not everything fits, the least important items are omitted, and the last line says how many.
  */
 export async function headerText(state: State, counter: TokenCounter): Promise<HeaderText> {
   const ranked = [...pressing(state), ...others(state)];
@@ -81,7 +81,7 @@ function cutShort({ list, pressing, line }: Item, bytes: number): string {
   return cut ? `${text.trimEnd()}…` : line;
 }
 
-/** Hard constraints, open questions, next steps. */
+/** Returns hard constraints, open questions and next steps. */
 function pressing(state: State): Item[] {
   const open = ({ status = '' }: { readonly status?: string }) => !CLOSED.test(status);
   return [
@@ -99,7 +99,7 @@ function pressing(state: State): Item[] {
   ].map((item) => ({ ...item, pressing: true }));
 }
 
-/** The other constraints, decisions in force, the summary, facts by their worth, the newest actions. */
+/** Returns soft constraints, decisions in force, the summary, facts by importance, and the newest actions. */
 function others(state: State): Item[] {
   const { session_summary: summary } = state;
   return [
@@ -122,7 +122,7 @@ function others(state: State): Item[] {
   ];
 }
 
-/** Items that nobody has to do anything about any more. Lists take any word for a status. */
+/** Status words of items that need no more work. A status can be any text, so these are common words. */
 const CLOSED =
   /^(?:done|complete|finished|closed|answered|resolved|cancel|skipped|dropped|abandoned|superseded|revoked|obsolete)/i;
 
@@ -136,14 +136,14 @@ function constraintLine({ description, severity }: State['constraints'][number])
   return `${description}${remark(severity, 'hard')}`;
 }
 
-/** What is said behind a line, unless it goes without saying. */
+/** Returns the text in parentheses, or nothing if it is empty or the default. */
 function remark(text = '', usual = ''): string {
   return text === '' || text === usual ? '' : ` (${text})`;
 }
 
 /**
- * Facts with their index, the worthiest first: the newest, where each time that other items name a fact makes it as good
- * as one that is so much newer. A fact whose key was set again later comes behind all others.
+ * Returns facts with their index, most important first. Newer facts come first; each mention by other items
+ * moves a fact up by MENTION places. A fact whose key was set again later comes after all others.
  */
 function byWorth(state: State): [number, Fact][] {
   const named = new Map<string, number>();
@@ -165,7 +165,7 @@ function byWorth(state: State): [number, Fact][] {
 
 const MENTION = 5;
 
-/** The words of all items but facts. */
+/** Returns the words of all items except facts. */
 function mentions(state: State): string[] {
   const { constraints, open_questions, decisions, plan, session_summary = '' } = state;
   const texts = [
@@ -194,7 +194,7 @@ function items<T>(
   });
 }
 
-/** The words of others: one line, which can neither pass for a heading nor for a line of a frame. */
+/** Puts foreign text on one line that cannot look like a heading or a frame marker. */
 function oneLine(text: string): string {
   const flat = neutralise(text.slice(0, HEADER_TEXT_BYTES).replace(/\s+/g, ' ').trim());
   return flat.replace(/\s+/g, ' ').replace(/^(\/\w+):$/, '$1');

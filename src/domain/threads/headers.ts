@@ -18,20 +18,17 @@ interface CountedHeader {
   readonly tokens: TokenCount;
 }
 
-/** A header with the place in the log up to which it holds. */
+/** A stored header, with the version and log position for which it is valid. */
 interface KeptHeader extends CountedHeader {
   readonly version: number;
   readonly seq: number;
 }
 
-/** More than this behind the last header, and the thread is folded instead of looking through what came. */
+/** Maximum entries to check after the stored header. If there are more, the thread is folded instead. */
 const LOOK = 50;
 const LOOK_BYTES = 64 * 1024;
 
-/**
- * The current header: worked out once for a version, by whichever process comes first, and kept in a record. Reading it
- * is written into the ledger.
- */
+/** Returns the current header. It is computed once per version and stored in a record. Counts as a read. */
 export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counted = true } = {}) => {
   const { root } = await log.meta(caller, id);
   const records = recordsOf<KeptHeader>(log.deps.engine.records);
@@ -41,7 +38,7 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counte
     return kept.header;
   }
   const { state, version, seq, totals } = await log.head(caller, id);
-  // A state that was taken over from a Go relay carries what was counted there.
+  // Imported states of a Go relay carry that relay's token counts. Use our own counts instead.
   const { tokens_estimate, tokens_avoided } = metricsOf(totals);
   const metrics = { ...state.metrics, tokens_estimate, tokens_avoided };
   const made = await makeHeader({ ...state, metrics }, workFor(caller, log.deps.texts));
@@ -50,7 +47,7 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counte
   return made.header;
 };
 
-/** Whether no event since has made a version. Answers without the state, however large that is. */
+/** Returns true if no later event made a version. Does not load the state, which can be large. */
 async function stillHolds(log: ThreadLog, root: ThreadRoot, { seq }: KeptHeader): Promise<boolean> {
   for (let after = seq, left = LOOK; left > 0; ) {
     const asked = { after, limit: left, maxBytes: LOOK_BYTES };
@@ -64,8 +61,9 @@ async function stillHolds(log: ThreadLog, root: ThreadRoot, { seq }: KeptHeader)
 }
 
 /**
- * The header of a state: its newest and most pressing parts, neutralised, within bytes and counted tokens. It depends
- * on the state alone. To fit, actions go first, then references, then the oldest facts, then strings are clipped.
+ * Makes the header of a state: its newest and most important parts, neutralised, within byte and token
+ * limits. Depends only on the state. To fit, it drops actions, then references, then the oldest facts, then
+ * clips strings.
  */
 async function makeHeader(state: State, counter: TokenCounter): Promise<CountedHeader> {
   let header = fullHeader(state);
@@ -85,7 +83,7 @@ const STEPS = 5;
 const REFS = 10;
 const ACTIONS = 5;
 
-/** What a header keeps of each before strings are clipped. */
+/** Minimum items that stay before strings are clipped. */
 const FEW_REFS = 3;
 const FEW_FACTS = 3;
 const CLIPS = [240, 120, 60, 30];
@@ -124,8 +122,8 @@ function fullHeader(state: State): Header {
 }
 
 /**
- * Which of `at` and `by` say something. A fact that came without them was stamped by the relay with whoever sent it,
- * which in open mode is nobody in particular, and with the moment of the patch, to the millisecond.
+ * Returns which of `at` and `by` are worth showing. The relay adds them to facts that lack them: the sender's
+ * name, which is a default name in open mode, and the time with milliseconds.
  */
 function signature({ at, by }: Fact): ('at' | 'by')[] {
   const named = by !== undefined && by !== '' && by !== LOCAL_CALLER.name;
@@ -133,7 +131,7 @@ function signature({ at, by }: Fact): ('at' | 'by')[] {
   return [...(dated ? (['at'] as const) : []), ...(named ? (['by'] as const) : [])];
 }
 
-/** Ever smaller versions of a header, in the order in which they are to be tried; the last has empty lists. */
+/** Yields ever smaller versions of a header. The last one has empty lists. */
 function* reductions(full: Header): Generator<Header> {
   yield full;
   let header: Header = { ...full, truncated: true };
@@ -153,7 +151,7 @@ function* reductions(full: Header): Generator<Header> {
     header = { ...header, ...Object.fromEntries(short) };
     yield header;
   }
-  // Nothing but long ids and names is left: the longest list gives first.
+  // Only long ids and names are left. Shorten the longest list first.
   for (;;) {
     const longest = lists.reduce((a, b) => (header[b].length > header[a].length ? b : a));
     if (header[longest].length === 0) return;
@@ -164,12 +162,12 @@ function* reductions(full: Header): Generator<Header> {
 
 type HeaderList = { [K in keyof Header]-?: Header[K] extends readonly object[] ? K : never }[keyof Header];
 
-/** Of the facts the oldest goes, which is the first; of the other lists the last. */
+/** Drops one item: the oldest fact, which is the first, or the last item of another list. */
 function withoutOne(header: Header, list: HeaderList): Header {
   return { ...header, [list]: list === 'top_facts' ? header[list].slice(1) : header[list].slice(0, -1) };
 }
 
-/** Some fields of an item. Whoever asks names those that the type needs. */
+/** Copies the named fields of an item. The caller must name all required fields. */
 function picked<T extends object>(item: T, fields: readonly (keyof T & string)[]): T {
   const out: JsonObject = {};
   for (const field of fields) {
@@ -187,7 +185,7 @@ function harmless(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [neutralise(key), harmless(child)]));
 }
 
-/** Strings cut short; a value of any other kind that is too long becomes the beginning of its JSON. */
+/** Clips strings. Replaces other long values by the beginning of their JSON. */
 function clipped<T extends object>(item: T, chars: number): T {
   const short = Object.entries(item).map(([field, value]) => {
     if (typeof value === 'string') return [field, field === 'at' ? value : clip(value, chars)];
@@ -198,7 +196,7 @@ function clipped<T extends object>(item: T, chars: number): T {
   return Object.fromEntries(short) as T;
 }
 
-/** Milliseconds matter to nobody who reads a prompt. */
+/** Removes fractions of a second, which a prompt does not need. */
 function toSeconds(at: string): string {
   return neutralise(at).replace(/\.\d+(?=Z|[+-]\d\d|$)/, '');
 }

@@ -11,10 +11,10 @@ import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 
 const PAGE = 50;
 const PAGE_MAX = 100;
-/** Entries that one page looks at: with a filter that fits few, it ends before it is full. */
+/** Maximum entries examined per page. With a filter that matches few, a page can end before it is full. */
 const LOOKED_AT = 2_000;
 
-/** What the list has of a run. */
+/** List entry of a run. Times are in ms. */
 interface ListedRun {
   readonly pipeline: string;
   readonly started: number;
@@ -23,11 +23,13 @@ interface ListedRun {
 }
 
 const listPrefix = (tenant: string) => `ten.${tenant}/runs/`;
-/** Sorts the newest first: listings run upwards, so the time is counted down. */
+/**
+ * Key of a list entry. Counts the time down, because listings are ascending and should show the newest first.
+ */
 const listKey = ({ tenant, created }: ThreadMeta, id: string) =>
   `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
 
-/** Keeps the list of runs up to date with the events of a thread. Nobody waits for it. */
+/** Updates the list of runs after an event. Runs in the background. */
 export async function noteRun(
   log: ThreadLog,
   root: ThreadRoot,
@@ -67,7 +69,7 @@ export const listRuns: ThreadVerb<'runs'> = async (log, caller, o = {}) => {
   return { runs };
 };
 
-/** Folds the events of a run into what became of each step. */
+/** Folds the events of a run into the status of each step. */
 export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
   const head = await log.head(caller, id);
   const run = new RunFold();
@@ -124,11 +126,11 @@ class RunFold {
       of: before?.of ?? ((payload.of ?? null) as PipelineRun['of']),
       steps: graph ?? before?.steps ?? ids.map((id) => ({ id, agent: null, needs: [] })),
     };
-    // What had no result is done again.
+    // Steps without a result run again after a resume.
     for (const [step, { ref }] of this.#instances) if (ref === null) this.#instances.delete(step);
   }
 
-  /** The artifact is the commit point of a step, and the first one counts. */
+  /** Records the result of a step. Its artifact is the commit point; only the first one counts. */
   #takeResult({ payload, at }: StoredEvent): void {
     const sources = Array.isArray(payload.source_refs) ? payload.source_refs : [];
     const source = sources.find((ref) => typeof ref === 'string' && ref.startsWith('step:'));
@@ -206,7 +208,7 @@ function itemOf({ pipeline, status, started, finished }: ListedRun): Omit<RunIte
   };
 }
 
-/** Events of runs come from clients. */
+/** Parses a status. Events of runs come from clients, so unknown values count as failed. */
 function statusOf(said: Json | undefined): RunStatus {
   const known = ['done', 'failed', 'interrupted', 'partial'] as const;
   return known.find((status) => status === said) ?? 'failed';

@@ -30,9 +30,9 @@ const WORK = [
 ].join(' ');
 
 /**
- * A prompt made of a thread: the system message; what is pinned; the state; the previews that were chosen; the words. What
- * changes least comes first, so that a provider can cache it. Nothing depends on when it is made. It goes into the
- * ledger, except where it is `dry`.
+ * Renders a thread as a prompt: system message, pinned artifacts, state, chosen previews, question. Parts
+ * that change least come first, so that providers can cache them. The text does not depend on the time. The
+ * prompt is counted in the ledger unless `dry` is set.
  */
 export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}) => {
   const words = checkedText('a prompt', o.words);
@@ -80,7 +80,7 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   };
 };
 
-/** Of an artifact that is pinned, passages may be shown too. */
+/** Describes an artifact that the prompt shows. A pinned artifact can also have passages. */
 function told(of: readonly ShownPreview[]): ShownArtifact {
   const { ref, type, name, size, hash, provenance } = of[0]!.artifact;
   const lines = of.flatMap((shown) => shown.lines);
@@ -116,22 +116,22 @@ function checkedRefs(refs: readonly string[] = []): readonly string[] {
   throw badRequest(`A prompt shows ${PROMPT_PREVIEWS} artifacts at most; ${once.length} are pinned.`);
 }
 
-/** What a prompt shows of an artifact. */
+/** The part of an artifact that a prompt shows. */
 interface ShownPreview {
   readonly artifact: Artifact;
   readonly text: string;
-  /** It is not all of the content. */
+  /** True if the content has more. */
   readonly cut: boolean;
-  /** Where the passages that are shown begin; none where its beginning is shown. */
+  /** Line numbers at which the shown passages begin; empty if the beginning of the content is shown. */
   readonly lines: readonly number[];
 }
 
 interface Wanted {
-  /** What is asked; empty where nothing is. */
+  /** The question; empty if there is none. */
   readonly words: string;
-  /** Pins: these are shown, in this order, before any other. */
+  /** Pinned artifacts, shown first and in this order. */
   readonly refs: readonly string[];
-  /** Artifacts, pins among them. */
+  /** Maximum number of artifacts, including pinned ones. */
   readonly most: number;
 }
 
@@ -141,9 +141,9 @@ interface Previews {
 }
 
 /**
- * Which artifacts a prompt shows, and what of them. The pins, from their beginning; the passages that have to do with what is asked,
- * those of sources before those of what was made from them; what was answered last, since a question may refer to it. Where
- * nothing is asked, or nothing is found, the newest artifacts, sources first. Pins do not depend on the words.
+ * Chooses the artifacts that a prompt shows. First the beginnings of pinned artifacts. Then passages that
+ * match the question, sources before derived artifacts. Then the last answer, because a question may refer to
+ * it. Without a question or a match: the newest artifacts, sources first.
  */
 async function choosePreviews(
   log: ThreadLog,
@@ -174,7 +174,10 @@ async function choosePreviews(
   return { pinned, chosen: [...together(best), ...beginnings(last, PROMPT_LAST_ANSWER_BYTES)] };
 }
 
-/** It was made from something else in the thread: an answer, the result of a step or of a capability. */
+/**
+ * Tells whether an artifact was derived from others in the thread: an answer, or a result of a step or
+ * capability.
+ */
 function isMade({ provenance }: Artifact): boolean {
   return provenance.source_refs.length > 0 || provenance.capability !== null;
 }
@@ -188,7 +191,7 @@ interface Found extends Passage {
   readonly artifact: Artifact;
 }
 
-/** What has been deleted since it was indexed is left out. */
+/** Adds the artifacts to passages. Drops passages of artifacts deleted since indexing. */
 async function withArtifacts(
   log: ThreadLog,
   root: ThreadRoot,
@@ -202,7 +205,10 @@ async function withArtifacts(
   });
 }
 
-/** The passages of each artifact, the artifact with the best one first, its passages as they follow each other in it. */
+/**
+ * Groups passages by artifact, best artifact first. Within an artifact, passages are in the order of the
+ * text.
+ */
 function together(found: readonly Found[]): ShownPreview[] {
   const of = Map.groupBy(found, ({ ref }) => ref);
   return [...of.values()].map((passages) => {

@@ -9,7 +9,7 @@ import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { listThreads } from './threads.ts';
 import { sumStats, type ThreadFigures } from './token-ledger.ts';
 
-/** Artifacts that a report lists one by one. */
+/** Maximum artifacts listed in a report. */
 const LISTED = 1_000;
 
 export const threadStats: ThreadVerb<'stats'> = async (log, caller, id) => {
@@ -22,13 +22,13 @@ export const tellShown: ThreadVerb<'shown'> = async (log, caller, id, { what, to
   log.ledger.read(root, what, tokens);
 };
 
-/** Over all threads of the caller. */
+/** Returns the token figures summed over all threads of the caller. */
 export const totalStats: ThreadVerb<'totals'> = async (log, caller) => {
   await log.ledger.flush();
   return sumStats(await tenantFigures(log, caller.tenant));
 };
 
-/** The figures of every thread of a tenant. */
+/** Returns the figures of every thread of a tenant. */
 function tenantFigures(log: ThreadLog, tenant: string): Promise<ThreadFigures[]> {
   return figuresOf(log.deps, tenant, {
     async *all() {
@@ -45,7 +45,7 @@ function tenantFigures(log: ThreadLog, tenant: string): Promise<ThreadFigures[]>
   });
 }
 
-/** Describes a thread in one document, which becomes an artifact of it. */
+/** Generates a report of a thread and stores it as an artifact. */
 export const makeReport: ThreadVerb<'report'> = async (log, caller, id, { format = 'md' } = {}) => {
   const meta = await log.meta(caller, id);
   const head = await log.head(caller, id);

@@ -6,7 +6,7 @@ import { type Metrics, STATE_SCHEMA, type State } from '../../contract/threads.t
 import { applyPatch, measure, type Patched } from '../../formats/json-patch/apply.ts';
 import { asJson, fromJson } from '../records.ts';
 
-/** A state with the bytes it takes as JSON, so that nobody has to write it out to know. */
+/** A state and its size as JSON, so that the size need not be computed again. */
 export interface Sized {
   readonly state: State;
   readonly bytes: number;
@@ -16,7 +16,7 @@ export interface Sized {
 interface Stamp {
   readonly version: number;
   readonly at: string;
-  /** Null for what was taken over from elsewhere: nobody signs it here. */
+  /** Author of the change. Null for imported versions, whose items are not signed. */
   readonly by: string | null;
   readonly metrics: Metrics;
 }
@@ -42,7 +42,7 @@ export function firstState(threadId: string, at: string, metrics: Metrics): Size
 const SPLIT =
   'Split the patch into several, or replace a large list or object as a whole instead of in many places.';
 
-/** Applies a patch that somebody sends: refuses what breaks the schema or the size, and changes nothing then. */
+/** Applies a new patch. Throws if the result breaks the schema or is too large; nothing changes then. */
 export function patchState(before: Sized, ops: unknown, stamp: Stamp, whole?: WorkMeter): Sized {
   if (Array.isArray(ops) && ops.length > PATCH_OPS) {
     throw badRequest(`A patch has at most ${PATCH_OPS} operations.`);
@@ -56,7 +56,10 @@ export function patchState(before: Sized, ops: unknown, stamp: Stamp, whole?: Wo
   return after;
 }
 
-/** Applies a patch that is in the log already: it was checked when it came, perhaps by other rules. */
+/**
+ * Applies a patch from the log. It was checked when it was written, perhaps by older rules, so it is not
+ * checked again.
+ */
 export function replayPatch(before: Sized, ops: unknown, stamp: Stamp, meter?: WorkMeter): Sized {
   return finish(applyPatch(asJson(before.state), ops, { bytes: before.bytes, meter }), stamp);
 }
@@ -73,7 +76,7 @@ function checkTouched({ doc, touched }: Patched): void {
     for (const item of items) {
       const problem = checkItem(name, item as Json);
       if (!problem) continue;
-      // What has been taken out again by a later operation may be as it likes.
+      // Ignore an invalid item that a later operation removed.
       there ??= new Set(value);
       if (!there.has(item as Json)) continue;
       throw invalid([name, value.lastIndexOf(item as Json), ...problem.path], problem.what);
@@ -81,7 +84,7 @@ function checkTouched({ doc, touched }: Patched): void {
   }
 }
 
-/** Who said it and when, on every item that has a place for it and was not given one. */
+/** Fields for author and time that the relay adds to touched items that lack them. */
 const SIGNED: { readonly [list in ListName]?: readonly ('at' | 'by')[] } = {
   facts: ['at', 'by'],
   constraints: ['by'],
@@ -120,10 +123,10 @@ function finish({ doc, bytes, touched }: Patched, stamp: Stamp): Sized {
   return { state: fromJson<State>(next), bytes: size };
 }
 
-/** More items than this are looked for in one pass over the list. */
+/** Above this number of items, one pass over the list is faster than one search per item. */
 const FEW_ITEMS = 8;
 
-/** Where the items stand; one that was copied stands in several places. */
+/** Yields the indexes of the items. A copied item has several. */
 function* places(list: Json[], items: ReadonlySet<object>): Generator<number> {
   if (items.size > FEW_ITEMS) {
     for (const [index, item] of list.entries()) if (items.has(item as object)) yield index;
@@ -169,13 +172,13 @@ export function versionRef(version: number): string {
   return `v${version}`;
 }
 
-/** A state without what the relay keeps itself. */
+/** Returns the state without the fields that the relay sets itself. */
 export function comparable(state: State): Json {
   const { version: _, updated_at: __, metrics: ___, ...rest } = state;
   return asJson(rest);
 }
 
-/** `v7`, `7`, and `"v7"` as an entity tag. */
+/** Parses a version: `v7`, `7`, or the entity tag `"v7"`. */
 export function parseVersion(ref: string | number): number {
   const match = /^(?:W\/)?"?v?(\d{1,15})"?$/.exec(String(ref).trim());
   if (!match) throw badRequest(`"${String(ref).slice(0, 40)}" is not a version such as v7.`);
@@ -183,7 +186,7 @@ export function parseVersion(ref: string | number): number {
 }
 
 interface Problem {
-  /** Segments behind the list's item; empty for the item itself. */
+  /** Path inside the checked value; empty for the value itself. */
   readonly path: readonly (string | number)[];
   readonly what: string;
 }
@@ -208,7 +211,7 @@ interface ItemSchema {
   readonly optional: { readonly [field: string]: Check };
 }
 
-/** The lists of a state. Items may have further fields of their own. */
+/** Schemas of the lists of a state. Items may have additional fields. */
 export const LISTS = {
   facts: { required: { id: text, key: text, value: anything }, optional: { at: moment, by: words } },
   constraints: { required: { id: text, description: text }, optional: { severity: words, by: words } },
@@ -228,7 +231,7 @@ function isListName(name: string): name is ListName {
   return Object.hasOwn(LISTS, name);
 }
 
-/** What is wrong with an item of a list; null when nothing is. */
+/** Returns what is wrong with an item of a list, or null. */
 export function checkItem(list: ListName, item: Json): Problem | null {
   if (!isJsonObject(item)) return { path: [], what: 'must be an object' };
   const { required, optional }: ItemSchema = LISTS[list];
@@ -244,7 +247,7 @@ export function checkItem(list: ListName, item: Json): Problem | null {
   return null;
 }
 
-/** What is wrong with one field of a state, looked at as a whole. */
+/** Returns what is wrong with a whole field of a state, or null. */
 export function checkField(name: string, value: Json | undefined): Problem | null {
   if (name === 'session_summary') {
     return value === undefined || typeof value === 'string' ? null : { path: [], what: 'must be a text' };
@@ -258,7 +261,7 @@ export function checkField(name: string, value: Json | undefined): Problem | nul
   return null;
 }
 
-/** What the relay itself keeps up to date. */
+/** Fields that the relay sets itself. */
 export const KEPT: ReadonlySet<string> = new Set([
   '$schema',
   'version',
@@ -267,7 +270,7 @@ export const KEPT: ReadonlySet<string> = new Set([
   'metrics',
 ] satisfies (keyof State)[]);
 
-/** Why a place of a state is not for patches; nothing where it is. */
+/** Returns why a path cannot be patched, or undefined if it can. */
 function guardState(path: readonly string[]): string | undefined {
   if (path.length === 0) return 'a state is changed in parts, never as a whole';
   return KEPT.has(path[0]!) ? `"${path[0]}" is kept by the relay itself` : undefined;

@@ -5,33 +5,47 @@ import type { Deps } from '../deps.ts';
 import { allRecords, recordsOf } from '../records.ts';
 import { SUMMED, type ThreadFigures } from './token-ledger.ts';
 
-/** Figures are saved when so many threads have changed since, or a tenth of all. */
+/**
+ * Minimum number of changed threads before figures are saved again (or a tenth of all threads, if that is
+ * more).
+ */
 const SAVE_EVERY = 100;
 /**
- * A thread is marked in the turn of its write, and where an engine has no transactions the write may come to light after the mark: so
- * long the mark stays, and the thread is looked at each time. No write takes longer.
+ * Age at which a mark may be removed. Without transactions, a thread's write can become visible after its
+ * mark, but never later than this. Until then the thread is read again for each answer.
  */
 const SETTLE_MS = 60_000;
-/** How long saved figures are used before all threads are added up anew. A mark lives longer than the figures that lack its change. */
+/**
+ * Lifetime of saved figures; then all threads are summed again. A mark lives longer than the figures it
+ * corrects.
+ */
 const SAVED_MS = 30 * 24 * 60 * 60 * 1000;
-/** Threads that are looked at in one turn, before others get to run. */
+/** Threads read per batch, before yielding to the event loop. */
 const AT_ONCE = 50;
 
-/** A record for each thread that changed since the figures were saved, with the time of its last change. */
+/**
+ * Prefix of the marks: one record for each thread changed since the last save, with the time of its last
+ * change.
+ */
 const marksPrefix = (tenant: string) => `ten.${tenant}/changed/`;
-/** Names the blob with the saved figures. The number counts their form: those of another are not read. */
+/**
+ * Record that names the blob with the saved figures. The number is the format version; others are not read.
+ */
 const savedKey = (tenant: string) => `ten.${tenant}/totals.3`;
 
 type Store = Pick<Deps, 'engine' | 'env'>;
 
-/** The threads of a tenant, for who adds them up. */
+/** The threads of a tenant, as the totals need them. */
 interface Threads {
   all(): AsyncIterable<string>;
-  /** Null for a thread that is not there. */
+  /** Returns null for a thread that does not exist. */
   figures(id: string): Promise<ThreadFigures | null>;
 }
 
-/** Marks a thread as changed. To be called in the same turn as the write: an engine with group commit then commits both at once. */
+/**
+ * Marks a thread as changed. Call it in the same turn as the write, so that engines with group commit commit
+ * both at once.
+ */
 export async function markChanged({ engine, env }: Store, tenant: string, id: string): Promise<void> {
   try {
     const now = env.now();
@@ -40,19 +54,21 @@ export async function markChanged({ engine, env }: Store, tenant: string, id: st
       expiresAt: now + SAVED_MS + SETTLE_MS,
     });
   } catch {
-    // The write itself must not fail for this. What is saved may be wrong now, so all threads are added up anew.
+    // The write itself must not fail because of this. Delete the saved figures, so that all threads are
+    // summed again.
     await engine.records.delete(savedKey(tenant)).catch(() => {});
   }
 }
 
 /**
- * The figures of every thread of a tenant: those that were saved, with those of the threads that changed since. Where nothing was
- * saved, all threads are looked at, so deleting the record rebuilds them.
+ * Returns the figures of every thread of a tenant: the saved ones, updated for threads changed since. Without
+ * saved figures it reads all threads, so deleting the record rebuilds them.
  */
 export async function figuresOf(store: Store, tenant: string, threads: Threads): Promise<ThreadFigures[]> {
   const { engine, env } = store;
   const prefix = marksPrefix(tenant);
-  // Before what is saved is read: who saves figures removes their marks after it.
+  // Read the marks before the saved figures, because a save removes marks only after it has written the
+  // figures.
   const marks = await Array.fromAsync(allRecords(recordsOf<number>(engine.records), prefix));
   const saved = await recordsOf<{ readonly blob: string }>(engine.records).get(savedKey(tenant));
   const found = saved && (await engine.blobs.get(saved.value.blob));
@@ -70,7 +86,7 @@ export async function figuresOf(store: Store, tenant: string, threads: Threads):
   const settled = marks.filter(({ value }) => value <= env.now() - SETTLE_MS);
   if (!found || settled.length >= Math.max(SAVE_EVERY, figures.size / 10)) {
     const won = await save(store, tenant, [...figures.values()], saved).catch(() => false);
-    // A thread that changed again has another revision and stays marked.
+    // A thread that changed again has a new revision, so its mark stays.
     if (won) for (const { key, revision } of settled) await engine.records.delete(key, { expect: revision });
   }
   return [...figures.values()];
@@ -98,7 +114,7 @@ async function look(
   if (some.length > 0) await take(some);
 }
 
-/** False where another process saved figures meanwhile. */
+/** Saves the figures. Returns false if another process saved meanwhile. */
 async function save(
   { engine, env }: Store,
   tenant: string,
@@ -116,7 +132,7 @@ async function save(
   return won;
 }
 
-/** Earlier versions kept a log of changes, and figures with their place in it. */
+/** Deletes the saved figures and the log of changes of earlier versions. */
 async function dropFormer({ engine }: Store, tenant: string): Promise<void> {
   const key = `ten.${tenant}/totals.2`;
   const former = await recordsOf<{ readonly blob: string }>(engine.records).get(key);
@@ -125,7 +141,7 @@ async function dropFormer({ engine }: Store, tenant: string): Promise<void> {
   await engine.logs.drop(`tch.${tenant}`);
 }
 
-/** The figures of a thread without their names, of which there would be many thousand copies. */
+/** Figures of a thread without field names, to save space with thousands of threads. */
 type Row = readonly [
   id: string,
   tokenizer: string,

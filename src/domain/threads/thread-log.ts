@@ -41,44 +41,44 @@ import { bytesOf, type Sized } from './state.ts';
 import { markChanged } from './tenant-totals.ts';
 import { TokenLedger } from './token-ledger.ts';
 
-/** The record of a thread, in addition to its log. Without it the thread does not exist. */
+/** The record of a thread, stored next to its log. Without it the thread does not exist. */
 export interface ThreadMeta {
   readonly tenant: string;
   readonly name: string;
   readonly created: number;
   readonly by: string;
-  /** The id of the key that made it; absent in threads made before 0.3. */
+  /** Id of the key that created the thread; absent in threads made before 0.3. */
   readonly key?: string;
-  /** When it ends; its record expires then, and with it the thread. */
+  /** Expiry time in ms. The record expires at this time, and the thread with it. */
   readonly expires?: number;
 }
 
-/** A thread that is there: its record, and where it is kept. */
+/** The record of an existing thread, and the root under which the thread is stored. */
 interface FoundThread extends ThreadMeta {
   readonly root: ThreadRoot;
 }
 
-/** What a commit is to do with the head it found: append an event, or nothing because it is done already. */
+/** What a commit does with the head it read: append an event, or nothing because the work is already done. */
 type Plan<T> =
   | { readonly done: T }
   | {
       readonly event: StoredEvent;
-      /** What comes to last with it. */
+      /** Blobs and records committed together with the event. */
       readonly with?: readonly Staged[];
       readonly answer: (after: Head) => T;
     };
 
-/** Keeps something that is derived from the logs up to date. None of its methods is awaited. */
+/** Updates derived data when a log changes. Its methods are not awaited. */
 interface Follower {
-  /** Before every append. It must be quick, and do no harm where the append never comes. */
+  /** Runs before every append. Must be fast, and harmless if the append then fails. */
   before?(head: Head): void;
-  /** After every append. */
+  /** Runs after every append. */
   appended?(head: Head, event: StoredEvent): void;
-  /** After everything of a thread is gone. */
+  /** Runs after all data of a thread is deleted. */
   removed?(root: ThreadRoot): void;
 }
 
-/** What stands behind a verb of threads: a function of the log, the caller and the arguments of the verb. */
+/** Implementation of a thread verb: takes the log, the caller and the arguments of the verb. */
 export type ThreadVerb<M extends keyof ThreadsApi> = (
   log: ThreadLog,
   caller: Caller,
@@ -88,16 +88,19 @@ export type ThreadVerb<M extends keyof ThreadsApi> = (
 /** Event types that are written even when the tenant is over its storage quota. */
 const ALWAYS: ReadonlySet<string> = new Set(['artifact.pulled', 'artifact.deleted', 'prompt.rendered']);
 
-/** The one way into a thread's log: every append is made against the head it was thought out for. */
+/**
+ * Reads and writes the logs of threads. Every append names the head it was made for, so concurrent writes are
+ * detected.
+ */
 export class ThreadLog {
   readonly deps: Deps;
   readonly background: Background;
   readonly heads: Heads;
   readonly storage: Storage;
   readonly followers: Follower[] = [];
-  /** The records of threads, under `metaKey`. */
+  /** Records of threads, under `metaKey`. */
   readonly metas: RecordsOf<ThreadMeta>;
-  /** Within one process, writers of a thread queue up instead of racing each other. */
+  /** Queue of writers per thread. Within one process, writers wait for each other instead of racing. */
   readonly #turns = new Map<string, Promise<unknown>>();
   #ledger: TokenLedger | undefined;
   #index: ArtifactIndex | undefined;
@@ -120,22 +123,22 @@ export class ThreadLog {
     return this.#index;
   }
 
-  /** Marks a thread as changed, for the totals of its tenant. */
+  /** Marks a thread as changed, so that its tenant's totals are updated. */
   changed(tenant: string, id: string): Promise<void> {
     return markChanged(this.deps, tenant, id);
   }
 
-  /** Resolves once everything that nobody waited for is done. */
+  /** Waits for all background work. */
   settle(): Promise<void> {
     return this.#ledger ? this.#ledger.flush() : this.background.settle();
   }
 
-  /** The store is about to be closed: what takes long stops soon, and the next process continues it. */
+  /** Stops long background work because the store is about to close. The next process continues it. */
   closing(): void {
     this.#index?.closing();
   }
 
-  /** The thread's own record. A missing thread and one of another tenant give the same error. */
+  /** Returns the record of a thread. A missing thread and another tenant's thread give the same error. */
   async meta(caller: Caller, id: string): Promise<FoundThread> {
     const shown = caller.thread === undefined || caller.thread === id;
     const found = shown ? await this.find(caller.tenant, id) : null;
@@ -153,7 +156,7 @@ export class ThreadLog {
     return null;
   }
 
-  /** The tenant whose thread is kept there; undefined where there is none. */
+  /** Returns the tenant whose thread is stored at the root, or undefined if there is none. */
   async ownerOf(root: ThreadRoot): Promise<string | undefined> {
     return (await this.metas.get(metaKey(root)))?.value.tenant;
   }
@@ -168,7 +171,9 @@ export class ThreadLog {
     return head;
   }
 
-  /** Folds the log up to the versions, which exist, where that does not hold up others; `whole` begins without a snapshot. */
+  /**
+   * Folds the log up to the given versions, in a worker if there is one. `whole` starts without a snapshot.
+   */
   async fold<K extends FoldKind>(
     { tenant }: Pick<Caller, 'tenant'>,
     root: ThreadRoot,
@@ -181,7 +186,7 @@ export class ThreadLog {
     return this.deps.texts.fold({ kind, start, versions }, events, { tenant });
   }
 
-  /** Runs `plan` against the head until its append is the next one. */
+  /** Calls `plan` with the current head and appends its event. Repeats if another writer appended first. */
   async commit<T>(caller: Caller, id: string, plan: (head: Head) => Plan<T> | Promise<Plan<T>>): Promise<T> {
     return this.#inTurn(`${caller.tenant}/${id}`, async () => {
       const { root } = await this.meta(caller, id);
@@ -196,7 +201,10 @@ export class ThreadLog {
     });
   }
 
-  /** Null when another append came first. What is taken over from elsewhere is `old`, and no news. Throws, and changes nothing, where the event leads to no state there can be. */
+  /**
+   * Appends an event. Returns null if another append came first. Throws if the event would make an invalid
+   * state. `old` is for imported events: they skip the quota check and are not reported as activity.
+   */
   async append(
     tenant: string,
     head: Head,
@@ -206,7 +214,7 @@ export class ThreadLog {
     const { blobs, logs } = this.deps.engine;
     const ready = stateAfter(head, event);
     const bytes = storedBytes(event);
-    // What is taken over was admitted as a whole.
+    // The import has already checked the quota for all its events.
     if (!o.old && !ALWAYS.has(event.type)) await this.storage.admit(tenant, bytes);
     const stored = await this.#fitting(head.root, event);
     for (const follower of this.followers) follower.before?.(head);
@@ -215,7 +223,7 @@ export class ThreadLog {
     const write = () => logs.append(logOf(head.root), asJson(stored), options);
     const [seq] = await Promise.all([
       this.storage.counted(tenant, bytes, write, (found) => found !== null, frees),
-      // What is taken over is told of when it becomes a thread.
+      // The import marks the thread as changed once, when it is complete.
       o.old ? null : this.changed(tenant, head.id),
     ]);
     if (seq === null) {
@@ -232,7 +240,7 @@ export class ThreadLog {
     for (const follower of this.followers) follower.appended?.(head, event);
   }
 
-  /** Appends an event that changes no state. */
+  /** Appends an event that does not change the state. */
   note(caller: Caller, id: string, event: StoredEvent): Promise<ThreadEvent> {
     return this.commit(caller, id, (head) => ({
       event,
@@ -240,7 +248,10 @@ export class ThreadLog {
     }));
   }
 
-  /** Operations that the engine's entries cannot hold go into a blob first; one without an entry is swept up. */
+  /**
+   * Moves operations that are too large for a log entry into a blob. The sweep deletes blobs without an
+   * entry.
+   */
   async #fitting(root: ThreadRoot, event: StoredEvent): Promise<StoredEvent> {
     const { engine, env } = this.deps;
     if (event.payload.ops === undefined || bytesOf(asJson(event)) <= engine.limits.entryBytes) return event;
@@ -253,7 +264,7 @@ export class ThreadLog {
   async #inTurn<T>(thread: string, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(thread);
     const mine = before ? before.then(work, work) : work();
-    // The next writer waits for the end of this one; only its own caller is told of a failure.
+    // The next writer waits for this one, but only this caller sees its error.
     const settled = mine.catch(() => {});
     this.#turns.set(thread, settled);
     try {
@@ -271,7 +282,7 @@ function noThread(id: string): RelayError {
   });
 }
 
-/** Events that are told as what they are; all others are told as an event of some type. */
+/** Event types with their own activity kind. All others are reported as `thread.event`. */
 const ACTIVITY_KINDS: { readonly [type: string]: ActivityKind } = {
   'thread.created': 'thread.created',
   'state.patch.applied': 'thread.patched',
@@ -287,8 +298,8 @@ const ACTIVITY_KINDS: { readonly [type: string]: ActivityKind } = {
 };
 
 /**
- * Tells of an event that was appended to a thread. Names are cut: events of clients may say anything. A look that is not counted
- * is in the thread's own log and no news to anybody: pages that show what happens would fill it by being looked at.
+ * Reports an appended event as activity. Cuts names, because events of clients can hold any text. Skips
+ * uncounted reads: otherwise a dashboard that shows activity would create activity.
  */
 function noteEvent({ activity }: Deps, tenant: string, head: Head, event: StoredEvent): void {
   const { type, payload } = event;
@@ -319,10 +330,10 @@ function text(value: Json | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, 120) : undefined;
 }
 
-/** Entries read at once, and about how many bytes of them: some are large, and parsing them holds the event loop. */
+/** Entries read per page, and their approximate bytes. Parsing large entries blocks the event loop. */
 const PAGE = 200;
 const PAGE_BYTES = 256 * 1024;
-/** Steps of a fold (see WorkMeter) on the event loop before others have a turn: some milliseconds. */
+/** Steps of a fold (see WorkMeter) before it yields to the event loop: a few milliseconds. */
 const SLICE_WORK = 1_000_000;
 
 interface SeenEvent {
@@ -330,12 +341,12 @@ interface SeenEvent {
   readonly event: StoredEvent;
 }
 
-/** The folded heads of threads, kept in memory and brought up to date from the log at every use. */
+/** Cache of folded thread heads. Every load reads the new log entries first. */
 class Heads {
   readonly #engine: Engine;
   readonly #background: Background;
   readonly #snapshots: Snapshots;
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #cache = new Map<ThreadRoot, { head: MutableHead; bytes: number }>();
   #bytes = 0;
 
@@ -345,14 +356,14 @@ class Heads {
     this.#snapshots = new Snapshots(engine);
   }
 
-  /** The thread as it is now, including what other processes have appended. Null for an empty log. */
+  /** Returns the current head, including appends of other processes. Returns null for an empty log. */
   async load(root: ThreadRoot): Promise<Head | null> {
     let head = this.#cache.get(root)?.head ?? (await this.#coldStart(root));
     let meter = new WorkMeter();
     for await (const { seq, event } of this.events(root, head.seq, PAGE)) {
-      // While this one was waiting, another may have taken the same entries into the same head.
+      // A concurrent load may have folded these entries into the same cached head already.
       if (seq <= head.seq) continue;
-      // A log that begins anew belongs to a new thread under the same id; nothing of the old one counts.
+      // The log begins again: the thread was deleted and created anew under the same id. Drop the old head.
       if (head.count > 0 && event.type === 'thread.created') {
         this.forget(root);
         head = emptyHead(root);
@@ -367,7 +378,10 @@ class Heads {
     return { ...head };
   }
 
-  /** What was just appended behind `before`, with the state it led to. Takes a snapshot where one is due. */
+  /**
+   * Folds an event that was just appended after `before`; `ready` is its state. Saves a snapshot if one is
+   * due.
+   */
   appended(before: Head, seq: number, event: StoredEvent, ready: Sized): Head {
     const cached = this.#cache.get(before.root)?.head;
     if (cached && cached.seq >= seq) return { ...cached };
@@ -392,14 +406,14 @@ class Heads {
     this.#cache.delete(root);
   }
 
-  /** Where a fold to a version begins: at the nearest snapshot before it, or with nothing. */
+  /** Returns the head from which to fold to a version: the nearest earlier snapshot, or an empty head. */
   async near(root: ThreadRoot, version: number): Promise<MutableHead> {
     const marks = await this.#snapshots.marks(root);
     const mark = marks.findLast((one) => one.version <= version);
     return (mark && (await this.#snapshots.load(root, mark))) || emptyHead(root);
   }
 
-  /** The events behind a sequence, up to the one that made a version. */
+  /** Yields the events after a sequence number, up to the event that made the version. */
   async *upTo(root: ThreadRoot, after: number, version: number): AsyncGenerator<StoredEvent> {
     for await (const { event } of this.events(root, after)) {
       yield event;
@@ -408,8 +422,8 @@ class Heads {
   }
 
   /**
-   * Everything behind a sequence, in pages that begin small: an early version is found without reading on. However fast the engine
-   * answers, others have a turn now and then.
+   * Yields all events after a sequence number. Pages start small, so finding an early version reads little.
+   * Yields to the event loop now and then, even if the engine answers at once.
    */
   async *events(root: ThreadRoot, after: number, first = 32): AsyncGenerator<SeenEvent> {
     let from = after;
@@ -430,7 +444,7 @@ class Heads {
     }
   }
 
-  /** The nearest known place at or before an event's number. */
+  /** Returns the nearest known position at or before the event with this number. */
   async placeOf(root: ThreadRoot, count: number): Promise<{ seq: number; count: number }> {
     const cached = this.#cache.get(root)?.head;
     if (cached && cached.count <= count) return { seq: cached.seq, count: cached.count };
@@ -438,7 +452,7 @@ class Heads {
     return marks.findLast((mark) => mark.count <= count) ?? { seq: 0, count: 0 };
   }
 
-  /** The whole event, with the operations that had to be stored in a blob. */
+  /** Returns the event with its operations, reading them from their blob if necessary. */
   async whole(event: StoredEvent): Promise<StoredEvent> {
     if (event.ops_blob === undefined) return event;
     const found = await this.#engine.blobs.get(event.ops_blob);
@@ -467,20 +481,22 @@ class Heads {
   }
 }
 
-/** What a reference and an idempotency key take in a snapshot, about. */
+/** Approximate bytes of an artifact reference and an idempotency key in a snapshot. */
 const REF_BYTES = 32;
 const KEY_BYTES = 100;
 
-/** Where a snapshot stands in its thread. */
+/** Position of a snapshot in its thread. */
 type SnapshotMark = Pick<Head, 'version' | 'seq' | 'count'>;
 
-/** What a snapshot's blob holds: everything that would otherwise have to be folded from the beginning. */
+/** Content of a snapshot blob: everything that would otherwise be folded from the first event. */
 interface SnapshotBody extends SnapshotMark, Pick<Head, 'state' | 'totals'> {
   readonly refs: string[];
   readonly keys: [string, KeyUse][];
 }
 
-/** Folded states, kept so that a read begins near its version. They can all be lost: the log is the truth. */
+/**
+ * Stored folded states, so a read can start near its version. They may all be lost: the log has everything.
+ */
 class Snapshots {
   readonly #engine: Engine;
   readonly #marks: RecordsOf<readonly SnapshotMark[]>;
@@ -490,7 +506,7 @@ class Snapshots {
     this.#marks = recordsOf(engine.records);
   }
 
-  /** Whether so much log has come since the last one that the next is due. */
+  /** Tells whether enough log has been written since the last snapshot. */
   isDue(head: Head): boolean {
     const { bytes, refs, keys } = head;
     return (
@@ -506,14 +522,14 @@ class Snapshots {
     const body = await this.#read(snapshotBlob(root, mark.version));
     if (!body) return null;
     if (body.seq !== mark.seq || body.state.thread_id !== idOf(root)) return null;
-    // One of before prompts were counted: they are folded from the log.
+    // Snapshots of old versions do not count prompts. Fold the log instead.
     if (body.totals.prompts === undefined) return null;
     const { version, seq, count, state, totals, refs } = body;
     const bytes = bytesOf(state);
     return { ...emptyHead(root), version, seq, count, state, bytes, totals, refs, keys: new Map(body.keys) };
   }
 
-  /** Null for one that is gone or damaged. */
+  /** Reads a snapshot. Returns null if it is missing or damaged. */
   async #read(key: string): Promise<SnapshotBody | null> {
     try {
       const found = await this.#engine.blobs.get(key);
@@ -524,10 +540,13 @@ class Snapshots {
     }
   }
 
-  /** The blob comes first: a mark without one is passed over, a blob without a mark is overwritten some day. */
+  /**
+   * Writes the blob before its mark. A mark without a blob is skipped; a blob without a mark is overwritten
+   * later.
+   */
   async save(head: Head): Promise<void> {
     const { root, version, seq, count, state, totals } = head;
-    // A cached head goes on growing its lists while this one is written.
+    // Copy the list, because the cached head keeps growing during the write.
     const refs = head.refs.slice(0, totals.artifacts);
     const body: SnapshotBody = { version, seq, count, state, totals, refs, keys: [...head.keys] };
     await this.#engine.blobs.put(snapshotBlob(root, version), new TextEncoder().encode(JSON.stringify(body)));
@@ -535,7 +554,7 @@ class Snapshots {
       const stored = await this.#marks.get(snapshotsKey(root));
       const before = stored?.value ?? [];
       if (before.some((mark) => mark.version === version && mark.seq >= seq)) return [];
-      // Events that make no version have come since: the blob of this version is newer than its mark.
+      // A mark of the same version is older: events without a version were appended since. Replace it.
       const others = before.filter((mark) => mark.version !== version);
       const marks = [...others, { version, seq, count }].sort((a, b) => a.version - b.version);
       const kept = marks.length > SNAPSHOTS ? thinned(marks) : marks;
@@ -547,7 +566,7 @@ class Snapshots {
   }
 }
 
-/** Every second one, but always the newest. */
+/** Returns every second mark, always including the newest. */
 function thinned(marks: readonly SnapshotMark[]): SnapshotMark[] {
   return marks.filter((_, i) => (marks.length - 1 - i) % 2 === 0);
 }

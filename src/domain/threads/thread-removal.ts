@@ -17,22 +17,22 @@ import {
 } from './keys.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
-/** Enough to delete what is left of a thread, whose own record is gone by then. */
+/** What is needed to delete the data of a thread after its meta record has expired. */
 interface ThreadEnd {
   readonly tenant: string;
   readonly id: string;
   readonly created: number;
 }
 
-/** Which threads end when. */
+/** Index of threads by expiry time. */
 export const threadEnds = (deps: Pick<Deps, 'engine' | 'env'>) => new EndIndex<ThreadEnd>(deps, 'sys.thr/');
 
-/** What is deleted in one turn: an engine then commits much of it together. */
+/** Items deleted per batch, so that an engine can commit many deletions together. */
 const CLEARED_AT_ONCE = 250;
 
 /**
- * The record that makes it a thread goes first: from then on it does not exist. The entry in the list goes last, so
- * that whatever a crash leaves behind is found again.
+ * Deletes a thread. The meta record goes first: from then on the thread does not exist. The list entry goes
+ * last, so that data left by a crash is found again.
  */
 export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   const { records } = log.deps.engine;
@@ -41,7 +41,7 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   const { root, created, expires, name } = await log.meta(caller, id);
   const bytes = await storedIn(log, root);
   const [deleted] = await Promise.all([records.delete(metaKey(root)), log.changed(tenant, id)]);
-  // One of those who delete it at the same time. A crash before this is for the recount.
+  // Only one of several concurrent deletions frees the quota. After a crash here, the recount corrects it.
   if (deleted) await log.storage.freed(tenant, bytes);
   if (await removeRemains(log, tenant, root)) {
     if (expires !== undefined) await threadEnds(log.deps).forget(expires, id);
@@ -50,12 +50,12 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   if (deleted) noteDeletion(log, tenant, caller.name, id, name);
 };
 
-/** Deletes what is left of threads that have expired. */
+/** Deletes the data of expired threads. */
 export async function removeExpiredThreads(log: ThreadLog, most?: number): Promise<void> {
   const ends = threadEnds(log.deps);
   await ends.forDue(async (end) => {
     const { tenant, id, created } = end;
-    // Deleted before its end, and imported again.
+    // The thread was deleted before it expired, and then imported again.
     if (await log.find(tenant, id)) return;
     const bytes = await remainingBytes(log, tenant, id);
     const [deleted] = await Promise.all([
@@ -76,8 +76,8 @@ function noteDeletion(log: ThreadLog, tenant: string, by: string, thread: string
 }
 
 /**
- * What a thread that is in the list counts for. One that has expired counts until it is taken from the list, and one that is deleted
- * from the moment its record is gone.
+ * Returns the bytes that a listed thread counts against the quota. An expired thread counts until its list
+ * entry is deleted. A deleted thread stops counting when its record is deleted.
  */
 export async function countedFor(
   log: ThreadLog,
@@ -88,7 +88,7 @@ export async function countedFor(
   return expires === undefined || expires > log.deps.env.now() ? 0 : remainingBytes(log, tenant, id);
 }
 
-/** What is left of a thread whose record is gone. */
+/** Returns the bytes left of a thread whose record is gone. */
 async function remainingBytes(log: ThreadLog, tenant: string, id: string): Promise<number> {
   for (const root of rootsFor(tenant, id)) {
     const bytes = (await log.ownerOf(root)) === undefined ? await storedIn(log, root) : 0;
@@ -97,12 +97,12 @@ async function remainingBytes(log: ThreadLog, tenant: string, id: string): Promi
   return 0;
 }
 
-/** What a thread takes up, as far as its log can be read. */
+/** Returns the bytes stored for a thread, or 0 if its log cannot be read. */
 async function storedIn(log: ThreadLog, root: ThreadRoot): Promise<number> {
   return (await log.heads.load(root).catch(() => null))?.totals.stored ?? 0;
 }
 
-/** Finishes the deletion of a thread that a crash left half done. */
+/** Finishes a deletion that a crash interrupted. */
 export async function finishDeletion(log: ThreadLog, tenant: string, id: string): Promise<void> {
   const { records } = log.deps.engine;
   if (await log.find(tenant, id)) return;
@@ -112,7 +112,10 @@ export async function finishDeletion(log: ThreadLog, tenant: string, id: string)
   }
 }
 
-/** Clears a root that has no record. False where somebody is at work there; the remains are then for a later call. */
+/**
+ * Deletes the data at a root without a meta record. Returns false if an import or deletion holds the root's
+ * lock.
+ */
 async function removeRemains(log: ThreadLog, tenant: string, root: ThreadRoot): Promise<boolean> {
   const work = async () => {
     if ((await log.ownerOf(root)) === undefined) await clearThread(log, tenant, root);
@@ -121,19 +124,19 @@ async function removeRemains(log: ThreadLog, tenant: string, root: ThreadRoot): 
   return (await inTurn(log, root, work, { frees: true })) ?? false;
 }
 
-/** How long a turn lasts that a crash left. Whoever is at work renews it a few times as often. */
+/** Time after which the lock expires if it is not renewed. It is renewed four times as often. */
 const TURN_MS = 60_000;
 
-/** A turn at a root. */
+/** The lock on a root. */
 export interface Turn {
-  /** False once somebody else may have taken it, because it could not be renewed in time. */
+  /** Returns false once another process may hold the lock, because it was not renewed in time. */
   isMine(): Promise<boolean>;
 }
 
 /**
- * Runs `work` while nobody else imports a thread to the root or clears it; otherwise one would take away what the other writes. Where
- * somebody does, it gives undefined and runs nothing. A turn that a crash left ends by itself. `frees`: it is for a deletion, which a
- * full store still takes.
+ * Runs `work` under the lock of a root, so that an import and a deletion cannot mix. Returns undefined
+ * without running it if somebody else holds the lock. After a crash the lock expires. `frees` marks a
+ * deletion, which works even in a full store.
  */
 export async function inTurn<T>(
   log: ThreadLog,
@@ -149,7 +152,7 @@ export async function inTurn<T>(
     records.put(key, holder, { ...o, expect, expiresAt: env.now() + TURN_MS });
   let revision = await take('absent').catch(async (error) => {
     if (!o.frees || !isRelayError(error, 'store_full')) throw error;
-    // Without room for a turn nobody begins an import; one that is under way has its turn.
+    // The store has no room for a lock record, so no import can start. Check that none is running.
     return (await records.get(key)) === null ? undefined : null;
   });
   if (revision === null) return undefined;
@@ -159,7 +162,7 @@ export async function inTurn<T>(
     revision = (await take(revision!)) ?? revision;
   };
   const timer = setInterval(() => {
-    // A renewal that fails is tried again; `isMine` tells where it came too late.
+    // A failed renewal is tried again. `isMine` detects if it came too late.
     renewing = renewing.then(renew).catch(() => {});
   }, TURN_MS / 4);
   try {
@@ -167,12 +170,12 @@ export async function inTurn<T>(
   } finally {
     clearInterval(timer);
     await renewing;
-    // The work counts even where the store takes nothing more: the turn then expires.
+    // Ignore errors: the work is done, and the lock expires by itself.
     await records.delete(key, { expect: revision }).catch(() => {});
   }
 }
 
-/** Deletes everything that is kept under a root, but for the turn of whoever does so. */
+/** Deletes everything under a root, except the lock record. */
 export async function clearThread(log: ThreadLog, tenant: string, root: ThreadRoot): Promise<void> {
   const { blobs, logs, records } = log.deps.engine;
   const id = idOf(root);
@@ -181,7 +184,7 @@ export async function clearThread(log: ThreadLog, tenant: string, root: ThreadRo
   for (let more = true; more; ) {
     const { items, next } = await records.list(prefix, { limit: CLEARED_AT_ONCE });
     const others = items.filter(({ key }) => key !== turnKey(root));
-    // A record is what its place in the index is found by.
+    // Remove index entries before the records, because the records give their keys.
     const artifacts = others.flatMap(({ key, value }) => {
       const ref = key.slice(key.lastIndexOf('/') + 1);
       const { size = 0 } = value as { size?: number };

@@ -25,10 +25,12 @@ import { countedFor, deleteThread, removeExpiredThreads } from './thread-removal
 import * as threads from './threads.ts';
 import { holdThread, releaseThread } from './threads.ts';
 
-/** While a state stays too long whatever is done, it is not looked through after every event. */
+/**
+ * Events between two attempts to compact. A state can stay too long, so it is not examined after every event.
+ */
 const COMPACT_EVERY = 50;
 
-/** What stands behind `relay.threads`, put together once for a store. */
+/** Implements `relay.threads` for one store. */
 export class ThreadServices {
   readonly log: ThreadLog;
   readonly verbs: Serves<typeof VERBS.threads>;
@@ -51,23 +53,23 @@ export class ThreadServices {
     this.verbs = Object.fromEntries(bound);
   }
 
-  /** Bytes that one thread takes up. `expires`: when the thread ends, according to the list of threads. */
+  /** Returns the bytes that a thread uses. `expires` is its expiry time from the list of threads. */
   bytesIn(tenant: string, id: string, expires?: number): Promise<number> {
     return countedFor(this.log, { tenant, id, expires });
   }
 
-  /** Deletes what is left of threads that have expired. */
+  /** Deletes the data of expired threads. */
   removeExpired(most?: number): Promise<void> {
     return removeExpiredThreads(this.log, most);
   }
 
-  /** Resolves once everything that nobody waited for is done. Call it before the store is closed. */
+  /** Waits for all background work. Call it before closing the store. */
   settle(): Promise<void> {
     return this.log.settle();
   }
 }
 
-/** What does each verb of threads. */
+/** Implementation of each thread verb. */
 const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   create: threads.createThread,
   list: threads.listThreads,
@@ -103,7 +105,7 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   deleteArtifact: deleteArtifact,
   search: async (log, caller, id, q, o = {}) => {
     const { root } = await log.meta(caller, id);
-    // Before the search: what is indexed meanwhile was not seen for certain.
+    // Read this before the search: an artifact indexed in between may have been missed.
     const unsearched = await findUnsearched(log, caller, id);
     const hits = await searchArtifacts(log, caller, id, q, o);
     const answer = { hits, ...(unsearched ? { unsearched } : {}) };

@@ -23,7 +23,7 @@ import { comparable, isoTime, parseVersion, versionRef } from './state.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 import { finishDeletion, threadEnds } from './thread-removal.ts';
 
-/** The log's first entry is the commit point; records without one are passed over. */
+/** Creates a thread. The first log entry is the commit point: listings skip a record without a log. */
 export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) => {
   const { env } = log.deps;
   const name = o.name ?? '';
@@ -50,7 +50,7 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
   return { thread_id: id, name, state_ref: versionRef(1), created_at: isoTime(created), ...expiry(ends) };
 };
 
-/** Seconds from now, as a moment in ms; undefined for a thread that stays until it is deleted. */
+/** Returns the expiry time in ms, or undefined for a thread that never expires. */
 function checkThreadTtl(seconds: unknown, now: number): number | undefined {
   if (seconds === undefined || seconds === null) return undefined;
   if (typeof seconds === 'number' && seconds >= 1 && seconds <= THREAD_TTL_MAX_S) {
@@ -59,7 +59,7 @@ function checkThreadTtl(seconds: unknown, now: number): number | undefined {
   throw badRequest(`A thread lives from 1 to ${THREAD_TTL_MAX_S} seconds, or until it is deleted.`);
 }
 
-/** Makes the records by which a thread is known, ahead of its log. */
+/** Writes the records of a thread (meta record, list entry, expiry entry) before its log begins. */
 export async function introduceThread(log: ThreadLog, root: ThreadRoot, meta: ThreadMeta): Promise<void> {
   const id = idOf(root);
   const { name, created, tenant, expires } = meta;
@@ -70,7 +70,7 @@ export async function introduceThread(log: ThreadLog, root: ThreadRoot, meta: Th
   await log.deps.engine.records.put(listKey(tenant, id, created), listed);
 }
 
-/** Newest first. With `prefix`, only those whose id begins with it. */
+/** Lists threads, newest first. With `prefix`, only threads whose id begins with it. */
 export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   const { logs, records } = log.deps.engine;
   const prefix = listPrefix(caller.tenant);
@@ -91,7 +91,7 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
       const thread = { thread_id: id, name, created_at: isoTime(created), ...expiry(meta), hop_count };
       return { thread, next: key.slice(prefix.length) };
     }
-    // One that has expired is left to housekeeping, which frees what it takes up.
+    // The sweep deletes expired threads. Finish interrupted deletions of other threads here.
     if ((value as JsonObject).expires === undefined)
       log.background.run(() => finishDeletion(log, caller.tenant, id));
     return null;
@@ -129,11 +129,11 @@ export const readState: ThreadVerb<'state'> = async (log, caller, id, o = {}) =>
 };
 
 /**
- * Without `if_match` concurrent patches all succeed, in some order; with it a stale one is refused. What is refused
- * changes nothing.
+ * Applies a JSON Patch, all of it or nothing. With `if_match`, rejects the patch if the version has changed.
+ * Without it, concurrent patches are applied one after the other.
  */
 export const patchThread: ThreadVerb<'patch'> = async (log, caller, id, input) => {
-  // A copy that nobody else holds: what comes in becomes part of the state.
+  // Copy the operations: they become part of the state, and the caller may change its own objects later.
   const ops = JSON.parse(JSON.stringify(input.ops ?? null)) as Json;
   const expected = input.if_match === undefined ? null : parseVersion(input.if_match);
   const retry = await repeatable('patch', input.idempotency_key, () => sha256Hex(JSON.stringify(ops)));
@@ -146,8 +146,8 @@ export const patchThread: ThreadVerb<'patch'> = async (log, caller, id, input) =
 };
 
 /**
- * A new version that equals an old one, but for what the relay keeps itself; the versions between them stay. Where the
- * state is like that already, nothing changes.
+ * Adds a version whose user fields equal an older version. Versions in between remain readable. Adds no
+ * version if the state already equals the older one.
  */
 export const revertThread: ThreadVerb<'revert'> = async (log, caller, id, input) => {
   const to = parseVersion(input.to);
@@ -170,10 +170,7 @@ function planPatch(log: ThreadLog, head: Head, patch: JsonObject, retry: Repeata
   return { event, answer: () => patchAnswer(version, at) };
 }
 
-/**
- * The way from one version to another as a patch that could be sent: what the relay keeps itself (version, time,
- * metrics) is left out.
- */
+/** Returns the patch from one version to another, without the fields that the relay sets itself. */
 export const diffVersions: ThreadVerb<'diff'> = async (log, caller, id, o) => {
   const head = await log.head(caller, id);
   const from = parseVersion(o.from);
@@ -183,7 +180,7 @@ export const diffVersions: ThreadVerb<'diff'> = async (log, caller, id, o) => {
   return { from: versionRef(from), to: versionRef(to), ops };
 };
 
-/** What each item of the state at a version comes from. */
+/** Returns for each item of the state which event last changed it. */
 export const blameState: ThreadVerb<'blame'> = async (log, caller, id, o = {}) => {
   const newest = await log.head(caller, id);
   const version = o.at === undefined ? newest.version : parseVersion(o.at);
@@ -192,7 +189,7 @@ export const blameState: ThreadVerb<'blame'> = async (log, caller, id, o = {}) =
   return { thread_id: newest.id, version, lines };
 };
 
-/** Folds the whole log again, without snapshots or memory, and says whether that gives the state there is. */
+/** Folds the whole log again, without snapshots or cache, and compares the result with the current state. */
 export const replayThread: ThreadVerb<'replay'> = async (log, caller, id) => {
   const head = await log.head(caller, id);
   const sha256 = await log.fold(caller, head.root, 'digest', [head.version], { whole: true });
@@ -216,7 +213,7 @@ export function checkVersions(head: Head, versions: readonly number[]): void {
   }
 }
 
-/** The differences, or where they are more than a patch may hold, the fields that differ as wholes. */
+/** Returns the operations that turn `from` into `to`. If a patch cannot hold them, replaces whole fields. */
 export function wayBack(from: Json, to: Json): PatchOp[] {
   const ops = diffJson(from, to);
   if (ops.length <= PATCH_OPS) return ops;
@@ -242,19 +239,19 @@ function patchAnswer(version: number, at: number): PatchAnswer {
   return { version, updated_at: isoTime(at), state_ref: versionRef(version) };
 }
 
-/** A lease as it is stored. */
+/** A lease as stored in its record. Times are in ms. */
 interface Lease extends Pick<HoldInput, 'token' | 'holder'> {
   readonly since: number;
   readonly until: number;
 }
 
-/** How long a lapsed lease is remembered. Until then its holder may renew it, if nobody else has taken it. */
+/** Time for which an expired lease stays stored. Its holder may still renew it if nobody else took it. */
 const FORGOTTEN_MS = 24 * 60 * 60 * 1000;
 const LEASE_WORD = /^[^\p{C}]{1,200}$/u;
 
 /**
- * Takes or renews the lease of a thread; of many who ask at once one gets it. It is advisory, since writing needs no
- * lease, and meant for work that must not be done twice at once, such as a run of a pipeline.
+ * Takes or renews the lease of a thread. If several callers ask at once, one gets it. The lease is advisory:
+ * writes do not check it. It keeps two processes from running the same pipeline run.
  */
 export const holdThread: ThreadVerb<'hold'> = async (log, caller, id, o) => {
   checkLease(o);
@@ -277,7 +274,7 @@ export const holdThread: ThreadVerb<'hold'> = async (log, caller, id, o) => {
   });
 };
 
-/** Ends the lease. Does nothing for whoever does not have it. */
+/** Ends the lease. Does nothing if the caller does not hold it. */
 export const releaseThread: ThreadVerb<'release'> = async (log, caller, id, o) => {
   const { root } = await log.meta(caller, id);
   const leases = recordsOf<Lease>(log.deps.engine.records);

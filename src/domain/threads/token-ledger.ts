@@ -9,14 +9,14 @@ import type { StoredEvent } from './event.ts';
 import { type Head, metricsOf, type Totals } from './fold.ts';
 import { COUNTERS, type Counters, counterKey, idOf, type ThreadRoot } from './keys.ts';
 
-/** Reads come often and close together, so their counters are written together, this much later. */
+/** Delay before counters are written. Reads are frequent, so several are written together. */
 const WRITE_EVERY_MS = 250;
-/** Threads whose reads wait to be written. */
+/** Maximum number of threads with unwritten reads. */
 const MOST_THREADS = 10_000;
-/** Answers whose count is remembered. */
+/** Maximum number of answers whose token count is cached. */
 const KNOWN = 1_000;
 
-/** What the ledger needs of the logs of threads. */
+/** The parts of `ThreadLog` that the ledger uses. */
 interface Log {
   readonly deps: Deps;
   readonly background: Background;
@@ -26,15 +26,15 @@ interface Log {
 }
 
 /**
- * Counts what is put in front of models. Artifacts, prompts and pulls are events; what is read all the time is in counters
- * that are written behind: a crash may lose the last few, and never adds one.
+ * Counts the tokens that models get to see. Artifacts, prompts and pulls are events. Frequent reads are
+ * counters with write-behind: a crash may lose the last few counts but never adds one.
  */
 export class TokenLedger {
   readonly #log: Log;
-  /** What is still to be added to the counters of a thread. */
+  /** Unwritten increments of the counters of each thread. */
   readonly #reads: WriteBehind<ReadonlyMap<string, number>>;
   readonly #counting = new Set<Promise<void>>();
-  /** Digest of an answer → its tokens. */
+  /** Token count by digest of the answer. */
   readonly #known = new Map<string, number>();
 
   constructor(log: Log) {
@@ -51,7 +51,7 @@ export class TokenLedger {
     });
   }
 
-  /** A prompt was made of the thread: what it puts in front of a model, and what it would cost with everything pasted. */
+  /** Records a prompt: its tokens, and the tokens if everything had been pasted. */
   prompted(root: ThreadRoot, { shown, pasted }: { shown: TokenCount; pasted: TokenCount }): void {
     const payload = {
       prompt_tokens: shown.tokens,
@@ -66,18 +66,18 @@ export class TokenLedger {
     });
   }
 
-  /** An answer was read, which costs what its JSON does. Nobody waits for the count. */
+  /** Counts the tokens of an answer in the background and records the read. */
   answerRead(root: ThreadRoot, kind: ReadKind, answer: unknown): void {
     const counting: Promise<void> = this.#count(JSON.stringify(answer))
       .then((tokens) => this.read(root, kind, tokens))
-      // A read that cannot be counted is missing in the figures; the answer itself is given.
+      // A read that cannot be counted is missing in the figures. The answer is not affected.
       .catch(() => {})
       .finally(() => this.#counting.delete(counting));
     this.#counting.add(counting);
     this.#log.deps.engine.defer(() => counting);
   }
 
-  /** Something was read beside the prompts. */
+  /** Records a read outside prompts. */
   read(root: ThreadRoot, kind: ReadKind, tokens: number): void {
     const counts = new Map([[counterKey(root, `${kind}_times`), 1]]);
     if (tokens > 0) counts.set(counterKey(root, `${kind}_tokens`), tokens);
@@ -123,7 +123,7 @@ export class TokenLedger {
     };
   }
 
-  /** What has been written. */
+  /** Returns the counters as written so far. */
   async counters(root: ThreadRoot): Promise<Counters> {
     const values = COUNTERS.map(async (what) => [what, await this.counter(root, what)] as const);
     return Object.fromEntries(await Promise.all(values)) as Record<keyof Counters, number>;
@@ -134,14 +134,14 @@ export class TokenLedger {
     return typeof value === 'number' ? value : 0;
   }
 
-  /** Writes what has been counted since the last time. */
+  /** Writes all outstanding counts. */
   async flush(): Promise<void> {
     await Promise.all(this.#counting);
     await this.#reads.flush();
     await this.#log.background.settle();
   }
 
-  /** A counter that could not be written is left out: adding it again could count it twice. */
+  /** Writes the counters of a thread. A failed write is not repeated, because that could count twice. */
   async #write(root: ThreadRoot, counters: ReadonlyMap<string, number>): Promise<void> {
     const tenant = await this.#log.ownerOf(root);
     if (tenant === undefined) return;
@@ -149,7 +149,7 @@ export class TokenLedger {
     await Promise.allSettled([...added, this.#log.changed(tenant, idOf(root))]);
   }
 
-  /** Whoever looks again and again mostly reads the same. */
+  /** Counts tokens, with a cache: clients that poll mostly read the same answer. */
   async #count(text: string): Promise<number> {
     const digest = await sha256Hex(text);
     const known = this.#known.get(digest);
@@ -161,7 +161,7 @@ export class TokenLedger {
   }
 }
 
-/** Null where nothing was prompted: reading alone says nothing about what pasting would have cost. */
+/** Returns null if there were no prompts: reads alone do not show what pasting would have cost. */
 function promptLedger(totals: Totals, read_tokens: number): PromptLedger | null {
   const { prompts, pasted_tokens, prompt_tokens, tool_calls, tool_call_tokens } = totals;
   if (prompts === 0) return null;
@@ -179,10 +179,10 @@ function promptLedger(totals: Totals, read_tokens: number): PromptLedger | null 
   };
 }
 
-/** What the sum over several threads is made of. */
+/** Figures of one thread, as needed for sums over threads. */
 export type ThreadFigures = Omit<Stats, 'recent_prompts'>;
 
-/** The figures that are added up. */
+/** Fields that are summed over threads. */
 export const SUMMED = {
   stats: ['artifacts', 'naive_tokens', 'actual_tokens', 'avoided_tokens', 'cache_hits', 'session_cache_hits'],
   breakdown: [
@@ -212,7 +212,7 @@ export const SUMMED = {
   ],
 } as const;
 
-/** The sum over several threads. */
+/** Sums the figures of several threads. */
 export function sumStats(all: readonly ThreadFigures[]): SumStats {
   const prompted = all.flatMap(({ prompts }) => prompts ?? []);
   return {

@@ -5,8 +5,8 @@ import { guessType } from '../artifact-kind.ts';
 import type { Capability } from './capability.ts';
 
 /**
- * Fetches from the public internet. Whoever implements it refuses addresses that are not public, at every redirect
- * anew, and stops at the limits.
+ * Fetches a URL from the public internet. Implementations reject non-public addresses, also after each
+ * redirect, and stop at the limits.
  */
 export type PublicFetch = (
   url: string,
@@ -15,13 +15,13 @@ export type PublicFetch = (
 
 interface FetchedPage {
   readonly status: number;
-  /** Where it came from in the end. */
+  /** Final URL, after redirects. */
   readonly url: string;
   readonly contentType: string;
   readonly body: Uint8Array;
 }
 
-/** Null: it is not allowed, and only listed. */
+/** Creates the `http.fetch` capability. With null it is listed but not allowed. */
 export function httpFetch(fetchPublic: PublicFetch | null): Capability {
   return {
     name: 'http.fetch',
@@ -66,7 +66,7 @@ function decodeURIComponentSafely(text: string): string {
   }
 }
 
-/** Finds artifacts by their words. What it found holds until the thread has another artifact. */
+/** Searches artifacts by their words. A result is cached until the thread has another artifact. */
 export const retrievalSearch: Capability = {
   name: 'retrieval.search',
   description: 'Search the artifacts of this thread, ranked, with snippets',
@@ -82,9 +82,9 @@ export const retrievalSearch: Capability = {
   },
   cacheable: true,
   cache_ttl_sec: 300,
-  // Its own results are artifacts too: they are left out, so that looking twice finds the same.
+  // Search results are artifacts too. They are not indexed, so that repeating a search gives the same hits.
   indexed: false,
-  // One thread's answer is no other thread's, though both were asked the same. What was not indexed then may be so now.
+  // Results depend on the thread and on how much is indexed, so both are part of the cache key.
   salt: async (context) => {
     const unsearched = await context.unsearched({ everywhere: true });
     const indexed = unsearched ? ` ${JSON.stringify(unsearched)}` : '';

@@ -30,10 +30,10 @@ interface Registered extends CapabilityInfo {
   readonly schema: JsonSchema;
 }
 
-/** Where a cached result lies. */
+/** Location of a cached result. */
 type Cached = Pick<Artifact, 'thread_id' | 'ref'>;
 
-/** A capability asked for in a thread. */
+/** A call of a capability in a thread. */
 interface Invocation extends Registered {
   readonly caller: Caller;
   readonly id: string;
@@ -42,12 +42,12 @@ interface Invocation extends Registered {
   readonly cacheKey: string;
 }
 
-/** Runs capabilities for threads. A result is an artifact, and is used again while the cache holds it. */
+/** Runs capabilities in threads. A result is stored as an artifact and reused while it is cached. */
 export class Capabilities {
   readonly #log: ThreadLog;
   readonly #cache: RecordsOf<Cached>;
   readonly #byName: ReadonlyMap<string, Registered>;
-  /** The same thing asked for twice at once is done once. */
+  /** Running calls, so that concurrent equal calls run once. */
   readonly #running = new Map<string, Promise<Artifact>>();
 
   constructor(log: ThreadLog, more: readonly Capability[] = []) {
@@ -77,9 +77,9 @@ export class Capabilities {
     const said = canonicalJson(args);
     const retry = await repeatable('capability', input.idempotency_key, () => sha256Hex(`${name}\n${said}`));
     const context = this.#context(caller, id);
-    // By content: the same capability, the same arguments in whatever order, and whatever else it depends on.
+    // The cache key covers the capability, its arguments in any order, and its salt.
     const salt = (await capability.salt?.(context)) ?? '';
-    // A key with a channel prefix does not see everything, so its results are no answer for other keys.
+    // A key with a channel prefix cannot see everything, so other keys must not get its results.
     const reach = caller.channelPrefix === undefined ? [] : [caller.keyId];
     const cache_key = await sha256Hex(JSON.stringify([caller.tenant, name, said, salt, ...reach]));
     const answer = async (artifact: Artifact, cache_hit: boolean): Promise<InvokeAnswer> => ({
@@ -110,7 +110,7 @@ export class Capabilities {
     return done;
   }
 
-  /** What a result says of itself; nothing where its content is gone. */
+  /** Returns the additional fields of an answer, or undefined if the content was deleted. */
   async #found({ found }: Capability, root: ThreadRoot, artifact: Artifact): Promise<Found | undefined> {
     if (!found || artifact.deleted_at !== undefined) return undefined;
     return found(JSON.parse(await readText(await openArtifact(this.#log, root, artifact))) as Json);
@@ -148,7 +148,10 @@ export class Capabilities {
     return artifact;
   }
 
-  /** From another thread of the same tenant, the result is copied: a reference must not outlive what it refers to. */
+  /**
+   * Returns a cached result. Copies it from another thread, because a reference must not outlive its
+   * artifact.
+   */
   async #fromCache(invocation: Invocation): Promise<Artifact | null> {
     const cached = (await this.#cache.get(recordKey(invocation)))?.value;
     if (!cached) return null;
@@ -186,7 +189,7 @@ export class Capabilities {
   }
 }
 
-/** The capabilities of a relay, by name. Anything wrong with one shows here, not when somebody calls it. */
+/** Checks all capabilities and returns them by name. Throws at startup if one is invalid. */
 function registered(capabilities: readonly Capability[]): ReadonlyMap<string, Registered> {
   const byName = new Map<string, Registered>();
   for (const capability of capabilities) {
@@ -197,7 +200,7 @@ function registered(capabilities: readonly Capability[]): ReadonlyMap<string, Re
   return byName;
 }
 
-/** Throws where it cannot be used, and says why. */
+/** Checks a capability. Throws with the reason if it cannot be used. */
 export function register(capability: Capability): Registered {
   const { name, description, args_schema, cacheable = false, cache_ttl_sec = DEFAULT_TTL_S } = capability;
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*$/.test(name) || name.length > 64) {
@@ -229,7 +232,7 @@ function checkArguments({ name, schema }: Registered, args: JsonObject): JsonObj
   return args;
 }
 
-/** The same text for the same value, in whatever order its members came. */
+/** Serializes JSON with sorted keys, so that equal values give equal text. */
 function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -246,7 +249,7 @@ function contentOf({ content, type }: CapabilityResult): Pick<ArtifactInput, 'bo
   return { body: encode(JSON.stringify(content, null, 2)), type: type ?? 'json' };
 }
 
-/** Whatever a capability throws is its own failure; what is ours keeps its code. */
+/** Waits for `work` until the signal aborts. Wraps errors of the capability; a RelayError keeps its code. */
 async function inTime<T>(capability: string, signal: AbortSignal, work: Promise<T>): Promise<T> {
   const late = new Promise<never>((_, reject) => {
     const giveUp = () => reject(new Error(`no answer within ${CAPABILITY_TIME_MS / 1000} s`));

@@ -2,43 +2,43 @@ import type { Json, JsonObject } from '../../../base/json.ts';
 import type { Caller } from '../../../contract/caller.ts';
 import type { ArtifactFields, Found, SearchHit, Unsearched } from '../../../contract/threads.ts';
 
-/** Something a thread can have done: a plugin is one file that exports such an object. */
+/** A tool that can run in a thread. A plugin is a file that exports one. */
 export interface Capability {
-  /** `retrieval.search`: words with dots between. */
+  /** Words joined by dots, such as `retrieval.search`. */
   readonly name: string;
   readonly description: string;
   /** JSON Schema of the arguments. */
   readonly args_schema: JsonObject;
-  /** Whether the same arguments give the same result for a while. By default it does not. */
+  /** True if the same arguments give the same result for a while. Default: false. */
   readonly cacheable?: boolean;
   readonly cache_ttl_sec?: number;
-  /** False for one that has to be allowed first: it is listed, and refuses to run. */
+  /** False if the operator must allow it first. It is listed but refuses to run. */
   readonly enabled?: false;
-  /** Whether a search finds its results. By default it does. */
+  /** Whether searches find its results. Default: true. */
   readonly indexed?: boolean;
-  /** What else the result depends on; part of the cache's key. */
+  /** Returns what else the result depends on. Becomes part of the cache key. */
   salt?(context: CapabilityContext): string | Promise<string>;
   run(args: JsonObject, context: CapabilityContext): Promise<CapabilityResult>;
-  /** What an answer says of a result in addition to its preview. `content` is the result as JSON. */
+  /** Returns fields to add to an answer, next to the preview. `content` is the result as JSON. */
   found?(content: Json): Found;
 }
 
 export interface CapabilityContext {
   readonly caller: Caller;
   readonly thread_id: string;
-  /** Fires when the time is up. */
+  /** Aborts when the time limit is reached. */
   readonly signal: AbortSignal;
   now(): number;
-  /** How many artifacts the thread has, apart from what capabilities made. */
+  /** Returns the number of artifacts in the thread, without results of capabilities. */
   artifactCount(): Promise<number>;
-  /** Searches this thread, or with `everywhere` all of the caller's. */
+  /** Searches this thread, or with `everywhere` all threads of the caller. */
   search(query: string, o?: { limit?: number; everywhere?: boolean }): Promise<SearchHit[]>;
-  /** What such a search does not see; undefined where it sees everything. */
+  /** Returns which artifacts a search does not cover completely, or undefined if it covers all. */
   unsearched(o?: { everywhere?: boolean }): Promise<Unsearched | undefined>;
 }
 
-/** It becomes an artifact, with these fields. */
+/** Result of a capability. It is stored as an artifact with these fields. */
 export interface CapabilityResult extends ArtifactFields {
-  /** A text, bytes, or JSON. */
+  /** Text, bytes or JSON. */
   readonly content: string | Uint8Array | Json;
 }
