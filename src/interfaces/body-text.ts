@@ -1,19 +1,20 @@
 import { badRequest, tooLarge } from '../base/errors.ts';
 import { JSON_DEPTH, JSON_VALUES } from '../base/limits.ts';
 
+/** Size limit of a request body, and the texts of the error when the body is larger. */
 export interface BodyLimit {
   readonly bytes: number;
   readonly what: string;
-  /** What to do with more; by default what the table of errors says. */
+  /** Hint of the error. By default the hint of `too_large` in the error table. */
   readonly hint?: string;
 }
 
-/** For a message of a protocol, which is held whole. */
+/** Hint for protocol messages that are too large. The server holds such a message in memory. */
 export const BY_POINTER = 'Push what is large with POST /push or relay push, and send its pointer instead.';
 
 /**
- * A body as text, refused while it is being read once it is longer than the limit. `onText` is shown each piece of it. What that
- * refuses is read to its end all the same: a client that is still sending would not get to see the answer.
+ * Reads a body as text. Throws `too_large` as soon as the body exceeds the limit. Calls `onText` with each piece.
+ * If `onText` throws, the rest of the body is still read: a client that is still sending would miss the answer.
  */
 export async function bodyText(
   { body }: { readonly body: AsyncIterable<Uint8Array> | null },
@@ -42,8 +43,8 @@ export async function bodyText(
 }
 
 /**
- * The same for a body that will be parsed as JSON. One that is nested too deeply or holds too many values is refused before
- * that: it would take seconds, in which a server does nothing else.
+ * Reads a JSON body as text, and rejects it if it is nested too deeply or holds too many values. Parsing such a body
+ * would block the server for seconds.
  */
 export function jsonText(
   from: { readonly body: AsyncIterable<Uint8Array> | null },
@@ -54,7 +55,7 @@ export function jsonText(
   return bodyText(from, limit, decoder, look);
 }
 
-/** Takes a JSON text piece by piece and throws where it is more than anybody's data. Whether it is JSON is not looked at. */
+/** Returns a function that takes JSON text in pieces and throws above the limits. It does not validate the JSON. */
 function jsonLook(): (piece: string) => void {
   let [depth, values, quoted, escaped] = [0, 0, false, false];
   return (piece) => {
@@ -84,7 +85,7 @@ function jsonLook(): (piece: string) => void {
   };
 }
 
-/** What is of interest in a string. */
+/** Characters that end a JSON string or start an escape in it. */
 const IN_STRING = /["\\]/g;
 const [QUOTE, COMMA] = [0x22, 0x2c];
 const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [0x5b, 0x5d, 0x7b, 0x7d];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { endForSlowReader } from './event-response.ts';
 
-test('a reader that does not keep up with a source that cannot wait is let go, and so is the source', async () => {
+test('a stream that ignores backpressure is ended and its source cancelled when the reader is too slow', async () => {
   let sent = 0;
   const left = Promise.withResolvers<void>();
   const source = new ReadableStream<Uint8Array>(
@@ -21,7 +21,7 @@ test('a reader that does not keep up with a source that cannot wait is let go, a
   await assert.rejects(slow.read(), /keep up/);
 });
 
-test('a reader that keeps up gets everything, however much it is', async () => {
+test('a reader that keeps up gets the whole stream, whatever its size', async () => {
   let left = 50;
   const source = new ReadableStream<Uint8Array>({
     async pull(controller) {

@@ -5,29 +5,29 @@ export const EVENT_HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
-  // Some proxies would hold a stream back until it ends.
+  // Without this header, nginx buffers the stream until it ends.
   'X-Accel-Buffering': 'no',
 };
 
 export interface EventWriter<T> {
-  /** One event as it goes over the wire, with the empty line behind it. */
+  /** Serializes one event, including the empty line that ends it. */
   write(event: T): string;
-  /** The last event of a stream that failed. By default it ends without one: readers come back by themselves. */
+  /** Serializes the last event of a stream that failed. By default the stream just ends and clients reconnect. */
   failed?(error: unknown): string;
-  /** What is sent before the first event. */
+  /** Text sent before the first event. */
   readonly head?: string;
-  /** What is sent behind the last one, where the stream did not fail. */
+  /** Text sent after the last event, unless the stream failed. */
   tail?(): string;
-  /** What shows now and then that the connection is alive; a comment by default. */
+  /** Text sent periodically to keep the connection alive. By default an SSE comment. */
   readonly heartbeat?: string;
   readonly headers?: Record<string, string>;
-  /** Called once, when the stream is over or its reader has left. */
+  /** Called once, when the stream ends or the client disconnects. */
   ended?(): void | Promise<void>;
-  /** Ends the stream, whether or not anybody reads it. */
+  /** Stops the heartbeat, also when nobody reads the stream. */
   readonly signal?: AbortSignal;
 }
 
-/** Server-sent events, or anything else that comes piece by piece and may take its time. */
+/** Streams events as they arrive, with heartbeats in between: server-sent events, or another format. */
 export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): Response {
   const utf8 = new TextEncoder();
   const heartbeat = utf8.encode(o.heartbeat ?? ': still here\n\n');
@@ -64,8 +64,8 @@ export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): R
 }
 
 /**
- * A stream whose source sends without asking how fast it is read, ended for a reader that does not keep up: what waits would fill the memory
- * otherwise. The reader comes back by itself.
+ * Ends a stream when more than `most` bytes wait for a slow reader. For sources that ignore backpressure:
+ * otherwise the waiting bytes would fill the memory. The client reconnects.
  */
 export function endForSlowReader(
   source: ReadableStream<Uint8Array>,
@@ -85,7 +85,7 @@ export function endForSlowReader(
             return reader.cancel();
           }
         };
-        // Not awaited: a stream is not read from before it has started.
+        // Not awaited: the stream cannot be read before `start` returns.
         pass().catch((error) => controller.error(error));
       },
       cancel: (reason) => reader.cancel(reason),

@@ -2,23 +2,23 @@ import type { Context } from 'hono';
 import type { Caller, CallerAt } from '../contract/caller.ts';
 import type { Relay } from '../contract/relay.ts';
 
-/** A protocol of its own on the same port, behind the same guard. */
+/** Another protocol on the HTTP port, such as MCP or A2A. Its requests pass the same browser guard. */
 export interface Protocol {
-  /** In Hono's syntax; the method may be `ALL`. */
+  /** Routes in Hono's syntax. The method may be `ALL`. */
   readonly routes: readonly (readonly [method: string, path: string])[];
-  /** `base` is where the relay is, as whoever sent the request reaches it. */
+  /** Answers a request. `base` is the relay's URL as the client sees it. */
   answer(c: Context, enter: Enter, base: string): Promise<Response>;
 }
 
-/** Who sent a request of a protocol with verbs of its own, and the relay as they see it. */
+/** The authenticated caller of a protocol request, and the relay with that caller's rights. */
 export interface Entered {
   readonly caller: Caller;
   readonly relay: Relay;
-  /** What pointers begin with, as whoever sent the request can reach them. */
+  /** The relay's URL as the client sees it. Pointer URLs start with it. */
   readonly base: string;
-  /** Told what is read of texts for whoever sent it, by what does not go through the relay. */
+  /** Counts bytes that the protocol reads for the caller without calling `relay`, for the rate limit. */
   readonly onRead?: CallerAt['onRead'];
 }
 
-/** Asked for once the protocol knows that it needs to; throws `unauthorized`. */
+/** Authenticates the client of a request. Throws `unauthorized`. */
 export type Enter = () => Promise<Entered>;

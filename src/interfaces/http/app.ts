@@ -18,7 +18,7 @@ import { answerFailures, Metrics, notesOf, watchRequests } from './request-watch
 import { ALWAYS, jsonResponse, textResponse } from './responses.ts';
 import { threadRoutes } from './threads.ts';
 
-/** The whole HTTP interface. The second argument is what the runtime passes along with a request. */
+/** Creates the HTTP interface. `env` is what the runtime passes with each request. */
 export function createHttpApp(
   deps: HttpDeps,
   protocols: readonly Protocol[],
@@ -35,7 +35,7 @@ export function createHttpApp(
       });
     }
   }
-  // What every request passes stands here and not in a middleware, which would make each a chain of promises.
+  // Not a Hono middleware: that would add a chain of promises to every request.
   return watchRequests(deps, metrics, (request, notes) => app.fetch(request, notes));
 }
 
@@ -69,7 +69,7 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   return app;
 }
 
-/** Says that it is well only after the store has answered. */
+/** `GET /health`: reports ok only if the store can be read. */
 async function health(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   const full = await probe();
   return jsonResponse({
@@ -80,8 +80,8 @@ async function health(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
 }
 
 /**
- * Whether to send traffic here: not while it is stopping, though it still answers. A store without room is ready, so that a load
- * balancer does not keep people from reading and deleting.
+ * `GET /ready`: tells a load balancer whether to send traffic. Not ready while the server is stopping. A full store
+ * counts as ready, because people must still be able to read and delete.
  */
 async function ready(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   if (deps.stopping.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
@@ -103,7 +103,7 @@ function restartNote(deps: HttpDeps): { restart?: string } {
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** For an admin of the relay, and for whoever asks on the machine itself and not through a proxy on it. */
+/** `GET /metrics`: for admins of the relay, and for clients on the same machine that do not come through a proxy. */
 async function metricsResponse(
   c: Context,
   deps: HttpDeps,
@@ -145,7 +145,7 @@ async function metricsResponse(
   return textResponse(metrics.render(gauges), { 'Content-Type': METRICS_TYPE });
 }
 
-/** `GET /usage`: as JSON, or as a table for a spreadsheet. */
+/** `GET /usage`: as JSON or CSV. */
 function usageRoutes(serve: Serve): void {
   serve(usage.get, async (relay, c) => {
     const { month, tenant, format } = c.req.query();
@@ -161,7 +161,7 @@ function usageRoutes(serve: Serve): void {
   });
 }
 
-/** No field can hold a comma, a quote or the beginning of a formula: all are ids, dates and numbers. */
+/** Renders CSV. Needs no quoting: all fields are ids, dates and numbers, without commas, quotes or formulas. */
 function usageTable({ tenant, rows }: UsageReport): string {
   const lines = rows.map((row) => [row.day, tenant, row.key, row.operation, row.count, row.bytes].join(','));
   return ['day,tenant,key,operation,count,bytes', ...lines, ''].join('\r\n');
@@ -169,24 +169,24 @@ function usageTable({ tenant, rows }: UsageReport): string {
 
 type StoreProbe = () => Promise<RelayError | null>;
 
-/** A write costs an fsync and anybody may ask for health, so a write that succeeded counts for this long. */
+/** Time in ms for which a successful test write counts. A write costs an fsync, and anybody may call /health. */
 const WRITTEN_FOR_MS = 5_000;
 
 /**
- * Finds out whether the store can be read, which is tried every time, and written. The function gives the error of a store without room: it
- * is read, and things are deleted from it, so requests must still reach it. Null where it takes writes. It throws
- * `store_unavailable`, with what the store said, where the store is closed, damaged or not ours to write.
+ * Returns a function that tests whether the store can be read (each time) and written (every few seconds). It returns
+ * null if both work. It returns the `store_full` error of a full store, which still serves reads and deletes. It throws
+ * `store_unavailable`, with the store's message, if the store is closed, damaged or not writable.
  */
 function storeProbe(deps: Pick<HttpDeps, 'core'>): StoreProbe {
   let written = Number.NEGATIVE_INFINITY;
   let writing: { readonly records: object; readonly done: Promise<void> } | null = null;
   return async () => {
     try {
-      // A listing, since a single record may come from memory.
+      // List records: a single record may come from the cache.
       const { records } = deps.core.deps.engine;
       await records.list('sys/', { limit: 1 });
       if (performance.now() - written >= WRITTEN_FOR_MS) {
-        // Those who ask the same store at the same time wait for the same write.
+        // Concurrent probes of one store share one test write.
         if (writing?.records !== records) {
           const done = records.put('sys/health', null).then(() => {
             written = performance.now();

@@ -1,19 +1,19 @@
 import { RelayError } from '../../base/errors.ts';
 import { isLoopback } from '../../contract/pointer-url.ts';
 
-/** Which names a relay answers to, and which pages may talk to it. */
+/** Host names that the relay answers to, and web origins that may call it. */
 export interface BrowserPolicy {
-  /** Host names other than loopback; `*` for all. */
+  /** Allowed host names in addition to loopback. `*` allows all. */
   readonly hosts: readonly string[];
-  /** Whether keys are asked for, which no page has unless someone gave it one. */
+  /** Whether the relay requires API keys. A foreign page has none. */
   readonly keys: boolean;
-  /** Whether it can be reached from other machines by its number: no name server can redirect a number. */
+  /** Whether any IP address is allowed as host. DNS rebinding needs a name, so an IP address is safe. */
   readonly anyAddress: boolean;
-  /** Origins other than the relay's own, such as `https://app.example`; `*` for all. */
+  /** Allowed origins in addition to the relay's own, such as `https://app.example`. `*` allows all. */
   readonly origins: readonly string[];
 }
 
-/** The policy by a relay's options. With keys a rebound name leads to nothing, and every name is answered to. */
+/** Builds the policy from the relay's options. With keys, all host names are allowed: DNS rebinding gains nothing. */
 export function browserPolicy(o: {
   readonly auth?: 'open' | 'keys';
   readonly publicUrl: string | null;
@@ -31,7 +31,7 @@ export function browserPolicy(o: {
   };
 }
 
-/** What is looked at of a request. */
+/** The parts of a request that the guard looks at. */
 export interface Asked {
   readonly method: string;
   readonly url: string;
@@ -39,8 +39,8 @@ export interface Asked {
 }
 
 /**
- * A web page can make a browser send requests to a relay on the same machine. It cannot choose the Host, Origin and
- * Sec-Fetch headers, so a foreign name in one of them (also by DNS rebinding) gives it away.
+ * Rejects requests that a foreign web page made a browser send. The page cannot choose the Host, Origin and
+ * Sec-Fetch headers, so a foreign name in one of them reveals it, also with DNS rebinding.
  */
 export function guardBrowser(asked: Asked, policy: BrowserPolicy): void {
   const host = asked.header('host');
@@ -60,14 +60,14 @@ export function guardBrowser(asked: Asked, policy: BrowserPolicy): void {
       hint: `Let the page in with "cors_origins": [${page}] in config.json of the relay, or RELAY_CORS_ORIGINS, and restart it.`,
     });
   }
-  // Without an Origin: an image, a frame, a form's GET, or someone who follows a link.
+  // No Origin: an image, a frame, a GET form, or a link that somebody followed.
   const site = asked.header('sec-fetch-site');
   if (site === null || site === 'same-origin' || site === 'none') return;
   if (policy.origins.includes('*') || isVisit(asked)) return;
   throw new RelayError('foreign_origin', { what: 'parts of pages from elsewhere' });
 }
 
-/** A page that is meant to be looked at, opened by itself: not in a frame, and not fetched ahead of a visit that may never come. */
+/** Whether a user navigates to one of our pages. Frames and prefetches do not count. */
 function isVisit(asked: Asked): boolean {
   return (
     asked.method === 'GET' &&
@@ -78,10 +78,10 @@ function isVisit(asked: Asked): boolean {
   );
 }
 
-/** The greeting, a pointer’s page, which a query would make something else of, and the dashboard. None has an effect. */
+/** The greeting, a pointer's page (without a query, which would return the payload) and the dashboard. None has side effects. */
 const PAGES = /^(?:\/v1)?\/(?:pull\/[^/?]+\/?)?$|^\/ui(?:[/?].*)?$/;
 
-/** Configured, as opposed to the relay's own. */
+/** Whether the configuration allows this origin. */
 function isOriginAllowed(origin: string, policy: BrowserPolicy): boolean {
   return policy.origins.includes('*') || policy.origins.includes(origin.toLowerCase());
 }
@@ -96,7 +96,7 @@ function isHostAllowed(name: string | null, policy: BrowserPolicy): boolean {
   return policy.anyAddress && isNumber(name);
 }
 
-/** The same host and port that the request was sent to, or one of the names the relay goes by. */
+/** Whether the origin is the host and port of the request, or one of the relay's configured host names. */
 function isOwnOrigin(origin: string, host: string | null, policy: BrowserPolicy): boolean {
   if (!URL.canParse(origin)) return false;
   const url = new URL(origin);
@@ -117,10 +117,10 @@ function hostname(host: string): string | null {
 }
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
-/** How long a browser may remember the answer to a preflight. */
+/** Seconds for which a browser may cache a preflight response. */
 const MAX_AGE_S = 600;
 
-/** What a page from another, allowed origin needs to read an answer; null for everyone else. Keys travel in a header, cookies never. */
+/** Returns the CORS headers for an allowed foreign origin, else null. Credentials mode is off: keys are sent in a header, never in cookies. */
 export function corsHeaders(asked: Asked, policy: BrowserPolicy): Record<string, string> | null {
   if (policy.origins.length === 0) return null;
   const origin = asked.header('origin');
@@ -133,8 +133,8 @@ export function corsHeaders(asked: Asked, policy: BrowserPolicy): Record<string,
 }
 
 /**
- * Lets a page that is not allowed read why, and nothing else: every request of it is refused. Only where keys are asked for;
- * in open mode a page does not even learn that there is a relay.
+ * Lets a rejected page read the error, and nothing else. Only with keys: in open mode a page must not even learn
+ * that there is a relay.
  */
 export function refusalHeaders(asked: Asked, policy: BrowserPolicy): Record<string, string> | null {
   const origin = asked.header('origin');
@@ -143,7 +143,7 @@ export function refusalHeaders(asked: Asked, policy: BrowserPolicy): Record<stri
 
 export function allowReading(headers: Headers, cors: Record<string, string>): void {
   for (const [name, value] of Object.entries(cors)) headers.set(name, value);
-  // The answer may differ by more than the origin already.
+  // Append: the response may already have a Vary header.
   headers.append('Vary', 'Origin');
 }
 
@@ -153,7 +153,7 @@ export function preflightResponse(asked: Asked, maxAge = MAX_AGE_S): Response {
     status: 204,
     headers: {
       'Access-Control-Allow-Methods': METHODS,
-      // `*` would leave Authorization out.
+      // `*` would not cover Authorization.
       'Access-Control-Allow-Headers': /^[\w\-, ]{0,1000}$/.test(wanted) ? wanted : '',
       'Access-Control-Max-Age': String(maxAge),
     },

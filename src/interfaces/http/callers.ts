@@ -12,8 +12,8 @@ import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
 
 /**
- * Serves the route of a verb, where its row says or at other paths, with a handler that is given the relay as the caller
- * sees it.
+ * Registers a handler for the route of a verb, or for `paths` instead. The handler gets the relay with the caller's
+ * rights.
  */
 export type Serve = (
   verb: Verb,
@@ -21,9 +21,9 @@ export type Serve = (
   paths?: string[],
 ) => void;
 
-/** Every request passes here before its body is read: who asks, how often, and whether that key may. */
+/** Returns `serve`, which authenticates, rate-limits and authorizes each request before its body is read. */
 export function serverOn(api: Hono, deps: HttpDeps): Serve {
-  // In open mode it is the same one over and over.
+  // Reuse the last relay: in open mode almost all requests have the same caller.
   let last: { core: RelayCore; caller: Caller; base: string; address: string; relay: Relay } | null = null;
   return (verb, handler, paths) => {
     const { method, path } = routeOf(verb);
@@ -44,7 +44,7 @@ export function serverOn(api: Hono, deps: HttpDeps): Serve {
   };
 }
 
-/** The same for a protocol with verbs of its own, which none may use without a key where keys are asked for. */
+/** Authenticates and rate-limits a request of another protocol. Rejects anonymous callers and share links. */
 export async function enter(deps: HttpDeps, c: Context): Promise<Entered> {
   notesOf(c).operation = { name: c.req.path.split('/')[1] ?? 'other' };
   const base = baseOf(deps, c);
@@ -56,18 +56,18 @@ export async function enter(deps: HttpDeps, c: Context): Promise<Entered> {
   return { caller, base, relay: deps.core.relay(caller, base, onRead), onRead };
 }
 
-/** Has what is read for a caller count against its rate limit. */
+/** Returns a callback that counts bytes read for a caller against its rate limit. */
 function charge({ limiter }: HttpDeps, caller: Caller, address: string): CallerAt['onRead'] {
   return limiter && ((bytes) => limiter.charge(caller, address, bytes));
 }
 
-/** Who sends a request: the holder of the key, or nobody in particular. Throws for a key that is no good. */
+/** Authenticates by API key. Without a key the caller is ANONYMOUS. Throws `unauthorized` for an invalid key. */
 export function keyAuthenticator(keys: Keys): HttpDeps['authenticate'] {
   return (authorization) =>
     authorization === null ? ANONYMOUS : held(keys, BEARER.exec(authorization)?.[1]);
 }
 
-/** Where nobody is asked for a key, whoever comes with a share link gets to see what that shows, and everybody else everything. */
+/** Authenticates in open mode: a share token limits the caller to one thread, everybody else may do everything. */
 export function openAuthenticator(keys: Keys): HttpDeps['authenticate'] {
   return (authorization) => {
     const token = authorization === null ? undefined : BEARER.exec(authorization)?.[1];
@@ -83,14 +83,14 @@ async function held(keys: Keys, secret: string | undefined): Promise<Caller> {
 
 const BEARER = /^bearer +(\S+) *$/i;
 
-/** Who sent a request, if they do not send too many. */
+/** Authenticates a request and applies the rate limit. */
 async function callerOf(deps: HttpDeps, c: Context): Promise<Caller> {
   const notes = notesOf(c);
   let caller: Caller;
   try {
     caller = await deps.authenticate(notes.header('authorization'));
   } catch (error) {
-    // Whoever tries keys out is counted by address.
+    // Count failed authentications by address, against key guessing.
     if (isRelayError(error, 'unauthorized')) await deps.limiter?.check(null, notes.client.address);
     throw error;
   }
@@ -99,7 +99,7 @@ async function callerOf(deps: HttpDeps, c: Context): Promise<Caller> {
   return caller;
 }
 
-/** Where pointers can be reached, as whoever sent the request reaches the relay. */
+/** Returns the base URL of pointers: the public URL if configured, else the address that the client used. */
 export function baseOf(deps: HttpDeps, c: Context): string {
   if (deps.publicUrl !== null) return deps.publicUrl;
   const { url } = c.req;

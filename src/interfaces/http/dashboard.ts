@@ -3,9 +3,9 @@ import { RelayError } from '../../base/errors.ts';
 import { namesTag } from './request-fields.ts';
 import { bytesResponse } from './responses.ts';
 
-/** The dashboard as it was built: a folder of files, wherever the runtime has it. */
+/** Read access to the built dashboard. Each runtime stores these files in its own place. */
 export interface DashboardFiles {
-  /** A file by its path in the build, packed in a way that the client takes; null where there is none. */
+  /** Reads a file by its path in the build, compressed if `encodings` (Accept-Encoding) allows it. Null if missing. */
   read(path: string, encodings: string): Promise<DashboardFile | null>;
 }
 
@@ -13,7 +13,7 @@ export interface DashboardFile {
   readonly body: Uint8Array;
   readonly type: string;
   readonly encoding: 'br' | null;
-  /** Of the content, for `ETag`. */
+  /** Hash of the content, for `ETag`. */
   readonly hash: string;
 }
 
@@ -24,13 +24,13 @@ const TYPES: { readonly [ending: string]: string } = {
   svg: 'image/svg+xml',
 };
 
-/** The media type of a file in the build; null for a path that no file in it can have. */
+/** Returns the media type of a file in the build. Null for a path that cannot be a file of the build. */
 export function typeOfFile(path: string): string | null {
   const [, ending] = /^[\w-]+(?:[./][\w-]+)*\.(\w+)$/.exec(path) ?? [];
   return ending !== undefined && Object.hasOwn(TYPES, ending) ? TYPES[ending]! : null;
 }
 
-/** Scripts, styles and requests are the relay's own, pictures also what a page has in memory; markup is made by nobody but DOMPurify. */
+/** Allows scripts, styles and requests of the relay only. Images may be data or blob URLs. Only DOMPurify may create markup. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -44,10 +44,10 @@ const POLICY = [
   'trusted-types dompurify',
 ].join('; ');
 
-/** Names with a hash in them: whatever changes has another name. */
+/** Files with a content hash in their name. They never change, so browsers may cache them forever. */
 const HASHED = /^assets\//;
 
-/** The pages at `/ui`. Every address below it that is no file is a page, which the script chooses. */
+/** Serves the dashboard at `/ui`. Any path that is not a file gets `index.html`, whose script picks the page. */
 export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): void {
   if (!files) return;
   const answer = async (c: Context) => {
@@ -62,7 +62,7 @@ export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): v
   app.get('/ui/*', answer);
 }
 
-/** A page of the build. It is the same for every address and never touches what the address names. */
+/** Serves an HTML page of the build. It is the same for every URL and reads no stored data. */
 export async function pageResponse(
   c: Context,
   files: DashboardFiles | undefined,

@@ -5,61 +5,62 @@ import type { BrowserPolicy } from './browser-guard.ts';
 import type { DashboardFiles } from './dashboard.ts';
 import type { Limiter } from './rate-limit.ts';
 
-/** What the HTTP interface is given by the app. */
+/** Everything that the HTTP interface gets from the runtime (Node or Cloudflare). */
 export interface HttpDeps {
   readonly core: RelayCore;
   readonly version: string;
-  /** Where pointers say they can be reached; null: where the request came in. */
+  /** Base URL of pointers. Null: the address that the client used in its request. */
   readonly publicUrl: string | null;
   readonly browsers: BrowserPolicy;
-  /** Absent where the runtime has no pages to show. */
+  /** The dashboard's files. Absent if the runtime has none. */
   readonly dashboard?: DashboardFiles;
-  /** Who sends that header; ANONYMOUS where nobody says so, and throws `unauthorized` for a key that is no good. */
+  /** Returns the caller of an `Authorization` header, or ANONYMOUS without one. Throws `unauthorized` for an invalid key. */
   authenticate(authorization: string | null): Caller | Promise<Caller>;
-  /** Calls `then` once the client of a request has left or has its whole answer. */
+  /** Calls `then` when the client disconnects or has received the whole response. */
   onGone?(env: unknown, then: () => void): void;
-  /** Fires when the server is told to stop: streams that would go on for ever end then. */
+  /** Aborted when the server starts to shut down. Endless streams end then. */
   readonly stopping: AbortSignal;
-  /** Whether the program was replaced on the disk since it started, so that parts of it may be gone. */
+  /** Whether the package on disk was replaced since the server started. Files to load later may be missing. */
   replaced?(): boolean;
-  /** Absent where nobody is held back. */
+  /** Rate limiter. Absent if requests are not limited. */
   readonly limiter?: Limiter;
-  /** The address at the other end of the connection, from what the runtime passes along with a request. */
+  /** Returns the IP address at the other end of the connection. `env` is what the runtime passes with a request. */
   peerOf(env: unknown): string | null;
-  /** A header of the request, without having a Headers object made. */
+  /** Returns a request header without creating a Headers object, which is slow. */
   headerOf(env: unknown, name: string): string | null;
-  /** The body of a request whose length is known, in one piece; absent where the request itself is the best at that. */
+  /** Reads a whole body of known length. Absent if `Request.arrayBuffer` is the fastest way. */
   bodyOf?(env: unknown, length: number): Promise<Uint8Array<ArrayBuffer>>;
-  /** The largest content of an artifact that comes in JSON; as large as any by default. */
+  /** Maximum size of an artifact sent as JSON. By default the limit for all artifacts. */
   readonly jsonArtifactBytes?: number;
-  /** Whether there are any proxies to believe. */
+  /** Whether any trusted proxies are configured. */
   readonly trustsProxies: boolean;
-  /** Whether to believe what the machine at this address says about whom it asks for. */
+  /** Whether the `X-Forwarded-*` headers of a proxy at this address are trusted. */
   isTrustedProxy(address: string): boolean;
-  /** Called for every request that was answered. */
+  /** Called after each response, for logs and traces. */
   observe?(seen: RequestSeen): void;
-  /** Puts the request's id into its answer. */
+  /** Adds the request id to the response. */
   tellId?(env: unknown, id: string): void;
   /**
-   * Answers a request for a WebSocket on a channel, where the runtime has these come as requests; absent where it hands
-   * connections over.
+   * Answers a WebSocket upgrade for a channel. Only for runtimes where upgrades arrive as requests (Cloudflare);
+   * Node passes raw connections to the socket server.
    */
   socket?(c: Context, base: string): Promise<Response>;
-  /** What the runtime can tell about itself, for the metrics; absent where there is no process to measure, and no metrics. */
+  /** Process metrics for `GET /metrics`. Absent if there is no single process; then there are no metrics. */
   gauges?(): readonly Gauge[];
-  /** One line per thing worth knowing; never a payload, a key or a fragment. */
+  /** Writes one log line. Must never contain a payload, a key or a URL fragment. */
   log(event: LogEvent): void;
 }
 
-/** A request that has been answered. */
+/** An answered request. */
 export interface RequestSeen {
   readonly id: string;
   readonly method: string;
-  /** The operation's name, or `other`: never the path, which may be a capability. */
+  /** Name of the operation, or `other`. Never the path: it may hold a pointer, which grants access. */
   readonly operation: string;
   readonly status: number;
-  /** When it began, in ms since the epoch, and how long it took to the head of the answer. */
+  /** Start of the request, in ms since the epoch. */
   readonly at: number;
+  /** Time in ms until the response head was ready. */
   readonly ms: number;
   readonly address: string;
   readonly caller: Caller | null;

@@ -10,11 +10,11 @@ import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
 import { ALWAYS } from './responses.ts';
 
-/** Channels and activity for whoever has no WebSocket: `curl -N`, `EventSource`. A browser resumes by itself with `Last-Event-ID`. */
+/** Channels and activity as server-sent events, for `curl -N` and `EventSource`. Browsers resume with `Last-Event-ID`. */
 export function eventRoutes(serve: Serve, deps: HttpDeps): void {
   serve(channels.events, async (relay, c) => {
     const name = c.req.param('name')!;
-    // Everything that can be wrong is told before the stream begins, and so is where it begins.
+    // Check the query and find the start position now: errors must be answered before the stream begins.
     const asked = checkQuery(c);
     const newest = await relay.channels.position(name);
     const o = asked.group === undefined ? { since: asked.since ?? newest } : asked;
@@ -24,7 +24,7 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
 
   serve(activity.watch, async (relay, c) => {
     const after = c.req.header('last-event-id') ?? c.req.query('after');
-    // What is wrong is told before the stream begins, and so is where it begins.
+    // Check `after` and find the start position now: errors must be answered before the stream begins.
     const { newest } = await relay.activity.list({ after, limit: 1 });
     const from = after ?? newest;
     return liveEvents(
@@ -36,7 +36,7 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
     );
   });
 
-  // Where an upgrade is asked for it never comes here; what else would be wrong is told first.
+  // WebSocket upgrades do not get here. For other requests, report a bad query before the missing upgrade.
   const upgrade = async (_relay: Relay, c: Context): Promise<Response> => {
     checkQuery(c);
     throw new RelayError('upgrade_required');
@@ -49,15 +49,15 @@ function checkQuery(c: Context): SubscribeOptions {
   return checkSubscription({ ...query, since: c.req.header('last-event-id') ?? query.since });
 }
 
-/** JSON text has no line ends in it, so it is one line of data. A gap is an event of its own kind. */
+/** Serializes a message. JSON has no line breaks, so one `data` line suffices. A gap becomes an event of type `gap`. */
 function messageEvent({ gap, ...message }: Message): string {
   const notice = gap ? `event: gap\ndata: ${JSON.stringify({ gap: true, next: message.seq })}\n\n` : '';
   return `${notice}id: ${message.seq}\ndata: ${JSON.stringify(message)}\n\n`;
 }
 
 /**
- * Events for as long as their reader stays, the server runs, and the key that they were asked for with works. `from` is the id behind which
- * they begin: a reader that was told nothing is told that at the end, so that it comes back to where it was.
+ * Streams events until the client disconnects, the server stops, or the caller's key is revoked. `from` is the id after
+ * which the stream begins. If no event was sent, `from` is sent at the end, so that the client resumes from there.
  */
 export function liveEvents<T>(
   c: Context,
@@ -77,7 +77,7 @@ export function liveEvents<T>(
       return write(event);
     },
     tail: () => (told ? '' : `id: ${from}\n\n`),
-    // Something must be sent for the head of the answer to leave.
+    // Some runtimes send the response headers only with the first body bytes.
     head: 'retry: 1000\n\n',
     headers: { ...EVENT_HEADERS, ...ALWAYS },
     ended: () => gone.abort(),
@@ -85,7 +85,7 @@ export function liveEvents<T>(
   });
 }
 
-/** The same end, with its key or its reader, for a stream that another protocol made: whoever makes it is told as if its reader had gone. */
+/** Ends another protocol's event stream when the caller's key is revoked or the client disconnects. */
 export function endingWithKey(c: Context, { core }: HttpDeps, response: Response): Response {
   const { body, status, statusText, headers } = response;
   const notes = notesOf(c);
@@ -98,7 +98,7 @@ export function endingWithKey(c: Context, { core }: HttpDeps, response: Response
       notes.onGone(() => controller.terminate());
     },
     flush: () => letGo(),
-    // Called when the reader leaves and when the source fails; TypeScript does not know of it yet.
+    // Called when the reader leaves or the source fails. Missing from TypeScript's types.
     cancel: () => letGo(),
   } as Transformer<Uint8Array, Uint8Array>;
   return new Response(body.pipeThrough(new TransformStream(untilKeyEnds)), { status, statusText, headers });

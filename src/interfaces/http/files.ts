@@ -9,7 +9,7 @@ import { contentTypeOf, isOn, metadataHeader, metadataIn, numberIn, wantedOf } f
 import { notesOf, WHOLE_BODY_BYTES } from './request-watch.ts';
 import { bytesResponse, contentHeaders, jsonResponse, partResponse, rangeHeaders } from './responses.ts';
 
-/** Files in and out, with their bytes as bodies. */
+/** Routes that send and receive file contents as raw bodies. */
 export function fileRoutes(serve: Serve): void {
   serve(files.put, async (relay, c) => {
     const { space, path } = placeIn(c);
@@ -54,7 +54,7 @@ async function content(
     const file = await relay.files.info(space, path, { version });
     const wanted = wantedOf(header, `"${file.etag}"`, file.size);
     if (wanted === 'unchanged') return bytesResponse(null, 304, contentHeaders(file.text, `"${file.etag}"`));
-    // The range is one of this version, whatever is written meanwhile.
+    // The range was computed for this version, so read this version even if a newer one appears.
     if (wanted) [range, at] = [wanted, file.version];
   }
   const { file, body } = await relay.files.get(space, path, { version: at, range });
@@ -75,13 +75,13 @@ async function fileInput(c: Context): Promise<FileInput> {
     ttl: numberIn(query, 'ttl'),
     keep: numberIn(query, 'keep'),
     if_match: c.req.header('if-match'),
-    // What else it says the domain refuses.
+    // The domain rejects any other value.
     if_none_match: c.req.header('if-none-match') as '*' | undefined,
     idempotency_key: c.req.header('idempotency-key'),
   };
 }
 
-/** The names as they stand in the address, decoded once and strictly: an odd escape must not become another file. */
+/** Returns the space and path from the URL, decoded exactly once. An invalid escape is an error, not another file. */
 function placeIn(c: Context): { space: string; path: string } {
   const { pathname } = new URL(c.req.url);
   const [space, ...names] = pathname

@@ -5,9 +5,9 @@ import { PUSH_FIELDS_BYTES } from '../../base/limits.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 
 /**
- * Reads `{"data": "…", …}` (or another field) of any size without holding the data: `data` is a stream of its decoded bytes, and
- * `fields()` gives the rest once that stream has ended. What surrounds the data is collected and parsed as JSON with
- * the data left out, so the syntax is checked as a whole.
+ * Reads `{"data": "…", …}` (or another field) of any size without holding the data in memory. `data` streams the decoded
+ * bytes. `fields()` returns the other fields once the stream has ended. The text around the data is collected and
+ * parsed as JSON with an empty `data`, which also checks the syntax.
  */
 export function readJsonPush(
   source: ReadableStream<Uint8Array>,
@@ -29,7 +29,7 @@ export function readJsonPush(
           const piece = scanner.feed(decode(decoder, value));
           if (piece !== '') return controller.enqueue(encoder.encode(piece));
         } catch (error) {
-          // The error that counts is thrown; the source may be gone already.
+          // Ignore errors of cancel: the original error is thrown below.
           reader.cancel(error).catch(() => {});
           throw error;
         }
@@ -51,7 +51,7 @@ export function readJsonPush(
 
 const BACKSLASH = 0x5c;
 
-/** Without a chunk: the end, at which no character may be cut off. */
+/** Decodes a chunk. Without a chunk, checks that the text does not end inside a character. */
 function decode(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
   try {
     return decoder.decode(chunk, { stream: chunk !== undefined });
@@ -60,28 +60,29 @@ function decode(decoder: TextDecoder, chunk: Uint8Array | undefined): string {
   }
 }
 
-/** Walks the top level of the object; everything but the inside of the data goes into `#rest`. */
+/** Scans the JSON object and separates the data string from the rest of the text, which it collects in `#rest`. */
 class Scanner {
   readonly #field: string;
   #rest = '';
   #restBytes = 0;
-  /** Within the data, the beginning of an escape that a chunk cut off; null outside of it. */
+  /** Start of an escape sequence that the end of a chunk cut off. Null outside of the data string. */
   #cutOff: string | null = null;
   #seen = false;
   #depth = 0;
   #inString = false;
   #escaped = false;
-  /** The last complete string on the top level, where it may be a key. */
+  /** Start of the current string in `#rest`. */
   #stringStart = 0;
+  /** The last complete string on the top level, which may be a key. */
   #key = '';
-  /** Between the colon behind the key of the data and its value. */
+  /** Whether the data's key and colon were read and its value comes next. */
   #awaitsData = false;
 
   constructor(field: string) {
     this.#field = field;
   }
 
-  /** Gives what is in this text of the data. */
+  /** Scans more text and returns the part of the data in it. */
   feed(text: string): string {
     let data = '';
     for (let at = 0; at < text.length; ) {
@@ -103,6 +104,7 @@ class Scanner {
     return data;
   }
 
+  /** Parses the collected text and returns the other fields. */
   finish(): JsonObject {
     const parsed = parseJson(this.#rest);
     if (!isJsonObject(parsed) || !this.#seen) throw noData(this.#field);
@@ -156,7 +158,7 @@ class Scanner {
   }
 }
 
-/** How far a text inside a JSON string is whole characters: to the closing quote, or to what its end cuts off. */
+/** Returns the index of the closing quote, or of the first incomplete escape at the end of the text. */
 function wholeUpTo(text: string): number {
   const find = (char: string, from: number) => {
     const found = text.indexOf(char, from);
@@ -166,13 +168,13 @@ function wholeUpTo(text: string): number {
   let quote = find('"', 0);
   let high = -1;
   for (;;) {
-    // The last one that was found belongs to an escape.
+    // The quote found before was part of an escape.
     if (quote < at) quote = find('"', at);
-    // In some languages one escape follows the other, and then there is nothing to look for.
+    // Skip the search if the next escape follows directly, as in non-Latin text written with \u escapes.
     if (text.charCodeAt(at) !== BACKSLASH) at = find('\\', at);
     if (quote < at) return quote;
     const next = at + (text[at + 1] === 'u' ? 6 : 2);
-    // The first half of a surrogate pair waits for the second.
+    // If the first half of a surrogate pair is the last complete escape, keep it until the second half arrives.
     if (next > text.length) return high >= 0 && high + 6 === at ? high : at;
     if (next === at + 6 && 'dD'.includes(text[at + 2]!) && '89abAB'.includes(text[at + 3]!)) high = at;
     at = next;

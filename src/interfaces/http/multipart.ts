@@ -4,9 +4,9 @@ import { encodeUtf8 } from '../../base/utf8.ts';
 import { bodyText } from '../body-text.ts';
 
 export interface Form {
-  /** The one file of the form; null where there is none. */
+  /** The form's file. Null if it has none. */
   readonly file: FormFile | null;
-  /** The other fields; those behind the file are there once it has been read. */
+  /** The other fields. Fields after the file appear once the file has been read. */
   readonly fields: ReadonlyMap<string, string>;
 }
 
@@ -21,13 +21,13 @@ const HEADER_END = encodeUtf8('\r\n\r\n');
 const FIELD_BYTES = 64 * 1024;
 const FIELDS = 32;
 
-/** Reads a form with at most one file (RFC 7578) as it comes in; the file is never held whole, as `formData()` would (ADR 53). */
+/** Reads a form (RFC 7578) with at most one file. Streams the file; `formData()` would hold it in memory (ADR 53). */
 export async function readForm(source: ReadableStream<Uint8Array>, contentType: string): Promise<Form> {
   const boundary = /boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(contentType);
   if (!boundary) throw bad('its Content-Type has no boundary');
   const parts = partReader(source, boundary[1] ?? boundary[2]!);
   for await (const _ of parts.content()) {
-    // What stands before the first part belongs to none.
+    // Skip the preamble before the first part.
   }
   const fields = new Map<string, string>();
   const file = await nextFile(parts, fields);
@@ -45,7 +45,7 @@ export async function readForm(source: ReadableStream<Uint8Array>, contentType: 
   return { file: { ...file, body }, fields };
 }
 
-/** Takes in fields up to the next file, whose head it gives. */
+/** Reads fields into `fields` until the next file, and returns the file's name and type. Null at the end of the form. */
 async function nextFile(
   parts: PartReader,
   fields: Map<string, string>,
@@ -68,13 +68,13 @@ async function nextFile(
 function parameter(header: string, name: string): string | undefined {
   const match = new RegExp(`(?:^|[;\\s])${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]+))`, 'i').exec(header);
   const value = match?.[1] ?? match?.[2];
-  // Browsers percent-encode quotes and line ends in names, and nothing else.
+  // Browsers percent-encode only quotes and line ends in names.
   return value?.replace(/%22|%0D|%0A/gi, (code) => decodeURIComponent(code)).replace(/\\(.)/g, '$1');
 }
 
 type PartReader = ReturnType<typeof partReader>;
 
-/** Cuts a body into the heads and contents of its parts, which are read in turn, each to its end. */
+/** Splits a body into the heads and contents of its parts. The caller must read each one to its end, in order. */
 function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
   const reader = readerOf(source);
   const delimiter = encodeUtf8(`\r\n--${boundary}`);
@@ -91,7 +91,7 @@ function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
     if (done) ended = true;
     else buffer = joined([buffer, value]);
   };
-  /** What comes before the mark, piece by piece. The mark is taken as well. */
+  /** Yields the bytes before the mark, then skips the mark. */
   async function* until(mark: Uint8Array): AsyncGenerator<Uint8Array, undefined> {
     for (;;) {
       const at = find(buffer, mark);
@@ -105,7 +105,7 @@ function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
     }
   }
   return {
-    /** Null behind the last part. */
+    /** Returns the next part's header lines, or null after the last part. */
     async head(): Promise<string | null> {
       while (buffer.length < 2) await readMore();
       if (buffer[0] === 0x2d && buffer[1] === 0x2d) return null;

@@ -12,7 +12,7 @@ interface Field {
   readonly required: boolean;
 }
 
-/** The OpenAPI 3.1 document, made from the table of operations and nothing else. */
+/** Generates the OpenAPI 3.1 document from the table of operations. */
 export function openApiDocument(operations: readonly Operation[], version: string): Schema {
   const paths: { [path: string]: { [method: string]: Schema } } = {};
   for (const operation of operations) {
@@ -24,7 +24,7 @@ export function openApiDocument(operations: readonly Operation[], version: strin
     const { name, alsoBy } = operation.verb;
     if (!alsoBy) continue;
     const operationId = `${name}.${alsoBy.toLowerCase()}`;
-    // The other method has no body: what it takes is in the query.
+    // The alternative method has no body: its fields are in the query.
     const { requestBody: _, ...other } = described;
     paths[template][alsoBy.toLowerCase()] = { ...other, operationId };
   }
@@ -132,7 +132,7 @@ function parameter(where: string, name: string, field: Field | undefined): Schem
   };
 }
 
-/** Without null and the empty text, which say in JSON that there is none; in a query the field is left out. */
+/** Removes null and the empty string from a schema. In JSON they mean "none"; a query omits the field instead. */
 function present(schema: Schema): Schema {
   if (!Array.isArray(schema.anyOf)) return schema;
   const { anyOf, ...rest } = schema as { anyOf: Schema[] };
@@ -174,7 +174,7 @@ function schemaOf(type: z.ZodType, io: 'input' | 'output'): Schema {
   return schema;
 }
 
-/** What an operation may be refused with, by status; each with the codes that tell the cases apart and an example. */
+/** Describes the error responses of an operation by status, with their error codes and an example. */
 function failuresOf(operation: Operation): { [status: string]: Schema } {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codesOf(operation)) {
@@ -185,7 +185,7 @@ function failuresOf(operation: Operation): { [status: string]: Schema } {
   return Object.fromEntries(sorted.map(([status, codes]) => [String(status), failure(codes)]));
 }
 
-/** Scopes of what may write to threads, files and channels. */
+/** Scopes whose verbs store data and may exceed the storage quota. */
 const STORES: ReadonlySet<string | null> = new Set(['push', 'threads', 'files', 'tasks']);
 
 function codesOf({ verb, input, codes = [] }: Operation): ErrorCode[] {
@@ -222,7 +222,7 @@ function failure(codes: readonly ErrorCode[]): Schema {
   };
 }
 
-/** What stands in the messages of examples. */
+/** Details for the example error messages. */
 const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unknown } } = {
   bad_request: { what: '"limit": expected a number.' },
   bad_json: { what: 'Unexpected end of JSON input' },
@@ -244,7 +244,7 @@ const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unkno
   capability_failed: { capability: 'http.fetch', what: 'the host does not answer' },
 };
 
-/** What a field is called says more about it than its type; the rest is told by the schema. */
+/** Example values by field name. Other fields get an example from their schema. */
 const BY_NAME: { readonly [name: string]: Json } = {
   name: 'notes',
   channel: 'agent-tasks',
@@ -286,7 +286,7 @@ const BY_FORMAT: { readonly [format: string]: string } = {
   uri: 'https://relay.example/pull/0b54a5c3-6a8f-4a63-9d5f-0e6a1c9f8a11',
 };
 
-/** A value that fits a JSON Schema, for people to look at. The same for the same schema. */
+/** Returns an example value for a JSON Schema. Deterministic. */
 export function exampleOf(schema: Schema, name = '', depth = 0): Json {
   if (schema.const !== undefined) return schema.const as Json;
   if (Array.isArray(schema.enum)) return schema.enum[0] as Json;

@@ -12,7 +12,7 @@ import { bytesResponse, jsonResponse } from './responses.ts';
 
 type Methods = { readonly [method: string]: (...args: readonly unknown[]) => Promise<unknown> };
 
-/** Serves every row of the table that has no handler of its own. */
+/** Serves every verb that has no handler written by hand. */
 export function operationRoutes(serve: Serve, operations: readonly Operation[]): void {
   for (const operation of operations) {
     const { verb } = operation;
@@ -25,7 +25,7 @@ export function operationRoutes(serve: Serve, operations: readonly Operation[]):
   }
 }
 
-/** Calls the method with the fields it takes one by one, and the rest of the input behind them. */
+/** Calls the method with its positional arguments (`verb.args`), then the remaining fields as one object. */
 async function call(relay: Relay, { part, method, verb }: Operation, input: object): Promise<unknown> {
   const rest: { [field: string]: unknown } = { ...input };
   const args = verb.args.map((name) => {
@@ -37,7 +37,7 @@ async function call(relay: Relay, { part, method, verb }: Operation, input: obje
   return verb.answer === undefined ? found : { [verb.answer]: found };
 }
 
-/** Path, then query or body, then headers; a later source never overrides the path. */
+/** Merges the fields of query, body, headers and path. The path wins over all others. */
 async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> {
   const fromHeaders: Record<string, unknown> = {};
   for (const [field, header] of Object.entries(verb.headers ?? {})) {
@@ -51,12 +51,12 @@ async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> 
     if (!isJsonObject(body)) throw badRequest('The JSON body must be an object.');
     fields = body;
   }
-  // Nobody gets to see what a HEAD would have answered.
+  // A HEAD request must not count as a read or change anything.
   const unseen = c.req.method === 'HEAD' ? { counted: '0', dry: '1' } : {};
   return { ...c.req.query(), ...fields, ...unseen, ...fromHeaders, ...c.req.param() };
 }
 
-/** The JSON body, cut off while being read; undefined where there is none. */
+/** Reads the JSON body up to the size limit. Undefined if there is no body. */
 async function readJson(c: Context): Promise<Json | undefined> {
   if (!c.req.raw.body) return undefined;
   const limit = { bytes: JSON_BODY_BYTES, what: 'a JSON body' };

@@ -28,34 +28,34 @@ const output = z.object({ name: z.string(), tags: z.array(z.string()).optional()
 const otherAt = z.object({ seq: z.string() }).nullable();
 const otherCursors = z.record(z.string(), z.string());
 
-test('the compiler holds a schema against its shape, in both directions', () => {
+test('the compiler checks that a schema and its type have the same fields, in both directions', () => {
   const declare = schemasOf<{ readonly things: typeof things }>();
   assert.ok(declare({ things: { get: { input, output } } }));
-  // @ts-expect-error an optional field of the shape is missing
+  // @ts-expect-error an optional field of the type is missing
   declare({ things: { get: { input, output: output.omit({ tags: true }) } } });
-  // @ts-expect-error a field that the shape does not have, though optional
+  // @ts-expect-error an optional field that the type does not have
   declare({ things: { get: { input, output: output.extend({ more: z.string().optional() }) } } });
   // @ts-expect-error optional on one side only
   declare({ things: { get: { input, output: output.extend({ tags: z.array(z.string()) }) } } });
-  // @ts-expect-error another type, deep inside
+  // @ts-expect-error a nested field has another type
   declare({ things: { get: { input, output: output.extend({ at: otherAt }) } } });
-  // @ts-expect-error null on one side only
+  // @ts-expect-error nullable on one side only
   declare({ things: { get: { input, output: output.extend({ at: z.object({ seq: z.number() }) }) } } });
-  // @ts-expect-error another type of the values of a record
+  // @ts-expect-error the values of a record have another type
   declare({ things: { get: { input, output: output.extend({ cursors: otherCursors }) } } });
   // @ts-expect-error an input that the method does not take
   declare({ things: { get: { input: input.extend({ all: z.boolean().optional() }), output } } });
-  // @ts-expect-error an input that the method takes is missing
+  // @ts-expect-error an input of the method is missing
   declare({ things: { get: { input: input.omit({ limit: true }), output } } });
   // @ts-expect-error a verb without schemas
   declare({ things: {} });
 });
 
-test('every field that a row names is one of its input', () => {
+test('every field that a verb mentions exists in its input schema', () => {
   for (const { verb, input } of OPERATIONS) {
     const named = [
       ...[...routeOf(verb).path.matchAll(/:(\w+)/g)].map((match) => match[1]!),
-      // The bundle of an import is the body itself.
+      // The bundle of an import is the request body, so it has no field.
       ...verb.args.filter((field) => field !== 'bundle'),
       ...Object.keys(verb.headers ?? {}),
       ...(verb.query ?? []),

@@ -11,7 +11,7 @@ import type { Frozen, SchemaRows, Schemas } from '../../schemas/shapes.ts';
 import { agentSchemas, taskSchemas } from '../../schemas/tasks.ts';
 import { capabilitySchemas, threadSchemas } from '../../schemas/threads.ts';
 
-/** A whole row of the table: the verb, where it stands in the API, and its schemas. */
+/** A verb with its place in the API (`relay[part][method]`) and its schemas. */
 export interface Operation extends Schemas {
   readonly verb: Verb;
   readonly part: keyof typeof VERBS;
@@ -35,7 +35,7 @@ const SCHEMAS: { readonly [part in keyof typeof VERBS]: SchemaRows } = schemasOf
   projects: projectSchemas,
 });
 
-/** The table with its schemas, for servers and documents. A variant has no row: it is described by another one. */
+/** All operations with their schemas, for the server and the documentation. Variants of another verb are left out. */
 export const OPERATIONS: readonly Operation[] = Object.entries(VERBS).flatMap(([part, verbs]) =>
   Object.entries(verbs as { readonly [method: string]: Verb }).flatMap(([method, verb]) => {
     const schemas = SCHEMAS[part as keyof typeof VERBS][method];
@@ -44,9 +44,9 @@ export const OPERATIONS: readonly Operation[] = Object.entries(VERBS).flatMap(([
 );
 
 /**
- * Adds the schemas to the verbs. The compiler holds the signature of each verb against its schemas, in both directions: a
- * field that is missing, too many, optional on one side only or of another type is an error at the part of the API. What
- * travels in another form than the method takes or gives it has no shape but its schema.
+ * Checks at compile time that each verb's schemas match its signature, in both directions. A field that is missing,
+ * extra, optional on one side only or of another type is an error. Input or output that has another form on the wire
+ * than in the method is not compared.
  */
 export function schemasOf<V extends { readonly [part: string]: Verbs }>() {
   return <const S extends { readonly [P in keyof V]: { readonly [M in Described<V[P]>]: Schemas } }>(
@@ -54,7 +54,7 @@ export function schemasOf<V extends { readonly [part: string]: Verbs }>() {
   ): S => schemas;
 }
 
-/** A variant of another verb is described there. */
+/** Methods that need schemas: all but variants of another verb. */
 type Described<V extends Verbs> = {
   [M in keyof V]: V[M] extends { readonly byHand?: infer H } ? ('variant' extends H ? never : M) : never;
 }[keyof V];
@@ -90,7 +90,7 @@ type AnswerOf<F, K extends string> = F extends Method
       : { [N in K]: Awaited<ReturnType<F>> }
   : never;
 
-/** `unknown` where both are the same, so that it asks for nothing more; else what differs. */
+/** `unknown` if both types are equal, which adds no constraint. Otherwise a type that names the difference. */
 type Same<Schema, Signature> = unknown extends Signature
   ? unknown
   : [Fields<Schema>] extends [Fields<Signature>]
@@ -99,7 +99,7 @@ type Same<Schema, Signature> = unknown extends Signature
       : { readonly 'the schema lacks something of the signature': Signature }
     : { readonly 'the schema says what the signature does not': Schema };
 
-/** With optional fields made visible: to the compiler a field that is optional and one that is not there are much the same. */
+/** Marks optional fields. Otherwise an optional field would be assignable to a missing one. */
 type Fields<T> = T extends object
   ? { [K in keyof Frozen<T>]-?: undefined extends Frozen<T>[K] ? ['optional', Frozen<T>[K]] : Frozen<T>[K] }
   : T;

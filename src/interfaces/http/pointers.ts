@@ -42,7 +42,7 @@ import {
   textResponse,
 } from './responses.ts';
 
-/** Payloads in and out: the routes that existing clients rely on, and what came on top. */
+/** Routes that push, peek and pull payloads. */
 export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): void {
   serve(pointers.push, async (relay, c) => jsonResponse(await relay.pointers.push(await pushInput(c))));
 
@@ -54,11 +54,11 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
 
   serve(pointers.pull, async (relay, c) => {
     const id = c.req.param('id')!;
-    // Never touches the payload and never counts as a pull.
+    // HEAD does not read the payload and does not count as a pull.
     if (c.req.method === 'HEAD')
       return new Response(null, { headers: wholeHeaders(await relay.pointers.peek(id)) });
     const query = c.req.query();
-    // `?lines=10-40`, `?grep=…`, `?json=/a/b` or `?outline=1`; none of them where the whole is asked for.
+    // `?lines=10-40`, `?grep=…`, `?json=/a/b` or `?outline=1`. Without any of them, the whole payload.
     const part = parsePartRequest(query) ?? undefined;
     if (isOn(query, 'cost')) return jsonResponse(await relay.pointers.cost(id, part, whileHere(c)));
     const notes = notesOf(c);
@@ -70,14 +70,14 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
     const accept = notes.header('accept') ?? '';
     if (isOn(query, 'raw') || accept.includes('application/octet-stream'))
       return rawOf(notes, relay, id, options);
-    // The page is the same for every pointer and touches none, so a link preview costs no pull.
+    // The page is the same for every pointer and does not read the payload, so a link preview uses up no pull.
     if (accept.includes('text/html')) return pageResponse(c, deps.dashboard, 'pull.html');
     const pulled = await relay.pointers.pull(id, options);
     return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(known(pulled.about)) });
   });
 }
 
-/** Work on a payload ends when the client leaves. Whoever asks for the whole waits for none, and a signal costs time to make. */
+/** Aborts work on a payload when the client disconnects. Not used for whole pulls, because creating a signal is slow. */
 const whileHere = (c: Context) => ({ signal: c.req.raw.signal });
 
 async function rawOf(notes: RequestNotes, relay: Relay, id: string, o: PullOptions): Promise<Response> {
@@ -94,13 +94,13 @@ async function rawOf(notes: RequestNotes, relay: Relay, id: string, o: PullOptio
   return bytesResponse(body, 206, { ...wholeHeaders(about), ...rangeHeaders(taken, about.size) });
 }
 
-/** A peek, as it is answered over and over for as long as the pointer stays what it is. */
+/** Body and headers of a peek response, cached per pointer. */
 const peekAnswer = madeOnce((peeked: Inspected) => ({
   body: JSON.stringify(peeked.metadata),
   headers: jsonHeaders(relayHeaders(known(peeked))),
 }));
 
-/** What goes before the whole payload. */
+/** Headers of a response with the whole payload, cached per pointer. */
 const wholeHeaders = madeOnce((about: Inspected) => {
   const peeked = known(about);
   return bytesHeaders({
@@ -111,14 +111,14 @@ const wholeHeaders = madeOnce((about: Inspected) => {
   });
 });
 
-/** A server asks its own store, where all of a pointer is known. */
+/** Casts to `Peeked`: a server reads its own store, so no field is null for lack of knowledge. */
 const known = (about: Inspected) => about as Peeked;
 
 function rawHeaders(sha256: string, text: boolean): Record<string, string> {
   return { ...contentHeaders(text, `"${sha256}"`), Vary: 'Accept' };
 }
 
-/** What is known of a pointer, as response headers. Free text is percent-encoded: headers are ASCII. */
+/** Returns a pointer's fields as response headers. Free text is percent-encoded, because headers are ASCII. */
 function relayHeaders(p: Peeked): Record<string, string> {
   const headers: Record<string, string> = {
     'Relay-Id': p.id,
@@ -141,11 +141,11 @@ function relayHeaders(p: Peeked): Record<string, string> {
   return headers;
 }
 
-/** `POST /push`: a JSON envelope when the content type says so, the payload itself otherwise. */
+/** Reads `POST /push`: a JSON envelope if the content type is JSON, otherwise the payload itself. */
 async function pushInput(c: Context): Promise<PushInput> {
   const request = c.req.raw;
   const query = c.req.query();
-  // What is not declared is compared with no limit: NaN is neither above nor below one.
+  // NaN if the length is not declared: every comparison with NaN is false.
   const length = Number(request.headers.get('content-length') ?? Number.NaN);
   const common = {
     idempotency_key: request.headers.get('idempotency-key') ?? undefined,
@@ -154,7 +154,7 @@ async function pushInput(c: Context): Promise<PushInput> {
   const type = request.headers.get('content-type') ?? '';
   if (/^application\/json\b/i.test(type.trim())) {
     if (length > PUSH_WIRE_BYTES) throw tooLarge('a payload', PAYLOAD_BYTES);
-    // They count with a raw body alone, but what is wrong is never passed over.
+    // Query options apply only to raw bodies, but invalid ones are still an error.
     checkUnused(queryOptions(query));
     return { ...(await jsonInput(c, length)), ...common };
   }
@@ -180,14 +180,14 @@ async function jsonInput(c: Context, length: number): Promise<PushInput> {
   return { body: data, late: () => envelopeOptions(fields()) };
 }
 
-/** The fields of the envelope that we know; others are ignored. The domain checks their types. */
+/** Picks the known fields of the envelope and ignores others. The domain checks their types. */
 function envelopeOptions(fields: JsonObject): PushOptions {
   const { channel, metadata, ttl, max_pulls, visibility, ...rest } = fields as PushOptions;
   const { content_type, sealed_key, key_check } = rest;
   return { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key, key_check };
 }
 
-/** With a raw body the options are in the query and in headers. */
+/** Reads the options of a raw push from the query and the headers. */
 function rawOptions(request: Request, query: Query): PushOptions {
   return {
     ...queryOptions(query),
@@ -200,7 +200,7 @@ function rawOptions(request: Request, query: Query): PushOptions {
 
 function queryOptions(query: Query): PushOptions {
   const { channel, visibility } = query;
-  // Older clients send an empty channel in a JSON envelope for none; in a query it is a variable that was not set.
+  // An empty channel in a query is probably an unset shell variable. In a JSON envelope it means no channel.
   if (channel === '') throw badRequest('"channel" is empty.', 'Name a channel, or leave it out.');
   if (visibility !== undefined && visibility !== 'link' && visibility !== 'tenant')
     throw badRequest('"visibility" is "link" or "tenant".');
@@ -212,13 +212,13 @@ function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
     throw badRequest('"ttl" or "max_pulls" in the query is out of bounds.');
 }
 
-/** Of payloads in memory, which are the same bytes for all who pull them: on a channel that is every subscriber. */
+/** Cached envelopes, by the payload's byte array. All subscribers of a channel pull the same array from memory. */
 const envelopes = new WeakMap<Uint8Array, Uint8Array>();
 
 const utf8 = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** `{"data": …, "metadata": …}`, as existing clients expect it, written without ever holding a large payload whole. */
+/** Returns `{"data": …, "metadata": …}`, the format that existing clients expect. Large payloads are streamed. */
 function envelope({ body, about }: Pulled): Uint8Array | ReadableStream<Uint8Array> {
   if (!(body instanceof Uint8Array)) return streamedEnvelope(body, about);
   let made = envelopes.get(body);
@@ -246,16 +246,16 @@ function streamedEnvelope(
   );
 }
 
-/** Writes bytes as they stand inside a JSON string. While there is more to come, what is incomplete waits for it. */
+/** Encodes bytes for use inside a JSON string. If `more` is true, incomplete trailing bytes wait for the next call. */
 type Encoder = (bytes: Uint8Array, more: boolean) => string;
 
-/** The decoder holds back a character that a chunk cuts in two, so each piece can be escaped by itself. */
+/** Escapes each chunk on its own. The decoder holds back a character that is split between two chunks. */
 function jsonEscaper(): Encoder {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   return (bytes, more) => JSON.stringify(decoder.decode(bytes, { stream: more })).slice(1, -1);
 }
 
-/** Three bytes make four characters; what does not fill three waits for the next chunk. */
+/** Encodes groups of three bytes. The one or two bytes left over wait for the next chunk. */
 function base64Encoder(): Encoder {
   let left = new Uint8Array(0);
   return (bytes, more) => {

@@ -3,44 +3,45 @@ import { pause } from '../../base/pause.ts';
 import { type Caller, isAnonymous, LOCAL_CALLER } from '../../contract/caller.ts';
 
 export interface RateLimits {
-  /** Requests a second of one key, and of one address that sends none. */
+  /** Requests per second of one key. */
   readonly perKey: number;
+  /** Requests per second of one address without a key. */
   readonly perAddress: number;
-  /** Of all keys of one tenant together; no limit by default. */
+  /** Requests per second of all keys of one tenant together. No limit by default. */
   readonly perTenant?: number;
-  /** So many seconds' worth may come at once; 2 by default. */
+  /** Bucket size in seconds: this many seconds' worth of requests may come at once. 2 by default. */
   readonly burst?: number;
 }
 
 const BURST_S = 2;
 const BYTES_PER_TOKEN = 1024 * 1024;
-/** Keys, tenants and addresses remembered; the least recent are forgotten first, and begin with a full bucket again. */
+/** Maximum number of buckets. The least recently used is dropped first, and starts full when it returns. */
 const REMEMBERED = 20_000;
 /**
- * A refusal is sent after a pause, no longer than the client is told to wait: a client that sends as fast as it is answered
- * then takes no time away from others. The pauses differ, so that clients that were refused together do not return
- * together. Only so many requests wait; beyond that they are refused at once.
+ * Maximum delay of a rejection, in ms. The delay slows down clients that retry at once. It is random, so that clients
+ * rejected together do not return together.
  */
 const HOLD_MS = 1_000;
-const HELD = 2_000;
+/** Maximum number of delayed rejections. Further requests are rejected at once. */
+const MAX_HELD = 2_000;
 
 interface Bucket {
   tokens: number;
   at: number;
 }
 
-/** Holds back who asks too often. */
+/** Rate limiter: rejects callers that send too many requests. */
 export interface Limiter {
-  /** Resolves at once, or rejects with `rate_limited` after a moment. A key counts with its tenant, whatever else its address does. */
+  /** Resolves at once, or rejects with `rate_limited` after a delay. With a key, the address does not matter. */
   check(caller: Caller | null, address: string): Promise<void>;
   /**
-   * Counts what a request had the relay read, once that is known: a MiB as much as a request. The caller waits for it with the
-   * next request.
+   * Counts bytes that the relay read for a request: 1 MiB costs as much as one request. Only later requests of the
+   * caller are delayed by it.
    */
   charge(caller: Caller | null, address: string, bytes: number): void;
 }
 
-/** A token bucket for each key, tenant and address, in the memory of one server: it protects that server. */
+/** Token buckets per key, tenant and address, in memory. Each server limits only its own requests. */
 export class RateLimiter implements Limiter {
   readonly #limits: RateLimits;
   readonly #now: () => number;
@@ -55,7 +56,7 @@ export class RateLimiter implements Limiter {
   async check(caller: Caller | null, address: string): Promise<void> {
     const wait = this.wait(caller, address);
     if (wait === 0) return;
-    if (this.#held < HELD) {
+    if (this.#held < MAX_HELD) {
       this.#held++;
       await pause(HOLD_MS * (0.5 + Math.random() / 2));
       this.#held--;
@@ -63,7 +64,7 @@ export class RateLimiter implements Limiter {
     throw new RelayError('rate_limited', { seconds: Math.ceil(wait) });
   }
 
-  /** Takes a token of each bucket, or tells how many seconds it takes until there is one. */
+  /** Takes a token from each bucket and returns 0. If a bucket is empty, returns the seconds until it has a token. */
   wait(caller: Caller | null, address: string): number {
     let wait = 0;
     for (const [name, perSecond] of this.#bucketsOf(caller, address)) wait ||= this.take(name, perSecond);
@@ -86,7 +87,7 @@ export class RateLimiter implements Limiter {
     ];
   }
 
-  /** Seconds until there is room; 0 where there was. */
+  /** Takes a token from one bucket and returns 0, or returns the seconds until it has a token. */
   take(name: string, perSecond: number): number {
     if (!Number.isFinite(perSecond)) return 0;
     const bucket = this.#filled(name, perSecond);
@@ -95,7 +96,7 @@ export class RateLimiter implements Limiter {
     return 0;
   }
 
-  /** The bucket as it is by now. */
+  /** Returns the bucket, refilled up to now. */
   #filled(name: string, perSecond: number): Bucket {
     const now = this.#now();
     const most = Math.max(1, perSecond * (this.#limits.burst ?? BURST_S));

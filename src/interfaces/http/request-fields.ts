@@ -3,16 +3,16 @@ import { badRequest, RelayError } from '../../base/errors.ts';
 import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { decodeUtf8, encodeUtf8, percentDecoded } from '../../base/utf8.ts';
 
-/** Bytes of a body, `end` exclusive. */
+/** Byte range of a body. `end` is exclusive. */
 export interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-/** Fields of the query, by name. */
+/** Query parameters by name. */
 export type Query = { readonly [name: string]: string | undefined };
 
-/** Whether a field of the query says yes; one without a value does. */
+/** Whether a query parameter is switched on: `1`, `true` or without a value. */
 export function isOn(query: Query, name: string): boolean {
   const value = query[name];
   if (value === undefined || value === '0' || value === 'false') return false;
@@ -20,7 +20,7 @@ export function isOn(query: Query, name: string): boolean {
   throw badRequest(`"${name}" is 1 or 0, not ${JSON.stringify(value.slice(0, 40))}.`);
 }
 
-/** A number in the query; undefined where there is none. */
+/** Returns a number from the query. Undefined if it is missing or empty. */
 export function numberIn(query: Query, name: string): number | undefined {
   const value = query[name];
   if (value === undefined || value === '') return undefined;
@@ -29,8 +29,8 @@ export function numberIn(query: Query, name: string): number | undefined {
 }
 
 /**
- * One byte range of a Range header, `end` exclusive; null when there is none or it is to be ignored (RFC 9110 lets a
- * server ignore several ranges and units it does not know).
+ * Parses a Range header with one byte range. Returns null if there is none or it can be ignored: RFC 9110 lets a
+ * server ignore multiple ranges and unknown units.
  */
 export function parseRange(header: string | null | undefined, size: number): Range | null {
   if (!header) return null;
@@ -48,12 +48,12 @@ export function parseRange(header: string | null | undefined, size: number): Ran
   return { start, end };
 }
 
-/** Whether an `If-None-Match` header names this tag. A proxy that packs an answer makes its tag a weak one. */
+/** Whether an `If-None-Match` header lists this ETag. Ignores `W/`: proxies that compress a response weaken its ETag. */
 export function namesTag(header: string, tag: string): boolean {
   return header.split(',').some((each) => ['*', tag].includes(each.trim().replace(/^W\//, '')));
 }
 
-/** What a request asks for of a body with this tag and size: a range, the whole (null), or nothing if the client has it. */
+/** Evaluates the conditional headers. Returns a range, null for the whole body, or `unchanged` if the client has it. */
 export function wantedOf(
   header: (name: string) => string | null | undefined,
   tag: string,
@@ -72,10 +72,10 @@ export function contentTypeOf(headers: Headers): string | undefined {
   return type || undefined;
 }
 
-/** A header field of this size passes every HTTP stack; larger metadata is told in a body alone. */
+/** Maximum size of the metadata header. Larger headers fail in some HTTP stacks, so larger metadata is left out. */
 const METADATA_HEADER_BYTES = 8 * 1024;
 
-/** Metadata beside bytes: as JSON in base64url, because headers are ASCII. */
+/** Encodes metadata for a header, as JSON in base64url, because headers are ASCII. */
 export function metadataHeader(metadata: JsonObject): Record<string, string> {
   if (Object.keys(metadata).length === 0) return {};
   const encoded = toBase64Url(encodeUtf8(JSON.stringify(metadata)));
@@ -84,6 +84,7 @@ export function metadataHeader(metadata: JsonObject): Record<string, string> {
     : { 'Relay-Metadata': encoded };
 }
 
+/** Reads metadata from the `Relay-Metadata` header. */
 export function metadataIn(headers: Headers): JsonObject | undefined {
   const header = headers.get('relay-metadata');
   if (header === null) return undefined;

@@ -13,12 +13,12 @@ import {
 import type { Gauge, HttpDeps } from './deps.ts';
 import { jsonResponse } from './responses.ts';
 
-/** A body up to this size is read whole: faster than a stream, and still bounded. */
+/** Bodies up to this size are read into memory, which is faster than streaming. */
 export const WHOLE_BODY_BYTES = 1024 * 1024;
 
 type Answer = Response | Promise<Response>;
 
-/** Around every request: refuses what a foreign page made, answers preflights, and reports the outcome. */
+/** Wraps the request handler: rejects requests from foreign pages, answers preflights, and records metrics. */
 export function watchRequests(
   deps: HttpDeps,
   metrics: Metrics,
@@ -50,16 +50,15 @@ export function watchRequests(
   };
 }
 
-/** Of this server; made with its first request, since some runtimes have no chance before one. */
+/** Random prefix of this server's request ids. Created lazily: Workers allow no random values outside a request. */
 let start: string | undefined;
 let count = 0;
 
 /**
- * What became known of a request on its way, for the log, the metrics and the traces. Handlers find it in the
- * environment that the router hands to them.
+ * Facts about one request, for logs, metrics and traces. Handlers get it as the router's environment (`c.env`).
  */
 export class RequestNotes implements Asked {
-  /** Different for every request of every server that runs. */
+  /** Request id, unique across servers. */
   readonly id = requestId();
   operation: Pick<Verb, 'name'> | null = null;
   caller: Caller | null = null;
@@ -82,7 +81,7 @@ export class RequestNotes implements Asked {
     return this.#request.url;
   }
 
-  /** Calls it once the client has left or has its whole answer. */
+  /** Calls `then` when the client disconnects or has received the whole response. */
   onGone(then: () => void): void {
     this.#deps.onGone?.(this.#env, then);
   }
@@ -91,7 +90,7 @@ export class RequestNotes implements Asked {
     return this.#deps.headerOf(this.#env, name);
   }
 
-  /** All of the body, of which there are so many bytes. */
+  /** Reads the whole body, which has `length` bytes. */
   async body(length: number): Promise<Uint8Array<ArrayBuffer>> {
     try {
       if (this.#deps.bodyOf) return await this.#deps.bodyOf(this.#env, length);
@@ -101,7 +100,7 @@ export class RequestNotes implements Asked {
     }
   }
 
-  /** Found out when it is first asked for. */
+  /** The client's address, computed on first use. */
   get client(): ClientAddress {
     const { peerOf, isTrustedProxy } = this.#deps;
     this.#client ??= clientAddress((name) => this.header(name), peerOf(this.#env), isTrustedProxy);
@@ -114,7 +113,7 @@ function requestId(): string {
   return `${start}-${++count}`;
 }
 
-/** What is known of the request that a handler was given. */
+/** Returns the notes of the request that a handler is serving. */
 export function notesOf(c: Context): RequestNotes {
   return c.env as RequestNotes;
 }
@@ -135,7 +134,7 @@ function report(deps: HttpDeps, metrics: Metrics, notes: RequestNotes, status: n
   });
 }
 
-/** Has the app answer failures, and paths that it does not know, in the words of the error table. */
+/** Makes the app answer errors and unknown paths with errors from the error table. */
 export function answerFailures(app: Hono, deps: HttpDeps): void {
   const answer = (error: unknown, c: Context) => failureResponse(error, c.req.raw, deps, notesOf(c));
   app.onError(answer);
@@ -147,7 +146,7 @@ export function answerFailures(app: Hono, deps: HttpDeps): void {
   });
 }
 
-/** What an address takes; nothing where there is none. */
+/** Returns the methods that a path allows. Empty if there is no such path. */
 function methodsAt(app: Hono, path: string): string[] {
   const taken = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'].filter(
     (method) => app.router.match(method, path)[0].length > 0,
@@ -155,7 +154,7 @@ function methodsAt(app: Hono, path: string): string[] {
   return taken.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }
 
-/** Errors from the table are answered as they are; anything else is logged in full and shown in brief. */
+/** Answers errors from the table as they are. Logs any other error in full and answers with a short text. */
 function failureResponse(error: unknown, asked: Request, deps: HttpDeps, notes: RequestNotes): Response {
   if (isRelayError(error)) return errorResponse(error, asked);
   const request = notes.id;
@@ -179,36 +178,36 @@ function errorResponse(error: RelayError, asked: Request): Response {
   if (code === 'rate_limited' || code === 'overloaded' || code === 'store_moving')
     headers['Retry-After'] = String(details.seconds);
   if (mayBeUnread(asked)) headers.Connection = 'close';
-  // 499 is for the log: whoever went away reads no answer.
+  // 499 is not a standard status. The client has usually disconnected anyway.
   const status = error.status === ERRORS.aborted.status ? 400 : error.status;
   return jsonResponse(bodyOf(error), { status, headers });
 }
 
-/** A program that is over its limit wants to know when to come back, without reading a sentence. */
+/** Adds the quota's numbers and reset time as fields, so that a program need not parse the message. */
 function bodyOf(error: RelayError): object {
   if (error.code !== 'over_quota' && error.code !== 'over_storage') return error;
   const { plan, limit, used, reset } = error.details;
   return { ...error.toJSON(), plan, limit, used, reset };
 }
 
-/** A body that was refused half-way is not worth reading to its end, so the connection cannot carry another request. */
+/** Whether part of the request body may be unread. Then the connection must be closed, because it cannot be reused. */
 function mayBeUnread(asked: Request): boolean {
   if (asked.method === 'GET' || asked.method === 'HEAD') return false;
   const length = asked.headers.get('content-length');
   return length === null || Number(length) > WHOLE_BODY_BYTES;
 }
 
-/** What a request says about where it comes from, as far as it is to be believed. */
+/** Where a request comes from. Proxy headers count only if the proxy is trusted. */
 export interface ClientAddress {
-  /** The client's own, behind however many proxies that are trusted; `unknown` where nobody can tell. */
+  /** IP address of the client, behind any number of trusted proxies. `unknown` if it cannot be determined. */
   readonly address: string;
-  /** How the client addressed the relay, as a trusted proxy tells it; null where none does. */
+  /** The relay's origin as the client sees it, from a trusted proxy. Null without one. */
   readonly origin: string | null;
-  /** It came through a proxy, trusted or not: the machine at the other end is not the client. */
+  /** Whether the request came through a proxy, trusted or not. Then the connection's address is not the client's. */
   readonly proxied: boolean;
 }
 
-/** Headers by which proxies pass on what they know; anyone can send them, so only those of trusted ones count. */
+/** Determines the client from proxy headers. Anyone can send these headers, so only those of trusted proxies count. */
 export function clientAddress(
   header: (name: string) => string | null,
   peer: string | null,
@@ -222,7 +221,7 @@ export function clientAddress(
     .split(',')
     .map((hop) => hop.trim())
     .filter((hop) => hop !== '');
-  // From the right: the last one was added by the proxy next to us, the first may have been made up by the client.
+  // Read from the right: the nearest proxy added the last entry, and the client may have forged the first.
   let address = peer;
   for (let at = hops.length - 1; at >= 0 && isTrusted(address); at--) address = plain(hops[at]!);
   return { address, origin: forwardedOrigin(header), proxied };
@@ -235,13 +234,13 @@ function forwardedOrigin(header: (name: string) => string | null): string | null
   return /^[\w.-]+(:\d+)?$|^\[[0-9a-fA-F:.]+\](:\d+)?$/.test(host) ? `${proto}://${host}` : null;
 }
 
-/** `[::1]:99` and `1.2.3.4:99` without the port; what is no address at all is one unknown client. */
+/** Removes the port from `[::1]:99` or `1.2.3.4:99`. Returns `unknown` if the text is not an address. */
 function plain(hop: string): string {
   const match = /^\[([0-9a-fA-F:.]+)\](?::\d+)?$|^([0-9.]+)(?::\d+)?$|^([0-9a-fA-F:.]+)$/.exec(hop);
   return match?.[1] ?? match?.[2] ?? match?.[3] ?? 'unknown';
 }
 
-/** Seconds; from a peek to a slow upload. */
+/** Upper bounds of the histogram's buckets, in seconds. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 interface Seen {
@@ -251,7 +250,7 @@ interface Seen {
   count: number;
 }
 
-/** Requests by operation and status, and how long they took, in the words of Prometheus. No label comes from a client. */
+/** Counts requests by operation and status, and their durations, in Prometheus format. No label comes from a client. */
 export class Metrics {
   readonly #operations = new Map<string, Seen>();
 

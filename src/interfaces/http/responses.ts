@@ -6,18 +6,18 @@ export const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 type Fields = Record<string, string>;
 
-/** On every answer: a browser must not guess a type of its own, run anything in it, frame it, or tell others of its address. */
+/** Headers of every response. Browsers must not sniff types, run the content, frame it, or leak its URL as referrer. */
 export const ALWAYS: Fields = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
   'Referrer-Policy': 'no-referrer',
 };
-/** On every answer that is not worth keeping. */
+/** Headers of responses that must not be cached. */
 const FRESH: Fields = { ...ALWAYS, 'Cache-Control': 'no-store' };
 
 /*
- * Headers are given to the constructor and never touched later: the server's adapter then writes them out as they
- * are, without building a Headers object.
+ * Pass headers to the constructor and never change them later: then the Node adapter can write them without creating
+ * a Headers object, which is slow.
  */
 
 export function jsonResponse(value: unknown, o: { status?: number; headers?: Fields } = {}): Response {
@@ -35,7 +35,7 @@ export function textResponse(
   return new Response(body as BodyInit, { headers: { 'Content-Type': TEXT_TYPE, ...FRESH, ...headers } });
 }
 
-/** Bytes that a client may keep, with the headers that say how. */
+/** Responds with bytes. `headers` decide whether the client may cache them. */
 export function bytesResponse(
   body: Uint8Array | ReadableStream<Uint8Array> | null,
   status: number,
@@ -48,7 +48,7 @@ export function bytesHeaders(more: Fields): Fields {
   return { ...ALWAYS, ...more };
 }
 
-/** Whatever its sender called it, a browser must never run it: text is shown as text, all else is a download. */
+/** Headers that keep a browser from running user content: text is shown as plain text, anything else is a download. */
 export function contentHeaders(isText: boolean, tag: string): Fields {
   return {
     'Content-Type': isText ? TEXT_TYPE : 'application/octet-stream',
@@ -59,12 +59,12 @@ export function contentHeaders(isText: boolean, tag: string): Fields {
   };
 }
 
-/** The headers of a range of a body of this size. */
+/** Returns the headers of a 206 response for a body of `size` bytes. */
 export function rangeHeaders({ start, end }: Range, size: number | null): Fields {
   return { 'Content-Length': String(end - start), 'Content-Range': `bytes ${start}-${end - 1}/${size}` };
 }
 
-/** A part of a text, and in a header what part it is. */
+/** Responds with a part of a text. The header `Relay-Part` says which part. */
 export function partResponse({ text, about, truncated }: Part): Response {
   return textResponse(text, {
     'Relay-Part': encodeURIComponent(about),

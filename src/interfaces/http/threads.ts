@@ -22,7 +22,7 @@ import { type Form, readForm } from './multipart.ts';
 import { isOn, parseRange } from './request-fields.ts';
 import { bytesResponse, jsonResponse, rangeHeaders } from './responses.ts';
 
-/** What threads need beyond JSON in and out: contents, bundles, and events as they happen. */
+/** Thread routes that are not plain JSON: artifact contents, bundles and live events. */
 export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   serve(threads.putArtifact, async (relay, c) => {
     const input = await artifactInput(c.req.raw, new URL(c.req.url).searchParams, deps.jsonArtifactBytes);
@@ -37,7 +37,7 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   });
 
   serve(threads.content, (relay, c) => {
-    // So it was in the Go relay: whole contents are for those who mean it.
+    // The original Go relay required an Accept header here too, so that nobody fetches a large content by accident.
     if (c.req.header('accept') === undefined) throw new RelayError('not_acceptable');
     return content(relay, c);
   });
@@ -48,7 +48,7 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
     const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || isOn(query, 'stream');
     const after = c.req.header('last-event-id') ?? query.after;
     const limit = query.limit === undefined ? undefined : pageLimit(query.limit);
-    // Read even where a stream follows, so that what is wrong is answered before it begins.
+    // Before streaming, read once: errors must be answered before the stream begins.
     if (!live) return jsonResponse(await relay.threads.events(id, { after, limit }));
     await relay.threads.events(id, { after, limit: 1 });
     return liveEvents(c, deps, (signal) => relay.threads.watch(id, { after, signal }), eventOf);
@@ -90,7 +90,7 @@ function isCounted(c: Context): boolean {
 async function content(relay: Relay, c: Context): Promise<Response> {
   const [id, ref] = [c.req.param('thread_id')!, c.req.param('ref')!];
   const wanted = c.req.header('range');
-  // Only a range needs the size ahead.
+  // Only a range request needs the size before reading.
   const range = wanted
     ? parseRange(wanted, (await relay.threads.artifact(id, ref, { counted: false })).size)
     : null;
@@ -107,7 +107,7 @@ async function content(relay: Relay, c: Context): Promise<Response> {
   return bytesResponse(body, range ? 206 : 200, headers);
 }
 
-/** Content comes from others: whatever type it claims, no browser may run it at our address. */
+/** Returns headers that keep browsers from running the content, whatever type its author declared. */
 function artifactHeaders(artifact: Artifact, accept: string): Record<string, string> {
   const { hash, ref, type, mime } = artifact;
   const raw = /\bapplication\/octet-stream\b/.test(accept) || kindOf(artifact) === 'binary';
@@ -125,14 +125,14 @@ function artifactHeaders(artifact: Artifact, accept: string): Record<string, str
   };
 }
 
-/** JSON up to this size is read whole; beyond it the content is streamed out of the text around it. */
+/** JSON bodies up to this size are read into memory. Larger ones are streamed. */
 const WHOLE_JSON_BYTES = 2 * 1024 * 1024;
-/** JSON may escape every byte as `\u00XX`. */
+/** Maximum size of a JSON body: JSON may escape every byte as `\u00XX`. */
 const JSON_WIRE_BYTES = ARTIFACT_BYTES * 6 + 256 * 1024;
 const UNWRAPPED = 'Send the content itself as the body with ?name=…, or as a form with a file.';
 
 /**
- * `POST …/artifacts`: a JSON object with `content` of at most `jsonBytes`, a form with a file, or the content itself as the body.
+ * Reads `POST …/artifacts`: a JSON object with `content` of at most `jsonBytes`, a form with a file, or the content itself.
  */
 async function artifactInput(
   request: Request,
@@ -163,7 +163,7 @@ async function artifactInput(
   };
 }
 
-/** Whether a content type is only what clients say of any body; whoever names the type knows better. */
+/** Whether the content type is a default that HTTP clients send with any body, and therefore tells nothing. */
 function saysNothing(type: string, query: URLSearchParams): boolean {
   if (/^application\/x-www-form-urlencoded\b/i.test(type)) return true;
   return query.has('type') && /^application\/octet-stream\b/i.test(type);
@@ -213,7 +213,7 @@ async function fromForm(request: Request, type: string): Promise<ArtifactInput> 
 }
 
 function formFields({ file, fields }: Form): ArtifactFields {
-  // What a program says when it does not know is not worth more than the name.
+  // Ignore application/octet-stream: programs send it when they do not know the type. The file name tells more.
   const told = file?.mime && !/^application\/octet-stream/i.test(file.mime) ? file.mime : undefined;
   const refs = fields.get('source_refs');
   return artifactFields({
@@ -224,7 +224,7 @@ function formFields({ file, fields }: Form): ArtifactFields {
   });
 }
 
-/** The fields we know; what is empty is as good as missing. The domain says what is wrong with their values. */
+/** Picks the known fields and checks their types. Empty counts as missing. The domain checks the values. */
 function artifactFields(from: { [name: string]: unknown }): ArtifactFields {
   const { name, type, mime, source_refs } = from as ArtifactFields;
   for (const [field, value] of Object.entries({ name, type, mime })) {
