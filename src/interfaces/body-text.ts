@@ -10,7 +10,7 @@ export interface BodyLimit {
 }
 
 /** Hint for protocol messages that are too large. The server holds such a message in memory. */
-export const BY_POINTER = 'Push what is large with POST /push or relay push, and send its pointer instead.';
+export const POINTER_HINT = 'Push what is large with POST /push or relay push, and send its pointer instead.';
 
 /**
  * Reads a body as text. Throws `too_large` as soon as the body exceeds the limit. Calls `onText` with each piece.
@@ -51,20 +51,19 @@ export function jsonText(
   limit: BodyLimit,
   decoder?: TextDecoder,
 ): Promise<string> {
-  const look = jsonLook();
-  return bodyText(from, limit, decoder, look);
+  return bodyText(from, limit, decoder, jsonLimiter());
 }
 
 /** Returns a function that takes JSON text in pieces and throws above the limits. It does not validate the JSON. */
-function jsonLook(): (piece: string) => void {
+function jsonLimiter(): (piece: string) => void {
   let [depth, values, quoted, escaped] = [0, 0, false, false];
   return (piece) => {
     for (let at = 0; at < piece.length; at++) {
       const code = piece.charCodeAt(at);
       if (escaped) escaped = false;
       else if (quoted) {
-        IN_STRING.lastIndex = at;
-        const end = IN_STRING.exec(piece);
+        STRING_MARK.lastIndex = at;
+        const end = STRING_MARK.exec(piece);
         if (!end) break;
         at = end.index;
         if (end[0] === '"') quoted = false;
@@ -86,6 +85,6 @@ function jsonLook(): (piece: string) => void {
 }
 
 /** Characters that end a JSON string or start an escape in it. */
-const IN_STRING = /["\\]/g;
+const STRING_MARK = /["\\]/g;
 const [QUOTE, COMMA] = [0x22, 0x2c];
 const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [0x5b, 0x5d, 0x7b, 0x7d];

@@ -11,7 +11,7 @@ export interface Protocol {
 }
 
 /** The authenticated caller of a protocol request, and the relay with that caller's rights. */
-export interface Entered {
+export interface CallerContext {
   readonly caller: Caller;
   readonly relay: Relay;
   /** The relay's URL as the client sees it. Pointer URLs start with it. */
@@ -21,4 +21,4 @@ export interface Entered {
 }
 
 /** Authenticates the client of a request. Throws `unauthorized`. */
-export type Enter = () => Promise<Entered>;
+export type Enter = () => Promise<CallerContext>;

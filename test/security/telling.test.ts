@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startMetering, TraceExporter } from '../../src/app/serve/operator-reports.ts';
-import type { LogEvent, RequestSeen } from '../../src/interfaces/http/deps.ts';
+import type { AnsweredRequest, LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { Wire } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 import { until } from '../until.ts';
@@ -49,7 +49,7 @@ async function receiver(
 }
 
 test('every request is told of by operation, status, key and id, never by its path', async () => {
-  const seen: RequestSeen[] = [];
+  const seen: AnsweredRequest[] = [];
   await using relay = await startGuarded({ server: { observe: (each) => seen.push(each) } });
   const key = await relay.key();
   const pushed = await relay.ask('POST', '/push', { key, body: 'x' });

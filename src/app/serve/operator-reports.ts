@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { pause } from '../../base/pause.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
-import type { LogEvent, RequestSeen } from '../../interfaces/http/deps.ts';
+import type { AnsweredRequest, LogEvent } from '../../interfaces/http/deps.ts';
 import type { Config } from '../config.ts';
 
 /*
@@ -67,7 +67,7 @@ export class TraceExporter {
     }));
   }
 
-  add(seen: RequestSeen): void {
+  add(seen: AnsweredRequest): void {
     this.#spans.add([spanOf(seen)]);
   }
 
@@ -80,7 +80,7 @@ export class TraceExporter {
 const SERVER_KIND = 2;
 const [UNSET, ERROR] = [0, 2];
 
-function spanOf(seen: RequestSeen) {
+function spanOf(seen: AnsweredRequest) {
   const parent = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(seen.traceparent ?? '');
   return {
     traceId: parent?.[1] ?? randomBytes(16).toString('hex'),

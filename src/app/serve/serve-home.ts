@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { ServeOptions, Serving } from '../../interfaces/cli/host.ts';
-import type { Gauge, RequestSeen } from '../../interfaces/http/deps.ts';
+import type { AnsweredRequest, Gauge } from '../../interfaces/http/deps.ts';
 import type { Config } from '../config.ts';
 import { withoutPassword } from '../option-readers.ts';
 import { packageVersion, watchPackage } from '../own-package.ts';
@@ -126,7 +126,7 @@ function serverOptions(
     perAddress: config.rate_limit_address || Number.POSITIVE_INFINITY,
     perTenant: config.rate_limit_tenant || Number.POSITIVE_INFINITY,
   };
-  const observe = (seen: RequestSeen) => {
+  const observe = (seen: AnsweredRequest) => {
     if (logged) logRequest(seen);
     traces?.add(seen);
   };

@@ -12,7 +12,7 @@ import { createHttpApp } from '../../interfaces/http/app.ts';
 import { browserPolicy, guardBrowser } from '../../interfaces/http/browser-guard.ts';
 import { keyAuthenticator, openAuthenticator } from '../../interfaces/http/callers.ts';
 import type { DashboardFiles } from '../../interfaces/http/dashboard.ts';
-import type { Gauge, HttpDeps, RequestSeen } from '../../interfaces/http/deps.ts';
+import type { AnsweredRequest, Gauge, HttpDeps } from '../../interfaces/http/deps.ts';
 import { RateLimiter, type RateLimits } from '../../interfaces/http/rate-limit.ts';
 import { clientAddress } from '../../interfaces/http/request-watch.ts';
 import { jsonResponse } from '../../interfaces/http/responses.ts';
@@ -66,7 +66,7 @@ export interface ServerOptions extends Omit<ProtocolOptions, 'webhooks'> {
   /** The pages at `/ui` and of pointers; none where it is missing. */
   readonly dashboard?: DashboardFiles;
   /** Called for every request that was answered; each then has an id, which is in its answer too. */
-  observe?(seen: RequestSeen): void;
+  observe?(seen: AnsweredRequest): void;
   /** What `/metrics` tells besides. */
   gauges?(): readonly Gauge[];
 }
@@ -97,7 +97,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     onGone: (env, then) => whenGone((env as Bindings).outgoing!, then),
     trustsProxies: (o.trustedProxies ?? []).length > 0,
     isTrustedProxy,
-    tellId: o.observe && ((env, id) => (env as Bindings).outgoing?.setHeader(ID_HEADER, id)),
+    addRequestId: o.observe && ((env, id) => (env as Bindings).outgoing?.setHeader(ID_HEADER, id)),
     stopping: stopping.signal,
     gauges: () => [...processGauges(connections?.open ?? 0), ...(o.gauges?.() ?? [])],
   };

@@ -1,6 +1,6 @@
 import { copyFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { redact } from '../../base/redact.ts';
-import type { LogEvent, RequestSeen } from '../../interfaces/http/deps.ts';
+import type { AnsweredRequest, LogEvent } from '../../interfaces/http/deps.ts';
 
 /** Lines are written together, at the latest after this long; a warning or an error at once. */
 const WRITE_AFTER_MS = 100;
@@ -57,7 +57,7 @@ export function logLine(event: LogEvent, at: Date): string {
 }
 
 /** One line per request. No path and no query: a pointer's address may be all that protects it. */
-export function logRequest(seen: RequestSeen): void {
+export function logRequest(seen: AnsweredRequest): void {
   const { id, method, operation, status, ms, address, caller } = seen;
   logEvent({
     level: status >= 500 ? 'error' : 'info',

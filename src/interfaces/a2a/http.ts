@@ -38,7 +38,7 @@ import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
 import type { KeyWatch } from '../../domain/keys/key-watch.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
-import { BY_POINTER, jsonText } from '../body-text.ts';
+import { jsonText, POINTER_HINT } from '../body-text.ts';
 import { eventResponse } from '../event-response.ts';
 import type { Enter } from '../protocol.ts';
 import { relayAgent } from './agent.ts';
@@ -292,7 +292,7 @@ async function jsonBody(call: Call): Promise<object> {
 }
 
 function readBody({ c, messageBytes = A2A_REQUEST_BYTES }: Call): Promise<string> {
-  return jsonText(c.req.raw, { bytes: messageBytes, what: 'an A2A request', hint: BY_POINTER });
+  return jsonText(c.req.raw, { bytes: messageBytes, what: 'an A2A request', hint: POINTER_HINT });
 }
 
 /** A body without a media type is taken for what it should be. */

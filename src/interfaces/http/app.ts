@@ -5,17 +5,17 @@ import { type UsageReport, usage } from '../../contract/keys.ts';
 import { isLoopback } from '../../contract/pointer-url.ts';
 import type { Protocol } from '../protocol.ts';
 import { isLoopbackHost } from './browser-guard.ts';
-import { baseOf, enter, type Serve, serverOn } from './callers.ts';
+import { baseOf, createServe, enter, type Serve } from './callers.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import type { Gauge, HttpDeps } from './deps.ts';
-import { endingWithKey, eventRoutes } from './events.ts';
+import { endOnRevocation, eventRoutes } from './events.ts';
 import { fileRoutes } from './files.ts';
 import { openApiDocument } from './openapi.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { OPERATIONS } from './operations.ts';
 import { pointerRoutes } from './pointers.ts';
 import { answerFailures, Metrics, notesOf, watchRequests } from './request-watch.ts';
-import { ALWAYS, jsonResponse, textResponse } from './responses.ts';
+import { jsonResponse, SECURITY_HEADERS, textResponse } from './responses.ts';
 import { threadRoutes } from './threads.ts';
 
 /** Creates the HTTP interface. `env` is what the runtime passes with each request. */
@@ -29,8 +29,8 @@ export function createHttpApp(
     for (const [method, path] of routes) {
       app.on(method, path, async (c) => {
         const response = await answer(c, () => enter(deps, c), baseOf(deps, c));
-        const ending = endingWithKey(c, deps, response);
-        for (const [name, value] of Object.entries(ALWAYS)) ending.headers.set(name, value);
+        const ending = endOnRevocation(c, deps, response);
+        for (const [name, value] of Object.entries(SECURITY_HEADERS)) ending.headers.set(name, value);
         return ending;
       });
     }
@@ -51,7 +51,7 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   app.get('/metrics', (c) => metricsResponse(c, deps, metrics, probe));
 
   const api = new Hono({ strict: false });
-  const serve = serverOn(api, deps);
+  const serve = createServe(api, deps);
   if (deps.socket) {
     api.get('/ws/*', (c, next) =>
       c.req.header('upgrade')?.toLowerCase() === 'websocket' ? deps.socket!(c, baseOf(deps, c)) : next(),
@@ -87,8 +87,8 @@ async function ready(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   if (deps.stopping.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
   const full = await probe();
   const state = await deps.core.deps.engine.state();
-  const isTold = full === null || state.warnings.some((warning) => warning.includes('no room left'));
-  const warnings = isTold ? state.warnings : [`${full.message} ${full.hint}`, ...state.warnings];
+  const isReported = full === null || state.warnings.some((warning) => warning.includes('no room left'));
+  const warnings = isReported ? state.warnings : [`${full.message} ${full.hint}`, ...state.warnings];
   return jsonResponse({
     status: 'ready',
     ...(full ? { writable: false } : {}),
@@ -119,8 +119,8 @@ async function metricsResponse(
   }
   const client = notesOf(c).client;
   const host = c.req.header('host') ?? null;
-  const here = !client.proxied && isLoopback(client.address) && isLoopbackHost(host);
-  if (!here) {
+  const isLocal = !client.proxied && isLoopback(client.address) && isLoopbackHost(host);
+  if (!isLocal) {
     const caller = await deps.authenticate(c.req.header('authorization') ?? null);
     if (isAnonymous(caller)) throw new RelayError('unauthorized');
     if (!runsTheRelay(caller))
@@ -170,7 +170,7 @@ function usageTable({ tenant, rows }: UsageReport): string {
 type StoreProbe = () => Promise<RelayError | null>;
 
 /** Time in ms for which a successful test write counts. A write costs an fsync, and anybody may call /health. */
-const WRITTEN_FOR_MS = 5_000;
+const WRITE_PROBE_MS = 5_000;
 
 /**
  * Returns a function that tests whether the store can be read (each time) and written (every few seconds). It returns
@@ -185,7 +185,7 @@ function storeProbe(deps: Pick<HttpDeps, 'core'>): StoreProbe {
       // List records: a single record may come from the cache.
       const { records } = deps.core.deps.engine;
       await records.list('sys/', { limit: 1 });
-      if (performance.now() - written >= WRITTEN_FOR_MS) {
+      if (performance.now() - written >= WRITE_PROBE_MS) {
         // Concurrent probes of one store share one test write.
         if (writing?.records !== records) {
           const done = records.put('sys/health', null).then(() => {

@@ -22,9 +22,9 @@ export function browserPolicy(o: {
   readonly anyAddress: boolean;
 }): BrowserPolicy {
   const keys = o.auth === 'keys';
-  const named = o.publicUrl ? [new URL(o.publicUrl).hostname] : [];
+  const publicHosts = o.publicUrl ? [new URL(o.publicUrl).hostname] : [];
   return {
-    hosts: [...o.allowedHosts, ...named, ...(keys ? ['*'] : [])].map((host) => host.toLowerCase()),
+    hosts: [...o.allowedHosts, ...publicHosts, ...(keys ? ['*'] : [])].map((host) => host.toLowerCase()),
     keys,
     anyAddress: o.anyAddress,
     origins: (o.corsOrigins ?? []).map((origin) => origin.toLowerCase()),
@@ -32,7 +32,7 @@ export function browserPolicy(o: {
 }
 
 /** The parts of a request that the guard looks at. */
-export interface Asked {
+export interface RequestHead {
   readonly method: string;
   readonly url: string;
   header(name: string): string | null;
@@ -42,8 +42,8 @@ export interface Asked {
  * Rejects requests that a foreign web page made a browser send. The page cannot choose the Host, Origin and
  * Sec-Fetch headers, so a foreign name in one of them reveals it, also with DNS rebinding.
  */
-export function guardBrowser(asked: Asked, policy: BrowserPolicy): void {
-  const host = asked.header('host');
+export function guardBrowser(request: RequestHead, policy: BrowserPolicy): void {
+  const host = request.header('host');
   if (host !== null && !isHostAllowed(hostname(host), policy)) {
     const name = JSON.stringify(host.slice(0, 100));
     throw new RelayError('foreign_origin', {
@@ -51,7 +51,7 @@ export function guardBrowser(asked: Asked, policy: BrowserPolicy): void {
       hint: `Call it by its own address, or add the name to "allowed_hosts" in its config.json and restart it; on a Worker, to RELAY_ALLOWED_HOSTS.`,
     });
   }
-  const origin = asked.header('origin');
+  const origin = request.header('origin');
   if (origin !== null) {
     if (isOwnOrigin(origin, host, policy) || isOriginAllowed(origin, policy)) return;
     const page = JSON.stringify(origin.slice(0, 100));
@@ -61,20 +61,20 @@ export function guardBrowser(asked: Asked, policy: BrowserPolicy): void {
     });
   }
   // No Origin: an image, a frame, a GET form, or a link that somebody followed.
-  const site = asked.header('sec-fetch-site');
+  const site = request.header('sec-fetch-site');
   if (site === null || site === 'same-origin' || site === 'none') return;
-  if (policy.origins.includes('*') || isVisit(asked)) return;
+  if (policy.origins.includes('*') || isVisit(request)) return;
   throw new RelayError('foreign_origin', { what: 'parts of pages from elsewhere' });
 }
 
 /** Whether a user navigates to one of our pages. Frames and prefetches do not count. */
-function isVisit(asked: Asked): boolean {
+function isVisit(request: RequestHead): boolean {
   return (
-    asked.method === 'GET' &&
-    asked.header('sec-fetch-mode') === 'navigate' &&
-    asked.header('sec-fetch-dest') === 'document' &&
-    asked.header('sec-purpose') === null &&
-    PAGES.test(asked.url.replace(/^https?:\/\/[^/]*/, ''))
+    request.method === 'GET' &&
+    request.header('sec-fetch-mode') === 'navigate' &&
+    request.header('sec-fetch-dest') === 'document' &&
+    request.header('sec-purpose') === null &&
+    PAGES.test(request.url.replace(/^https?:\/\/[^/]*/, ''))
   );
 }
 
@@ -93,7 +93,7 @@ export function isLoopbackHost(host: string | null): boolean {
 function isHostAllowed(name: string | null, policy: BrowserPolicy): boolean {
   if (name === null) return false;
   if (isLoopback(name) || policy.hosts.includes(name) || policy.hosts.includes('*')) return true;
-  return policy.anyAddress && isNumber(name);
+  return policy.anyAddress && isIpAddress(name);
 }
 
 /** Whether the origin is the host and port of the request, or one of the relay's configured host names. */
@@ -108,7 +108,7 @@ function isOwnOrigin(origin: string, host: string | null, policy: BrowserPolicy)
 
 const DEFAULT_PORTS: { readonly [protocol: string]: RegExp } = { 'http:': /:80$/, 'https:': /:443$/ };
 
-function isNumber(name: string): boolean {
+function isIpAddress(name: string): boolean {
   return /^\d{1,3}(\.\d{1,3}){3}$/.test(name) || name.startsWith('[');
 }
 
@@ -120,10 +120,10 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 /** Seconds for which a browser may cache a preflight response. */
 const MAX_AGE_S = 600;
 
-/** Returns the CORS headers for an allowed foreign origin, else null. Credentials mode is off: keys are sent in a header, never in cookies. */
-export function corsHeaders(asked: Asked, policy: BrowserPolicy): Record<string, string> | null {
+/** Returns the CORS headers for an allowed foreign origin, else null. Cookies are never used. */
+export function corsHeaders(request: RequestHead, policy: BrowserPolicy): Record<string, string> | null {
   if (policy.origins.length === 0) return null;
-  const origin = asked.header('origin');
+  const origin = request.header('origin');
   if (origin === null || !isOriginAllowed(origin, policy)) return null;
   return {
     'Access-Control-Allow-Origin': policy.origins.includes('*') ? '*' : origin,
@@ -136,19 +136,19 @@ export function corsHeaders(asked: Asked, policy: BrowserPolicy): Record<string,
  * Lets a rejected page read the error, and nothing else. Only with keys: in open mode a page must not even learn
  * that there is a relay.
  */
-export function refusalHeaders(asked: Asked, policy: BrowserPolicy): Record<string, string> | null {
-  const origin = asked.header('origin');
+export function refusalHeaders(request: RequestHead, policy: BrowserPolicy): Record<string, string> | null {
+  const origin = request.header('origin');
   return origin !== null && policy.keys ? { 'Access-Control-Allow-Origin': origin } : null;
 }
 
-export function allowReading(headers: Headers, cors: Record<string, string>): void {
+export function addCorsHeaders(headers: Headers, cors: Record<string, string>): void {
   for (const [name, value] of Object.entries(cors)) headers.set(name, value);
   // Append: the response may already have a Vary header.
   headers.append('Vary', 'Origin');
 }
 
-export function preflightResponse(asked: Asked, maxAge = MAX_AGE_S): Response {
-  const wanted = asked.header('access-control-request-headers') ?? '';
+export function preflightResponse(request: RequestHead, maxAge = MAX_AGE_S): Response {
+  const wanted = request.header('access-control-request-headers') ?? '';
   return new Response(null, {
     status: 204,
     headers: {

@@ -7,7 +7,7 @@ import { routeOf, type Verb } from '../../contract/verb.ts';
 import type { Keys } from '../../domain/keys/keys.ts';
 import { isShareToken } from '../../domain/keys/secrets.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
-import type { Entered } from '../protocol.ts';
+import type { CallerContext } from '../protocol.ts';
 import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
 
@@ -22,7 +22,7 @@ export type Serve = (
 ) => void;
 
 /** Returns `serve`, which authenticates, rate-limits and authorizes each request before its body is read. */
-export function serverOn(api: Hono, deps: HttpDeps): Serve {
+export function createServe(api: Hono, deps: HttpDeps): Serve {
   // Reuse the last relay: in open mode almost all requests have the same caller.
   let last: { core: RelayCore; caller: Caller; base: string; address: string; relay: Relay } | null = null;
   return (verb, handler, paths) => {
@@ -36,7 +36,7 @@ export function serverOn(api: Hono, deps: HttpDeps): Serve {
       const address = deps.limiter ? notesOf(c).client.address : '';
       const { core } = deps;
       if (last?.core !== core || last.caller !== caller || last.base !== base || last.address !== address) {
-        const relay = core.relay(caller, base, charge(deps, caller, address));
+        const relay = core.relay(caller, base, chargeReads(deps, caller, address));
         last = { core, caller, base, address, relay };
       }
       return handler(last.relay, c);
@@ -45,37 +45,37 @@ export function serverOn(api: Hono, deps: HttpDeps): Serve {
 }
 
 /** Authenticates and rate-limits a request of another protocol. Rejects anonymous callers and share links. */
-export async function enter(deps: HttpDeps, c: Context): Promise<Entered> {
+export async function enter(deps: HttpDeps, c: Context): Promise<CallerContext> {
   notesOf(c).operation = { name: c.req.path.split('/')[1] ?? 'other' };
   const base = baseOf(deps, c);
   const caller = await callerOf(deps, c);
   if (isAnonymous(caller)) throw new RelayError('unauthorized');
   if (caller.thread !== undefined)
     throw new RelayError('forbidden', { what: 'A share link shows one thread and nothing else.' });
-  const onRead = charge(deps, caller, notesOf(c).client.address);
+  const onRead = chargeReads(deps, caller, notesOf(c).client.address);
   return { caller, base, relay: deps.core.relay(caller, base, onRead), onRead };
 }
 
 /** Returns a callback that counts bytes read for a caller against its rate limit. */
-function charge({ limiter }: HttpDeps, caller: Caller, address: string): CallerAt['onRead'] {
+function chargeReads({ limiter }: HttpDeps, caller: Caller, address: string): CallerAt['onRead'] {
   return limiter && ((bytes) => limiter.charge(caller, address, bytes));
 }
 
 /** Authenticates by API key. Without a key the caller is ANONYMOUS. Throws `unauthorized` for an invalid key. */
 export function keyAuthenticator(keys: Keys): HttpDeps['authenticate'] {
   return (authorization) =>
-    authorization === null ? ANONYMOUS : held(keys, BEARER.exec(authorization)?.[1]);
+    authorization === null ? ANONYMOUS : authenticateSecret(keys, BEARER.exec(authorization)?.[1]);
 }
 
 /** Authenticates in open mode: a share token limits the caller to one thread, everybody else may do everything. */
 export function openAuthenticator(keys: Keys): HttpDeps['authenticate'] {
   return (authorization) => {
     const token = authorization === null ? undefined : BEARER.exec(authorization)?.[1];
-    return token === undefined || !isShareToken(token) ? LOCAL_CALLER : held(keys, token);
+    return token === undefined || !isShareToken(token) ? LOCAL_CALLER : authenticateSecret(keys, token);
   };
 }
 
-async function held(keys: Keys, secret: string | undefined): Promise<Caller> {
+async function authenticateSecret(keys: Keys, secret: string | undefined): Promise<Caller> {
   const caller = secret === undefined ? null : await keys.authenticate(secret);
   if (caller === null) throw new RelayError('unauthorized');
   return caller;

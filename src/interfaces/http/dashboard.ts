@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { RelayError } from '../../base/errors.ts';
-import { namesTag } from './request-fields.ts';
+import { matchesEtag } from './request-fields.ts';
 import { bytesResponse } from './responses.ts';
 
 /** Read access to the built dashboard. Each runtime stores these files in its own place. */
@@ -86,6 +86,6 @@ function fileResponse(c: Context, { body, type, encoding, hash }: DashboardFile,
     ETag: etag,
     ...(encoding ? { 'Content-Encoding': encoding } : {}),
   };
-  if (namesTag(c.req.header('if-none-match') ?? '', etag)) return bytesResponse(null, 304, headers);
+  if (matchesEtag(c.req.header('if-none-match') ?? '', etag)) return bytesResponse(null, 304, headers);
   return bytesResponse(body, 200, { ...headers, 'Content-Length': String(body.byteLength) });
 }

@@ -37,9 +37,9 @@ export interface HttpDeps {
   /** Whether the `X-Forwarded-*` headers of a proxy at this address are trusted. */
   isTrustedProxy(address: string): boolean;
   /** Called after each response, for logs and traces. */
-  observe?(seen: RequestSeen): void;
+  observe?(seen: AnsweredRequest): void;
   /** Adds the request id to the response. */
-  tellId?(env: unknown, id: string): void;
+  addRequestId?(env: unknown, id: string): void;
   /**
    * Answers a WebSocket upgrade for a channel. Only for runtimes where upgrades arrive as requests (Cloudflare);
    * Node passes raw connections to the socket server.
@@ -52,7 +52,7 @@ export interface HttpDeps {
 }
 
 /** An answered request. */
-export interface RequestSeen {
+export interface AnsweredRequest {
   readonly id: string;
   readonly method: string;
   /** Name of the operation, or `other`. Never the path: it may hold a pointer, which grants access. */

@@ -8,18 +8,18 @@ import { EVENT_HEADERS, eventResponse } from '../event-response.ts';
 import type { Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
-import { ALWAYS } from './responses.ts';
+import { SECURITY_HEADERS } from './responses.ts';
 
 /** Channels and activity as server-sent events, for `curl -N` and `EventSource`. Browsers resume with `Last-Event-ID`. */
 export function eventRoutes(serve: Serve, deps: HttpDeps): void {
   serve(channels.events, async (relay, c) => {
     const name = c.req.param('name')!;
     // Check the query and find the start position now: errors must be answered before the stream begins.
-    const asked = checkQuery(c);
+    const options = checkQuery(c);
     const newest = await relay.channels.position(name);
-    const o = asked.group === undefined ? { since: asked.since ?? newest } : asked;
+    const o = options.group === undefined ? { since: options.since ?? newest } : options;
     const follow = (signal: AbortSignal) => relay.channels.subscribe(name, { ...o, signal });
-    return liveEvents(c, deps, follow, messageEvent, asked.group === undefined ? o.since : undefined);
+    return liveEvents(c, deps, follow, serializeMessage, options.group === undefined ? o.since : undefined);
   });
 
   serve(activity.watch, async (relay, c) => {
@@ -50,7 +50,7 @@ function checkQuery(c: Context): SubscribeOptions {
 }
 
 /** Serializes a message. JSON has no line breaks, so one `data` line suffices. A gap becomes an event of type `gap`. */
-function messageEvent({ gap, ...message }: Message): string {
+function serializeMessage({ gap, ...message }: Message): string {
   const notice = gap ? `event: gap\ndata: ${JSON.stringify({ gap: true, next: message.seq })}\n\n` : '';
   return `${notice}id: ${message.seq}\ndata: ${JSON.stringify(message)}\n\n`;
 }
@@ -66,40 +66,40 @@ export function liveEvents<T>(
   write: (event: T) => string,
   from?: string | number,
 ): Response {
-  let told = from === undefined;
-  const gone = new AbortController();
-  const letGo = core.keys.watch.watch(notesOf(c).caller!, () => gone.abort());
-  gone.signal.addEventListener('abort', letGo, { once: true });
-  notesOf(c).onGone(() => gone.abort());
-  return eventResponse(follow(AbortSignal.any([gone.signal, stopping])), {
+  let hasSent = from === undefined;
+  const closed = new AbortController();
+  const unwatch = core.keys.watch.watch(notesOf(c).caller!, () => closed.abort());
+  closed.signal.addEventListener('abort', unwatch, { once: true });
+  notesOf(c).onGone(() => closed.abort());
+  return eventResponse(follow(AbortSignal.any([closed.signal, stopping])), {
     write(event) {
-      told = true;
+      hasSent = true;
       return write(event);
     },
-    tail: () => (told ? '' : `id: ${from}\n\n`),
+    tail: () => (hasSent ? '' : `id: ${from}\n\n`),
     // Some runtimes send the response headers only with the first body bytes.
     head: 'retry: 1000\n\n',
-    headers: { ...EVENT_HEADERS, ...ALWAYS },
-    ended: () => gone.abort(),
-    signal: gone.signal,
+    headers: { ...EVENT_HEADERS, ...SECURITY_HEADERS },
+    ended: () => closed.abort(),
+    signal: closed.signal,
   });
 }
 
 /** Ends another protocol's event stream when the caller's key is revoked or the client disconnects. */
-export function endingWithKey(c: Context, { core }: HttpDeps, response: Response): Response {
+export function endOnRevocation(c: Context, { core }: HttpDeps, response: Response): Response {
   const { body, status, statusText, headers } = response;
   const notes = notesOf(c);
   const { caller } = notes;
   if (!caller || !body || !headers.get('content-type')?.startsWith('text/event-stream')) return response;
-  let letGo = () => {};
+  let unwatch = () => {};
   const untilKeyEnds = {
     start(controller) {
-      letGo = core.keys.watch.watch(caller, () => controller.terminate());
+      unwatch = core.keys.watch.watch(caller, () => controller.terminate());
       notes.onGone(() => controller.terminate());
     },
-    flush: () => letGo(),
+    flush: () => unwatch(),
     // Called when the reader leaves or the source fails. Missing from TypeScript's types.
-    cancel: () => letGo(),
+    cancel: () => unwatch(),
   } as Transformer<Uint8Array, Uint8Array>;
   return new Response(body.pipeThrough(new TransformStream(untilKeyEnds)), { status, statusText, headers });
 }

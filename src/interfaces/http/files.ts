@@ -5,42 +5,49 @@ import { type FileContent, type FileInfo, type FileInput, files } from '../../co
 import type { Relay } from '../../contract/relay.ts';
 import { parsePartRequest } from '../../text/parts/part-request.ts';
 import type { Serve } from './callers.ts';
-import { contentTypeOf, isOn, metadataHeader, metadataIn, numberIn, wantedOf } from './request-fields.ts';
+import {
+  contentTypeOf,
+  metadataHeader,
+  parseMetadataHeader,
+  queryFlag,
+  queryNumber,
+  requestedRange,
+} from './request-fields.ts';
 import { notesOf, WHOLE_BODY_BYTES } from './request-watch.ts';
 import { bytesResponse, contentHeaders, jsonResponse, partResponse, rangeHeaders } from './responses.ts';
 
 /** Routes that send and receive file contents as raw bodies. */
 export function fileRoutes(serve: Serve): void {
   serve(files.put, async (relay, c) => {
-    const { space, path } = placeIn(c);
+    const { space, path } = parseFilePath(c);
     const file = await relay.files.put(space, path, await fileInput(c));
     return jsonResponse(file, { headers: { ETag: `"${file.etag}"` } });
   });
 
   serve(files.get, async (relay, c) => {
-    const { space, path } = placeIn(c);
+    const { space, path } = parseFilePath(c);
     const query = c.req.query();
-    const version = versionIn(query.version);
+    const version = parseVersion(query.version);
     const o = { version };
     if (c.req.method === 'HEAD')
-      return bytesResponse(null, 200, wholeHeaders(await relay.files.info(space, path, o)));
-    if (isOn(query, 'info')) return jsonResponse(await relay.files.info(space, path, o));
-    if (isOn(query, 'log')) return jsonResponse({ versions: await relay.files.log(space, path) });
+      return bytesResponse(null, 200, fileHeaders(await relay.files.info(space, path, o)));
+    if (queryFlag(query, 'info')) return jsonResponse(await relay.files.info(space, path, o));
+    if (queryFlag(query, 'log')) return jsonResponse({ versions: await relay.files.log(space, path) });
     const part = parsePartRequest(query) ?? undefined;
     const work = { version, signal: c.req.raw.signal };
-    if (isOn(query, 'cost')) return jsonResponse(await relay.files.cost(space, path, part, work));
-    if (!part) return content(c, relay, space, path, version);
+    if (queryFlag(query, 'cost')) return jsonResponse(await relay.files.cost(space, path, part, work));
+    if (!part) return contentResponse(c, relay, space, path, version);
     return partResponse(await relay.files.part(space, path, part, work));
   });
 
   serve(files.delete, async (relay, c) => {
-    const { space, path } = placeIn(c);
+    const { space, path } = parseFilePath(c);
     await relay.files.delete(space, path, { if_match: c.req.header('if-match') });
     return bytesResponse(null, 204, {});
   });
 }
 
-async function content(
+async function contentResponse(
   c: Context,
   relay: Relay,
   space: string,
@@ -52,14 +59,14 @@ async function content(
   let at = version;
   if (header('range') || header('if-none-match')) {
     const file = await relay.files.info(space, path, { version });
-    const wanted = wantedOf(header, `"${file.etag}"`, file.size);
+    const wanted = requestedRange(header, `"${file.etag}"`, file.size);
     if (wanted === 'unchanged') return bytesResponse(null, 304, contentHeaders(file.text, `"${file.etag}"`));
     // The range was computed for this version, so read this version even if a newer one appears.
     if (wanted) [range, at] = [wanted, file.version];
   }
   const { file, body } = await relay.files.get(space, path, { version: at, range });
-  if (!range) return bytesResponse(body, 200, wholeHeaders(file));
-  return bytesResponse(body, 206, { ...wholeHeaders(file), ...rangeHeaders(range, file.size) });
+  if (!range) return bytesResponse(body, 200, fileHeaders(file));
+  return bytesResponse(body, 206, { ...fileHeaders(file), ...rangeHeaders(range, file.size) });
 }
 
 async function fileInput(c: Context): Promise<FileInput> {
@@ -71,9 +78,9 @@ async function fileInput(c: Context): Promise<FileInput> {
     body: body ?? new Uint8Array(0),
     size: Number.isNaN(length) ? undefined : length,
     content_type: contentTypeOf(request.headers),
-    metadata: metadataIn(request.headers),
-    ttl: numberIn(query, 'ttl'),
-    keep: numberIn(query, 'keep'),
+    metadata: parseMetadataHeader(request.headers),
+    ttl: queryNumber(query, 'ttl'),
+    keep: queryNumber(query, 'keep'),
     if_match: c.req.header('if-match'),
     // The domain rejects any other value.
     if_none_match: c.req.header('if-none-match') as '*' | undefined,
@@ -82,26 +89,26 @@ async function fileInput(c: Context): Promise<FileInput> {
 }
 
 /** Returns the space and path from the URL, decoded exactly once. An invalid escape is an error, not another file. */
-function placeIn(c: Context): { space: string; path: string } {
+function parseFilePath(c: Context): { space: string; path: string } {
   const { pathname } = new URL(c.req.url);
   const [space, ...names] = pathname
     .slice(pathname.indexOf('/files/') + '/files/'.length)
     .split('/')
-    .map((name) => percentDecoded(name) ?? badEscape());
+    .map((name) => percentDecoded(name) ?? throwBadEscape());
   return { space: space!, path: names.join('/') };
 }
 
-function badEscape(): never {
+function throwBadEscape(): never {
   throw badRequest('The path of the file is not UTF-8 in percent-encoding.');
 }
 
-function versionIn(text: string | undefined): number | undefined {
+function parseVersion(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^v?[1-9]\d{0,14}$/.test(text)) return Number(text.replace('v', ''));
   throw badRequest('"version" is a whole number from 1 on.');
 }
 
-function wholeHeaders(file: FileInfo): Record<string, string> {
+function fileHeaders(file: FileInfo): Record<string, string> {
   return {
     ...contentHeaders(file.text, `"${file.etag}"`),
     'Content-Length': String(file.size),

@@ -67,7 +67,7 @@ class Scanner {
   #restBytes = 0;
   /** Start of an escape sequence that the end of a chunk cut off. Null outside of the data string. */
   #cutOff: string | null = null;
-  #seen = false;
+  #hasData = false;
   #depth = 0;
   #inString = false;
   #escaped = false;
@@ -91,8 +91,8 @@ class Scanner {
         continue;
       }
       const inside = this.#cutOff + text.slice(at);
-      const end = wholeUpTo(inside);
-      data += unescaped(inside.slice(0, end));
+      const end = completeLength(inside);
+      data += unescapeJson(inside.slice(0, end));
       if (inside[end] !== '"') {
         this.#cutOff = inside.slice(end);
         break;
@@ -107,7 +107,7 @@ class Scanner {
   /** Parses the collected text and returns the other fields. */
   finish(): JsonObject {
     const parsed = parseJson(this.#rest);
-    if (!isJsonObject(parsed) || !this.#seen) throw noData(this.#field);
+    if (!isJsonObject(parsed) || !this.#hasData) throw missingField(this.#field);
     const { [this.#field]: _, ...fields } = parsed;
     return fields;
   }
@@ -121,9 +121,9 @@ class Scanner {
   #stepOutside(char: string): void {
     if (this.#awaitsData && this.#depth === 1) {
       this.#awaitsData = false;
-      if (char !== '"') throw noData(this.#field);
-      if (this.#seen) throw new RelayError('bad_json', { what: `"${this.#field}" is there twice` });
-      this.#seen = true;
+      if (char !== '"') throw missingField(this.#field);
+      if (this.#hasData) throw new RelayError('bad_json', { what: `"${this.#field}" is there twice` });
+      this.#hasData = true;
       this.#cutOff = '';
     } else if (char === '"') {
       this.#inString = true;
@@ -159,7 +159,7 @@ class Scanner {
 }
 
 /** Returns the index of the closing quote, or of the first incomplete escape at the end of the text. */
-function wholeUpTo(text: string): number {
+function completeLength(text: string): number {
   const find = (char: string, from: number) => {
     const found = text.indexOf(char, from);
     return found < 0 ? text.length : found;
@@ -181,7 +181,7 @@ function wholeUpTo(text: string): number {
   }
 }
 
-function unescaped(text: string): string {
+function unescapeJson(text: string): string {
   let plain: string;
   try {
     plain = JSON.parse(`"${text}"`);
@@ -192,18 +192,18 @@ function unescaped(text: string): string {
     if (/unicode/i.test(message)) what = 'a broken \\u escape';
     throw new RelayError('bad_json', { what: `${what} inside a string` }, error);
   }
-  if (!plain.isWellFormed()) throw halfPair();
+  if (!plain.isWellFormed()) throw unpairedSurrogate();
   return plain;
 }
 
-export function halfPair(): RelayError {
+export function unpairedSurrogate(): RelayError {
   return badRequest(
     '"data" holds half of a surrogate pair, which is not a character and would not survive.',
     'Send well-formed Unicode, or the bytes as a raw body.',
   );
 }
 
-export function noData(field = 'data'): RelayError {
+export function missingField(field = 'data'): RelayError {
   return badRequest(
     `The JSON body must be an object with "${field}" as a string.`,
     `Send {"${field}": "…"}, or the payload itself as the body with another Content-Type.`,

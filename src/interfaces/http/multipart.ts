@@ -24,7 +24,7 @@ const FIELDS = 32;
 /** Reads a form (RFC 7578) with at most one file. Streams the file; `formData()` would hold it in memory (ADR 53). */
 export async function readForm(source: ReadableStream<Uint8Array>, contentType: string): Promise<Form> {
   const boundary = /boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(contentType);
-  if (!boundary) throw bad('its Content-Type has no boundary');
+  if (!boundary) throw formError('its Content-Type has no boundary');
   const parts = partReader(source, boundary[1] ?? boundary[2]!);
   for await (const _ of parts.content()) {
     // Skip the preamble before the first part.
@@ -37,7 +37,7 @@ export async function readForm(source: ReadableStream<Uint8Array>, contentType: 
     async pull(controller) {
       const { done, value } = await content.next();
       if (!done) return controller.enqueue(value);
-      if (await nextFile(parts, fields)) throw bad('it has more than one file');
+      if (await nextFile(parts, fields)) throw formError('it has more than one file');
       controller.close();
     },
     cancel: (reason) => parts.cancel(reason),
@@ -55,13 +55,13 @@ async function nextFile(
     if (head === null) return null;
     const disposition = /^content-disposition:\s*form-data\s*;(.*)$/im.exec(head)?.[1];
     const name = disposition && parameter(disposition, 'name');
-    if (!disposition || name === undefined) throw bad('a part has no name');
+    if (!disposition || name === undefined) throw formError('a part has no name');
     const filename = parameter(disposition, 'filename');
     const mime = /^content-type:\s*(\S[^\r\n]*)$/im.exec(head)?.[1]?.trim() ?? null;
     if (filename !== undefined || name === 'file') return { name: filename ?? null, mime };
-    if (fields.size === FIELDS) throw bad('it has too many fields');
+    if (fields.size === FIELDS) throw formError('it has too many fields');
     const limit = { bytes: FIELD_BYTES, what: `its field "${name.slice(0, 40)}"` };
-    fields.set(name, await textOf(parts.content(), limit, new TextDecoder('utf-8', { fatal: true })));
+    fields.set(name, await readText(parts.content(), limit, new TextDecoder('utf-8', { fatal: true })));
   }
 }
 
@@ -86,7 +86,7 @@ function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
     return taken;
   };
   const readMore = async () => {
-    if (ended) throw bad('it ends early');
+    if (ended) throw formError('it ends early');
     const { done, value } = await reader.read();
     if (done) ended = true;
     else buffer = joined([buffer, value]);
@@ -110,25 +110,25 @@ function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
       while (buffer.length < 2) await readMore();
       if (buffer[0] === 0x2d && buffer[1] === 0x2d) return null;
       const limit = { bytes: HEADER_BYTES, what: 'the head of a part' };
-      return (await textOf(until(HEADER_END), limit, new TextDecoder())).trimStart();
+      return (await readText(until(HEADER_END), limit, new TextDecoder())).trimStart();
     },
     content: () => until(delimiter),
     cancel: (reason: unknown) => reader.cancel(reason),
   };
 }
 
-function find(bytes: Uint8Array, wanted: Uint8Array): number {
-  const first = wanted[0]!;
+function find(bytes: Uint8Array, mark: Uint8Array): number {
+  const first = mark[0]!;
   for (let at = bytes.indexOf(first); at >= 0; at = bytes.indexOf(first, at + 1)) {
-    if (at + wanted.length > bytes.length) return -1;
+    if (at + mark.length > bytes.length) return -1;
     let i = 1;
-    while (i < wanted.length && bytes[at + i] === wanted[i]) i++;
-    if (i === wanted.length) return at;
+    while (i < mark.length && bytes[at + i] === mark[i]) i++;
+    if (i === mark.length) return at;
   }
   return -1;
 }
 
-async function textOf(
+async function readText(
   body: AsyncIterable<Uint8Array>,
   limit: { readonly bytes: number; readonly what: string },
   decoder: TextDecoder,
@@ -136,11 +136,11 @@ async function textOf(
   try {
     return await bodyText({ body }, limit, decoder);
   } catch (error) {
-    if (isRelayError(error, 'too_large')) throw bad(`${limit.what} is too long`);
-    throw error instanceof TypeError ? bad(`${limit.what} is not UTF-8`) : error;
+    if (isRelayError(error, 'too_large')) throw formError(`${limit.what} is too long`);
+    throw error instanceof TypeError ? formError(`${limit.what} is not UTF-8`) : error;
   }
 }
 
-function bad(what: string): RelayError {
+function formError(what: string): RelayError {
   return badRequest(`The form cannot be read: ${what}.`);
 }

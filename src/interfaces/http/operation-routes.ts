@@ -18,7 +18,7 @@ export function operationRoutes(serve: Serve, operations: readonly Operation[]):
     const { verb } = operation;
     if (verb.byHand) continue;
     serve(verb, async (relay, c) => {
-      const answer = await call(relay, operation, check(operation.input, await gather(c, verb)));
+      const answer = await call(relay, operation, validate(operation.input, await gather(c, verb)));
       const { status = 200 } = verb;
       return status === 204 ? bytesResponse(null, status, {}) : jsonResponse(answer, { status });
     });
@@ -33,8 +33,8 @@ async function call(relay: Relay, { part, method, verb }: Operation, input: obje
     delete rest[name];
     return value;
   });
-  const found = await (relay[part] as unknown as Methods)[method]!(...args, rest);
-  return verb.answer === undefined ? found : { [verb.answer]: found };
+  const result = await (relay[part] as unknown as Methods)[method]!(...args, rest);
+  return verb.answer === undefined ? result : { [verb.answer]: result };
 }
 
 /** Merges the fields of query, body, headers and path. The path wins over all others. */
@@ -73,8 +73,8 @@ async function readJson(c: Context): Promise<Json | undefined> {
   return parseJson(text);
 }
 
-function check(schema: Operation['input'], value: unknown): object {
-  const found = checkInput(schema, value);
-  if ('data' in found) return found.data;
-  throw badRequest(found.wrong);
+function validate(schema: Operation['input'], value: unknown): object {
+  const result = checkInput(schema, value);
+  if ('data' in result) return result.data;
+  throw badRequest(result.wrong);
 }

@@ -19,16 +19,16 @@ import { parsePartRequest } from '../../text/parts/part-request.ts';
 import type { Serve } from './callers.ts';
 import { pageResponse } from './dashboard.ts';
 import type { HttpDeps } from './deps.ts';
-import { halfPair, noData, readJsonPush } from './json-push-stream.ts';
+import { missingField, readJsonPush, unpairedSurrogate } from './json-push-stream.ts';
 import {
   contentTypeOf,
-  isOn,
   metadataHeader,
-  metadataIn,
-  numberIn,
+  parseMetadataHeader,
   type Query,
+  queryFlag,
+  queryNumber,
   type Range,
-  wantedOf,
+  requestedRange,
 } from './request-fields.ts';
 import { notesOf, type RequestNotes, WHOLE_BODY_BYTES } from './request-watch.ts';
 import {
@@ -48,7 +48,7 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
 
   serve(pointers.peek, async (relay, c) => {
     const peeked = await relay.pointers.peek(c.req.param('id')!);
-    const { body, headers } = peekAnswer(peeked);
+    const { body, headers } = peekResponse(peeked);
     return new Response(body, { headers });
   });
 
@@ -60,49 +60,51 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
     const query = c.req.query();
     // `?lines=10-40`, `?grep=…`, `?json=/a/b` or `?outline=1`. Without any of them, the whole payload.
     const part = parsePartRequest(query) ?? undefined;
-    if (isOn(query, 'cost')) return jsonResponse(await relay.pointers.cost(id, part, whileHere(c)));
+    if (queryFlag(query, 'cost'))
+      return jsonResponse(await relay.pointers.cost(id, part, abortOnDisconnect(c)));
     const notes = notesOf(c);
     const options = {
       idempotency_key: notes.header('idempotency-key') ?? undefined,
       keyless: notes.header('relay-keyless') === '1',
     };
-    if (part) return partResponse(await relay.pointers.part(id, part, { ...options, ...whileHere(c) }));
+    if (part)
+      return partResponse(await relay.pointers.part(id, part, { ...options, ...abortOnDisconnect(c) }));
     const accept = notes.header('accept') ?? '';
-    if (isOn(query, 'raw') || accept.includes('application/octet-stream'))
-      return rawOf(notes, relay, id, options);
+    if (queryFlag(query, 'raw') || accept.includes('application/octet-stream'))
+      return rawResponse(notes, relay, id, options);
     // The page is the same for every pointer and does not read the payload, so a link preview uses up no pull.
     if (accept.includes('text/html')) return pageResponse(c, deps.dashboard, 'pull.html');
     const pulled = await relay.pointers.pull(id, options);
-    return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(known(pulled.about)) });
+    return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(asPeeked(pulled.about)) });
   });
 }
 
 /** Aborts work on a payload when the client disconnects. Not used for whole pulls, because creating a signal is slow. */
-const whileHere = (c: Context) => ({ signal: c.req.raw.signal });
+const abortOnDisconnect = (c: Context) => ({ signal: c.req.raw.signal });
 
-async function rawOf(notes: RequestNotes, relay: Relay, id: string, o: PullOptions): Promise<Response> {
+async function rawResponse(notes: RequestNotes, relay: Relay, id: string, o: PullOptions): Promise<Response> {
   const header = (name: string) => notes.header(name);
   let range: Range | null = null;
   if (header('range') || header('if-none-match')) {
-    const { sha256, text, size } = known(await relay.pointers.peek(id));
-    const wanted = wantedOf(header, `"${sha256}"`, size);
+    const { sha256, text, size } = asPeeked(await relay.pointers.peek(id));
+    const wanted = requestedRange(header, `"${sha256}"`, size);
     if (wanted === 'unchanged') return bytesResponse(null, 304, rawHeaders(sha256, text));
     range = wanted;
   }
-  const { about, body, range: taken } = await relay.pointers.pull(id, range ? { ...o, range } : o);
-  if (!taken) return new Response(body as BodyInit, { headers: wholeHeaders(about) });
-  return bytesResponse(body, 206, { ...wholeHeaders(about), ...rangeHeaders(taken, about.size) });
+  const { about, body, range: served } = await relay.pointers.pull(id, range ? { ...o, range } : o);
+  if (!served) return new Response(body as BodyInit, { headers: wholeHeaders(about) });
+  return bytesResponse(body, 206, { ...wholeHeaders(about), ...rangeHeaders(served, about.size) });
 }
 
 /** Body and headers of a peek response, cached per pointer. */
-const peekAnswer = madeOnce((peeked: Inspected) => ({
+const peekResponse = madeOnce((peeked: Inspected) => ({
   body: JSON.stringify(peeked.metadata),
-  headers: jsonHeaders(relayHeaders(known(peeked))),
+  headers: jsonHeaders(relayHeaders(asPeeked(peeked))),
 }));
 
 /** Headers of a response with the whole payload, cached per pointer. */
 const wholeHeaders = madeOnce((about: Inspected) => {
-  const peeked = known(about);
+  const peeked = asPeeked(about);
   return bytesHeaders({
     ...rawHeaders(peeked.sha256, peeked.text),
     'Content-Length': String(peeked.size),
@@ -112,7 +114,7 @@ const wholeHeaders = madeOnce((about: Inspected) => {
 });
 
 /** Casts to `Peeked`: a server reads its own store, so no field is null for lack of knowledge. */
-const known = (about: Inspected) => about as Peeked;
+const asPeeked = (about: Inspected) => about as Peeked;
 
 function rawHeaders(sha256: string, text: boolean): Record<string, string> {
   return { ...contentHeaders(text, `"${sha256}"`), Vary: 'Accept' };
@@ -149,7 +151,7 @@ async function pushInput(c: Context): Promise<PushInput> {
   const length = Number(request.headers.get('content-length') ?? Number.NaN);
   const common = {
     idempotency_key: request.headers.get('idempotency-key') ?? undefined,
-    count: query.count !== undefined && isOn(query, 'count'),
+    count: query.count !== undefined && queryFlag(query, 'count'),
   };
   const type = request.headers.get('content-type') ?? '';
   if (/^application\/json\b/i.test(type.trim())) {
@@ -170,8 +172,8 @@ async function jsonInput(c: Context, length: number): Promise<PushInput> {
     if (text === null) throw new RelayError('bad_json', { what: 'it is not UTF-8' });
     const parsed = parseJson(text);
     const { data, ...fields } = isJsonObject(parsed) ? parsed : {};
-    if (typeof data !== 'string') throw noData();
-    if (!data.isWellFormed()) throw halfPair();
+    if (typeof data !== 'string') throw missingField();
+    if (!data.isWellFormed()) throw unpairedSurrogate();
     return { body: utf8.encode(data), ...envelopeOptions(fields) };
   }
   const { body } = c.req.raw;
@@ -191,7 +193,7 @@ function envelopeOptions(fields: JsonObject): PushOptions {
 function rawOptions(request: Request, query: Query): PushOptions {
   return {
     ...queryOptions(query),
-    metadata: metadataIn(request.headers),
+    metadata: parseMetadataHeader(request.headers),
     sealed_key: request.headers.get('relay-sealed-key') ?? undefined,
     key_check: request.headers.get('relay-key-check') ?? undefined,
     content_type: contentTypeOf(request.headers),
@@ -204,7 +206,7 @@ function queryOptions(query: Query): PushOptions {
   if (channel === '') throw badRequest('"channel" is empty.', 'Name a channel, or leave it out.');
   if (visibility !== undefined && visibility !== 'link' && visibility !== 'tenant')
     throw badRequest('"visibility" is "link" or "tenant".');
-  return { channel, visibility, ttl: numberIn(query, 'ttl'), max_pulls: numberIn(query, 'max_pulls') };
+  return { channel, visibility, ttl: queryNumber(query, 'ttl'), max_pulls: queryNumber(query, 'max_pulls') };
 }
 
 function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
@@ -221,14 +223,14 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 /** Returns `{"data": …, "metadata": …}`, the format that existing clients expect. Large payloads are streamed. */
 function envelope({ body, about }: Pulled): Uint8Array | ReadableStream<Uint8Array> {
   if (!(body instanceof Uint8Array)) return streamedEnvelope(body, about);
-  let made = envelopes.get(body);
-  if (made === undefined) {
+  let encoded = envelopes.get(body);
+  if (encoded === undefined) {
     const { text, metadata } = about;
     const data = text ? decoder.decode(body) : toBase64(body);
-    made = utf8.encode(JSON.stringify({ data, metadata, ...(text ? {} : { encoding: 'base64' }) }));
-    envelopes.set(body, made);
+    encoded = utf8.encode(JSON.stringify({ data, metadata, ...(text ? {} : { encoding: 'base64' }) }));
+    envelopes.set(body, encoded);
   }
-  return made;
+  return encoded;
 }
 
 function streamedEnvelope(
@@ -260,8 +262,8 @@ function base64Encoder(): Encoder {
   let left = new Uint8Array(0);
   return (bytes, more) => {
     const all = joined([left, bytes]);
-    const whole = more ? all.length - (all.length % 3) : all.length;
-    left = all.slice(whole);
-    return toBase64(all.subarray(0, whole));
+    const end = more ? all.length - (all.length % 3) : all.length;
+    left = all.slice(end);
+    return toBase64(all.subarray(0, end));
   };
 }

@@ -13,7 +13,7 @@ export interface Range {
 export type Query = { readonly [name: string]: string | undefined };
 
 /** Whether a query parameter is switched on: `1`, `true` or without a value. */
-export function isOn(query: Query, name: string): boolean {
+export function queryFlag(query: Query, name: string): boolean {
   const value = query[name];
   if (value === undefined || value === '0' || value === 'false') return false;
   if (value === '1' || value === 'true' || value === '') return true;
@@ -21,7 +21,7 @@ export function isOn(query: Query, name: string): boolean {
 }
 
 /** Returns a number from the query. Undefined if it is missing or empty. */
-export function numberIn(query: Query, name: string): number | undefined {
+export function queryNumber(query: Query, name: string): number | undefined {
   const value = query[name];
   if (value === undefined || value === '') return undefined;
   if (/^-?\d+(\.\d+)?$/.test(value)) return Number(value);
@@ -49,17 +49,17 @@ export function parseRange(header: string | null | undefined, size: number): Ran
 }
 
 /** Whether an `If-None-Match` header lists this ETag. Ignores `W/`: proxies that compress a response weaken its ETag. */
-export function namesTag(header: string, tag: string): boolean {
+export function matchesEtag(header: string, tag: string): boolean {
   return header.split(',').some((each) => ['*', tag].includes(each.trim().replace(/^W\//, '')));
 }
 
 /** Evaluates the conditional headers. Returns a range, null for the whole body, or `unchanged` if the client has it. */
-export function wantedOf(
+export function requestedRange(
   header: (name: string) => string | null | undefined,
   tag: string,
   size: number,
 ): Range | null | 'unchanged' {
-  if (namesTag(header('if-none-match') ?? '', tag)) return 'unchanged';
+  if (matchesEtag(header('if-none-match') ?? '', tag)) return 'unchanged';
   const condition = header('if-range');
   return !condition || condition === tag ? parseRange(header('range'), size) : null;
 }
@@ -85,7 +85,7 @@ export function metadataHeader(metadata: JsonObject): Record<string, string> {
 }
 
 /** Reads metadata from the `Relay-Metadata` header. */
-export function metadataIn(headers: Headers): JsonObject | undefined {
+export function parseMetadataHeader(headers: Headers): JsonObject | undefined {
   const header = headers.get('relay-metadata');
   if (header === null) return undefined;
   const bytes = fromBase64Url(header);

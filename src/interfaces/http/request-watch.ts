@@ -3,11 +3,11 @@ import { ERRORS, isRelayError, RelayError, shownError } from '../../base/errors.
 import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
 import {
-  type Asked,
-  allowReading,
+  addCorsHeaders,
   corsHeaders,
   guardBrowser,
   preflightResponse,
+  type RequestHead,
   refusalHeaders,
 } from './browser-guard.ts';
 import type { Gauge, HttpDeps } from './deps.ts';
@@ -28,10 +28,10 @@ export function watchRequests(
   return (request, env) => {
     const began = performance.now();
     const notes = new RequestNotes(request, deps, env);
-    deps.tellId?.(env, notes.id);
+    deps.addRequestId?.(env, notes.id);
     const cors = corsHeaders(notes, browsers);
     const done = (response: Response): Response => {
-      if (cors) allowReading(response.headers, cors);
+      if (cors) addCorsHeaders(response.headers, cors);
       report(deps, metrics, notes, response.status, performance.now() - began);
       return response;
     };
@@ -39,9 +39,11 @@ export function watchRequests(
       guardBrowser(notes, browsers);
     } catch (error) {
       const readable = refusalHeaders(notes, browsers);
-      const ahead = readable !== null && request.method === 'OPTIONS';
-      const refused = ahead ? preflightResponse(notes, 0) : failureResponse(error, request, deps, notes);
-      if (readable) allowReading(refused.headers, readable);
+      const isPreflight = readable !== null && request.method === 'OPTIONS';
+      const refused = isPreflight
+        ? preflightResponse(notes, 0)
+        : failureResponse(error, request, deps, notes);
+      if (readable) addCorsHeaders(refused.headers, readable);
       return done(refused);
     }
     if (cors && request.method === 'OPTIONS') return done(preflightResponse(notes));
@@ -51,13 +53,13 @@ export function watchRequests(
 }
 
 /** Random prefix of this server's request ids. Created lazily: Workers allow no random values outside a request. */
-let start: string | undefined;
-let count = 0;
+let idPrefix: string | undefined;
+let requestCount = 0;
 
 /**
  * Facts about one request, for logs, metrics and traces. Handlers get it as the router's environment (`c.env`).
  */
-export class RequestNotes implements Asked {
+export class RequestNotes implements RequestHead {
   /** Request id, unique across servers. */
   readonly id = requestId();
   operation: Pick<Verb, 'name'> | null = null;
@@ -109,8 +111,8 @@ export class RequestNotes implements Asked {
 }
 
 function requestId(): string {
-  start ??= crypto.randomUUID().slice(0, 8);
-  return `${start}-${++count}`;
+  idPrefix ??= crypto.randomUUID().slice(0, 8);
+  return `${idPrefix}-${++requestCount}`;
 }
 
 /** Returns the notes of the request that a handler is serving. */
@@ -148,28 +150,28 @@ export function answerFailures(app: Hono, deps: HttpDeps): void {
 
 /** Returns the methods that a path allows. Empty if there is no such path. */
 function methodsAt(app: Hono, path: string): string[] {
-  const taken = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'].filter(
+  const methods = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'].filter(
     (method) => app.router.match(method, path)[0].length > 0,
   );
-  return taken.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }
 
 /** Answers errors from the table as they are. Logs any other error in full and answers with a short text. */
-function failureResponse(error: unknown, asked: Request, deps: HttpDeps, notes: RequestNotes): Response {
-  if (isRelayError(error)) return errorResponse(error, asked);
-  const request = notes.id;
+function failureResponse(error: unknown, request: Request, deps: HttpDeps, notes: RequestNotes): Response {
+  if (isRelayError(error)) return errorResponse(error, request);
+  const { id } = notes;
   deps.log({
     level: 'error',
     event: 'unexpected',
-    request,
-    method: asked.method,
+    request: id,
+    method: request.method,
     operation: notes.operation?.name ?? 'other',
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),
   });
-  return errorResponse(shownError(error, deps.replaced, request), asked);
+  return errorResponse(shownError(error, deps.replaced, id), request);
 }
 
-function errorResponse(error: RelayError, asked: Request): Response {
+function errorResponse(error: RelayError, request: Request): Response {
   const { code, details } = error;
   const headers: Record<string, string> = {};
   if (code === 'range_not_satisfiable') headers['Content-Range'] = `bytes */${details.size}`;
@@ -177,23 +179,23 @@ function errorResponse(error: RelayError, asked: Request): Response {
   if (code === 'unauthorized') headers['WWW-Authenticate'] = 'Bearer realm="relay"';
   if (code === 'rate_limited' || code === 'overloaded' || code === 'store_moving')
     headers['Retry-After'] = String(details.seconds);
-  if (mayBeUnread(asked)) headers.Connection = 'close';
+  if (mayBeUnread(request)) headers.Connection = 'close';
   // 499 is not a standard status. The client has usually disconnected anyway.
   const status = error.status === ERRORS.aborted.status ? 400 : error.status;
-  return jsonResponse(bodyOf(error), { status, headers });
+  return jsonResponse(errorBody(error), { status, headers });
 }
 
 /** Adds the quota's numbers and reset time as fields, so that a program need not parse the message. */
-function bodyOf(error: RelayError): object {
+function errorBody(error: RelayError): object {
   if (error.code !== 'over_quota' && error.code !== 'over_storage') return error;
   const { plan, limit, used, reset } = error.details;
   return { ...error.toJSON(), plan, limit, used, reset };
 }
 
 /** Whether part of the request body may be unread. Then the connection must be closed, because it cannot be reused. */
-function mayBeUnread(asked: Request): boolean {
-  if (asked.method === 'GET' || asked.method === 'HEAD') return false;
-  const length = asked.headers.get('content-length');
+function mayBeUnread(request: Request): boolean {
+  if (request.method === 'GET' || request.method === 'HEAD') return false;
+  const length = request.headers.get('content-length');
   return length === null || Number(length) > WHOLE_BODY_BYTES;
 }
 
@@ -223,7 +225,7 @@ export function clientAddress(
     .filter((hop) => hop !== '');
   // Read from the right: the nearest proxy added the last entry, and the client may have forged the first.
   let address = peer;
-  for (let at = hops.length - 1; at >= 0 && isTrusted(address); at--) address = plain(hops[at]!);
+  for (let at = hops.length - 1; at >= 0 && isTrusted(address); at--) address = stripPort(hops[at]!);
   return { address, origin: forwardedOrigin(header), proxied };
 }
 
@@ -235,7 +237,7 @@ function forwardedOrigin(header: (name: string) => string | null): string | null
 }
 
 /** Removes the port from `[::1]:99` or `1.2.3.4:99`. Returns `unknown` if the text is not an address. */
-function plain(hop: string): string {
+function stripPort(hop: string): string {
   const match = /^\[([0-9a-fA-F:.]+)\](?::\d+)?$|^([0-9.]+)(?::\d+)?$|^([0-9a-fA-F:.]+)$/.exec(hop);
   return match?.[1] ?? match?.[2] ?? match?.[3] ?? 'unknown';
 }
@@ -243,7 +245,7 @@ function plain(hop: string): string {
 /** Upper bounds of the histogram's buckets, in seconds. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-interface Seen {
+interface OperationStats {
   readonly statuses: Map<number, number>;
   readonly buckets: number[];
   sum: number;
@@ -252,20 +254,20 @@ interface Seen {
 
 /** Counts requests by operation and status, and their durations, in Prometheus format. No label comes from a client. */
 export class Metrics {
-  readonly #operations = new Map<string, Seen>();
+  readonly #operations = new Map<string, OperationStats>();
 
   record(operation: string, status: number, ms: number): void {
-    let seen = this.#operations.get(operation);
-    if (!seen) {
-      seen = { statuses: new Map(), buckets: BUCKETS.map(() => 0), sum: 0, count: 0 };
-      this.#operations.set(operation, seen);
+    let stats = this.#operations.get(operation);
+    if (!stats) {
+      stats = { statuses: new Map(), buckets: BUCKETS.map(() => 0), sum: 0, count: 0 };
+      this.#operations.set(operation, stats);
     }
-    seen.statuses.set(status, (seen.statuses.get(status) ?? 0) + 1);
+    stats.statuses.set(status, (stats.statuses.get(status) ?? 0) + 1);
     const seconds = ms / 1000;
     const at = BUCKETS.findIndex((limit) => seconds <= limit);
-    if (at >= 0) seen.buckets[at]!++;
-    seen.sum += seconds;
-    seen.count++;
+    if (at >= 0) stats.buckets[at]!++;
+    stats.sum += seconds;
+    stats.count++;
   }
 
   render(gauges: readonly Gauge[]): string {

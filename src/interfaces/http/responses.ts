@@ -7,13 +7,13 @@ export const TEXT_TYPE = 'text/plain; charset=utf-8';
 type Fields = Record<string, string>;
 
 /** Headers of every response. Browsers must not sniff types, run the content, frame it, or leak its URL as referrer. */
-export const ALWAYS: Fields = {
+export const SECURITY_HEADERS: Fields = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
   'Referrer-Policy': 'no-referrer',
 };
 /** Headers of responses that must not be cached. */
-const FRESH: Fields = { ...ALWAYS, 'Cache-Control': 'no-store' };
+const UNCACHED_HEADERS: Fields = { ...SECURITY_HEADERS, 'Cache-Control': 'no-store' };
 
 /*
  * Pass headers to the constructor and never change them later: then the Node adapter can write them without creating
@@ -25,14 +25,16 @@ export function jsonResponse(value: unknown, o: { status?: number; headers?: Fie
 }
 
 export function jsonHeaders(more: Fields = {}): Fields {
-  return { 'Content-Type': JSON_TYPE, ...FRESH, ...more };
+  return { 'Content-Type': JSON_TYPE, ...UNCACHED_HEADERS, ...more };
 }
 
 export function textResponse(
   body: string | Uint8Array | ReadableStream<Uint8Array>,
   headers: Fields = {},
 ): Response {
-  return new Response(body as BodyInit, { headers: { 'Content-Type': TEXT_TYPE, ...FRESH, ...headers } });
+  return new Response(body as BodyInit, {
+    headers: { 'Content-Type': TEXT_TYPE, ...UNCACHED_HEADERS, ...headers },
+  });
 }
 
 /** Responds with bytes. `headers` decide whether the client may cache them. */
@@ -45,7 +47,7 @@ export function bytesResponse(
 }
 
 export function bytesHeaders(more: Fields): Fields {
-  return { ...ALWAYS, ...more };
+  return { ...SECURITY_HEADERS, ...more };
 }
 
 /** Headers that keep a browser from running user content: text is shown as plain text, anything else is a download. */

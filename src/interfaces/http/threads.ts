@@ -19,7 +19,7 @@ import type { HttpDeps } from './deps.ts';
 import { liveEvents } from './events.ts';
 import { readJsonPush } from './json-push-stream.ts';
 import { type Form, readForm } from './multipart.ts';
-import { isOn, parseRange } from './request-fields.ts';
+import { parseRange, queryFlag } from './request-fields.ts';
 import { bytesResponse, jsonResponse, rangeHeaders } from './responses.ts';
 
 /** Thread routes that are not plain JSON: artifact contents, bundles and live events. */
@@ -31,7 +31,7 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
 
   serve(threads.artifact, async (relay, c) => {
     const query = c.req.query();
-    if (isOn(query, 'raw')) return content(relay, c);
+    if (queryFlag(query, 'raw')) return contentResponse(relay, c);
     const [id, ref] = [c.req.param('thread_id')!, c.req.param('ref')!];
     return jsonResponse(await relay.threads.artifact(id, ref, { counted: isCounted(c) }));
   });
@@ -39,19 +39,19 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   serve(threads.content, (relay, c) => {
     // The original Go relay required an Accept header here too, so that nobody fetches a large content by accident.
     if (c.req.header('accept') === undefined) throw new RelayError('not_acceptable');
-    return content(relay, c);
+    return contentResponse(relay, c);
   });
 
   serve(threads.events, async (relay, c) => {
     const id = c.req.param('thread_id')!;
     const query = c.req.query();
-    const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || isOn(query, 'stream');
+    const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || queryFlag(query, 'stream');
     const after = c.req.header('last-event-id') ?? query.after;
     const limit = query.limit === undefined ? undefined : pageLimit(query.limit);
     // Before streaming, read once: errors must be answered before the stream begins.
     if (!live) return jsonResponse(await relay.threads.events(id, { after, limit }));
     await relay.threads.events(id, { after, limit: 1 });
-    return liveEvents(c, deps, (signal) => relay.threads.watch(id, { after, signal }), eventOf);
+    return liveEvents(c, deps, (signal) => relay.threads.watch(id, { after, signal }), serializeEvent);
   });
 
   serve(threads.export, async (relay, c) => {
@@ -72,7 +72,7 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   });
 }
 
-function eventOf(event: ThreadEvent): string {
+function serializeEvent(event: ThreadEvent): string {
   return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
@@ -84,15 +84,15 @@ function pageLimit(text: string): number {
 
 function isCounted(c: Context): boolean {
   const query = c.req.query();
-  return c.req.method !== 'HEAD' && (query.counted === undefined || isOn(query, 'counted'));
+  return c.req.method !== 'HEAD' && (query.counted === undefined || queryFlag(query, 'counted'));
 }
 
-async function content(relay: Relay, c: Context): Promise<Response> {
+async function contentResponse(relay: Relay, c: Context): Promise<Response> {
   const [id, ref] = [c.req.param('thread_id')!, c.req.param('ref')!];
-  const wanted = c.req.header('range');
+  const rangeHeader = c.req.header('range');
   // Only a range request needs the size before reading.
-  const range = wanted
-    ? parseRange(wanted, (await relay.threads.artifact(id, ref, { counted: false })).size)
+  const range = rangeHeader
+    ? parseRange(rangeHeader, (await relay.threads.artifact(id, ref, { counted: false })).size)
     : null;
   const { artifact, body } =
     c.req.method === 'HEAD'
@@ -129,7 +129,7 @@ function artifactHeaders(artifact: Artifact, accept: string): Record<string, str
 const WHOLE_JSON_BYTES = 2 * 1024 * 1024;
 /** Maximum size of a JSON body: JSON may escape every byte as `\u00XX`. */
 const JSON_WIRE_BYTES = ARTIFACT_BYTES * 6 + 256 * 1024;
-const UNWRAPPED = 'Send the content itself as the body with ?name=…, or as a form with a file.';
+const RAW_BODY_HINT = 'Send the content itself as the body with ?name=…, or as a form with a file.';
 
 /**
  * Reads `POST …/artifacts`: a JSON object with `content` of at most `jsonBytes`, a form with a file, or the content itself.
@@ -152,7 +152,7 @@ async function artifactInput(
   const fields = artifactFields({
     name: query.get('name'),
     type: query.get('type'),
-    mime: query.get('mime') ?? (saysNothing(type, query) ? null : type),
+    mime: query.get('mime') ?? (isDefaultType(type, query) ? null : type),
     source_refs: query.has('source_ref') ? query.getAll('source_ref') : undefined,
   });
   return {
@@ -164,19 +164,19 @@ async function artifactInput(
 }
 
 /** Whether the content type is a default that HTTP clients send with any body, and therefore tells nothing. */
-function saysNothing(type: string, query: URLSearchParams): boolean {
+function isDefaultType(type: string, query: URLSearchParams): boolean {
   if (/^application\/x-www-form-urlencoded\b/i.test(type)) return true;
   return query.has('type') && /^application\/octet-stream\b/i.test(type);
 }
 
-async function fromJson(request: Request, length: number, most?: number): Promise<ArtifactInput> {
+async function fromJson(request: Request, length: number, maxBytes?: number): Promise<ArtifactInput> {
   if (!(length <= WHOLE_JSON_BYTES)) {
     const { data, fields } = readJsonPush(request.body!, 'content');
     return {
-      body: most === undefined ? data : cutOff(data, most),
+      body: maxBytes === undefined ? data : limitBytes(data, maxBytes),
       late: () => {
         const rest = fields();
-        if (rest.encoding === 'base64') throw badRequest('Base64 of this size is not taken.', UNWRAPPED);
+        if (rest.encoding === 'base64') throw badRequest('Base64 of this size is not taken.', RAW_BODY_HINT);
         return artifactFields(rest);
       },
     };
@@ -193,12 +193,12 @@ async function fromJson(request: Request, length: number, most?: number): Promis
   return { body, ...artifactFields(rest) };
 }
 
-function cutOff(body: ReadableStream<Uint8Array>, most: number): ReadableStream<Uint8Array> {
-  let left = most;
+function limitBytes(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
+  let left = maxBytes;
   return readThrough(body, async (next) => {
     const read = await next();
     left -= read.value?.length ?? 0;
-    if (left < 0) throw tooLarge('an artifact in JSON', most, UNWRAPPED);
+    if (left < 0) throw tooLarge('an artifact in JSON', maxBytes, RAW_BODY_HINT);
     return read;
   });
 }
@@ -214,12 +214,12 @@ async function fromForm(request: Request, type: string): Promise<ArtifactInput> 
 
 function formFields({ file, fields }: Form): ArtifactFields {
   // Ignore application/octet-stream: programs send it when they do not know the type. The file name tells more.
-  const told = file?.mime && !/^application\/octet-stream/i.test(file.mime) ? file.mime : undefined;
+  const declaredMime = file?.mime && !/^application\/octet-stream/i.test(file.mime) ? file.mime : undefined;
   const refs = fields.get('source_refs');
   return artifactFields({
     name: fields.get('name') ?? file?.name,
     type: fields.get('type'),
-    mime: fields.get('mime') ?? told,
+    mime: fields.get('mime') ?? declaredMime,
     source_refs: refs ? refs.split(',').map((ref) => ref.trim()) : undefined,
   });
 }

@@ -9,9 +9,9 @@ import type { Relay } from '../../contract/relay.ts';
 import { type TextWork, workFor } from '../../domain/text-work.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FrameSecret } from '../../text/frame.ts';
-import { BY_POINTER, jsonText } from '../body-text.ts';
+import { jsonText, POINTER_HINT } from '../body-text.ts';
 import { endForSlowReader } from '../event-response.ts';
-import type { Entered } from '../protocol.ts';
+import type { CallerContext } from '../protocol.ts';
 import { isMethod, listenedTo, watchesOf } from './resources.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
@@ -26,7 +26,7 @@ export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'exte
   readonly messageBytes?: number;
 }
 
-export type McpOverHttp = (request: Request, by: Entered) => Promise<Response>;
+export type McpOverHttp = (request: Request, by: CallerContext) => Promise<Response>;
 
 /**
  * Streamable HTTP at /mcp, for every revision. Nothing is kept between two requests, so clients notice neither a restart
@@ -62,7 +62,7 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
 
 /** What tools may work with over HTTP: the relay as the sender sees it, and nothing beyond. */
 function contextOf(
-  { caller, relay, base, onRead }: Entered,
+  { caller, relay, base, onRead }: CallerContext,
   { texts, frameSecret, replaced }: McpHttpOptions,
 ): ToolContext {
   const client = new ContextRelay({ relay, ownBases: [base] });
@@ -131,7 +131,7 @@ async function readMessage(
   bytes = MCP_MESSAGE_BYTES,
 ): Promise<{ request: Request; message?: unknown }> {
   if (request.method !== 'POST' || !request.body) return { request };
-  const text = await jsonText(request, { bytes, what: 'an MCP message', hint: BY_POINTER });
+  const text = await jsonText(request, { bytes, what: 'an MCP message', hint: POINTER_HINT });
   const { url, method, headers, signal } = request;
   try {
     return { request, message: JSON.parse(text) };
