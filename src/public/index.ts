@@ -1,4 +1,4 @@
-/** Any export here is API: adding one is a promise, removing one breaks somebody. */
+/** Public API of the package `contextrelay`. Removing or renaming an export breaks users. */
 export { type ErrorCode, RelayError } from '../base/errors.ts';
 export type { Json, JsonObject } from '../base/json.ts';
 export type { TokenCount, TokenCounter } from '../base/tokens.ts';

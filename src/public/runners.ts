@@ -8,5 +8,8 @@ export type {
   TmuxOptions,
 } from '../client/bridge/runner.ts';
 
-/** Types of `contextrelay/runners`. At run time package.json leads Node to the bundle of src/app/agents/node-runners.ts. */
+/**
+ * Runners that need Node: tmux, command and ACP. This file declares the types of `contextrelay/runners`. At run time,
+ * package.json maps the import to the bundle of src/app/agents/node-runners.ts.
+ */
 export declare const nodeRunners: NodeRunners;

@@ -19,7 +19,7 @@ import type {
 import type { AgentsApi, TasksApi } from '../contract/tasks.ts';
 import { FERNET_CONTENT_TYPE, fernetEncrypt, fernetKeyCheck, generateFernetKey } from '../formats/fernet.ts';
 import { takePart } from '../text/parts/take-part.ts';
-import { CIPHERTEXT, channelKey, checkKey, isCiphertext, opened, sealKey } from './encryption.ts';
+import { CIPHERTEXT, channelKey, checkKey, decryptPulled, isCiphertext, sealKey } from './encryption.ts';
 import { Files } from './files.ts';
 import { abortable } from './http-client.ts';
 import type {
@@ -31,37 +31,37 @@ import type {
   PushData,
   PushOptions,
 } from './options.ts';
-import { letGo, nativeMatcher, type Payload, payloadOf, streamOf, wholePayload } from './payload.ts';
+import { discardBody, nativeMatcher, type Payload, readPayload, toPayload, toStream } from './payload.ts';
 import { RelayChoice } from './relay-choice.ts';
 import { type MessageHandler, Subscription, type SubscriptionOptions } from './subscription.ts';
 import { Threads } from './threads.ts';
 
 /**
- * Hands payloads over as short URLs. Takes any pointer: its own relay's, another one's over HTTP (without the key of
- * this one), encrypted or not; and pulls and peeks at any address that answers `{data, metadata}`.
+ * Client of a relay: stores payloads and returns short URLs (pointers) to them. It also reads pointers of other relays,
+ * without sending them its API key, and any URL that answers with `{data, metadata}`.
  */
 export class ContextRelay {
-  /** Channels and their groups, to look at and to work with. */
+  /** Lists channels, publishes to them and manages their consumer groups. */
   readonly channels: ChannelsApi;
-  /** Execution contexts: versioned state, artifacts, events. */
+  /** Threads: versioned state, artifacts and an event log. */
   readonly threads: Threads;
-  /** Named files under spaces, overwritten and deleted at will. */
+  /** Named files with versions, grouped into spaces. */
   readonly files: Files;
-  /** What named agents have not read yet. */
+  /** Inboxes: messages that named agents have not read yet. */
   readonly inbox: InboxApi;
-  /** Work given to agents, by its id. */
+  /** Tasks that were sent to agents. */
   readonly tasks: TasksApi;
-  /** Who is there. */
+  /** Agents that are connected to the relay. */
   readonly agents: AgentsApi;
   readonly #choice: RelayChoice;
   readonly #counter: ContextRelayOptions['counter'];
   readonly #channelKeys: ContextRelayOptions['channelKeys'];
-  /** Pulls that came through but could not be used, under the key that makes asking again free. */
+  /** Pointer id → idempotency key of a pull that has not succeeded yet. A retry with this key is not counted again. */
   readonly #unfinished = new Map<string, string>();
 
+  /** Creates a client. Throws if the base URL or the API key is malformed; it does not contact the relay. */
   constructor(options: ContextRelayOptions = {}) {
     this.#choice = new RelayChoice(options);
-    // A wrong base URL or key is told here, and not at the first push.
     const own = this.#choice.own();
     this.channels = own.channels;
     this.threads = new Threads(own.threads, own.capabilities);
@@ -73,153 +73,166 @@ export class ContextRelay {
     this.#channelKeys = options.channelKeys;
   }
 
-  /** Whether this side has a key for the channel: without one, its subscribers cannot read what is pushed there encrypted. */
+  /**
+   * Returns whether this client has the shared key of a channel. Without it, the channel's subscribers cannot decrypt
+   * the payloads that this client encrypts.
+   */
   async hasChannelKey(channel: string): Promise<boolean> {
     return (await channelKey(this.#channelKeys, channel)) !== undefined;
   }
 
-  /** Whether the relay asks for API keys. */
+  /** Returns whether the relay requires API keys. */
   async asksForKeys(): Promise<boolean> {
     return (await this.#choice.own().keys.self()).auth === 'keys';
   }
 
-  /** The pointer's URL, with `#key=` where it is encrypted. */
-  async push(data: PushData, o: PushOptions = {}): Promise<string> {
-    return (await this.pushDetailed(data, o)).url;
+  /** Stores a payload and returns the pointer's URL. The URL of an encrypted payload ends with `#key=…`. */
+  async push(data: PushData, options: PushOptions = {}): Promise<string> {
+    return (await this.pushDetailed(data, options)).url;
   }
 
-  async pushDetailed(data: PushData, o: PushOptions = {}): Promise<Pushed> {
-    const sealed = o.contentType === FERNET_CONTENT_TYPE && !o.encrypted;
-    const payload = await payloadOf(data, sealed ? STORED_BYTES : PAYLOAD_BYTES);
-    if (o.encrypted) return this.#pushEncrypted(payload.body, o);
-    const asItIs = payload.body instanceof Uint8Array || this.#choice.canStream;
-    const body = asItIs ? payload.body : await wholePayload(payload.body);
-    return this.#send(body, { ...o, contentType: o.contentType ?? payload.contentType });
+  /** Stores a payload like `push`, and returns everything the relay answers: id, size, expiry, token count. */
+  async pushDetailed(data: PushData, options: PushOptions = {}): Promise<Pushed> {
+    const sealed = options.contentType === FERNET_CONTENT_TYPE && !options.encrypted;
+    const payload = await toPayload(data, sealed ? STORED_BYTES : PAYLOAD_BYTES);
+    if (options.encrypted) return this.#pushEncrypted(payload.body, options);
+    const canSendAsIs = payload.body instanceof Uint8Array || this.#choice.canStream;
+    const body = canSendAsIs ? payload.body : await readPayload(payload.body);
+    return this.#send(body, { ...options, contentType: options.contentType ?? payload.contentType });
   }
 
-  /** The payload as text, or the asked part of it. */
-  async pull(url: string, part?: PartRequest, o: CallOptions = {}): Promise<string> {
-    if (part) return (await this.pullPart(url, part, o)).text;
-    return this.#use(url, o, async (pulled, key) => {
+  /** Returns the payload as text, or only the requested part of it. */
+  async pull(url: string, part?: PartRequest, options: CallOptions = {}): Promise<string> {
+    if (part) return (await this.pullPart(url, part, options)).text;
+    return this.#pullAndUse(url, options, async (pulled, key) => {
       if (!pulled.about.text && key === null) throw notText();
-      const text = decodeUtf8(await opened(pulled, key));
+      const text = decodeUtf8(await decryptPulled(pulled, key));
       if (text === null) throw notText();
       return text;
     });
   }
 
-  /** A part, with what it is a part of. Of an encrypted payload it is taken on this side. */
-  async pullPart(url: string, part: PartRequest, o: CallOptions = {}): Promise<Part> {
+  /** Returns a part of a payload with a note about its position. For an encrypted payload, the client cuts the part. */
+  async pullPart(url: string, part: PartRequest, options: CallOptions = {}): Promise<Part> {
     if (parseReadable(url).key !== null) {
-      return this.#use(url, o, async (pulled, key) =>
-        takePart(await opened(pulled, key), part, nativeMatcher),
+      return this.#pullAndUse(url, options, async (pulled, key) =>
+        takePart(await decryptPulled(pulled, key), part, nativeMatcher),
       );
     }
-    const taken = await this.#ask(parseReadable(url), o, 'pull', ({ pointers }, id) =>
-      pointers.part(id, part, { signal: o.signal }),
+    const result = await this.#ask(parseReadable(url), options, 'pull', ({ pointers }, id) =>
+      pointers.part(id, part, { signal: options.signal }),
     );
-    // Ciphertext is text too: lines of it are of no use to anybody.
-    if (CIPHERTEXT.test(taken.text) && isCiphertext(await this.inspect(url, o)))
+    // The relay sees ciphertext as plain text, so it returns lines of it. They are useless without the key.
+    if (CIPHERTEXT.test(result.text) && isCiphertext(await this.inspect(url, options)))
       throw new RelayError('key_missing');
-    return taken;
+    return result;
   }
 
-  async pullBytes(url: string, o: PullBytesOptions = {}): Promise<Uint8Array> {
-    // A range of ciphertext cannot be decrypted: the whole is pulled and cut here.
-    const range = parseReadable(url).key === null ? o.range : undefined;
-    return this.#use(url, { ...o, range }, async (pulled, key) => {
-      const bytes = await opened(pulled, key);
-      return o.range && !pulled.range ? cut(bytes, o.range) : bytes;
+  /** Returns the payload as bytes, or only the requested range of them. */
+  async pullBytes(url: string, options: PullBytesOptions = {}): Promise<Uint8Array> {
+    // A range of ciphertext cannot be decrypted, so the whole payload is pulled and cut after decryption.
+    const range = parseReadable(url).key === null ? options.range : undefined;
+    return this.#pullAndUse(url, { ...options, range }, async (pulled, key) => {
+      const bytes = await decryptPulled(pulled, key);
+      return options.range && !pulled.range ? sliceRange(bytes, options.range) : bytes;
     });
   }
 
-  /** Bytes as they arrive; an encrypted payload arrives whole, because it has to be checked before it is used. */
-  async pullStream(url: string, o: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
-    return this.#use(url, o, async (pulled, key) =>
-      streamOf(key === null && !isCiphertext(pulled.about) ? pulled.body : await opened(pulled, key)),
+  /** Returns the payload as a stream. An encrypted payload is buffered first, because its signature covers all of it. */
+  async pullStream(url: string, options: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    return this.#pullAndUse(url, options, async (pulled, key) =>
+      toStream(key === null && !isCiphertext(pulled.about) ? pulled.body : await decryptPulled(pulled, key)),
     );
   }
 
-  /** The metadata alone; never touches the payload. */
-  async peek(url: string, o: CallOptions = {}): Promise<JsonObject> {
-    return (await this.inspect(url, o)).metadata;
+  /** Returns the metadata of a pointer. This does not read the payload and is not counted as a pull. */
+  async peek(url: string, options: CallOptions = {}): Promise<JsonObject> {
+    return (await this.inspect(url, options)).metadata;
   }
 
-  /** All that is known of it without pulling it: metadata, size, expiry, sender. */
-  async inspect(url: string, o: CallOptions = {}): Promise<Inspected> {
-    return this.#ask(parseReadable(url), o, 'peek', ({ pointers }, id) => pointers.peek(id));
+  /** Returns metadata, size, expiry and sender of a pointer without pulling the payload. */
+  async inspect(url: string, options: CallOptions = {}): Promise<Inspected> {
+    return this.#ask(parseReadable(url), options, 'peek', ({ pointers }, id) => pointers.peek(id));
   }
 
   /**
-   * What it, or a part of it, would cost a model. Consumes nothing. What is encrypted only this side can read: it is pulled, where
-   * it may be pulled as often as one likes, and the client needs a `counter`.
+   * Returns how many tokens a payload, or a part of it, would cost a model. An encrypted payload is pulled and counted by
+   * this client, which needs the `counter` option; if the payload has a pull limit, the call fails instead.
    */
-  async cost(url: string, part?: PartRequest, o: CallOptions = {}): Promise<Cost> {
+  async cost(url: string, part?: PartRequest, options: CallOptions = {}): Promise<Cost> {
     const ref = parsePointer(url);
     const { key } = ref;
     if (key === null) {
-      return this.#ask(ref, o, 'cost', ({ pointers }, id) => pointers.cost(id, part, { signal: o.signal }));
+      return this.#ask(ref, options, 'cost', ({ pointers }, id) =>
+        pointers.cost(id, part, { signal: options.signal }),
+      );
     }
     const counter = this.#counter;
     if (!counter) {
       throw new RelayError('bad_request', {
-        what: 'Only this side can read an encrypted payload, and it has no tokenizer.',
-        hint: 'Pass a `counter` to ContextRelay, or ask the command: relay pull <url> --cost.',
+        what: 'The relay cannot read an encrypted payload, and this client has no tokenizer to count it.',
+        hint: 'Pass a `counter` to ContextRelay, or run: relay pull <url> --cost',
       });
     }
-    const found = await checkKey(key, () => this.inspect(url, o));
+    const found = await checkKey(key, () => this.inspect(url, options));
     if (found && found.max_pulls !== null) {
       const often = found.max_pulls === 1 ? 'once' : `${found.max_pulls} times`;
       throw new RelayError('bad_request', {
-        what: `Only a pull would tell its price, and it may be pulled only ${often}.`,
+        what: `The payload must be pulled to count its tokens, and it can be pulled only ${often}.`,
         hint: `It was not pulled. It has at most ${Math.floor(((found.size ?? STORED_BYTES) * 3) / 4)} bytes.`,
       });
     }
-    const text = await this.pull(url, part, o);
+    const text = await this.pull(url, part, options);
     return { ...(await counter.count(text)), bytes: new TextEncoder().encode(text).byteLength };
   }
 
-  /** Extends the life of pointers to at least `ttl` seconds from now, or as long as the relay allows. Returns those that the relay knows. */
-  async renew(urls: readonly string[], o: CallOptions & { ttl?: number } = {}): Promise<Renewed['pointers']> {
+  /**
+   * Extends the expiry of pointers to at least `ttl` seconds from now, limited by the relay's maximum. Returns the
+   * pointers that the relay found.
+   */
+  async renew(
+    urls: readonly string[],
+    options: CallOptions & { ttl?: number } = {},
+  ): Promise<Renewed['pointers']> {
     const ids = urls.map((url) => parsePointer(url).id);
-    const renewing = this.#choice.own(o.signal).pointers.renew(ids, { ttl: o.ttl });
-    return (await abortable(renewing, o.signal, 'renew')).pointers;
+    const renewing = this.#choice.own(options.signal).pointers.renew(ids, { ttl: options.ttl });
+    return (await abortable(renewing, options.signal, 'renew')).pointers;
   }
 
-  /** Revokes it at once. */
-  async delete(url: string, o: CallOptions = {}): Promise<void> {
-    await this.#ask(parsePointer(url), o, 'delete', ({ pointers }, id) => pointers.delete(id));
+  /** Deletes a pointer and its payload immediately. */
+  async delete(url: string, options: CallOptions = {}): Promise<void> {
+    await this.#ask(parsePointer(url), options, 'delete', ({ pointers }, id) => pointers.delete(id));
   }
 
   /**
-   * The messages of a channel: for a handler, one after the other, or to loop over. Connections that break are opened
-   * again behind the last message. In a group the handler's end acknowledges the work, and an error gives it back.
+   * Subscribes to a channel. Pass a handler, or loop over the result. After a lost connection it reconnects and continues
+   * after the last message. In a group, a message is acknowledged when the handler returns and given back when it throws.
    */
-  subscribe(channel: string, o?: SubscriptionOptions): Subscription;
-  subscribe(channel: string, handler: MessageHandler, o?: SubscriptionOptions): Subscription;
+  subscribe(channel: string, options?: SubscriptionOptions): Subscription;
+  subscribe(channel: string, handler: MessageHandler, options?: SubscriptionOptions): Subscription;
   subscribe(
     channel: string,
     handlerOrOptions?: MessageHandler | SubscriptionOptions,
     more?: SubscriptionOptions,
   ): Subscription {
     const handler = typeof handlerOrOptions === 'function' ? handlerOrOptions : undefined;
-    const o = typeof handlerOrOptions === 'function' ? more : handlerOrOptions;
-    return new Subscription(this.#choice.own(), channel, { ...o, handler, keys: this.#channelKeys });
+    const options = typeof handlerOrOptions === 'function' ? more : handlerOrOptions;
+    return new Subscription(this.#choice.own(), channel, { ...options, handler, keys: this.#channelKeys });
   }
 
-  /** A signal to all subscribers of a channel, without a payload. */
-  async publish(channel: string, msg: Json, o: PublishOptions = {}): Promise<Published> {
-    const { channels } = this.#choice.own(o.signal);
-    const published = channels.publish(channel, msg, { idempotency_key: o.idempotencyKey });
-    return abortable(published, o.signal, 'publish');
+  /** Sends a small JSON message to all subscribers of a channel, without storing a payload. */
+  async publish(channel: string, msg: Json, options: PublishOptions = {}): Promise<Published> {
+    const { channels } = this.#choice.own(options.signal);
+    const published = channels.publish(channel, msg, { idempotency_key: options.idempotencyKey });
+    return abortable(published, options.signal, 'publish');
   }
 
-  /** Who has been told of a pointer, pulled it, done it: as far as there is evidence. */
-  async receipts(url: string, o: CallOptions = {}): Promise<ReceiptLadder> {
-    return this.#ask(parsePointer(url), o, 'receipts', ({ receipts }, id) => receipts.get(id));
+  /** Returns the receipts of a pointer: who was notified, who pulled it, who acknowledged or answered it. */
+  async receipts(url: string, options: CallOptions = {}): Promise<ReceiptLadder> {
+    return this.#ask(parsePointer(url), options, 'receipts', ({ receipts }, id) => receipts.get(id));
   }
 
-  /** Asks the relay that has the pointer. */
+  /** Calls the relay that stores the pointer. */
   async #ask<T>(
     ref: PointerRef,
     { signal }: CallOptions,
@@ -229,16 +242,16 @@ export class ContextRelay {
     return abortable(ask(this.#choice.relayFor(ref, signal), ref.id), signal, doing);
   }
 
-  async #pushEncrypted(body: Payload['body'], o: PushOptions): Promise<Pushed> {
-    const plain = await wholePayload(body);
+  async #pushEncrypted(body: Payload['body'], options: PushOptions): Promise<Pushed> {
+    const plain = await readPayload(body);
     const key = generateFernetKey(systemEnv);
     const token = await fernetEncrypt(key, plain, { now: systemEnv.now() });
-    const text = o.count && this.#counter ? decodeUtf8(plain) : null;
-    const shared = o.channel ? await channelKey(this.#channelKeys, o.channel) : undefined;
+    const text = options.count && this.#counter ? decodeUtf8(plain) : null;
+    const shared = options.channel ? await channelKey(this.#channelKeys, options.channel) : undefined;
     const pushed = await this.#send(new TextEncoder().encode(token), {
-      ...o,
+      ...options,
       contentType: FERNET_CONTENT_TYPE,
-      // The relay would count the ciphertext, which no model ever reads.
+      // The relay would count the tokens of the ciphertext.
       count: false,
       sealedKey: shared && (await sealKey(shared, key)),
       keyCheck: await fernetKeyCheck(key),
@@ -249,60 +262,64 @@ export class ContextRelay {
 
   async #send(
     body: Uint8Array | ReadableStream<Uint8Array>,
-    o: PushOptions & { readonly sealedKey?: string; readonly keyCheck?: string },
+    options: PushOptions & { readonly sealedKey?: string; readonly keyCheck?: string },
   ): Promise<Pushed> {
-    const size = body instanceof Uint8Array ? body.byteLength : o.size;
+    const size = body instanceof Uint8Array ? body.byteLength : options.size;
     const input = {
       body,
       size,
-      content_type: o.contentType,
-      channel: o.channel,
-      metadata: checkedMetadata(o.metadata),
-      ttl: o.ttl,
-      max_pulls: o.maxPulls,
-      visibility: o.visibility,
-      idempotency_key: o.idempotencyKey,
-      count: o.count,
-      sealed_key: o.sealedKey,
-      key_check: o.keyCheck,
+      content_type: options.contentType,
+      channel: options.channel,
+      metadata: checkMetadata(options.metadata),
+      ttl: options.ttl,
+      max_pulls: options.maxPulls,
+      visibility: options.visibility,
+      idempotency_key: options.idempotencyKey,
+      count: options.count,
+      sealed_key: options.sealedKey,
+      key_check: options.keyCheck,
     };
-    const pushed = await abortable(this.#choice.own(o.signal).pointers.push(input), o.signal, 'push');
+    const pushed = await abortable(
+      this.#choice.own(options.signal).pointers.push(input),
+      options.signal,
+      'push',
+    );
     this.#choice.learn(pushed.url);
     return pushed;
   }
 
   /**
-   * A pull counts once it begins. What then cannot be used (a wrong key, bytes where text was wanted) may be asked for again
-   * within a few minutes without counting twice.
+   * Pulls a payload and passes it to `use`. The relay counts a pull as soon as it starts. If `use` fails (wrong key,
+   * bytes instead of text), the next pull repeats the idempotency key, so the relay does not count it twice.
    */
-  async #use<T>(
+  async #pullAndUse<T>(
     url: string,
-    o: PullBytesOptions,
+    options: PullBytesOptions,
     use: (pulled: Pulled, key: string | null) => Promise<T>,
   ): Promise<T> {
     const ref = parseReadable(url);
-    if (ref.key !== null) await checkKey(ref.key, () => this.inspect(url, o));
-    const repeat = this.#unfinished.get(ref.id) ?? uuid(systemEnv);
+    if (ref.key !== null) await checkKey(ref.key, () => this.inspect(url, options));
+    const idempotencyKey = this.#unfinished.get(ref.id) ?? uuid(systemEnv);
     this.#unfinished.delete(ref.id);
-    this.#unfinished.set(ref.id, repeat);
-    if (this.#unfinished.size > MOST_UNFINISHED)
+    this.#unfinished.set(ref.id, idempotencyKey);
+    if (this.#unfinished.size > MAX_UNFINISHED)
       this.#unfinished.delete(this.#unfinished.keys().next().value!);
-    const asked = { idempotency_key: repeat, range: o.range, keyless: ref.key === null };
-    const pulled = await this.#ask(ref, o, 'pull', ({ pointers }, id) => pointers.pull(id, asked));
+    const request = { idempotency_key: idempotencyKey, range: options.range, keyless: ref.key === null };
+    const pulled = await this.#ask(ref, options, 'pull', ({ pointers }, id) => pointers.pull(id, request));
     try {
-      const result = await abortable(use(pulled, ref.key), o.signal, 'pull');
+      const result = await abortable(use(pulled, ref.key), options.signal, 'pull');
       this.#unfinished.delete(ref.id);
       return result;
     } catch (error) {
-      await letGo(pulled.body);
+      await discardBody(pulled.body);
       throw error;
     }
   }
 }
 
-const MOST_UNFINISHED = 100;
+const MAX_UNFINISHED = 100;
 
-function cut(bytes: Uint8Array, { start, end }: { start: number; end: number }): Uint8Array {
+function sliceRange(bytes: Uint8Array, { start, end }: { start: number; end: number }): Uint8Array {
   if (start < 0 || start >= bytes.byteLength || end <= start) {
     throw new RelayError('range_not_satisfiable', { size: bytes.byteLength });
   }
@@ -311,18 +328,18 @@ function cut(bytes: Uint8Array, { start, end }: { start: number; end: number }):
 
 function notText(): RelayError {
   return new RelayError('not_text', {
-    what: 'text to give',
+    what: 'text to return',
     hint: 'Use pullBytes or pullStream; it does not count as another pull.',
   });
 }
 
-function checkedMetadata(metadata: unknown): JsonObject | undefined {
+function checkMetadata(metadata: unknown): JsonObject | undefined {
   if (metadata === undefined || metadata === null) return undefined;
   try {
     const plain: unknown = JSON.parse(JSON.stringify(metadata));
     if (isJsonObject(plain)) return plain;
   } catch {
-    // Told below, as one with everything else that is not an object of JSON.
+    // JSON.stringify failed. The error below covers this case too.
   }
-  throw new RelayError('bad_request', { what: 'Metadata is an object that JSON can say.' });
+  throw new RelayError('bad_request', { what: 'Metadata must be a JSON object.' });
 }

@@ -1,6 +1,6 @@
 /**
- * The three tools by which a model pushes, looks and pulls: their names and words, the same in MCP and in every framework.
- * They ride in every prompt: keep them short.
+ * Names and descriptions of the three tools with which a model pushes, peeks and pulls. MCP and all framework integrations
+ * use them. They are part of every prompt, so keep them short. python/src/contextrelay/integrations/tools.py repeats them.
  */
 export const PUSH_TOOL = {
   name: 'push_context',
@@ -28,11 +28,11 @@ export const PULL_TOOL = {
   doing: 'pulling context',
 } as const;
 
-/** What a model is told where it was given less than the whole. */
+/** Hint for a model that received only a part of a payload. */
 export const PULL_A_PART =
   'Pull a part: pull_context with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.';
 
-/** A peek in words. */
+/** Formats the metadata of a pointer for a model. */
 export function peekText(metadata: object): string {
   const empty = Object.keys(metadata).length === 0;
   return empty ? '(no metadata available)' : JSON.stringify(metadata, null, 2);

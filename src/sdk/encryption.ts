@@ -13,15 +13,16 @@ import {
 import type { ChannelKeys } from './options.ts';
 import { collect } from './payload.ts';
 
+/** Returns the shared key of a channel, or undefined if there is none. Throws `bad_key` if it is malformed. */
 export async function channelKey(
   keys: ChannelKeys | undefined,
   channel: string,
 ): Promise<string | undefined> {
-  const given = typeof keys === 'function' ? await keys(channel) : ownKey(keys, channel);
-  if (given === undefined || given === null || isFernetKey(given)) return given ?? undefined;
+  const key = typeof keys === 'function' ? await keys(channel) : ownKey(keys, channel);
+  if (key === undefined || key === null || isFernetKey(key)) return key ?? undefined;
   throw new RelayError('bad_key', {
-    what: `that of the channel ${JSON.stringify(channel)}, which must be 32 bytes in URL-safe base64 and not all zeros`,
-    hint: 'Take the right one from whoever shares it: relay channel key add CHANNEL --force',
+    what: `the key of channel ${JSON.stringify(channel)} must be 32 bytes in URL-safe base64 and not all zeros`,
+    hint: 'Ask another member of the channel for the key and run: relay channel key add CHANNEL --force',
   });
 }
 
@@ -29,36 +30,39 @@ function ownKey(keys: { readonly [channel: string]: string } | undefined, channe
   return keys && Object.hasOwn(keys, channel) ? keys[channel] : undefined;
 }
 
-/** The key of a payload, readable only for who has the channel's key. */
+/** Encrypts the key of a payload with the key of a channel. */
 export function sealKey(channelKey: string, payloadKey: string): Promise<string> {
   return fernetEncrypt(channelKey, new TextEncoder().encode(payloadKey), { now: systemEnv.now() });
 }
 
-/** The message with the payload's key behind its URL, where we share the channel's key; else as it is. */
-export async function unsealed(message: Message, channelKey: string | undefined): Promise<Message> {
+/** Decrypts the payload key in a message and appends it to the URL. Without the channel's key, returns the message as is. */
+export async function unsealMessage(message: Message, channelKey: string | undefined): Promise<Message> {
   const { url, sealed_key } = message;
   if (!url || !sealed_key || !channelKey) return message;
   try {
     const key = new TextDecoder().decode(await fernetDecrypt(channelKey, sealed_key));
     return { ...message, url: `${url}#key=${key}` };
   } catch (error) {
-    // Sealed with another key than ours: a pull says what is missing. A key of ours that is damaged is ours to hear of.
+    // The sender used another channel key; a pull will report the missing key. A damaged key of our own is an error.
     if (isRelayError(error, 'decrypt_failed')) return message;
     throw error;
   }
 }
 
-/** Whether it was encrypted by a client of ours; what others encrypted looks like any text. */
+/** Returns whether a ContextRelay client encrypted the payload. Payloads encrypted by other tools are not recognized. */
 export function isCiphertext({ content_type }: Pick<Inspected, 'content_type'>): boolean {
   return content_type === FERNET_CONTENT_TYPE;
 }
 
-/** How every Fernet token of this century begins, with a line number in front or not. */
+/**
+ * Matches text that starts with a Fernet token, with or without a line number in front. Tokens start with a version byte
+ * and a timestamp, so the first characters are the same for a century.
+ */
 export const CIPHERTEXT = /^(?:.*\n)?(?:\d+[:-])?gAAAAA/;
 
 /**
- * Before anything counts as a pull: refuses what cannot be a key, and one that is not the key whose check the sender left.
- * Gives what the peek told; null where nothing is known of the pointer, so that the pull says why.
+ * Checks a key before the pull, so that a wrong key does not use up a pull. Throws if the key is malformed or does not
+ * match the sender's key check. Returns the result of the peek; null if the peek found nothing, so the pull reports why.
  */
 export async function checkKey(key: string, peek: () => Promise<Inspected>): Promise<Inspected | null> {
   const check = await fernetKeyCheck(key);
@@ -70,13 +74,13 @@ export async function checkKey(key: string, peek: () => Promise<Inspected>): Pro
   return found;
 }
 
-/** Whatever is there, a peek is nothing to ask of it: what it says to a pull is its answer. */
+/** Returns whether the server cannot answer a peek. Then the pull goes ahead, and its error is reported. */
 function knowsNoPeek(error: unknown): boolean {
   return isRelayError(error) && ([404, 405].includes(error.status) || error.details.final === true);
 }
 
-/** The payload as it was before it was encrypted, where it was. */
-export async function opened(pulled: Pulled, key: string | null): Promise<Uint8Array<ArrayBuffer>> {
+/** Reads a pulled payload and decrypts it if there is a key. Throws `key_missing` for ciphertext without a key. */
+export async function decryptPulled(pulled: Pulled, key: string | null): Promise<Uint8Array<ArrayBuffer>> {
   if (key === null && isCiphertext(pulled.about)) throw new RelayError('key_missing');
   const stored = await collect(pulled.body, { bytes: STORED_BYTES, what: 'a payload' });
   return key === null ? stored : fernetDecrypt(key, stored);

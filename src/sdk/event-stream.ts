@@ -2,10 +2,10 @@ import { SSE_HEARTBEAT_MS } from '../base/limits.ts';
 import { pause } from '../base/pause.ts';
 import type { WatchState } from '../contract/activity.ts';
 import { type HttpCall, HttpClient, type HttpOptions, isTransient } from './http-client.ts';
-import { queryOf } from './verb-calls.ts';
+import { toQuery } from './verb-calls.ts';
 
-/** An event stream outlives any one answer; that it is still there shows in its heartbeat. */
-export function lastingClient(options: HttpOptions, signal: AbortSignal | undefined): HttpClient {
+/** Returns a client for event streams. It does not retry, and times out after four missed heartbeats. */
+export function streamClient(options: HttpOptions, signal: AbortSignal | undefined): HttpClient {
   return new HttpClient({ ...options, retries: 0, timeout: 4 * SSE_HEARTBEAT_MS, signal });
 }
 
@@ -13,20 +13,20 @@ const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 10_000;
 
 /**
- * Events as they happen, over a connection that may break: it is taken up again behind the last event that was seen.
- * What the relay refuses is thrown.
+ * Yields events as they happen. After a lost connection it reconnects and continues after the last event. Throws errors
+ * that a retry cannot fix.
  */
 export async function* followEvents<T extends { readonly id: string }>(
   client: HttpClient,
   call: HttpCall,
-  o: { after?: string; signal: AbortSignal } & WatchState,
+  options: { after?: string; signal: AbortSignal } & WatchState,
 ): AsyncGenerator<T> {
-  let after = o.after;
+  let after = options.after;
   let wait = FIRST_WAIT_MS;
-  while (!o.signal.aborted) {
+  while (!options.signal.aborted) {
     try {
-      const body = await client.run({ ...call, query: queryOf({ after }) }, async (answer) => answer.body);
-      o.state?.('live');
+      const body = await client.run({ ...call, query: toQuery({ after }) }, async (answer) => answer.body);
+      options.state?.('live');
       for await (const data of body ? eventData(body) : []) {
         const event = JSON.parse(data) as T;
         after = event.id;
@@ -34,17 +34,17 @@ export async function* followEvents<T extends { readonly id: string }>(
         yield event;
       }
     } catch (error) {
-      if (o.signal.aborted) return;
+      if (options.signal.aborted) return;
       if (!isTransient(error)) throw error;
     }
-    if (o.signal.aborted) return;
-    o.state?.('lost');
-    await pause(wait, o.signal);
+    if (options.signal.aborted) return;
+    options.state?.('lost');
+    await pause(wait, options.signal);
     wait = Math.min(wait * 2, LONGEST_WAIT_MS);
   }
 }
 
-/** What stands in the data lines of an event stream; the relay writes one for each event. */
+/** Yields the data of each server-sent event. The relay writes exactly one data line per event. */
 export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
@@ -61,7 +61,7 @@ export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerat
       }
     }
   } finally {
-    // The reader is done with the stream; whether its end was heard changes nothing.
+    // The consumer has stopped reading, so a failing cancel does not matter.
     await reader.cancel().catch(() => {});
   }
 }

@@ -7,16 +7,16 @@ import { decodeUtf8, encodeUtf8, utf8Bytes } from '../base/utf8.ts';
 import type { FileDraft, FileInfo, FileRefused, FilesApi, ListOptions } from '../contract/files.ts';
 import type { PartRequest } from '../text/parts/part-request.ts';
 import type { PushData } from './options.ts';
-import { blobType, bodyOf, collect, streamOf } from './payload.ts';
+import { blobType, collect, toBody, toStream } from './payload.ts';
 
 /*
- * What a method here passes on to the API gives what that gives: its type is declared there.
+ * Methods without a declared return type return the result of the API method that they call.
  */
 
-/** JSON of one write: what a relay takes, less what stands around the files. */
+/** Bytes of JSON for the files of one write request: the relay's limit, minus 1 KB for the rest of the body. */
 const WRITE_BYTES = JSON_BODY_BYTES - 1024;
 
-/** The files of a relay, by space. */
+/** The files of a relay, grouped into spaces. */
 export class Files {
   readonly #api: FilesApi;
 
@@ -24,46 +24,51 @@ export class Files {
     this.#api = api;
   }
 
-  /** A space is there as soon as a file is in it. */
+  /** Returns a space by its name. Writing the first file creates the space. */
   space(name: string): FileSpace {
     return new FileSpace(name, this.#api);
   }
 
-  /** The names of the spaces that hold a file. */
+  /** Returns the names of all spaces that contain a file. */
   async spaces(): Promise<string[]> {
     const names: string[] = [];
-    for await (const { space } of everyItem('spaces', (o) => this.#api.spaces(o))) names.push(space);
+    for await (const { space } of everyItem('spaces', (page) => this.#api.spaces(page))) names.push(space);
     return names;
   }
 }
 
 export interface FileWriteOptions {
+  /** Media type of the content. Default: the type of a Blob. */
   readonly contentType?: string;
+  /** JSON object that is stored with the file. */
   readonly metadata?: JsonObject;
-  /** Seconds from this write on; without it the file stays until it is deleted. */
+  /** Seconds until the file expires, counted from this write. Without it the file stays until it is deleted. */
   readonly ttl?: number;
-  /** How many earlier versions to keep; for a new file 20 by default, later as many as it kept before. */
+  /** Number of earlier versions to keep. Default: 20 for a new file, otherwise the file's current setting. */
   readonly keep?: number;
-  /** Only where the file is at this version: `3`, `v3`, its etag, or `*` for any. */
+  /** Rejects the write unless the file has this version: `3`, `v3`, its etag, or `*` for any version. */
   readonly ifMatch?: string | number;
-  /** Only where there is no such file yet. */
+  /** Rejects the write if the file exists. */
   readonly ifAbsent?: boolean;
+  /** Repeated writes with the same key create one version. */
   readonly idempotencyKey?: string;
 }
 
-/** A small file for a write of several. */
+/** One file of `FileSpace.write`, which writes several small files at once. */
 export interface FileToWrite extends Omit<FileWriteOptions, 'idempotencyKey'> {
   readonly path: string;
   readonly content: string | Uint8Array;
 }
 
+/** A file with its content. */
 export interface FileRead {
   readonly file: FileInfo;
   readonly bytes: Uint8Array;
+  /** Returns the content as text. Throws `not_text` if it is not UTF-8. */
   text(): string;
 }
 
-/** Named files that are overwritten and deleted at will, each with some of its earlier versions. */
+/** A set of named files. Each file keeps some of its earlier versions. */
 export class FileSpace {
   readonly name: string;
   readonly #api: FilesApi;
@@ -73,41 +78,46 @@ export class FileSpace {
     this.#api = api;
   }
 
-  async put(path: string, data: PushData, o: FileWriteOptions = {}): Promise<FileInfo> {
+  /** Writes a file and returns its new version. */
+  async put(path: string, data: PushData, options: FileWriteOptions = {}): Promise<FileInfo> {
     return this.#api.put(this.name, path, {
-      body: await bodyOf(data),
-      ...optionsOf({ ...o, contentType: o.contentType ?? blobType(data) }),
-      idempotency_key: o.idempotencyKey,
+      body: await toBody(data),
+      ...wireOptions({ ...options, contentType: options.contentType ?? blobType(data) }),
+      idempotency_key: options.idempotencyKey,
     });
   }
 
-  /** The content as text, or the asked part of it. */
-  async text(path: string, part?: PartRequest, o: { version?: number } = {}): Promise<string> {
-    if (part) return (await this.#api.part(this.name, path, part, o)).text;
-    return textOf(await this.bytes(path, o));
+  /** Returns the content as text, or only the requested part of it. */
+  async text(path: string, part?: PartRequest, options: { version?: number } = {}): Promise<string> {
+    if (part) return (await this.#api.part(this.name, path, part, options)).text;
+    return textOf(await this.bytes(path, options));
   }
 
-  async json<T = Json>(path: string, o: { version?: number } = {}): Promise<T> {
-    return JSON.parse(await this.text(path, undefined, o));
+  /** Returns the content of a JSON file, parsed. */
+  async json<T = Json>(path: string, options: { version?: number } = {}): Promise<T> {
+    return JSON.parse(await this.text(path, undefined, options));
   }
 
+  /** Returns the content as bytes, or only the requested range of them. `end` is exclusive. */
   async bytes(
     path: string,
-    o: { version?: number; range?: { start: number; end: number } } = {},
+    options: { version?: number; range?: { start: number; end: number } } = {},
   ): Promise<Uint8Array> {
-    const { body } = await this.#api.get(this.name, path, o);
+    const { body } = await this.#api.get(this.name, path, options);
     return collect(body, { bytes: STORED_BYTES, what: 'a file' });
   }
 
-  async stream(path: string, o: { version?: number } = {}): Promise<ReadableStream<Uint8Array>> {
-    return streamOf((await this.#api.get(this.name, path, o)).body);
+  /** Returns the content as a stream. */
+  async stream(path: string, options: { version?: number } = {}): Promise<ReadableStream<Uint8Array>> {
+    return toStream((await this.#api.get(this.name, path, options)).body);
   }
 
-  /** Everything but the content. */
-  info(path: string, o: { version?: number } = {}) {
-    return this.#api.info(this.name, path, o);
+  /** Returns version, size, hash and metadata of a file, without its content. */
+  info(path: string, options: { version?: number } = {}) {
+    return this.#api.info(this.name, path, options);
   }
 
+  /** Returns whether the file exists. */
   async exists(path: string): Promise<boolean> {
     try {
       await this.info(path);
@@ -118,46 +128,52 @@ export class FileSpace {
     }
   }
 
-  /** The versions that are kept, newest first. */
+  /** Returns the stored versions of a file, newest first. */
   log(path: string) {
     return this.#api.log(this.name, path);
   }
 
-  /** What a model would pay for it, or for a part of it. */
+  /** Returns how many tokens a file, or a part of it, would cost a model. */
   cost(path: string, part?: PartRequest) {
     return this.#api.cost(this.name, path, part);
   }
 
-  /** One page, in the order of the paths. With `delimiter: '/'` what lies deeper is told by its folder. */
-  list(o: ListOptions = {}) {
-    return this.#api.list(this.name, o);
+  /** Returns one page of files, sorted by path. With `delimiter: '/'`, deeper files are grouped into their folders. */
+  list(options: ListOptions = {}) {
+    return this.#api.list(this.name, options);
   }
 
-  /** Every file below a prefix. */
-  all(o: { prefix?: string } = {}): AsyncGenerator<FileInfo> {
-    return everyItem<'files', FileInfo>('files', (page) => this.#api.list(this.name, { ...o, ...page }));
+  /** Yields every file, or every file whose path starts with the prefix. */
+  all(options: { prefix?: string } = {}): AsyncGenerator<FileInfo> {
+    return everyItem<'files', FileInfo>('files', (page) =>
+      this.#api.list(this.name, { ...options, ...page }),
+    );
   }
 
-  /** With all its versions. */
-  delete(path: string, o: { ifMatch?: string | number } = {}): Promise<void> {
-    return this.#api.delete(this.name, path, o.ifMatch === undefined ? {} : { if_match: String(o.ifMatch) });
+  /** Deletes a file with all its versions. With `ifMatch`, only if the file has this version. */
+  delete(path: string, options: { ifMatch?: string | number } = {}): Promise<void> {
+    return this.#api.delete(
+      this.name,
+      path,
+      options.ifMatch === undefined ? {} : { if_match: String(options.ifMatch) },
+    );
   }
 
-  /** Several at once, by name or below a prefix; gives how many there were. */
-  async remove(o: { paths: readonly string[] } | { prefix: string }): Promise<number> {
+  /** Deletes several files, by path or by prefix. Returns the number of deleted files. */
+  async remove(options: { paths: readonly string[] } | { prefix: string }): Promise<number> {
     let sum = 0;
-    if ('paths' in o) {
-      for (const paths of pages(o.paths)) sum += (await this.#api.remove(this.name, { paths })).deleted;
+    if ('paths' in options) {
+      for (const paths of pages(options.paths)) sum += (await this.#api.remove(this.name, { paths })).deleted;
       return sum;
     }
     for (;;) {
-      const { deleted, more } = await this.#api.remove(this.name, o);
+      const { deleted, more } = await this.#api.remove(this.name, options);
       sum += deleted;
       if (!more) return sum;
     }
   }
 
-  /** Several files, in as few round trips as they fit in; what is not there is not in the map. */
+  /** Reads several files in few requests. Returns a map from path to file; missing files are not in the map. */
   async read(paths: readonly string[]): Promise<Map<string, FileRead>> {
     const found = new Map<string, FileRead>();
     for (let wanted = [...paths]; wanted.length > 0; ) {
@@ -172,7 +188,7 @@ export class FileSpace {
         wanted.push(...left);
         continue;
       }
-      // Too large for any answer of several.
+      // The relay returned no file, so each remaining file is too large for a combined response.
       for (const path of left) {
         const { file, body } = await this.#api.get(this.name, path);
         found.set(path, readOf(file, await collect(body, { bytes: STORED_BYTES, what: 'a file' })));
@@ -181,7 +197,7 @@ export class FileSpace {
     return found;
   }
 
-  /** Several small files, each whole or not at all; the answer says what became of each, in the same order. */
+  /** Writes several small files. Each file is written completely or not at all. Returns one result per file, in order. */
   async write(files: readonly FileToWrite[]): Promise<(FileInfo | FileRefused)[]> {
     const answers: (FileInfo | FileRefused)[] = [];
     let drafts: FileDraft[] = [];
@@ -190,8 +206,8 @@ export class FileSpace {
       if (drafts.length > 0) answers.push(...(await this.#api.write(this.name, drafts)).files);
       [drafts, bytes] = [[], 0];
     };
-    for (const { path, content, ...o } of files) {
-      const draft: FileDraft = { path, ...inJson(content), ...optionsOf(o) };
+    for (const { path, content, ...options } of files) {
+      const draft: FileDraft = { path, ...inJson(content), ...wireOptions(options) };
       const size = utf8Bytes(JSON.stringify(draft));
       if (drafts.length === FILES_AT_ONCE || bytes + size > WRITE_BYTES) await send();
       drafts.push(draft);
@@ -202,8 +218,8 @@ export class FileSpace {
   }
 }
 
-function optionsOf(o: FileWriteOptions) {
-  const { contentType, metadata, ttl, keep, ifMatch, ifAbsent } = o;
+function wireOptions(options: FileWriteOptions) {
+  const { contentType, metadata, ttl, keep, ifMatch, ifAbsent } = options;
   return {
     content_type: contentType,
     metadata,

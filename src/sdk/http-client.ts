@@ -4,15 +4,15 @@ import { jsonObjectIn } from '../base/json.ts';
 import { deferred, pause } from '../base/pause.ts';
 import type { HttpMethod } from '../contract/verb.ts';
 import type { ContextRelayOptions } from './options.ts';
-import { collect, letGo } from './payload.ts';
+import { collect, discardBody } from './payload.ts';
 
 export interface HttpOptions
   extends Pick<ContextRelayOptions, 'apiKey' | 'fetch' | 'timeout' | 'retries' | 'onConnection'> {
-  /** `https://host`, with any path in front of `/push` and `/pull`. */
+  /** `https://host`, with the path prefix of the relay if it has one. */
   readonly baseUrl: string;
-  /** Stops whatever is under way. */
+  /** Aborts all running requests. */
   readonly signal?: AbortSignal;
-  /** For tests: how to wait. */
+  /** Replacement for the pause between retries, for tests. */
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
@@ -22,9 +22,9 @@ export interface HttpCall {
   readonly query?: URLSearchParams;
   readonly headers?: Record<string, string>;
   readonly body?: Uint8Array | ReadableStream<Uint8Array>;
-  /** May be sent again after a failure. A body that is a stream never is. */
+  /** Whether the call may be sent again after a failure. Must be false if the body is a stream. */
   readonly repeatable: boolean;
-  /** For the message when it is stopped. */
+  /** Name of the operation, for the error message if it is aborted. */
   readonly doing: string;
   readonly onAttempt?: () => void;
 }
@@ -32,35 +32,35 @@ export interface HttpCall {
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Fails with a RelayError when the connection breaks, stalls or is stopped. */
+  /** Fails with a RelayError if the connection breaks, stalls or is aborted. */
   readonly body: ReadableStream<Uint8Array> | null;
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_RETRIES = 3;
-/** A slow line still moves this much; an upload is given the time for it on top. */
+/** Slowest upload speed that is accepted. The time limit of an upload grows with its size accordingly. */
 const SLOWEST_UPLOAD_BYTES_PER_MS = 128;
-/** Told to wait longer, it is better to say so at once. */
+/** Longest pause between retries. If Retry-After is longer, the call fails at once. */
 const LONGEST_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 200;
 const ERROR_BODY_BYTES = 64 * 1024;
 
-/** Requests to one base URL: with its key, its time limits, and a second try for what can be repeated. */
+/** Sends requests to one base URL with its API key and time limits. Retries calls that may be repeated. */
 export class HttpClient {
   readonly base: string;
-  /** Something answered there at least once. */
+  /** Whether the server has answered at least once. */
   answered = false;
   readonly #options: HttpOptions;
   readonly #fetch: typeof fetch;
 
   constructor(options: HttpOptions) {
-    this.base = checkedBase(options.baseUrl);
-    this.#options = { ...options, apiKey: checkedKey(options.apiKey) };
-    // A browser's fetch refuses to be called as a method of something else.
+    this.base = checkBaseUrl(options.baseUrl);
+    this.#options = { ...options, apiKey: checkApiKey(options.apiKey) };
+    // In browsers, `fetch` throws when it is called as a method of another object.
     this.#fetch = options.fetch ?? ((...request) => fetch(...request));
   }
 
-  /** `read` is part of each try: an answer that breaks off while it is read is asked for again. */
+  /** Sends a call and reads its response with `read`. If reading fails midway, the whole call is retried. */
   async run<T>(call: HttpCall, read: (answer: HttpAnswer) => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt++) {
       try {
@@ -72,20 +72,20 @@ export class HttpClient {
     }
   }
 
-  /** Waits before the next try, or throws where there is none. */
+  /** Waits before the next attempt. Throws the error if no further attempt is allowed. */
   async pause(call: Pick<HttpCall, 'repeatable' | 'doing'>, error: unknown, attempt: number): Promise<void> {
     const { retries = DEFAULT_RETRIES, sleep = pause, signal } = this.#options;
     if (!call.repeatable || attempt >= retries || !isTransient(error)) throw error;
-    const told = Number(error.details.retry_after ?? 0) * 1000;
-    if (told > LONGEST_WAIT_MS) throw error;
-    const wait = Math.max(told, FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random()));
+    const retryAfterMs = Number(error.details.retry_after ?? 0) * 1000;
+    if (retryAfterMs > LONGEST_WAIT_MS) throw error;
+    const wait = Math.max(retryAfterMs, FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random()));
     await sleep(wait, signal);
-    if (signal?.aborted) throw stopped(call.doing, signal);
+    if (signal?.aborted) throw abortError(call.doing, signal);
   }
 
   async #send(call: HttpCall): Promise<HttpAnswer> {
     const { apiKey, signal } = this.#options;
-    if (signal?.aborted) throw stopped(call.doing, signal);
+    if (signal?.aborted) throw abortError(call.doing, signal);
     const limit = timeLimit(this.#options.timeout ?? DEFAULT_TIMEOUT_MS, signal);
     let broken: RelayError | null = null;
     const query = call.query?.size ? `?${call.query}` : '';
@@ -96,10 +96,10 @@ export class HttpClient {
       const response = await this.#fetch(`${this.base}${call.path}${query}`, {
         method: call.method,
         headers,
-        // A redirect could lead the key to another host, and a body into the void.
+        // Following a redirect could send the API key to another host, or lose the body.
         redirect: apiKey || call.method !== 'GET' ? 'manual' : 'follow',
         signal: limit.signal,
-        ...bodyOf(call, (reason) => {
+        ...requestBody(call, (reason) => {
           broken = reason;
         }),
       });
@@ -117,8 +117,8 @@ export class HttpClient {
 
   async #failure(response: Response, body: ReadableStream<Uint8Array> | null): Promise<RelayError> {
     if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
-      await letGo(body);
-      return redirected(this.base, response.headers.get('location'));
+      await discardBody(body);
+      return redirectError(this.base, response.headers.get('location'));
     }
     const limit = { bytes: ERROR_BODY_BYTES, what: 'an error' };
     const text = body ? await collect(body, limit).catch(() => new Uint8Array()) : new Uint8Array();
@@ -140,14 +140,14 @@ export class HttpClient {
 
   #explain(error: unknown, limit: TimeLimit, doing: string): RelayError {
     const { signal } = this.#options;
-    if (signal?.aborted) return stopped(doing, signal);
+    if (signal?.aborted) return abortError(doing, signal);
     if (limit.isPassed())
       return new RelayError('timeout', { what: `no answer from ${this.base} within ${limit.ms / 1000} s` });
-    return untrusted(error, this.base) ?? new RelayError('unreachable', { what: this.base }, error);
+    return certificateError(error, this.base) ?? new RelayError('unreachable', { what: this.base }, error);
   }
 }
 
-/** Ends one try when nothing moves for too long, or when the caller's own signal says so. */
+/** Aborts one attempt if no data moves for `ms`, or if the caller's signal aborts. */
 function timeLimit(ms: number, signal: AbortSignal | undefined) {
   const late = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -164,8 +164,11 @@ function timeLimit(ms: number, signal: AbortSignal | undefined) {
 
 type TimeLimit = ReturnType<typeof timeLimit>;
 
-/** The body of a request. Where a stream breaks off, `broken` is told why: fetch would only say that it did. */
-function bodyOf({ body }: HttpCall, broken: (reason: RelayError) => void): RequestInit & { duplex?: 'half' } {
+/** Builds the request body. If the stream fails, passes the reason to `broken`, because `fetch` hides it. */
+function requestBody(
+  { body }: HttpCall,
+  broken: (reason: RelayError) => void,
+): RequestInit & { duplex?: 'half' } {
   if (body === undefined) return {};
   if (body instanceof Uint8Array) return { body: body as Uint8Array<ArrayBuffer> };
   const stream = readThrough(body, async (next) => {
@@ -180,101 +183,103 @@ function bodyOf({ body }: HttpCall, broken: (reason: RelayError) => void): Reque
   return { body: stream, duplex: 'half' };
 }
 
-/** Whether asking again in a moment may help. */
+/** Returns whether a retry of the request may succeed. */
 export function isTransient(error: unknown): error is RelayError {
   return isRelayError(error) && [408, 429, 503].includes(error.status) && error.details.final !== true;
 }
 
-function stopped(doing: string, signal: AbortSignal): RelayError {
+function abortError(doing: string, signal: AbortSignal): RelayError {
   return new RelayError('aborted', { what: doing }, signal.reason);
 }
 
-function redirected(base: string, location: string | null): RelayError {
+function redirectError(base: string, location: string | null): RelayError {
   const to = location && URL.canParse(location, base) ? ` to ${new URL(location, base).origin}` : '';
   return new RelayError('bad_request', {
-    what: `${base} redirects${to}, which was not followed: the key and the payload go to no other place.`,
-    hint: 'Use the address it redirects to as the base URL, if it is yours.',
+    what: `${base} redirects${to}. The redirect was not followed, because it could send the key or the payload to another host.`,
+    hint: 'If you trust the new address, use it as the base URL.',
   });
 }
 
-/** A header takes no other characters; a key from a file often has a line end behind it. */
-function checkedKey(key: string | undefined): string | undefined {
+/** Checks that the API key fits into a header. Trims it, because a key from a file often ends with a line break. */
+function checkApiKey(key: string | undefined): string | undefined {
   const trimmed = key?.trim();
   if (!trimmed) return undefined;
   if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
   throw new RelayError('bad_request', {
-    what: 'The API key has characters in it that no key has.',
-    hint: 'It looks like cr_live_…; check CONTEXTRELAY_API_KEY.',
+    what: 'The API key contains characters that are not allowed in a key.',
+    hint: 'A key looks like cr_live_…; check CONTEXTRELAY_API_KEY.',
   });
 }
 
-function checkedBase(text: string): string {
+function checkBaseUrl(text: string): string {
   const refuse = (what: string) =>
-    new RelayError('bad_request', { what, hint: 'It looks like https://relay.example.com.' });
+    new RelayError('bad_request', { what, hint: 'A base URL looks like https://relay.example.com.' });
   if (!URL.canParse(text)) throw refuse('The base URL is not a URL.');
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw refuse('The base URL does not begin with http:// or https://.');
+    throw refuse('The base URL must start with http:// or https://.');
   }
-  if (url.username || url.password) throw refuse('The base URL has a user name or password in it.');
+  if (url.username || url.password) throw refuse('The base URL must not contain a user name or password.');
   return (url.origin + url.pathname).replace(/\/+$/, '');
 }
 
-/** What a relay answered, as the error it threw there; what something else answered, as near to that as its status tells. */
+/** Converts an error response to a RelayError. If the response is not from a relay, derives the code from the status. */
 export function failureOf(status: number, headers: Headers, body: string, base: string): RelayError {
-  const told = jsonObjectIn(body) ?? {};
+  const answer = jsonObjectIn(body) ?? {};
   const seconds = retryAfter(headers);
   const details: Record<string, unknown> = seconds === null ? {} : { retry_after: seconds };
   const other = status >= 500 ? 'internal' : 'bad_request';
-  const code = isErrorCode(told.code) ? told.code : (BY_STATUS[status] ?? other);
-  if (typeof told.hint === 'string') details.hint = plain(told.hint);
+  const code = isErrorCode(answer.code) ? answer.code : (BY_STATUS[status] ?? other);
+  if (typeof answer.hint === 'string') details.hint = cleanText(answer.hint);
   const error = new RelayError(code, { ...details, what: base });
   error.message =
-    typeof told.error === 'string' ? plain(told.error) : `${base} answered with HTTP status ${status}.`;
+    typeof answer.error === 'string'
+      ? cleanText(answer.error)
+      : `${base} answered with HTTP status ${status}.`;
   return error;
 }
 
-/** It answers, but not as a relay would; asking again will not change that. */
+/** Returns the error for a server that answers but is not a relay. A retry will not help, so the error is final. */
 export function notARelay(base: string, what: string): RelayError {
   const error = new RelayError('unreachable', {
     what: base,
     final: true,
     hint: 'Check the address: CONTEXTRELAY_URL, or the host in the pointer.',
   });
-  error.message = `What answers at ${base} is not a relay: ${what}.`;
+  error.message = `The server at ${base} is not a relay: ${what}.`;
   return error;
 }
 
-/** What Node says of a certificate, in words; asking again will not change it. */
+/** Explanations for the TLS error codes of Node. */
 const CERTIFICATE_FAULTS: { readonly [code: string]: string } = {
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is signed by itself',
-  SELF_SIGNED_CERT_IN_CHAIN: 'it is signed by an authority that this machine does not know',
-  UNABLE_TO_GET_ISSUER_CERT: 'it is signed by an authority that this machine does not know',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'it is signed by an authority that this machine does not know',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'it is signed by an authority that this machine does not know',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'it is signed by an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT: 'it is signed by an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'it is signed by an unknown authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'it is signed by an unknown authority',
   CERT_HAS_EXPIRED: 'it has expired',
   CERT_NOT_YET_VALID: 'it is not valid yet',
   ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host',
 };
 
-/** The error where a connection failed over the certificate at the other end; else null. */
-export function untrusted(error: unknown, base: string): RelayError | null {
-  // Node's fetch has the code in the cause, Bun's in the error itself.
+/** Returns the error for a connection that failed because of the server's TLS certificate, otherwise null. */
+export function certificateError(error: unknown, base: string): RelayError | null {
+  // Node's fetch puts the code into the cause, Bun's fetch into the error itself.
   const { code } = ((error as Error | null)?.cause ?? error ?? {}) as { code?: unknown };
   const why = typeof code === 'string' ? CERTIFICATE_FAULTS[code] : undefined;
   if (why === undefined) return null;
-  const other = why.startsWith('it is signed')
+  const other = /signed/.test(why)
     ? {}
-    : { hint: 'Have it renewed, or use the name that it is for.' };
+    : { hint: 'Renew the certificate, or use the host name that it was issued for.' };
   return new RelayError('untrusted_certificate', { what: base, why, ...other }, error);
 }
 
-/** Whether it may be better in a moment. */
-export function isPassing(error: unknown): error is RelayError {
-  return isRelayError(error) && PASSING.includes(error.code);
+/** Returns whether a subscription should reconnect after this error. */
+export function canReconnect(error: unknown): error is RelayError {
+  return isRelayError(error) && RECONNECTABLE.includes(error.code);
 }
 
-const PASSING: readonly ErrorCode[] = ['unreachable', 'busy', 'timeout', 'rate_limited', 'internal'];
+const RECONNECTABLE: readonly ErrorCode[] = ['unreachable', 'busy', 'timeout', 'rate_limited', 'internal'];
 
 const BY_STATUS: Record<number, ErrorCode> = {
   401: 'unauthorized',
@@ -295,7 +300,7 @@ const BY_STATUS: Record<number, ErrorCode> = {
   507: 'store_full',
 };
 
-/** Seconds, from either form of the header. */
+/** Reads Retry-After in seconds. The header contains either seconds or a date. */
 function retryAfter(headers: Headers): number | null {
   const value = headers.get('retry-after');
   if (value === null) return null;
@@ -305,13 +310,13 @@ function retryAfter(headers: Headers): number | null {
   return Number.isNaN(at) || Number.isNaN(now) ? null : Math.max(0, (at - now) / 1000);
 }
 
-/** It may be shown in a terminal, and whoever wrote it may be a stranger. */
-function plain(text: string): string {
+/** Removes control characters and limits the length, because a foreign server may have sent this text to a terminal. */
+function cleanText(text: string): string {
   const clean = text.replace(/\p{Cc}+/gu, ' ');
   return clean.length > 500 ? `${clean.slice(0, 500)}…` : clean;
 }
 
-/** Gives up on the promise when the signal says so. What runs over HTTP stops with it; what does not goes on unseen. */
+/** Rejects when the signal aborts. An HTTP request stops with it; other work continues, and its result is ignored. */
 export async function abortable<T>(
   promise: Promise<T>,
   signal: AbortSignal | undefined,
@@ -319,14 +324,14 @@ export async function abortable<T>(
 ): Promise<T> {
   if (!signal) return promise;
   const ended = deferred<never>();
-  const stop = () => ended.reject(stopped(doing, signal));
+  const stop = () => ended.reject(abortError(doing, signal));
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop);
   try {
     return await Promise.race([promise, ended.promise]);
   } finally {
     signal.removeEventListener('abort', stop);
-    // Whichever lost has nobody to hear it.
+    // After an abort the promise may still reject. Without this handler it would be an unhandled rejection.
     promise.catch(() => {});
   }
 }

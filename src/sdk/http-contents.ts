@@ -18,33 +18,33 @@ import {
 } from '../contract/pointers.ts';
 import { takePart } from '../text/parts/take-part.ts';
 import { type HttpAnswer, type HttpCall, type HttpClient, notARelay } from './http-client.ts';
-import { collect, letGo, nativeMatcher } from './payload.ts';
-import { rangeHeader, receive } from './resuming-body.ts';
+import { collect, discardBody, nativeMatcher } from './payload.ts';
+import { rangeHeader, readBody } from './resuming-body.ts';
 import {
-  callOf,
-  type HandMade,
+  buildCall,
+  type HandWritten,
   idempotency,
   JSON_TYPE,
-  queryOf,
+  toQuery,
   upload,
   type VerbCalls,
 } from './verb-calls.ts';
 
-/** Larger metadata does not pass every proxy as a header; it travels inside the body where that is text. */
+/** Limit for metadata in a header, because proxies reject long headers. Longer metadata goes into a JSON body. */
 const METADATA_HEADER_CHARS = 8 * 1024;
-/** A part, its marks and numbers, and four bytes for each character. */
+/** Limit for the response with a part: up to four bytes per character, and as much again for line numbers. */
 const PART_ANSWER_BYTES = 8 * PART_CHARS;
 const STORED = { bytes: STORED_BYTES, what: 'a payload' };
 
-/** Payloads travel as bytes, and what is known of them as headers. */
-export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
+/** Pointer methods that send or receive payloads as bytes. The payload's description is in the headers. */
+export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
   const { client } = calls;
-  const strange = (what: string) => notARelay(client.base, what);
+  const notRelay = (what: string) => notARelay(client.base, what);
 
-  const peek: HandMade<typeof pointers>['peek'] = (id) =>
-    client.run(callOf(pointers.peek, { id }, { doing: 'peek' }), async (answer) => {
+  const peek: HandWritten<typeof pointers>['peek'] = (id) =>
+    client.run(buildCall(pointers.peek, { id }, { doing: 'peek' }), async (answer) => {
       const metadata = await calls.read<JsonObject>(answer);
-      return { id, ...UNTOLD, ...pointerIn(answer.headers, id), metadata };
+      return { id, ...UNKNOWN, ...parsePointerHeaders(answer.headers, id), metadata };
     });
 
   return {
@@ -54,44 +54,44 @@ export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
       return client.run(call, async (answer) => {
         const pushed = await calls.read<Pushed>(answer);
         if (typeof pushed.url !== 'string' || typeof pushed.id !== 'string')
-          throw strange('it gave no pointer');
+          throw notRelay('it returned no pointer');
         return pushed;
       });
     },
 
-    async pull(id, o = {}) {
+    async pull(id, options = {}) {
       const headers = {
         Accept: 'application/octet-stream',
-        ...idempotency(o.idempotency_key),
-        ...(o.keyless ? { 'Relay-Keyless': '1' } : {}),
+        ...idempotency(options.idempotency_key),
+        ...(options.keyless ? { 'Relay-Keyless': '1' } : {}),
       };
-      const call = callOf(pointers.pull, { id }, { headers, doing: 'pull' });
-      const asked = o.range ? { ...headers, Range: rangeHeader(o.range) } : headers;
-      return client.run({ ...call, headers: asked }, async (answer) => {
-        const told = pointerIn(answer.headers, id);
-        if (!told && answer.status === 200) return envelopeIn(answer, id, client.base);
-        const { known, ...received } = await receive(client, call, answer, told, o.range);
-        const metadata = metadataOf(answer.headers) ?? (await peek(id)).metadata;
+      const call = buildCall(pointers.pull, { id }, { headers, doing: 'pull' });
+      const requestHeaders = options.range ? { ...headers, Range: rangeHeader(options.range) } : headers;
+      return client.run({ ...call, headers: requestHeaders }, async (answer) => {
+        const described = parsePointerHeaders(answer.headers, id);
+        if (!described && answer.status === 200) return readEnvelope(answer, id, client.base);
+        const { known, ...received } = await readBody(client, call, answer, described, options.range);
+        const metadata = parseMetadata(answer.headers) ?? (await peek(id)).metadata;
         return { about: { ...known, metadata }, ...received };
       });
     },
 
-    async part(id, part, o = {}) {
-      const headers = idempotency(o.idempotency_key);
-      const call = callOf(pointers.pull, { id }, { headers, query: partQuery(part), doing: 'pull' });
+    async part(id, part, options = {}) {
+      const headers = idempotency(options.idempotency_key);
+      const call = buildCall(pointers.pull, { id }, { headers, query: partQuery(part), doing: 'pull' });
       return client.run(call, async (answer) => {
-        const found = await partIn(answer, client.base);
-        // It gives the whole, whatever is asked for.
-        return found ?? takePart((await envelopeIn(answer, id, client.base)).body, part, nativeMatcher);
+        const found = await readPart(answer, client.base);
+        // The original server ignores the part and returns the whole payload, so the client cuts the part.
+        return found ?? takePart((await readEnvelope(answer, id, client.base)).body, part, nativeMatcher);
       });
     },
 
     async cost(id, part) {
       const query = partQuery({ ...part, cost: true });
-      return client.run(callOf(pointers.pull, { id }, { query, doing: 'cost' }), async (answer) => {
+      return client.run(buildCall(pointers.pull, { id }, { query, doing: 'cost' }), async (answer) => {
         const cost = await calls.read<Cost>(answer);
         if (typeof cost.tokens !== 'number' || typeof cost.bytes !== 'number')
-          throw strange('it knows no cost');
+          throw notRelay('it returned no token cost');
         return cost;
       });
     },
@@ -100,70 +100,71 @@ export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
   };
 }
 
-/** Contents of files travel as bytes, and what is known of them as headers. */
-export function httpFiles(calls: VerbCalls): HandMade<typeof files> {
+/** File methods that send or receive contents as bytes. The file's description is in the headers. */
+export function httpFiles(calls: VerbCalls): HandWritten<typeof files> {
   const { client } = calls;
-  const asking = (space: string, path: string, fields: object) =>
-    callOf(files.get, { space, path }, { query: partQuery(fields), doing: 'file' });
+  const getCall = (space: string, path: string, fields: object) =>
+    buildCall(files.get, { space, path }, { query: partQuery(fields), doing: 'file' });
 
   return {
     async put(space, path, { body, idempotency_key, ...input }) {
       const { ttl, keep, if_match, if_none_match } = input;
       const sent = upload(body, idempotency_key, {
-        ...describing(input),
+        ...contentHeaders(input),
         ...(if_match === undefined ? {} : { 'If-Match': if_match }),
         ...(if_none_match === undefined ? {} : { 'If-None-Match': if_none_match }),
       });
-      const query = queryOf({ ttl, keep });
-      return calls.ask<FileInfo>(callOf(files.put, { space, path }, { ...sent, query, doing: 'file' }));
+      const query = toQuery({ ttl, keep });
+      return calls.ask<FileInfo>(buildCall(files.put, { space, path }, { ...sent, query, doing: 'file' }));
     },
 
     async get(space, path, { version, range } = {}) {
-      const call = asking(space, path, { version });
+      const call = getCall(space, path, { version });
       const headers: Record<string, string> = range ? { Range: rangeHeader(range) } : {};
       return client.run({ ...call, headers }, async (answer) => {
-        const told = fileIn(answer.headers, space, path);
-        const { known, ...received } = await receive(client, call, answer, told, range);
+        const described = parseFileHeaders(answer.headers, space, path);
+        const { known, ...received } = await readBody(client, call, answer, described, range);
         return { file: known, ...received };
       });
     },
 
-    info: (space, path, o = {}) => calls.ask<FileInfo>(asking(space, path, { ...o, info: true })),
+    info: (space, path, options = {}) =>
+      calls.ask<FileInfo>(getCall(space, path, { ...options, info: true })),
 
     log: async (space, path) =>
-      (await calls.ask<{ versions: FileInfo[] }>(asking(space, path, { log: true }))).versions,
+      (await calls.ask<{ versions: FileInfo[] }>(getCall(space, path, { log: true }))).versions,
 
     part: (space, path, part, { version } = {}) =>
-      client.run(asking(space, path, { ...part, version }), async (answer) => {
-        const found = await partIn(answer, client.base);
-        if (!found) throw notARelay(client.base, 'that is no part of a file');
+      client.run(getCall(space, path, { ...part, version }), async (answer) => {
+        const found = await readPart(answer, client.base);
+        if (!found) throw notARelay(client.base, 'it returned no part of the file');
         return found;
       }),
 
     cost: (space, path, part, { version } = {}) =>
-      calls.ask<Cost>(asking(space, path, { ...part, version, cost: true })),
+      calls.ask<Cost>(getCall(space, path, { ...part, version, cost: true })),
   };
 }
 
-/** What is false is left out. */
+/** Builds the query of a part request. Omits fields that are false. */
 function partQuery(part: object): URLSearchParams {
-  return queryOf(Object.fromEntries(Object.entries(part).filter(([, value]) => value !== false)));
+  return toQuery(Object.fromEntries(Object.entries(part).filter(([, value]) => value !== false)));
 }
 
-/** The part of a text that an answer holds; null where it holds something else. */
-async function partIn({ headers, body }: HttpAnswer, base: string): Promise<Part | null> {
-  const about = decoded(headers.get('relay-part'));
+/** Reads a part from a response. Returns null if the response has no `Relay-Part` header. */
+async function readPart({ headers, body }: HttpAnswer, base: string): Promise<Part | null> {
+  const about = decodeHeader(headers.get('relay-part'));
   if (about === null) return null;
   const text = body ? decodeUtf8(await collect(body, { bytes: PART_ANSWER_BYTES, what: 'a part' })) : '';
   if (text === null) throw notARelay(base, 'the part is not text');
   return { text, about, truncated: headers.get('relay-truncated') === '1' };
 }
 
-/** The headers that say what the bytes of a request are. */
-function describing({ content_type, metadata }: Pick<PushInput, 'content_type' | 'metadata'>) {
+/** Returns the headers that describe the bytes of a request: content type and metadata. */
+function contentHeaders({ content_type, metadata }: Pick<PushInput, 'content_type' | 'metadata'>) {
   return {
     'Content-Type': 'application/octet-stream',
-    // Empty says that the type is not known; without it the type of the transport would be taken for it.
+    // An empty value means "type unknown". Without this header the relay would use the HTTP Content-Type.
     'Relay-Content-Type': encodeURIComponent(content_type ?? ''),
     ...(metadata ? { 'Relay-Metadata': toBase64Url(encodeUtf8(JSON.stringify(metadata))) } : {}),
   };
@@ -171,11 +172,11 @@ function describing({ content_type, metadata }: Pick<PushInput, 'content_type' |
 
 function pushCall({ body, idempotency_key, late: _, size: __, count, ...options }: PushInput): HttpCall {
   const call = (sent: PushInput['body'], headers: Record<string, string>, fields: object) => {
-    const query = queryOf({ ...fields, count: count || undefined });
+    const query = toQuery({ ...fields, count: count || undefined });
     const request = upload(sent, idempotency_key, headers);
-    return callOf(pointers.push, {}, { ...request, query, doing: 'push' });
+    return buildCall(pointers.push, {}, { ...request, query, doing: 'push' });
   };
-  const described = describing(options);
+  const described = contentHeaders(options);
   const tooLong = (described['Relay-Metadata']?.length ?? 0) > METADATA_HEADER_CHARS;
   const data = tooLong && body instanceof Uint8Array ? decodeUtf8(body) : null;
   if (data !== null) return call(encodeUtf8(JSON.stringify({ ...options, data })), JSON_TYPE, {});
@@ -188,45 +189,45 @@ function pushCall({ body, idempotency_key, late: _, size: __, count, ...options 
   return call(body, headers, Object.fromEntries(inQuery));
 }
 
-/** What `Relay-*` headers tell of any content; null where they are not those of a relay. */
-function contentIn(headers: Headers) {
-  const size = whole(headers.get('relay-size'));
+/** Reads the description of a payload or file from `Relay-*` headers. Returns null if they are missing. */
+function parseContentHeaders(headers: Headers) {
+  const size = parseCount(headers.get('relay-size'));
   const created_at = headers.get('relay-created-at');
   if (size === null || created_at === null) return null;
   return {
     size,
     sha256: headers.get('relay-sha256') ?? '',
     text: headers.get('relay-text') === '1',
-    content_type: decoded(headers.get('relay-content-type')),
+    content_type: decodeHeader(headers.get('relay-content-type')),
     created_at,
-    from: decoded(headers.get('relay-from')) ?? '',
+    from: decodeHeader(headers.get('relay-from')) ?? '',
   };
 }
 
-function pointerIn(headers: Headers, id: string): Omit<Peeked, 'metadata'> | null {
-  const content = contentIn(headers);
+function parsePointerHeaders(headers: Headers, id: string): Omit<Peeked, 'metadata'> | null {
+  const content = parseContentHeaders(headers);
   const expires_at = headers.get('relay-expires-at');
   if (content === null || expires_at === null) return null;
-  const tokens = tokensOf(headers.get('relay-tokens'));
+  const tokens = parseTokens(headers.get('relay-tokens'));
   const key_check = headers.get('relay-key-check');
   return {
     ...content,
     id: headers.get('relay-id') ?? id,
     sha256: content.sha256 || etagOf(headers),
-    channel: decoded(headers.get('relay-channel')),
+    channel: decodeHeader(headers.get('relay-channel')),
     expires_at,
-    max_pulls: whole(headers.get('relay-max-pulls')),
+    max_pulls: parseCount(headers.get('relay-max-pulls')),
     visibility: (headers.get('relay-visibility') as Visibility | null) ?? 'link',
     ...(tokens ? { tokens } : {}),
     ...(key_check ? { key_check } : {}),
   };
 }
 
-function fileIn(headers: Headers, space: string, path: string): FileInfo | null {
-  const content = contentIn(headers);
-  const version = whole(headers.get('relay-version'));
+function parseFileHeaders(headers: Headers, space: string, path: string): FileInfo | null {
+  const content = parseContentHeaders(headers);
+  const version = parseCount(headers.get('relay-version'));
   const modified_at = headers.get('relay-modified-at');
-  const metadata = metadataOf(headers);
+  const metadata = parseMetadata(headers);
   if (content === null || version === null || modified_at === null || !metadata) return null;
   const expires_at = headers.get('relay-expires-at');
   return { ...content, space, path, version, etag: etagOf(headers), metadata, modified_at, expires_at };
@@ -236,36 +237,36 @@ function etagOf(headers: Headers): string {
   return headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '') ?? '';
 }
 
-/** Null where it did not fit into a header and has to be peeked at. */
-function metadataOf(headers: Headers): JsonObject | null {
+/** Reads metadata from its header. Returns null if it did not fit; then a peek returns it. */
+function parseMetadata(headers: Headers): JsonObject | null {
   const header = headers.get('relay-metadata');
   if (header === null) return headers.has('relay-metadata-omitted') ? null : {};
   const bytes = fromBase64Url(header);
   return bytes && jsonObjectIn(decodeUtf8(bytes));
 }
 
-function decoded(text: string | null): string | null {
+function decodeHeader(text: string | null): string | null {
   return text ? (percentDecoded(text) ?? text) : null;
 }
 
-/** `123; o200k_base`, with `; estimated` behind it where it is one. */
-function tokensOf(header: string | null): TokenCount | null {
+/** Parses a token count such as `123; o200k_base` or `123; o200k_base; estimated`. */
+function parseTokens(header: string | null): TokenCount | null {
   const [tokens, tokenizer, estimated] = header?.split(';').map((part) => part.trim()) ?? [];
-  const count = whole(tokens ?? null);
+  const count = parseCount(tokens ?? null);
   return count === null || !tokenizer
     ? null
     : { tokens: count, tokenizer, estimated: estimated === 'estimated' };
 }
 
-function whole(text: string | null): number | null {
+function parseCount(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** In JSON a text takes more room than by itself; three times as much is beyond what any prose or code comes to. */
+/** Limit for a payload inside JSON. Escaping makes a text longer, but prose and code stay below three times its size. */
 const ENVELOPE_BYTES = 3 * STORED_BYTES;
 
-/** What is known of a pointer whose server says nothing beside its metadata, as that of the original ContextRelay does. */
-const UNTOLD: Omit<Inspected, 'id' | 'metadata'> = {
+/** Description of a pointer whose server returns only metadata, as the original ContextRelay server does. */
+const UNKNOWN: Omit<Inspected, 'id' | 'metadata'> = {
   size: null,
   sha256: null,
   text: null,
@@ -278,31 +279,31 @@ const UNTOLD: Omit<Inspected, 'id' | 'metadata'> = {
   from: null,
 };
 
-/** A payload that came as `{data, metadata}` and nothing else. */
-async function envelopeIn(answer: HttpAnswer, id: string, base: string) {
+/** Reads a payload from a response of the form `{data, metadata}`. */
+async function readEnvelope(answer: HttpAnswer, id: string, base: string) {
   const limit = { bytes: ENVELOPE_BYTES, what: 'a payload' };
   const received = answer.body ? await collect(answer.body, limit) : new Uint8Array();
   const { data, metadata = {}, encoding } = jsonObjectIn(decodeUtf8(received)) ?? {};
   const body = typeof data !== 'string' ? null : encoding === 'base64' ? fromBase64(data) : encodeUtf8(data);
   if (body === null || !isJsonObject(metadata)) throw notARelay(base, 'it does not answer {data, metadata}');
   const text = encoding !== 'base64' || decodeUtf8(body) !== null;
-  return { about: { id, metadata, ...UNTOLD, size: body.byteLength, text }, body } satisfies Pulled;
+  return { about: { id, metadata, ...UNKNOWN, size: body.byteLength, text }, body } satisfies Pulled;
 }
 
-/** Reads any address that answers the envelope. There the id of a pointer is the address itself. */
-export function addressPointers(client: HttpClient): Pick<PointersApi, 'pull' | 'peek' | 'part'> {
+/** Pointer methods for any URL that answers with `{data, metadata}`. The URL itself is the pointer id. */
+export function urlPointers(client: HttpClient): Pick<PointersApi, 'pull' | 'peek' | 'part'> {
   const read = (address: string, doing: string) => {
     const { pathname, search } = new URL(address);
     const headers = { Accept: 'application/json, text/plain' };
     const call: HttpCall = { method: 'GET', path: pathname + search, headers, repeatable: true, doing };
-    return client.run(call, (answer) => envelopeIn(answer, address, client.base));
+    return client.run(call, (answer) => readEnvelope(answer, address, client.base));
   };
   return {
     pull: (address) => read(address, 'pull'),
     part: async (address, part) => takePart((await read(address, 'pull')).body, part, nativeMatcher),
     async peek(address) {
       const { about, body } = await read(address, 'peek');
-      await letGo(body);
+      await discardBody(body);
       return about;
     },
   };

@@ -8,25 +8,27 @@ import {
   threads,
 } from '../contract/threads.ts';
 import type { Verbs } from '../contract/verb.ts';
-import { followEvents, lastingClient } from './event-stream.ts';
+import { followEvents, streamClient } from './event-stream.ts';
 import { HttpClient, type HttpOptions } from './http-client.ts';
 import { httpFiles, httpPointers } from './http-contents.ts';
 import { rangeHeader } from './resuming-body.ts';
 import { followSocket } from './socket-follower.ts';
-import { callOf, type HandMade, queryOf, upload, VerbCalls } from './verb-calls.ts';
+import { buildCall, type HandWritten, toQuery, upload, VerbCalls } from './verb-calls.ts';
 
 type Parts = typeof VERBS;
-/** The methods written by hand, of every part that has any. */
+/** The hand-written methods of each API group that has any. */
 type WrittenByHand = {
-  readonly [P in keyof Parts as keyof HandMade<Parts[P]> extends never ? never : P]: HandMade<Parts[P]>;
+  readonly [P in keyof Parts as keyof HandWritten<Parts[P]> extends never ? never : P]: HandWritten<Parts[P]>;
 };
 
-/** A relay at the other end of HTTP, made from the table; only what streams or stays open is written by hand. */
+/** Returns a relay that is called over HTTP. Methods are generated from the verb table, except those that stream. */
 export function httpRelay(options: HttpOptions): Relay {
   const calls = new VerbCalls(new HttpClient(options));
   const byHand: { readonly [part: string]: object } = {
     pointers: httpPointers(calls),
-    channels: { subscribe: (channel, o = {}) => followSocket(calls, options, channel, o) },
+    channels: {
+      subscribe: (channel, subscribeOptions = {}) => followSocket(calls, options, channel, subscribeOptions),
+    },
     threads: httpThreads(calls, options),
     files: httpFiles(calls),
     activity: httpActivity(calls, options),
@@ -35,26 +37,26 @@ export function httpRelay(options: HttpOptions): Relay {
   return { ...Object.fromEntries(parts), [Symbol.asyncDispose]: async () => {} };
 }
 
-/** Contents and bundles travel as bytes, and events as long as somebody watches. */
-function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<typeof threads> {
+/** Thread methods that send or receive bytes, or that stay open to stream events. */
+function httpThreads(calls: VerbCalls, options: HttpOptions): HandWritten<typeof threads> {
   const { client } = calls;
   return {
     async putArtifact(id, { body, name, type, mime, source_refs, idempotency_key, late }) {
-      if (late) throw new TypeError('fields that come late are for servers');
-      const query = queryOf({ name: name ?? '', type: type || undefined, mime: mime || undefined });
+      if (late) throw new TypeError('the `late` option works only inside a server');
+      const query = toQuery({ name: name ?? '', type: type || undefined, mime: mime || undefined });
       for (const ref of source_refs ?? []) query.append('source_ref', ref);
       const sent = upload(body, idempotency_key, { 'Content-Type': 'application/octet-stream' });
-      const call = callOf(threads.putArtifact, { thread_id: id }, { ...sent, query, doing: 'artifact' });
+      const call = buildCall(threads.putArtifact, { thread_id: id }, { ...sent, query, doing: 'artifact' });
       return calls.ask<ArtifactCreated>(call);
     },
 
-    /** The bytes come apart from what they are, so both are asked for. */
+    /** Sends two requests: one for the artifact's description, one for its bytes. */
     async content(id, ref, { range, counted } = {}) {
       const artifact = await calls.call<Artifact>(threads.artifact, { thread_id: id, ref, counted: false });
       const headers: Record<string, string> = { Accept: 'application/octet-stream' };
       if (range) headers.Range = rangeHeader(range);
-      const query = queryOf({ counted: counted === false ? '0' : undefined });
-      const call = callOf(threads.content, { thread_id: id, ref }, { headers, query, doing: 'artifact' });
+      const query = toQuery({ counted: counted === false ? '0' : undefined });
+      const call = buildCall(threads.content, { thread_id: id, ref }, { headers, query, doing: 'artifact' });
       return client.run(call, async ({ body }) => ({
         artifact,
         body: body ?? new Uint8Array(0),
@@ -62,14 +64,14 @@ function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<typeof th
       }));
     },
 
-    watch(id, o) {
+    watch(id, watchOptions) {
       const request = { headers: { Accept: 'text/event-stream' }, repeatable: false, doing: 'watch' };
-      const call = callOf(threads.watch, { thread_id: id }, request);
-      return followEvents<ThreadEvent>(lastingClient(options, o.signal), call, o);
+      const call = buildCall(threads.watch, { thread_id: id }, request);
+      return followEvents<ThreadEvent>(streamClient(options, watchOptions.signal), call, watchOptions);
     },
 
     async export(id) {
-      const call = callOf(threads.export, { thread_id: id }, { doing: 'export' });
+      const call = buildCall(threads.export, { thread_id: id }, { doing: 'export' });
       return client.run(call, async ({ body, headers }) => ({
         body: body ?? new ReadableStream<Uint8Array>(),
         name: `thread-${id}.zip`,
@@ -79,21 +81,25 @@ function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<typeof th
 
     async import(body) {
       const headers = { 'Content-Type': 'application/zip' };
-      const call = callOf(threads.import, {}, { body, headers, doing: 'import' });
+      const call = buildCall(threads.import, {}, { body, headers, doing: 'import' });
       return calls.ask<ImportAnswer>(call);
     },
   };
 }
 
-/** What happens, for as long as somebody watches. */
-function httpActivity(calls: VerbCalls, options: HttpOptions): HandMade<typeof activity> {
+/** Streams the activity of the relay until the signal aborts. */
+function httpActivity(calls: VerbCalls, options: HttpOptions): HandWritten<typeof activity> {
   return {
-    async *watch(o) {
-      // Known from the start, so that nothing is missed where the connection breaks before anything happened.
-      const after = o.after ?? (await calls.call<ActivityPage>(activity.list, { limit: 1 })).newest;
+    async *watch(watchOptions) {
+      // Fix the start position now, so that no event is lost if the connection breaks before the first one.
+      const after =
+        watchOptions.after ?? (await calls.call<ActivityPage>(activity.list, { limit: 1 })).newest;
       const headers = { Accept: 'text/event-stream' };
-      const call = callOf(activity.watch, {}, { headers, repeatable: false, doing: 'watch' });
-      yield* followEvents<Activity>(lastingClient(options, o.signal), call, { ...o, after });
+      const call = buildCall(activity.watch, {}, { headers, repeatable: false, doing: 'watch' });
+      yield* followEvents<Activity>(streamClient(options, watchOptions.signal), call, {
+        ...watchOptions,
+        after,
+      });
     },
   };
 }

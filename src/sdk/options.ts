@@ -3,7 +3,7 @@ import type { TokenCounter } from '../base/tokens.ts';
 import type { Visibility } from '../contract/pointers.ts';
 import type { Relay } from '../contract/relay.ts';
 
-/** The parts of a relay that a client works with. */
+/** API groups of a relay that the client uses. */
 export type ClientRelay = Pick<
   Relay,
   | 'pointers'
@@ -18,33 +18,35 @@ export type ClientRelay = Pick<
   | 'keys'
 >;
 
-/** Keys that sender and subscribers of a channel share, by channel. They never leave this side. */
+/** Encryption keys that senders and subscribers of a channel share, by channel name. They are never sent to the relay. */
 export type ChannelKeys =
   | { readonly [channel: string]: string }
   | ((channel: string) => string | undefined | Promise<string | undefined>);
 
 export interface ContextRelayOptions {
-  /** Where the relay is; else `CONTEXTRELAY_URL`, else the one on this machine, http://127.0.0.1:7474. */
+  /** Address of the relay. Default: `CONTEXTRELAY_URL`, or http://127.0.0.1:7474 if that is not set. */
   readonly baseUrl?: string;
-  /** Else `CONTEXTRELAY_API_KEY`. Sent to the relay's own origin and to no other. */
+  /** API key. Default: `CONTEXTRELAY_API_KEY`. It is sent only to the relay's own origin. */
   readonly apiKey?: string;
+  /** Replacement for the global `fetch`. */
   readonly fetch?: typeof fetch;
-  /** How long to wait for an answer to begin, and then for each next piece of it; in ms, 60 000 by default. */
+  /** Time in ms to wait for the start of a response and for each further chunk. Default: 60,000. */
   readonly timeout?: number;
-  /** How often to try again what can be repeated; 3 by default. */
+  /** Number of retries of a request that is safe to repeat. Default: 3. */
   readonly retries?: number;
-  /** Works on this relay instead of one behind HTTP. */
+  /** Relay in the same process. The client then calls it directly instead of over HTTP. */
   readonly relay?: ClientRelay;
-  /** Other addresses of the same relay, as they stand in its pointers. */
+  /** Other base URLs of the same relay that can appear in its pointers. */
   readonly ownBases?: readonly string[];
-  /** Counts what only this side can read: encrypted payloads. */
+  /** Counts the tokens of encrypted payloads, which the relay cannot read. */
   readonly counter?: TokenCounter;
-  /** Keys shared with others on a channel: what is pushed there encrypted, they can pull, and what they push, we can. */
+  /** Shared keys by channel. Clients with the same key can decrypt each other's encrypted payloads on that channel. */
   readonly channelKeys?: ChannelKeys;
-  /** Told when a subscription has lost its connection, with the reason, and when it is back, with null. */
+  /** Called with the error when a subscription loses its connection, and with null when it has reconnected. */
   readonly onConnection?: (lost: Error | null) => void;
 }
 
+/** Types of data that can be stored. A string is stored as UTF-8. */
 export type PushData =
   | string
   | Uint8Array
@@ -54,60 +56,69 @@ export type PushData =
   | ReadableStream<Uint8Array>;
 
 export interface PushOptions {
-  /** Announces the pointer there. */
+  /** Channel on which the relay announces the pointer. */
   readonly channel?: string;
-  /** Encrypts on this side; the key is behind `#key=` in the URL and nowhere else. Metadata stays readable for everybody. */
+  /** Encrypts the payload in this client. Only the URL contains the key, after `#key=`. Metadata is not encrypted. */
   readonly encrypted?: boolean;
+  /** JSON object that `peek` returns, for example a summary of the payload. */
   readonly metadata?: JsonObject;
-  /** Seconds until it expires; a day by default. */
+  /** Seconds until the pointer expires. Default: one day. */
   readonly ttl?: number;
+  /** How many times the payload can be pulled. Default: no limit. */
   readonly maxPulls?: number;
-  /** Whether the URL alone is enough to pull it, or a key of the same tenant is needed. */
+  /**
+   * `link`: anyone with the URL can pull the payload. `tenant`: an API key of the same tenant is required. Default:
+   * `tenant` on a relay with API keys, otherwise `link`.
+   */
   readonly visibility?: Visibility;
   /**
-   * The same key with the same content makes one pointer, however often it is pushed. What is encrypted is never the same
-   * twice: there a repeated key is refused.
+   * Repeated pushes with the same key and the same content create one pointer. Ciphertext differs each time, so an
+   * encrypted push with a repeated key is rejected.
    */
   readonly idempotencyKey?: string;
+  /** Media type of the payload. Default: `text/plain` for a string, the type of a Blob. */
   readonly contentType?: string;
-  /** Bytes of a stream, where they are known ahead. */
+  /** Size of a stream in bytes, if known. */
   readonly size?: number;
-  /** Counts the tokens, for the detailed answer. */
+  /** Counts the tokens of the payload. `pushDetailed` returns the count. */
   readonly count?: boolean;
+  /** Aborts the push. */
   readonly signal?: AbortSignal;
 }
 
 export interface CallOptions {
+  /** Aborts the call. */
   readonly signal?: AbortSignal;
 }
 
 export interface PublishOptions extends CallOptions {
-  /** The same key with the same signal makes one message, however often it is sent. */
+  /** Repeated calls with the same key and the same message publish it once. */
   readonly idempotencyKey?: string;
 }
 
 export interface PullBytesOptions extends CallOptions {
-  /** `end` is exclusive. */
+  /** Byte range to return. `end` is exclusive. */
   readonly range?: { readonly start: number; readonly end: number };
 }
 
 const LOCAL_RELAY = 'http://127.0.0.1:7474';
 
 /**
- * The two variables, where there is an environment. A key in it belongs to the address in it: another address in the code is
- * not given that key.
+ * Completes base URL and API key from the environment. `CONTEXTRELAY_API_KEY` belongs to `CONTEXTRELAY_URL`: if the caller
+ * passes a base URL with another origin, the key from the environment is not used.
  */
-export function connection(o: Pick<ContextRelayOptions, 'baseUrl' | 'apiKey'>): {
+export function connection(options: Pick<ContextRelayOptions, 'baseUrl' | 'apiKey'>): {
   baseUrl: string;
   apiKey: string | undefined;
 } {
   const url = variable('CONTEXTRELAY_URL');
-  const baseUrl = o.baseUrl ?? url ?? LOCAL_RELAY;
-  if (o.apiKey !== undefined) return { baseUrl, apiKey: o.apiKey };
+  const baseUrl = options.baseUrl ?? url ?? LOCAL_RELAY;
+  if (options.apiKey !== undefined) return { baseUrl, apiKey: options.apiKey };
   const elsewhere = url !== undefined && originOf(url) !== originOf(baseUrl);
   return { baseUrl, apiKey: elsewhere ? undefined : variable('CONTEXTRELAY_API_KEY') };
 }
 
+/** Returns the origin of a URL, or null if the text is not a URL. */
 export function originOf(url: string): string | null {
   return URL.canParse(url) ? new URL(url).origin : null;
 }
@@ -117,7 +128,7 @@ function variable(name: string): string | undefined {
     const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
     return process?.env?.[name] || undefined;
   } catch {
-    // Some runtimes ask before they show the environment, and may refuse.
+    // Deno throws if the user does not allow access to the environment.
     return undefined;
   }
 }

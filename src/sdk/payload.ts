@@ -7,25 +7,28 @@ import type { PushData } from './options.ts';
 
 export interface Payload {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
-  /** What the data says of itself. */
+  /** Media type derived from the data: `text/plain` for a string, the type of a Blob. */
   readonly contentType: string | undefined;
 }
 
-/** `limit` is in bytes; what is larger is refused before, or while, it is sent. */
-export async function payloadOf(data: PushData, limit: number): Promise<Payload> {
+/** Converts push data to bytes or a stream. Throws `too_large` above `limit` bytes; a stream fails while it is read. */
+export async function toPayload(data: PushData, limit: number): Promise<Payload> {
   if (data instanceof Blob && data.size > limit) throw tooLarge();
-  const body = await bodyOf(data);
+  const body = await toBody(data);
   const contentType = typeof data === 'string' ? TEXT : blobType(data);
-  return { body: body instanceof Uint8Array ? checked(body, limit) : limited(body, limit), contentType };
+  return {
+    body: body instanceof Uint8Array ? checkSize(body, limit) : limitStream(body, limit),
+    contentType,
+  };
 }
 
-/** The type of a Blob, where it has one. */
+/** Returns the media type of a Blob; undefined for other data or an empty type. */
 export function blobType(data: PushData): string | undefined {
   return (data instanceof Blob && data.type) || undefined;
 }
 
-/** The bytes of what was handed in, or the stream itself. */
-export async function bodyOf(data: PushData): Promise<Payload['body']> {
+/** Returns the data as bytes. Returns a stream unchanged. */
+export async function toBody(data: PushData): Promise<Payload['body']> {
   if (typeof data === 'string') return encodeUtf8(data);
   if (data instanceof ReadableStream) return data;
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
@@ -34,44 +37,48 @@ export async function bodyOf(data: PushData): Promise<Payload['body']> {
   }
   if (data instanceof Blob) return new Uint8Array(await data.arrayBuffer());
   throw new RelayError('bad_request', {
-    what: 'A payload is text, bytes, a Blob or a ReadableStream of bytes.',
+    what: 'A payload must be a string, bytes, a Blob or a ReadableStream of bytes.',
     hint: 'Turn an object into text with JSON.stringify first.',
   });
 }
 
-export async function wholePayload(body: Payload['body']): Promise<Uint8Array<ArrayBuffer>> {
+/** Reads the whole payload into memory. Throws if it is empty or too large. */
+export async function readPayload(body: Payload['body']): Promise<Uint8Array<ArrayBuffer>> {
   const whole = await collect(body, { bytes: PAYLOAD_BYTES, what: 'a payload' });
   if (whole.byteLength === 0) throw new RelayError('empty_payload');
   return whole;
 }
 
-/** The platform's own regular expressions: here the pattern, the payload and the machine belong to the same person. */
+/**
+ * Matches with the platform's RegExp. A slow pattern is no attack here, because the pattern runs on the machine of the
+ * user who wrote it.
+ */
 export const nativeMatcher: MatcherFactory = (pattern, { ignoreCase }) => {
   const flags = ignoreCase ? 'i' : '';
   try {
     return new RegExp(pattern, `u${flags}`);
   } catch {
-    // Many patterns escape more than strict Unicode mode allows.
+    // Many patterns contain escapes that RegExp rejects in Unicode mode.
     return new RegExp(pattern, flags);
   }
 };
 
 const TEXT = 'text/plain; charset=utf-8';
 
-function checked(bytes: Uint8Array<ArrayBuffer>, limit: number): Uint8Array<ArrayBuffer> {
+function checkSize(bytes: Uint8Array<ArrayBuffer>, limit: number): Uint8Array<ArrayBuffer> {
   if (bytes.byteLength === 0) throw new RelayError('empty_payload');
   if (bytes.byteLength > limit) throw tooLarge();
   return bytes;
 }
 
-function limited(stream: ReadableStream<Uint8Array>, limit: number): ReadableStream<Uint8Array> {
+function limitStream(stream: ReadableStream<Uint8Array>, limit: number): ReadableStream<Uint8Array> {
   let size = 0;
   return readThrough(stream, async (read) => {
     const next = await read();
     if (next.done) return next;
     if (!(next.value instanceof Uint8Array)) {
       throw new RelayError('bad_request', {
-        what: 'A stream that is pushed gives bytes, and this one gave something else.',
+        what: 'A stream to push must contain bytes (Uint8Array), and this one contains something else.',
         hint: 'Pipe text through a TextEncoderStream first.',
       });
     }
@@ -85,11 +92,7 @@ function tooLarge(): RelayError {
   return new RelayError('too_large', { what: 'a payload', limit: PAYLOAD_BYTES });
 }
 
-/*
- * Readers are asked by hand and not with `for await`: not every browser can iterate a stream.
- */
-
-/** The whole stream in one piece, or `too_large` as soon as it passes the limit. */
+/** Reads the whole stream into memory. Throws `too_large` as soon as the limit is exceeded. */
 export async function collect(
   body: Uint8Array | ReadableStream<Uint8Array>,
   limit: { bytes: number; what: string },
@@ -101,11 +104,12 @@ export async function collect(
   }
   const chunks: Uint8Array[] = [];
   let size = 0;
+  // Some browsers cannot iterate a stream with `for await`.
   const reader = body.getReader();
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     size += next.value.byteLength;
     if (size > limit.bytes) {
-      // The refusal is what the caller hears, however the stream ends.
+      // A failing cancel must not hide the `too_large` error.
       await reader.cancel().catch(() => {});
       throw refuse();
     }
@@ -114,11 +118,12 @@ export async function collect(
   return joined(chunks);
 }
 
-export function streamOf(body: Uint8Array | ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+/** Returns the body as a stream. */
+export function toStream(body: Uint8Array | ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   return body instanceof Uint8Array ? new Response(body as Uint8Array<ArrayBuffer>).body! : body;
 }
 
-/** Ends a stream that nobody reads. That it is broken already is no news then. */
-export async function letGo(body: Uint8Array | ReadableStream<Uint8Array> | null): Promise<void> {
+/** Cancels a stream that is not needed. Ignores errors of a stream that is already broken. */
+export async function discardBody(body: Uint8Array | ReadableStream<Uint8Array> | null): Promise<void> {
   if (body && !(body instanceof Uint8Array)) await body.cancel().catch(() => {});
 }

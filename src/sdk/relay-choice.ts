@@ -1,52 +1,54 @@
 import { type PointerRef, parsePointer } from '../contract/pointer-url.ts';
 import { HttpClient, type HttpOptions } from './http-client.ts';
-import { addressPointers } from './http-contents.ts';
+import { urlPointers } from './http-contents.ts';
 import { httpRelay } from './http-relay.ts';
 import { type ClientRelay, type ContextRelayOptions, connection, originOf } from './options.ts';
 
-/** Decides which relay a pointer is asked from, and which of them may see the key. */
+/** Chooses the relay for a pointer, and decides which relays receive the API key. */
 export class RelayChoice {
   readonly #options: ContextRelayOptions;
   readonly #ownBases: Set<string>;
-  /** Origins that the key may be sent to. */
+  /** Origins to which the API key may be sent. */
   readonly #origins: Set<string | null>;
 
   constructor(options: ContextRelayOptions) {
     this.#options = options.relay ? options : { ...options, ...connection(options) };
     const { baseUrl, ownBases = [] } = this.#options;
     const bases = baseUrl ? [baseUrl, ...ownBases] : ownBases;
-    this.#ownBases = new Set(bases.map(plainBase));
+    this.#ownBases = new Set(bases.map(normalizeBase));
     this.#origins = new Set(bases.map(originOf));
   }
 
-  /** A stream can be sent as it comes, or has to be whole first: browsers send none over plain HTTP/1.1. */
+  /** Whether a request body can be a stream. Browsers cannot stream a body over HTTP/1.1. */
   get canStream(): boolean {
     const inBrowser = 'document' in globalThis || 'WorkerGlobalScope' in globalThis;
     return this.#options.relay !== undefined || !inBrowser || isCloudflare();
   }
 
+  /** Returns the client's own relay. */
   own(signal?: AbortSignal): ClientRelay {
     const { relay, baseUrl, apiKey } = this.#options;
     return relay ?? httpRelay(this.#httpOptions(baseUrl!, apiKey, signal));
   }
 
+  /** Returns the relay that stores the pointer: the own relay, another relay, or a plain URL. */
   relayFor(ref: PointerRef, signal?: AbortSignal): ClientRelay {
-    if (ref.base === null || (ref.address === undefined && this.#ownBases.has(plainBase(ref.base))))
+    if (ref.base === null || (ref.address === undefined && this.#ownBases.has(normalizeBase(ref.base))))
       return this.own(signal);
-    const mayKnow = this.#origins.has(originOf(ref.base));
-    const options = this.#httpOptions(ref.base, mayKnow ? this.#options.apiKey : undefined, signal);
+    const mayReceiveKey = this.#origins.has(originOf(ref.base));
+    const options = this.#httpOptions(ref.base, mayReceiveKey ? this.#options.apiKey : undefined, signal);
     const relay = httpRelay(options);
     if (ref.address === undefined) return relay;
-    return { ...relay, pointers: { ...relay.pointers, ...addressPointers(new HttpClient(options)) } };
+    return { ...relay, pointers: { ...relay.pointers, ...urlPointers(new HttpClient(options)) } };
   }
 
   /**
-   * A relay may give out pointers under its public address, which this client did not know. They are still asked for at the
-   * base URL: what is learnt here sends the key nowhere new.
+   * Remembers the base URL of a pointer that the own relay returned; it can differ from the configured one. Such pointers
+   * are still requested at the configured base URL, so the API key is sent to no new host.
    */
   learn(url: string): void {
     const base = URL.canParse(url) ? parsePointer(url).base : null;
-    if (base !== null && this.#ownBases.size < MOST_BASES) this.#ownBases.add(plainBase(base));
+    if (base !== null && this.#ownBases.size < MAX_BASES) this.#ownBases.add(normalizeBase(base));
   }
 
   #httpOptions(baseUrl: string, apiKey: string | undefined, signal: AbortSignal | undefined): HttpOptions {
@@ -55,10 +57,10 @@ export class RelayChoice {
   }
 }
 
-const MOST_BASES = 16;
+const MAX_BASES = 16;
 
-/** As it stands in a pointer; the routes under `/v1` are the same ones. */
-function plainBase(base: string): string {
+/** Normalizes a base URL for comparison: no query, no trailing slash, no `/v1`. */
+function normalizeBase(base: string): string {
   const url = URL.canParse(base) ? new URL(base) : null;
   return (url ? url.origin + url.pathname : base).replace(/\/+$/, '').replace(/\/v1$/, '');
 }

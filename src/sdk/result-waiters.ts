@@ -6,38 +6,39 @@ import { TASK_STATUSES, type TaskResult } from '../contract/tasks.ts';
 import type { ContextRelay } from './context-relay.ts';
 import type { ReceivedMessage, Subscription } from './subscription.ts';
 
-/** The channel tells at once; asking by id now and then makes up for whatever it could have missed. */
-const ASK_EVERY_MS = 15_000;
-/** Of results without a mark that nobody took: whoever waits for one does so a moment later. */
-const EARLY_KEPT = 16;
+/** Interval at which a waiter polls the task by its id, in case it missed the message on the channel. */
+const POLL_MS = 15_000;
+/** Number of early results without a task id that are kept per channel, for waiters that start a moment later. */
+const EARLY_RESULTS = 16;
 
+/** Result of a task, as the relay or a message on its done channel reports it. */
 export type FoundResult = Pick<TaskResult, 'url' | 'status' | 'summary'>;
 
 interface Waiter {
   readonly id: string;
-  /** Takes a result that names no task, as older agents send it. */
+  /** Whether the waiter accepts a result without a task id. Older agents send such results. */
   readonly unmarked: boolean;
   found(result: FoundResult): void;
 }
 
 interface Unmarked {
   readonly result: FoundResult;
-  /** When it came to the channel, in ms. */
+  /** Time in ms at which the message reached the channel. */
   readonly ts: number;
 }
 
 interface Listening {
   readonly subscription: Subscription;
   readonly waiters: Set<Waiter>;
-  /** Results that name no task and that nobody waited for when they came, the newest last. */
+  /** Results without a task id that arrived before their waiter, newest last. */
   readonly early: Unmarked[];
-  /** Those who listen, whether they wait already or not: as long as there is one, the subscription is kept. */
+  /** Number of `listen` calls that are not disposed yet. The subscription closes when it reaches 0. */
   holders: number;
 }
 
 /**
- * Brings the results of tasks to those who wait for them: the SDK's bridge, the MCP tool and A2A. There is one subscription
- * for each done channel, however many wait on it.
+ * Waits for the results of tasks, for the SDK's bridge, the MCP tool and A2A. All waiters of a done channel share one
+ * subscription.
  */
 export class ResultWaiters {
   readonly #client: ContextRelay;
@@ -48,13 +49,15 @@ export class ResultWaiters {
     this.#client = client;
   }
 
-  /** Resolves once no result on this channel can be missed. Whoever holds it must let go of it. */
+  /** Subscribes to a done channel. Resolves once no new result can be missed. The caller must dispose the returned object. */
   async listen(channel: string): Promise<Disposable & { wait: Wait }> {
     let listening = this.#listening.get(channel);
     if (!listening) {
       const waiters = new Set<Waiter>();
       const early: Unmarked[] = [];
-      const subscription = this.#client.subscribe(channel, (message) => this.#told(message, waiters, early));
+      const subscription = this.#client.subscribe(channel, (message) =>
+        this.#handleMessage(message, waiters, early),
+      );
       listening = { subscription, waiters, early, holders: 0 };
       this.#listening.set(channel, listening);
     }
@@ -71,7 +74,7 @@ export class ResultWaiters {
       leave();
       throw error;
     }
-    return { wait: (id, o) => this.#wait(id, o, held), [Symbol.dispose]: leave };
+    return { wait: (id, options) => this.#wait(id, options, held), [Symbol.dispose]: leave };
   }
 
   async #wait(
@@ -85,29 +88,33 @@ export class ResultWaiters {
     const stop = () => resolve(null);
     signal.addEventListener('abort', stop);
     if (signal.aborted) stop();
-    // A subscription that ended for good leaves nothing to wait for.
+    // Stop waiting if the subscription has ended.
     subscription.done.then(stop, reject);
     const ask = async () => {
-      const result = await this.#confirmed(id);
+      const result = await this.#fetchResult(id);
       if (result) resolve(result);
     };
     ask().catch((error) => {
-      // Without the scope for tasks nothing that comes can be confirmed.
+      // A key without the scope for tasks can confirm no result, so waiting is pointless.
       if (strict || isRelayError(error, 'forbidden')) reject(error);
     });
-    if (unmarked) void this.#among(early, waiter);
-    // A relay that does not answer now is asked again at the next interval.
-    const asking = setInterval(() => ask().catch(() => {}), ASK_EVERY_MS);
+    if (unmarked) void this.#takeEarly(early, waiter);
+    // If the relay does not answer, the next interval tries again.
+    const polling = setInterval(() => ask().catch(() => {}), POLL_MS);
     try {
       return await promise;
     } finally {
-      clearInterval(asking);
+      clearInterval(polling);
       signal.removeEventListener('abort', stop);
       waiters.delete(waiter);
     }
   }
 
-  async #told(message: ReceivedMessage, waiters: ReadonlySet<Waiter>, early: Unmarked[]): Promise<void> {
+  async #handleMessage(
+    message: ReceivedMessage,
+    waiters: ReadonlySet<Waiter>,
+    early: Unmarked[],
+  ): Promise<void> {
     const { url, metadata, ts } = message;
     if (!url) return;
     const about = metadata?.task_id;
@@ -117,39 +124,43 @@ export class ResultWaiters {
     if (typeof about === 'string') {
       const waiting = [...waiters].filter(({ id }) => id === about.toLowerCase());
       if (waiting.length === 0) return;
-      // A relay that does not answer now is asked again soon.
-      const confirmed = await this.#confirmed(about.toLowerCase(), result).catch(() => null);
+      // If the relay does not answer, the waiter's next poll tries again.
+      const confirmed = await this.#fetchResult(about.toLowerCase(), result).catch(() => null);
       if (confirmed) for (const waiter of waiting) waiter.found(confirmed);
       return;
     }
-    // Where keys are on, whoever may push to the channel could say anything.
+    // On a relay with keys, ignore results without a task id: any client that can push to the channel could forge them.
     if (await this.#asksForKeys().catch(() => true)) return;
     for (const waiter of waiters) {
-      if (!waiter.unmarked || !(await this.#untouched(waiter.id))) continue;
+      if (!waiter.unmarked || !(await this.#isUnclaimed(waiter.id))) continue;
       waiter.found(result);
       return;
     }
     early.push({ result, ts });
-    if (early.length > EARLY_KEPT) early.shift();
+    if (early.length > EARLY_RESULTS) early.shift();
   }
 
   /**
-   * The result that the relay has for the task, null where it has none: a message on the channel alone proves nothing. `told` is what
-   * a message says. Its URL is taken where it names the same pointer, because it may have the key of an encrypted result.
+   * Returns the result that the relay has stored for the task, or null. A message on the channel alone proves nothing.
+   * `announced` is the result from such a message. If it names the same pointer, its URL is used, because it can contain
+   * the key of an encrypted result.
    */
-  async #confirmed(id: string, told: FoundResult | null = null): Promise<FoundResult | null> {
+  async #fetchResult(id: string, announced: FoundResult | null = null): Promise<FoundResult | null> {
     try {
       const { result, receipts } = await this.#client.tasks.get(id);
-      const found = result ?? resultIn(receipts);
-      return found && told && pointerOf(found) === pointerOf(told) ? { ...found, url: told.url } : found;
+      const found = result ?? resultFromReceipts(receipts);
+      return found && announced && pointerOf(found) === pointerOf(announced)
+        ? { ...found, url: announced.url }
+        : found;
     } catch (error) {
-      // A relay with keys knows tasks: there the task is gone, and whoever deleted it may have sent the message.
-      if (told && isOlderRelay(error) && !(await this.#asksForKeys())) return told;
+      // Only an old relay without tasks may be trusted here. On a relay with keys the task was deleted, perhaps by the
+      // client that sent the message.
+      if (announced && isOlderRelay(error) && !(await this.#asksForKeys())) return announced;
       throw error;
     }
   }
 
-  /** Asked once. A relay that knows no keys asks for none. */
+  /** Returns whether the relay requires API keys, and memoizes the answer. An old relay without API keys counts as no. */
   #asksForKeys(): Promise<boolean> {
     this.#keys ??= this.#client.asksForKeys().catch((error) => {
       this.#keys = null;
@@ -159,16 +170,19 @@ export class ResultWaiters {
     return this.#keys;
   }
 
-  /** A result may be faster than whoever has just sent the task; one that came before the task is another's. */
-  async #among(early: Unmarked[], { id, found }: Waiter): Promise<void> {
-    if (early.length === 0 || !(await this.#untouched(id))) return;
+  /**
+   * Gives the waiter an early result without a task id, if it arrived after the task was created. An earlier result
+   * belongs to another task.
+   */
+  async #takeEarly(early: Unmarked[], { id, found }: Waiter): Promise<void> {
+    if (early.length === 0 || !(await this.#isUnclaimed(id))) return;
     const task = await this.#client.tasks.get(id).catch(() => null);
     const at = task ? early.findIndex(({ ts }) => ts >= Date.parse(task.created_at)) : -1;
     if (at >= 0) found(early.splice(at, 1)[0]!.result);
   }
 
-  /** No bridge that marks its results has taken it, so that a result without a mark may be its. */
-  async #untouched(id: string): Promise<boolean> {
+  /** Returns whether no current bridge has claimed the task. Only then can a result without a task id belong to it. */
+  async #isUnclaimed(id: string): Promise<boolean> {
     try {
       const { state, attempt } = await this.#client.tasks.get(id);
       return state === 'queued' && attempt === 0;
@@ -178,8 +192,8 @@ export class ResultWaiters {
   }
 }
 
-/** A push that names the task without a status of the table is no result to the relay, and still what came of it. */
-export function resultIn(receipts: readonly Receipt[]): FoundResult | null {
+/** Finds a result among the receipts: an agent may push a result whose status the relay does not recognize. */
+export function resultFromReceipts(receipts: readonly Receipt[]): FoundResult | null {
   const found = receipts.find(({ rung, url }) => rung === 'result' && url !== undefined);
   if (!found) return null;
   const status = TASK_STATUSES.find((each) => each === found.status) ?? 'done';
@@ -190,13 +204,13 @@ function pointerOf({ url }: FoundResult): string {
   return parsePointer(url).id;
 }
 
-/** An older relay knows neither tasks nor keys. */
+/** Returns whether the error comes from an old relay, which has neither tasks nor API keys. */
 function isOlderRelay(error: unknown): boolean {
   return isRelayError(error, 'not_found') || isRelayError(error, 'no_route');
 }
 
-/** Null when the signal came first. `strict`: rejects where there is no such task. */
+/** Waits for the result of a task. Resolves with null if the signal aborts first. `strict` rejects if the task is missing. */
 type Wait = (
   id: string,
-  o: { readonly signal: AbortSignal; readonly unmarked?: boolean; readonly strict?: boolean },
+  options: { readonly signal: AbortSignal; readonly unmarked?: boolean; readonly strict?: boolean },
 ) => Promise<FoundResult | null>;

@@ -2,15 +2,15 @@ import { RelayError } from '../base/errors.ts';
 import { INLINE_BLOB_BYTES } from '../base/limits.ts';
 import type { Pulled } from '../contract/pointers.ts';
 import { type HttpAnswer, type HttpCall, type HttpClient, notARelay } from './http-client.ts';
-import { collect, letGo } from './payload.ts';
+import { collect, discardBody } from './payload.ts';
 
 type Range = NonNullable<Pulled['range']>;
 
 /**
- * The bytes of an answer, of which the headers tell `known`: in one piece where they are few, otherwise as a stream. `range` is what was
- * asked for.
+ * Reads the body of a response: small bodies into memory, large ones as a stream that resumes after a lost connection.
+ * `known` is the description from the headers, `range` the requested range.
  */
-export async function receive<T extends { readonly size: number }>(
+export async function readBody<T extends { readonly size: number }>(
   client: HttpClient,
   call: HttpCall,
   answer: HttpAnswer,
@@ -19,25 +19,25 @@ export async function receive<T extends { readonly size: number }>(
 ): Promise<{ known: T; body: Uint8Array | ReadableStream<Uint8Array>; range?: Range }> {
   const start = startOf(answer);
   if (known === null || start === null) {
-    await letGo(answer.body);
-    throw notARelay(client.base, 'the content came without its headers');
+    await discardBody(answer.body);
+    throw notARelay(client.base, 'the response has no Relay-* headers');
   }
   const partial = answer.status === 206;
   const end = partial && range ? Math.min(range.end, known.size) : known.size;
-  const taken = { known, ...(partial ? { range: { start, end } } : {}) };
+  const received = { known, ...(partial ? { range: { start, end } } : {}) };
   if (answer.body && end - start > INLINE_BLOB_BYTES) {
     const etag = answer.headers.get('etag');
-    return { ...taken, body: resumingBody(client, call, answer.body, { start, end, etag }) };
+    return { ...received, body: resumingBody(client, call, answer.body, { start, end, etag }) };
   }
   const limit = { bytes: end - start, what: 'a payload' };
   const body = await collect(answer.body ?? new Uint8Array(0), limit);
-  if (body.byteLength < end - start) throw brokeOff(client.base);
-  return { ...taken, body };
+  if (body.byteLength < end - start) throw connectionLost(client.base);
+  return { ...received, body };
 }
 
 /**
- * The bytes from `start` to `end` of a payload. Payloads never change, so a connection that breaks is taken up again
- * where it broke.
+ * Streams the bytes from `start` to `end` of a payload. After a lost connection it requests the remaining range; this is
+ * safe because payloads never change.
  */
 function resumingBody(
   client: HttpClient,
@@ -57,8 +57,8 @@ function resumingBody(
     };
     return client.run({ ...call, headers }, async (answer) => {
       if (answer.body && startOf(answer) === at) return answer.body.getReader();
-      await letGo(answer.body);
-      throw notARelay(client.base, 'it does not go on where the connection broke');
+      await discardBody(answer.body);
+      throw notARelay(client.base, 'it did not continue at the requested byte');
     });
   }
 
@@ -67,13 +67,14 @@ function resumingBody(
       try {
         reader ??= await resume();
         const { done, value } = await reader.read();
-        if (value && at + value.byteLength > end) throw notARelay(client.base, 'it sends more than it said');
+        if (value && at + value.byteLength > end)
+          throw notARelay(client.base, 'it sent more bytes than announced');
         if (value) return value;
-        // Some ends are silent: a close behind which no length was announced.
+        // Without a Content-Length, a lost connection looks like the regular end. The position shows the difference.
         if (done && at === end) return null;
-        throw brokeOff(client.base);
+        throw connectionLost(client.base);
       } catch (error) {
-        // The stream is broken; `error` says why.
+        // The stream is broken already, so a failing cancel does not matter.
         await reader?.cancel().catch(() => {});
         reader = null;
         await client.pause(call, error, attempt++);
@@ -98,23 +99,23 @@ function resumingBody(
   );
 }
 
-/** `end` is exclusive here and inclusive on the wire. */
+/** Formats a Range header. `end` is exclusive in `Range` and inclusive in the header. */
 export function rangeHeader({ start, end }: Range): string {
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end <= start) {
     throw new RelayError('bad_request', {
-      what: 'A range goes from a byte to a later one; `end` is not part of it.',
+      what: 'A range needs whole numbers with 0 <= `start` < `end`. `end` is exclusive.',
     });
   }
   return `bytes=${start}-${end - 1}`;
 }
 
-/** Where the bytes of an answer begin: 0, unless it is partial. */
+/** Returns the offset of the first byte in a response: 0 unless it is partial; null if Content-Range is missing. */
 function startOf({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): number | null {
   if (status !== 206) return 0;
   const match = /^bytes (\d+)-\d+\//.exec(headers.get('content-range') ?? '');
   return match ? Number(match[1]) : null;
 }
 
-function brokeOff(base: string): RelayError {
+function connectionLost(base: string): RelayError {
   return new RelayError('unreachable', { what: base });
 }

@@ -2,50 +2,56 @@ import { isRelayError, RelayError } from '../base/errors.ts';
 import { jsonObjectIn } from '../base/json.ts';
 import { deferred, pause } from '../base/pause.ts';
 import { channels, type Message, type Since, type SubscribeOptions } from '../contract/channels.ts';
-import { eventData, lastingClient } from './event-stream.ts';
-import { type HttpCall, type HttpClient, type HttpOptions, isPassing } from './http-client.ts';
-import { letGo } from './payload.ts';
-import { callOf, queryOf, VerbCalls } from './verb-calls.ts';
+import { eventData, streamClient } from './event-stream.ts';
+import { canReconnect, type HttpCall, type HttpClient, type HttpOptions } from './http-client.ts';
+import { discardBody } from './payload.ts';
+import { buildCall, toQuery, VerbCalls } from './verb-calls.ts';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 10_000;
-/** A connection that held this long was a good one: the next wait begins small again. */
-const GOOD_MS = 5_000;
+/** A connection that lasted longer than this resets the reconnect delay. */
+const STABLE_MS = 5_000;
 
 /**
- * Messages of a channel over a connection that is opened again whenever it breaks, behind the last message given.
- * An address where nobody ever answered is an error, not a wait.
+ * Yields the messages of a channel. After a lost connection it reconnects and continues after the last message. Throws
+ * if the relay has never answered, because then the address is probably wrong.
  */
 export async function* followSocket(
   calls: VerbCalls,
   options: HttpOptions,
   channel: string,
-  o: SubscribeOptions,
+  subscribeOptions: SubscribeOptions,
 ): AsyncGenerator<Message> {
-  const { signal } = o;
-  const lasting = new VerbCalls(lastingClient(options, signal));
-  // The relay has answered before: then not to reach it now is a lost connection and no wrong address.
+  const { signal } = subscribeOptions;
+  const streamCalls = new VerbCalls(streamClient(options, signal));
+  // If the relay has answered before, the address is right and a failure means a lost connection.
   let connected = calls.client.answered;
   const position = () => calls.call<number>(channels.position, { name: channel });
-  // A fixed place to resume from, even if the connection breaks before the first message.
-  let after: Since | undefined = o.group === undefined ? (o.since ?? (await position())) : o.since;
-  let given = 0;
+  // Fix the start position now, so that no message is lost if the connection breaks before the first one.
+  let after: Since | undefined =
+    subscribeOptions.group === undefined
+      ? (subscribeOptions.since ?? (await position()))
+      : subscribeOptions.since;
+  let lastSeq = 0;
   let wait = FIRST_WAIT_MS;
   let lost = false;
   while (!signal?.aborted) {
     const begun = Date.now();
     let failure: Error;
     try {
-      const connection = await open(lasting, options, channel, { ...o, since: after });
+      const connection = await openConnection(streamCalls, options, channel, {
+        ...subscribeOptions,
+        since: after,
+      });
       connected = true;
       if (lost) options.onConnection?.(null);
       lost = false;
       try {
-        for await (const message of received(connection)) {
-          if (o.group === undefined) {
-            if (message.seq <= given && !message.gap) continue;
-            given = message.seq;
-            after = given;
+        for await (const message of parseMessages(connection)) {
+          if (subscribeOptions.group === undefined) {
+            if (message.seq <= lastSeq && !message.gap) continue;
+            lastSeq = message.seq;
+            after = lastSeq;
           }
           yield message;
         }
@@ -60,17 +66,17 @@ export async function* followSocket(
       if (!connected) throw error;
       failure = error as Error;
     }
-    if (!isPassing(failure) || failure.details.final) throw failure;
+    if (!canReconnect(failure) || failure.details.final) throw failure;
     if (!lost) options.onConnection?.(failure);
     lost = true;
-    if (Date.now() - begun > GOOD_MS) wait = FIRST_WAIT_MS;
+    if (Date.now() - begun > STABLE_MS) wait = FIRST_WAIT_MS;
     await pause(wait * (0.5 + Math.random()), signal);
     wait = Math.min(wait * 2, LONGEST_WAIT_MS);
   }
 }
 
-/** A WebSocket, or an event stream where the platform has none. */
-async function open(
+/** Opens a WebSocket, or an event stream if the platform has no WebSocket. */
+async function openConnection(
   calls: VerbCalls,
   { apiKey }: HttpOptions,
   channel: string,
@@ -78,19 +84,19 @@ async function open(
 ): Promise<Connection> {
   const { client } = calls;
   const asked = { since, group, prefetch };
-  const request = { query: queryOf(asked), doing: 'subscribe' };
+  const request = { query: toQuery(asked), doing: 'subscribe' };
   if (typeof WebSocket === 'undefined')
-    return openEvents(client, callOf(channels.events, { name: channel }, request));
-  const call = callOf(channels.subscribe, { name: channel }, request);
+    return openEvents(client, buildCall(channels.events, { name: channel }, request));
+  const call = buildCall(channels.subscribe, { name: channel }, request);
   const ticket = apiKey ? await calls.call<{ ticket: string }>(channels.ticket, {}) : null;
-  const query = queryOf({ ...asked, ticket: ticket?.ticket });
+  const query = toQuery({ ...asked, ticket: ticket?.ticket });
   const address = `${client.base.replace(/^http/, 'ws')}${call.path}${query.size > 0 ? `?${query}` : ''}`;
   try {
     return await SocketConnection.open(address, signal);
   } catch (error) {
     if (signal?.aborted) throw error;
-    // A browser does not tell why; the same address over HTTP does. 426 means that only the socket was missing.
-    const answer = client.run(call, ({ body }) => letGo(body));
+    // A browser hides why a WebSocket failed. The same URL over HTTP returns the reason; 426 means there is none.
+    const answer = client.run(call, ({ body }) => discardBody(body));
     await answer.catch((reason) => {
       if (!isRelayError(reason, 'upgrade_required')) throw reason;
     });
@@ -98,12 +104,12 @@ async function open(
   }
 }
 
-/** A connection over an event stream, for platforms without a WebSocket, such as Node 20. The client's signal closes it. */
+/** Opens an event stream, for platforms without a WebSocket such as Node 20. The client's signal closes it. */
 async function openEvents(client: HttpClient, call: HttpCall): Promise<Connection> {
   const body = await client.run(call, async (answer) => answer.body);
   const connection = {
     reason: new RelayError('unreachable', { what: client.base }),
-    // The relay sends no more than is read.
+    // HTTP has backpressure: the relay sends only as fast as the consumer reads.
     overflowed: false,
     async *frames() {
       try {
@@ -112,14 +118,14 @@ async function openEvents(client: HttpClient, call: HttpCall): Promise<Connectio
         connection.reason = error as RelayError;
       }
     },
-    // Whoever stops reading the frames has let go of the stream.
+    // The stream is cancelled when the consumer stops reading `frames`.
     close() {},
   };
   return connection;
 }
 
-/** The messages among the frames. A frame that tells of a gap marks the message behind it. */
-async function* received(connection: Connection): AsyncGenerator<Message> {
+/** Parses frames into messages. A gap frame sets `gap` on the message after it. */
+async function* parseMessages(connection: Connection): AsyncGenerator<Message> {
   let gap = false;
   for await (const text of connection.frames()) {
     const frame = jsonObjectIn(text);
@@ -135,45 +141,45 @@ async function* received(connection: Connection): AsyncGenerator<Message> {
   }
 }
 
-/** Frames held for a consumer that does not keep up; then the connection is dropped, and resumed once they are read. */
-const HELD_FRAMES = 1_000;
-/** The relay answers this, so that a connection whose other end has vanished is noticed. */
-const ASK_EVERY_MS = 20_000;
+/** Buffered frames at which the socket is closed because the consumer is too slow. It reopens when they are read. */
+const MAX_BUFFERED_FRAMES = 1_000;
+/** Interval between pings. The relay answers each one, so a dead connection is noticed. */
+const PING_MS = 20_000;
 const OPEN_WITHIN_MS = 20_000;
 
-/** What brings the messages of a channel, until it ends. */
+/** An open connection that delivers the frames of a channel. */
 interface Connection {
-  /** Why it ended. */
+  /** Error with which the connection ended. */
   readonly reason: RelayError;
-  /** It was ended here, because the consumer was behind. */
+  /** Whether this client closed the connection because the consumer was too slow. */
   readonly overflowed: boolean;
-  /** Text frames in order; ends when the connection does, after whatever had arrived. */
+  /** Yields text frames in order. Ends after the last received frame when the connection has closed. */
   frames(): AsyncGenerator<string>;
   close(): void;
 }
 
-/** A connection over the platform's own WebSocket: the same in browsers, Workers and Node from 22 on. */
+/** A connection over the global WebSocket of browsers, Workers and Node 22 or later. */
 class SocketConnection implements Connection {
   reason: RelayError;
   overflowed = false;
   readonly #socket: WebSocket;
   readonly #opened = deferred<void>();
-  readonly #held: string[] = [];
+  readonly #buffer: string[] = [];
   #wake = () => {};
-  /** Takes the listener off the signal. */
-  #letGo = () => {};
+  /** Removes the abort listener from the signal. */
+  #removeListener = () => {};
   #ended = false;
-  #heard = true;
-  /** First until it is open, then for each time that the relay is asked whether it is there. */
+  #receivedSincePing = true;
+  /** Timeout for opening the socket; after that, the interval of the pings. */
   #timer: ReturnType<typeof setTimeout>;
 
-  /** Resolves once it is open. The signal closes it. */
+  /** Opens a socket. The signal closes it. */
   static async open(url: string, signal: AbortSignal | undefined): Promise<SocketConnection> {
     const connection = new SocketConnection(url);
     const close = () => connection.close();
     signal?.addEventListener('abort', close);
     if (signal?.aborted) close();
-    connection.#letGo = () => signal?.removeEventListener('abort', close);
+    connection.#removeListener = () => signal?.removeEventListener('abort', close);
     await connection.#opened.promise;
     return connection;
   }
@@ -186,21 +192,21 @@ class SocketConnection implements Connection {
     this.#timer = setTimeout(() => this.close(), OPEN_WITHIN_MS);
     socket.addEventListener('open', () => {
       clearTimeout(this.#timer);
-      if (!this.#ended) this.#timer = setInterval(() => this.#ask(), ASK_EVERY_MS);
+      if (!this.#ended) this.#timer = setInterval(() => this.#ping(), PING_MS);
       this.#opened.resolve();
     });
     socket.addEventListener('close', ({ code, reason }) => {
-      if (!this.#ended) this.reason = closed(code, reason, host);
+      if (!this.#ended) this.reason = closeError(code, reason, host);
       this.close();
     });
-    // Where a relay cannot be reached, Node 22 says no more than this; everywhere else `close` comes behind it.
+    // If the relay is unreachable, Node 22 emits only `error`. Other platforms emit `close` after it.
     socket.addEventListener('error', () => this.close());
-    socket.addEventListener('message', ({ data }) => this.#take(data));
+    socket.addEventListener('message', ({ data }) => this.#receive(data));
   }
 
   async *frames(): AsyncGenerator<string> {
     for (;;) {
-      const next = this.#held.shift();
+      const next = this.#buffer.shift();
       if (next !== undefined) yield next;
       else if (this.#ended) return;
       else
@@ -214,36 +220,36 @@ class SocketConnection implements Connection {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#timer);
-    this.#letGo();
+    this.#removeListener();
     this.#opened.reject(this.reason);
     this.#wake();
     this.#socket.close();
   }
 
-  #take(data: unknown): void {
-    this.#heard = true;
+  #receive(data: unknown): void {
+    this.#receivedSincePing = true;
     if (this.#ended || typeof data !== 'string') return;
-    this.#held.push(data);
+    this.#buffer.push(data);
     this.#wake();
-    if (this.#held.length < HELD_FRAMES) return;
+    if (this.#buffer.length < MAX_BUFFERED_FRAMES) return;
     this.overflowed = true;
     this.close();
   }
 
-  /** Whoever was asked last time and has not said a word since is gone. */
-  #ask(): void {
-    if (!this.#heard) this.close();
+  /** Sends a ping. Closes the connection if nothing arrived since the last ping. */
+  #ping(): void {
+    if (!this.#receivedSincePing) this.close();
     else if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send('{"ping":1}');
-    this.#heard = false;
+    this.#receivedSincePing = false;
   }
 }
 
-/** 1008 is the relay's word for "never"; anything else may be better next time. */
-function closed(code: number, reason: string, host: string): RelayError {
+/** Converts a close code to an error. The relay sends 1008 for a final refusal; other codes allow a reconnect. */
+function closeError(code: number, reason: string, host: string): RelayError {
   if (code === 1008)
     return new RelayError('forbidden', { what: reason || `${host} refused the connection.` });
   return new RelayError('unreachable', {
     what: host,
-    ...(reason ? { hint: `It closed the connection: ${reason}` } : {}),
+    ...(reason ? { hint: `It closeError the connection: ${reason}` } : {}),
   });
 }

@@ -1,37 +1,38 @@
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { LEASE_MS } from '../base/limits.ts';
 import type { InboxApi, Message, Nacked, SubscribeOptions } from '../contract/channels.ts';
-import { channelKey, unsealed } from './encryption.ts';
+import { channelKey, unsealMessage } from './encryption.ts';
 import { abortable } from './http-client.ts';
 import type { ChannelKeys, ClientRelay } from './options.ts';
 
 export interface SubscriptionOptions extends SubscribeOptions {
   /**
-   * A name under which the relay remembers what was handled: the next subscription with it goes on from there. It is
-   * the name of an inbox, so `relay inbox --as NAME` shows what is left.
+   * Name of an inbox in which the relay stores the cursor. The next subscription with this name continues after the last
+   * handled message. `relay inbox --as NAME` shows the unread messages.
    */
   readonly durable?: string;
 }
 
-/** A message, with what can be answered to it. */
+/** A received message, with methods to acknowledge it or to give it back. */
 export interface ReceivedMessage extends Message {
   readonly channel: string;
-  /** Handled. In a group the work is done; with `durable` it is not given again. */
+  /** Marks the message as handled. In a group or with `durable`, it is not delivered again. */
   ack(): Promise<void>;
   /**
-   * In a group: give the work back. It is handed out again a while later, or is among the dead letters now: the answer tells
-   * which. Null where there is nothing to give back.
+   * Gives the message back to the group. The result says whether it will be delivered again or has become a dead letter.
+   * Returns null outside of a group.
    */
   nack(): Promise<Nacked | null>;
-  /** In a group: still at work. Rejects with `conflict` once the work is another's. */
+  /** Renews the lease of a group message. Rejects with `conflict` if another member has the message now. */
   extend(): Promise<void>;
 }
 
+/** Function that handles one message. A returned promise is awaited before the next message. */
 export type MessageHandler = (message: ReceivedMessage) => unknown;
 
 /**
- * The messages of a channel, to loop over or for a handler, one after the other. Whatever comes after `ready` is in it,
- * also after lost connections.
+ * A subscription to a channel. Messages go to the handler or to a `for await` loop, one after the other. No message that
+ * is sent after `ready` is missed, even if the connection is lost in between.
  */
 export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDisposable {
   readonly #relay: ClientRelay;
@@ -48,31 +49,33 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
   constructor(
     relay: ClientRelay,
     channel: string,
-    o: SubscriptionOptions & { keys?: ChannelKeys; handler?: MessageHandler },
+    options: SubscriptionOptions & { keys?: ChannelKeys; handler?: MessageHandler },
   ) {
     this.#relay = relay;
     this.#channel = channel;
-    this.#options = o;
-    this.#keys = o.keys;
-    this.#signal = o.signal ? AbortSignal.any([o.signal, this.#closing.signal]) : this.#closing.signal;
-    this.#cursor = o.durable === undefined ? null : cursorWriter(relay.inbox, o.durable, channel);
+    this.#options = options;
+    this.#keys = options.keys;
+    this.#signal = options.signal
+      ? AbortSignal.any([options.signal, this.#closing.signal])
+      : this.#closing.signal;
+    this.#cursor = options.durable === undefined ? null : cursorWriter(relay.inbox, options.durable, channel);
     this.#since = this.#begin();
-    // Whoever reads `ready` or the messages hears of it.
+    // `ready` and the message loop report this error.
     this.#since.catch(() => {});
-    this.#done = o.handler ? this.#handle(o.handler) : Promise.resolve();
+    this.#done = options.handler ? this.#handle(options.handler) : Promise.resolve();
     this.#done.catch((error) => {
-      // Nobody would hear of it: better an unhandled rejection than a subscription that ended in silence.
+      // If no one awaits `ready` or `done`, report the failure as an unhandled rejection instead of hiding it.
       if (!this.#watched) void Promise.reject(error);
     });
   }
 
-  /** Resolves once nothing that is sent from now on can be missed. */
+  /** Resolves when the start position is fixed: no message that is sent from then on is missed. */
   get ready(): Promise<void> {
     this.#watched = true;
     return this.#since.then(() => {});
   }
 
-  /** With a handler: resolves when the subscription was closed, rejects when it or the handler failed. */
+  /** With a handler: resolves when the subscription is closed, rejects when the subscription or the handler fails. */
   get done(): Promise<void> {
     this.#watched = true;
     return this.#done;
@@ -89,8 +92,8 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     const key = await channelKey(this.#keys, this.#channel);
     try {
       for await (const message of messages) {
-        yield this.#received(await unsealed(message, key));
-        // Asking for the next one says that this one is handled.
+        yield this.#received(await unsealMessage(message, key));
+        // The loop has asked for the next message, so this one is handled.
         this.#cursor?.move(message.seq);
       }
     } finally {
@@ -98,10 +101,11 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     }
   }
 
+  /** Closes the subscription. Waits for the running handler and stores the cursor. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#watched = true;
-    // `done` tells a failure; closing only waits for the end.
+    // `done` reports a failure; `close` only waits for the end.
     await this.#done.catch(() => {});
     await this.#cursor?.flush();
   }
@@ -114,7 +118,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     const { since, group, durable, signal } = this.#options;
     if (durable !== undefined && group !== undefined) {
       throw new RelayError('bad_request', {
-        what: 'A group remembers what was handled by itself: `durable` and `group` do not go together.',
+        what: '`durable` and `group` cannot be combined: a group stores its own position.',
       });
     }
     if (group !== undefined) return since;
@@ -132,18 +136,18 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     }
   }
 
-  /** Acknowledged when the handler is through, given back when it throws; the lease is extended while it runs. */
+  /** Runs the handler on a group message and renews the lease meanwhile. Then acknowledges it, or gives it back on error. */
   async #work(message: ReceivedMessage, handler: MessageHandler): Promise<void> {
     const extending = keepExtending(message);
     try {
       await handler(message);
     } catch {
       extending.stop();
-      await message.nack().catch(ifLost);
+      await message.nack().catch(ignoreLostLease);
       return;
     }
     extending.stop();
-    await message.ack().catch(ifLost);
+    await message.ack().catch(ignoreLostLease);
   }
 
   #received(message: Message): ReceivedMessage {
@@ -167,8 +171,8 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
 }
 
 /**
- * Renews the lease three times as often as needed, until it is stopped. Once the work is another's it stops by itself and
- * calls `lost`. Any other failure is a relay that does not answer just now: the lease may still be good when it does.
+ * Renews the lease of a message every third of its duration, until stopped. If another member has the message, it stops
+ * and calls `lost`. It ignores other errors, because the lease may still be valid when the relay answers again.
  */
 export function keepExtending(message: ReceivedMessage, lost?: () => void): { stop(): void } {
   const lease = (message.lease_until ?? 0) - Date.now();
@@ -178,21 +182,21 @@ export function keepExtending(message: ReceivedMessage, lost?: () => void): { st
       clearInterval(timer);
       lost?.();
     });
-  // The clock of the relay may be far from the one here, so a lease is never taken to be longer than by default.
+  // The relay's clock may differ from ours, so never assume a lease longer than the default.
   const timer = setInterval(extend, Math.max(Math.min(lease, LEASE_MS) / 3, 100));
   return { stop: () => clearInterval(timer) };
 }
 
-/** Work that was lost in the meantime is another member's, and its answer counts; anything else is thrown. */
-export function ifLost(error: unknown): null {
+/** Ignores the error that another member has the message now. Throws any other error. */
+export function ignoreLostLease(error: unknown): null {
   if (isRelayError(error, 'conflict')) return null;
   throw error;
 }
 
-/** How long what was handled may go unwritten: a crash gives it once more. */
+/** Time in ms before a new cursor is written. After a crash, messages handled within it are delivered again. */
 const WRITE_AFTER_MS = 200;
 
-/** Tells the relay now and then how far a durable subscriber has come. */
+/** Writes the cursor of a durable subscriber to its inbox, at most once per `WRITE_AFTER_MS`. */
 function cursorWriter(inbox: InboxApi, agent: string, channel: string) {
   let reached = 0;
   let written = 0;
@@ -208,14 +212,14 @@ function cursorWriter(inbox: InboxApi, agent: string, channel: string) {
   const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    // A write that failed is made good by this one, which covers it.
+    // Ignore an earlier failed write: this one covers its position too.
     writing = writing.catch(() => {}).then(write);
     return writing;
   };
   const move = (seq: number): void => {
     if (seq <= reached) return;
     reached = seq;
-    // Where the relay is out of reach, the next message or the end tries again.
+    // If the relay is unreachable, the next message or `flush` tries again.
     timer ??= setTimeout(() => flush().catch(() => {}), WRITE_AFTER_MS);
   };
   return { move, flush };

@@ -16,13 +16,13 @@ import type {
 } from '../contract/threads.ts';
 import type { PatchOp } from '../formats/json-patch/apply.ts';
 import type { PushData } from './options.ts';
-import { blobType, bodyOf, collect, streamOf } from './payload.ts';
+import { blobType, collect, toBody, toStream } from './payload.ts';
 
 /*
- * What a method here passes on to the API gives what that gives: its type is declared there.
+ * Methods without a declared return type return the result of the API method that they call.
  */
 
-/** The threads of a relay. */
+/** Creates, opens and lists the threads of a relay. */
 export class Threads {
   readonly #api: ThreadsApi;
   readonly #capabilities: CapabilitiesApi;
@@ -32,37 +32,38 @@ export class Threads {
     this.#capabilities = capabilities;
   }
 
-  /** `ttl` is in seconds; without it the thread stays until it is deleted. */
-  async create(o: { name?: string; ttl?: number } = {}): Promise<Thread> {
-    return this.open((await this.#api.create(o)).thread_id);
+  /** Creates a thread. `ttl` is in seconds; without it the thread stays until it is deleted. */
+  async create(options: { name?: string; ttl?: number } = {}): Promise<Thread> {
+    return this.open((await this.#api.create(options)).thread_id);
   }
 
-  /** A thread that is there; `not_found` where it is not. */
+  /** Returns an existing thread. Throws `not_found` if it does not exist. */
   async get(id: string): Promise<Thread> {
     return this.open((await this.#api.get(id)).thread_id);
   }
 
-  /** The same without asking whether it is there. */
+  /** Returns a thread without checking that it exists. */
   open(id: string): Thread {
     return new Thread(id, this.#api, this.#capabilities);
   }
 
-  /** Newest first. */
-  list(o: Page & { prefix?: string } = {}) {
-    return this.#api.list(o);
+  /** Returns a page of threads, newest first. */
+  list(options: Page & { prefix?: string } = {}) {
+    return this.#api.list(options);
   }
 
-  /** What all of them have saved together. */
+  /** Returns the token savings of all threads together. */
   totals() {
     return this.#api.totals();
   }
 
+  /** Imports a thread from a ZIP bundle that `Thread.export` created. */
   import(bundle: Uint8Array | ReadableStream<Uint8Array>) {
     return this.#api.import(bundle);
   }
 }
 
-/** An execution context: versioned state, artifacts, and an append-only log of events. */
+/** A thread: versioned state, artifacts, and an append-only log of events. */
 export class Thread {
   readonly id: string;
   readonly artifacts: ThreadArtifacts;
@@ -76,45 +77,60 @@ export class Thread {
     this.#capabilities = capabilities;
   }
 
+  /** Returns name, version, size and times of the thread. */
   info() {
     return this.#api.get(this.id);
   }
 
-  /** The bounded view that goes into a prompt. Reads are counted in the ledger, except those that are not `counted`. */
-  header(o: { counted?: boolean } = {}) {
-    return this.#api.header(this.id, o);
+  /**
+   * Returns the header: a view of the state with a limited size, for prompts. The read is counted in the token ledger
+   * unless `counted` is false.
+   */
+  header(options: { counted?: boolean } = {}) {
+    return this.#api.header(this.id, options);
   }
 
-  /** The whole memory, as it is or `at` a version. */
-  state(o: { at?: VersionRef; counted?: boolean } = {}) {
-    return this.#api.state(this.id, o);
+  /** Returns the complete state, in its latest version or in version `at`. */
+  state(options: { at?: VersionRef; counted?: boolean } = {}) {
+    return this.#api.state(this.id, options);
   }
 
-  /** Whole or not at all. With `ifMatch` it is refused where the state is at another version. */
-  patch(ops: readonly PatchOp[], o: { ifMatch?: VersionRef; idempotencyKey?: string } = {}) {
-    return this.#api.patch(this.id, { ops, if_match: o.ifMatch, idempotency_key: o.idempotencyKey });
+  /** Applies all operations of a JSON Patch or none. With `ifMatch`, rejects the patch if the state has another version. */
+  patch(ops: readonly PatchOp[], options: { ifMatch?: VersionRef; idempotencyKey?: string } = {}) {
+    return this.#api.patch(this.id, {
+      ops,
+      if_match: options.ifMatch,
+      idempotency_key: options.idempotencyKey,
+    });
   }
 
-  /** A new version that equals an old one; nothing is taken out of the history. */
-  revert(to: VersionRef, o: { ifMatch?: VersionRef; idempotencyKey?: string } = {}) {
-    return this.#api.revert(this.id, { to, if_match: o.ifMatch, idempotency_key: o.idempotencyKey });
+  /** Creates a new version with the content of an old one. The history stays complete. */
+  revert(to: VersionRef, options: { ifMatch?: VersionRef; idempotencyKey?: string } = {}) {
+    return this.#api.revert(this.id, {
+      to,
+      if_match: options.ifMatch,
+      idempotency_key: options.idempotencyKey,
+    });
   }
 
+  /** Returns the changes between two versions as a JSON Patch. `to` defaults to the latest version. */
   diff(from: VersionRef, to?: VersionRef) {
     return this.#api.diff(this.id, { from, to });
   }
 
+  /** Shortens a long state in a new version. Earlier versions stay readable. */
   compact() {
     return this.#api.compact(this.id);
   }
 
+  /** Rebuilds the state from the whole event log and compares it with the stored state. */
   replay() {
     return this.#api.replay(this.id);
   }
 
-  /** What has happened so far, oldest first, behind the event whose id is `after`. */
-  async *events(o: { after?: string } = {}): AsyncGenerator<ThreadEvent> {
-    let { after } = o;
+  /** Yields the events so far, oldest first. With `after`, starts after the event with this id. */
+  async *events(options: { after?: string } = {}): AsyncGenerator<ThreadEvent> {
+    let { after } = options;
     for (;;) {
       const { events, next } = await this.#api.events(this.id, { after });
       yield* events;
@@ -123,67 +139,80 @@ export class Thread {
     }
   }
 
-  /** The same, and then what happens, until the signal fires. */
-  watch(o: { after?: string; signal?: AbortSignal } = {}) {
-    return this.#api.watch(this.id, { after: o.after, signal: o.signal ?? new AbortController().signal });
+  /** Yields the events so far and then new events as they happen, until the signal aborts. */
+  watch(options: { after?: string; signal?: AbortSignal } = {}) {
+    return this.#api.watch(this.id, {
+      after: options.after,
+      signal: options.signal ?? new AbortController().signal,
+    });
   }
 
+  /** Appends an event of your own type to the log. */
   record(type: string, payload: JsonObject = {}) {
     return this.#api.record(this.id, type, payload);
   }
 
+  /** Sends an envelope to a capability. */
   send(envelope: EnvelopeInput) {
     return this.#api.send(this.id, envelope);
   }
 
-  async envelopes(o: { to?: string; after?: string } = {}) {
-    return (await this.#api.envelopes(this.id, o)).envelopes;
+  /** Returns the envelopes that have not expired, oldest first. With `to`, only the envelopes for this capability. */
+  async envelopes(options: { to?: string; after?: string } = {}) {
+    return (await this.#api.envelopes(this.id, options)).envelopes;
   }
 
-  /** Has a capability do its work; the result is an artifact. */
-  invoke(capability: string, args: JsonObject = {}, o: { idempotencyKey?: string } = {}) {
-    const idempotency_key = o.idempotencyKey;
+  /** Runs a capability and stores its result as an artifact. */
+  invoke(capability: string, args: JsonObject = {}, options: { idempotencyKey?: string } = {}) {
+    const idempotency_key = options.idempotencyKey;
     return this.#capabilities.invoke({ capability, thread_id: this.id, args, idempotency_key });
   }
 
+  /** Returns how many tokens the thread has saved. */
   stats() {
     return this.#api.stats(this.id);
   }
 
-  /** Tells the ledger what a model was shown, for a read that was not `counted`. */
+  /** Adds tokens that a model has read to the ledger, for a read with `counted: false`. */
   shown(what: ReadKind, tokens: number) {
     return this.#api.shown(this.id, { what, tokens });
   }
 
+  /** Generates a report of the thread and stores it as an artifact. */
   report(format: ReportFormat = 'md') {
     return this.#api.report(this.id, { format });
   }
 
-  /** The messages of a prompt: the state, previews in frames, and the words where there are any. */
-  render(format: RenderFormat = 'openai', o: Omit<RenderOptions, 'format'> = {}) {
-    return this.#api.render(this.id, { ...o, format });
+  /** Returns the thread as prompt messages: its state, artifact previews in frames, and the question in `words`, if any. */
+  render(format: RenderFormat = 'openai', options: Omit<RenderOptions, 'format'> = {}) {
+    return this.#api.render(this.id, { ...options, format });
   }
 
-  /** All of it as a ZIP bundle. */
+  /** Returns the whole thread as a ZIP bundle. */
   async export() {
     return (await this.#api.export(this.id)).body;
   }
 
+  /** Deletes the thread with everything in it. */
   delete() {
     return this.#api.delete(this.id);
   }
 }
 
 export interface PutOptions {
+  /** Name of the artifact, for example a file name. */
   readonly name?: string;
-  /** Told from name and media type where it is missing. */
+  /** Type of the artifact. Default: derived from its name and media type. */
   readonly type?: ArtifactType;
+  /** Media type of the content. Default: the type of a Blob. */
   readonly mime?: string;
+  /** Names of the sources of the content, for example references of other artifacts. */
   readonly sourceRefs?: readonly string[];
+  /** Repeated calls with the same key store one artifact. */
   readonly idempotencyKey?: string;
 }
 
-/** The stored content of a thread. */
+/** Stores, reads and searches the artifacts of a thread. */
 export class ThreadArtifacts {
   readonly #thread: string;
   readonly #api: ThreadsApi;
@@ -193,10 +222,11 @@ export class ThreadArtifacts {
     this.#api = api;
   }
 
-  async put(data: PushData, o: PutOptions = {}) {
-    const { name, type, mime, sourceRefs, idempotencyKey } = o;
+  /** Stores content as a new artifact. */
+  async put(data: PushData, options: PutOptions = {}) {
+    const { name, type, mime, sourceRefs, idempotencyKey } = options;
     return this.#api.putArtifact(this.#thread, {
-      body: await bodyOf(data),
+      body: await toBody(data),
       name,
       type,
       mime: mime ?? blobType(data),
@@ -205,27 +235,29 @@ export class ThreadArtifacts {
     });
   }
 
-  /** What is known of it; its content is one more call away, and counted when it is made. */
+  /** Returns an artifact without its content. Reading the content is a second call, which the ledger counts. */
   async get(ref: string): Promise<StoredArtifact> {
     const meta = await this.#api.artifact(this.#thread, ref, { counted: false });
     return new StoredArtifact(this.#thread, meta, this.#api);
   }
 
-  /** Newest first. */
-  list(o: Page & { counted?: boolean } = {}) {
-    return this.#api.artifacts(this.#thread, o);
+  /** Returns a page of artifacts, newest first. */
+  list(options: Page & { counted?: boolean } = {}) {
+    return this.#api.artifacts(this.#thread, options);
   }
 
-  /** Deletes its content for good; hash, name and an event stay. */
+  /** Deletes the content of an artifact permanently. Its hash, its name and an event in the log stay. */
   delete(ref: string): Promise<Artifact> {
     return this.#api.deleteArtifact(this.#thread, ref);
   }
 
-  async search(query: string, o: { limit?: number; counted?: boolean } = {}) {
-    return [...(await this.#api.search(this.#thread, query, o)).hits];
+  /** Returns the passages of artifacts that match the query, best match first. */
+  async search(query: string, options: { limit?: number; counted?: boolean } = {}) {
+    return [...(await this.#api.search(this.#thread, query, options)).hits];
   }
 }
 
+/** An artifact whose content can be read. */
 export class StoredArtifact {
   readonly meta: Artifact;
   readonly #thread: string;
@@ -237,15 +269,18 @@ export class StoredArtifact {
     this.#api = api;
   }
 
+  /** Returns the content, or a byte range of it, as a stream. `end` is exclusive. */
   async stream(range?: { start: number; end: number }): Promise<ReadableStream<Uint8Array>> {
-    return streamOf((await this.#api.content(this.#thread, this.meta.ref, { range })).body);
+    return toStream((await this.#api.content(this.#thread, this.meta.ref, { range })).body);
   }
 
+  /** Returns the content, or a byte range of it. `end` is exclusive. */
   async bytes(range?: { start: number; end: number }): Promise<Uint8Array<ArrayBuffer>> {
     const { body } = await this.#api.content(this.#thread, this.meta.ref, { range });
     return collect(body, { bytes: ARTIFACT_BYTES, what: 'an artifact' });
   }
 
+  /** Returns the content as text, decoded as UTF-8. */
   async text(): Promise<string> {
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(await this.bytes());
   }

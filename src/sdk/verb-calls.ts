@@ -14,18 +14,18 @@ import {
   type Verbs,
 } from '../contract/verb.ts';
 import { type HttpAnswer, type HttpCall, type HttpClient, notARelay } from './http-client.ts';
-import { collect, letGo } from './payload.ts';
+import { collect, discardBody } from './payload.ts';
 
-/** The methods of a group that no general client can make. */
-export type HandMade<V extends Verbs> = Pick<Api<V>, ByHand<V> & keyof Api<V>>;
+/** Methods of an API group that need their own HTTP code. `VerbCalls` generates all other methods. */
+export type HandWritten<V extends Verbs> = Pick<Api<V>, ByHand<V> & keyof Api<V>>;
 
 type Input = { [field: string]: unknown };
 
-/** A page of the longest names with all they say of themselves. */
+/** Limit for a JSON response. A list page with the longest allowed names and metadata fits in it. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 export const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
 
-/** Calls verbs over HTTP as their rows say: where each field of the input travels, and what may be sent twice. */
+/** Calls verbs over HTTP. The verb's row says where each input field goes and whether the call may be repeated. */
 export class VerbCalls {
   readonly client: HttpClient;
 
@@ -33,7 +33,7 @@ export class VerbCalls {
     this.client = client;
   }
 
-  /** The API of a group of verbs: a method for each row, and those that were written by hand. */
+  /** Builds the API of a verb group: the given methods, plus a generated method for every other row. */
   api(verbs: Verbs, byHand: object | undefined): object {
     const api: { [method: string]: unknown } = { ...byHand };
     for (const [method, verb] of Object.entries(verbs)) {
@@ -43,29 +43,30 @@ export class VerbCalls {
     return api;
   }
 
+  /** Calls a verb and returns its result. */
   async call<T>(verb: Verb, input: Input): Promise<T> {
     let attempts = 0;
-    const call = { ...requestOf(verb, input), onAttempt: () => attempts++ };
+    const call = { ...buildRequest(verb, input), onAttempt: () => attempts++ };
     try {
       return await this.client.run(call, async (answer) => {
-        if (verb.status === 204) return (await letGo(answer.body)) as T;
+        if (verb.status === 204) return (await discardBody(answer.body)) as T;
         const found = await this.read<Input>(answer);
         return (verb.answer === undefined ? found : found[verb.answer]) as T;
       });
     } catch (error) {
-      // The first try deleted it, and only its answer was lost.
+      // An earlier attempt deleted the object, but its response was lost.
       const deletes = call.method === 'DELETE' && verb.status === 204;
       if (deletes && attempts > 1 && isRelayError(error, 'not_found')) return undefined as T;
       throw error;
     }
   }
 
-  /** What is answered in JSON to a call that is put together by hand. */
+  /** Sends a prepared call and returns the JSON object of the response. */
   ask<T extends object>(call: HttpCall): Promise<T> {
     return this.client.run(call, (answer) => this.read<T>(answer));
   }
 
-  /** The JSON object of an answer to any request. */
+  /** Reads the JSON object of a response. */
   async read<T extends object>(answer: HttpAnswer): Promise<T> {
     const limit = { bytes: ANSWER_BYTES, what: 'an answer' };
     const text = answer.body ? decodeUtf8(await collect(answer.body, limit)) : null;
@@ -75,18 +76,18 @@ export class VerbCalls {
   }
 }
 
-/** A call of a verb that is put together by hand. */
-export function callOf(
+/** Builds the HTTP call of a verb from its path fields and the given parts. */
+export function buildCall(
   verb: Verb,
   fields: Input,
-  o: Omit<HttpCall, 'method' | 'path' | 'repeatable'> & { readonly repeatable?: boolean },
+  options: Omit<HttpCall, 'method' | 'path' | 'repeatable'> & { readonly repeatable?: boolean },
 ): HttpCall {
   const { method } = routeOf(verb);
-  return { method, path: pathOf(verb, fields), repeatable: method === 'GET', ...o };
+  return { method, path: pathOf(verb, fields), repeatable: method === 'GET', ...options };
 }
 
-/** The fields that have a value. */
-export function queryOf(fields: object): URLSearchParams {
+/** Builds a query string from the fields that are not undefined. Booleans become 0 or 1. */
+export function toQuery(fields: object): URLSearchParams {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) {
     if (value !== undefined) query.set(name, typeof value === 'boolean' ? String(Number(value)) : value);
@@ -94,7 +95,7 @@ export function queryOf(fields: object): URLSearchParams {
   return query;
 }
 
-/** What is sent as bytes. Only what can be sent again needs a key that makes the second time harmless. */
+/** Builds the body part of an upload. Bytes can be sent again, so they get an idempotency key; a stream cannot. */
 export function upload(
   body: Uint8Array | ReadableStream<Uint8Array>,
   key: string | undefined,
@@ -105,17 +106,17 @@ export function upload(
   return { body, headers: { ...headers, ...keyed }, repeatable };
 }
 
-/** The header that makes a repeated call harmless, with a key made up where there is none. */
+/** Returns the Idempotency-Key header. Generates a key if the caller passed none. */
 export function idempotency(key: string = uuid(systemEnv)): Record<string, string> {
-  // A header takes no other characters.
+  // An HTTP header cannot contain other characters.
   if (/^[\x21-\x7e]+$/.test(key)) return { 'Idempotency-Key': checkIdempotencyKey(key)! };
   throw new RelayError('bad_request', {
-    what: 'An idempotency key that travels in a header has printable ASCII characters and no spaces.',
+    what: 'An idempotency key is sent as a header: it must be printable ASCII without spaces.',
   });
 }
 
-/** Path, headers, query and body of a call. An Idempotency-Key is made up where the caller gave none. */
-function requestOf(verb: Verb, input: Input): HttpCall {
+/** Builds path, headers, query and body of a call. Generates an Idempotency-Key if the caller passed none. */
+function buildRequest(verb: Verb, input: Input): HttpCall {
   const route = routeOf(verb);
   const { method } = route;
   const rest = { ...input };
@@ -131,8 +132,8 @@ function requestOf(verb: Verb, input: Input): HttpCall {
     const value = take(field) ?? (field === 'idempotency_key' ? uuid(systemEnv) : undefined);
     if (value !== undefined) headers[header] = String(value);
   }
-  const asked = hasBody(method) ? (verb.query ?? []) : Object.keys(rest);
-  const query = queryOf(Object.fromEntries(asked.map((field) => [field, take(field)])));
+  const queryFields = hasBody(method) ? (verb.query ?? []) : Object.keys(rest);
+  const query = toQuery(Object.fromEntries(queryFields.map((field) => [field, take(field)])));
   const repeatable =
     method === 'GET' || verb.repeatable === true || 'idempotency_key' in (verb.headers ?? {});
   const call = { method, path, query, repeatable, doing: verb.name };

@@ -94,7 +94,7 @@ test('a certificate that is not trusted is named as such, with what to do', asyn
   await using server = await startRelay({ server: { tls: { cert, key } } });
   const args = ['push', '--url', server.url];
   const refused = await relay(args, { home, stdin: 'x' });
-  assert.match(refused.stderr, /The certificate of https:\S+ is not trusted: it is signed by itself\./);
+  assert.match(refused.stderr, /The certificate of https:\S+ is not trusted: it is self-signed\./);
   assert.match(refused.stderr, /NODE_EXTRA_CA_CERTS/);
   assert.equal(refused.code, 5);
   const trusted = await relay(args, { home, stdin: 'x', env: { NODE_EXTRA_CA_CERTS: cert } });

@@ -6,9 +6,9 @@ import type { TaskMessage } from '../../contract/a2a.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
 import { resultKey } from '../../contract/tasks.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
-import { isPassing } from '../../sdk/http-client.ts';
+import { canReconnect } from '../../sdk/http-client.ts';
 import type { ResultWaiters } from '../../sdk/result-waiters.ts';
-import { ifLost, type ReceivedMessage } from '../../sdk/subscription.ts';
+import { ignoreLostLease, type ReceivedMessage } from '../../sdk/subscription.ts';
 import { ANSWER_TYPE, answerWords, readAnswer } from './answer.ts';
 import type { AgentBridgeOptions } from './options.ts';
 import { firstLine, OUTCOME_INSTRUCTION, OUTCOME_REQUEST, readOutcome } from './outcome.ts';
@@ -85,7 +85,7 @@ export async function runTask(
   }
   const overA2A = metadata?.a2a !== undefined;
   const brought = await bringResult(client, o, ran, { id, doneChannel, encrypted, overA2A, stopping });
-  await message.ack().catch(ifLost);
+  await message.ack().catch(ignoreLostLease);
   return brought;
 }
 
@@ -161,7 +161,7 @@ async function bringResult(
       return status;
     } catch (error) {
       if (isRelayError(error, 'idempotency_conflict')) return forget(o, id, 'it has its result already');
-      if (stopping.aborted || !isPassing(error)) throw error;
+      if (stopping.aborted || !canReconnect(error)) throw error;
       o.onEvent?.({ type: 'trouble', what: words(error) });
       await pause(wait, stopping);
     }
@@ -238,7 +238,7 @@ async function hasResult(client: ContextRelay, id: string): Promise<boolean> {
 }
 
 async function drop(message: ReceivedMessage, o: WorkerOptions, id: string, why: string): Promise<null> {
-  await message.ack().catch(ifLost);
+  await message.ack().catch(ignoreLostLease);
   return forget(o, id, why);
 }
 

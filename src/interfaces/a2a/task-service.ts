@@ -14,7 +14,7 @@ import { type Caller, SCOPES } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../../domain/records.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
-import { resultIn } from '../../sdk/result-waiters.ts';
+import { resultFromReceipts } from '../../sdk/result-waiters.ts';
 import type { AgentEntry } from './card.ts';
 import { conversationsOf } from './conversations.ts';
 import { checkedMessage, digestOf, newestOf, putTurn, storeLargeParts, taskText } from './messages.ts';
@@ -214,7 +214,7 @@ export class TaskService {
     if (isOver(record) || isWaiting(record)) return record;
     // A turn that has expired has no result any more.
     const known = await this.relay.tasks.get(turnOf(record)).catch(() => null);
-    const result = known?.result ?? resultIn(known?.receipts ?? []);
+    const result = known?.result ?? resultFromReceipts(known?.receipts ?? []);
     if (result) {
       const over = { ...record, ...(await recordResult(record, result, this.relay)), at: this.#now() };
       return this.#move(record, over, revision);

@@ -1,6 +1,6 @@
 import { INBOX_MESSAGES } from '../../../base/limits.ts';
 import type { Inbox } from '../../../contract/channels.ts';
-import { unsealed } from '../../../sdk/encryption.ts';
+import { unsealMessage } from '../../../sdk/encryption.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { parseCount } from '../human.ts';
@@ -50,7 +50,7 @@ async function readable(host: Host, inbox: Inbox): Promise<Inbox> {
   const keyring = await host.relay.keyring();
   const messages = await Promise.all(
     inbox.messages.map(async (message) => ({
-      ...(await unsealed(message, await keyring.get(message.channel))),
+      ...(await unsealMessage(message, await keyring.get(message.channel))),
       channel: message.channel,
     })),
   );

@@ -5,7 +5,7 @@ import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { PREFETCH_MAX, SIGNAL_BYTES } from '../../../base/limits.ts';
 import { firstItems } from '../../../base/pages.ts';
 import type { Nacked } from '../../../contract/channels.ts';
-import { ifLost, keepExtending, type ReceivedMessage } from '../../../sdk/subscription.ts';
+import { ignoreLostLease, keepExtending, type ReceivedMessage } from '../../../sdk/subscription.ts';
 import { answerCommand, badUsage, defineCommand } from '../command.ts';
 import type { OpenClient } from '../host.ts';
 import { moment, parseCount, plural, printable, rows, span, typedJson } from '../human.ts';
@@ -56,7 +56,7 @@ nothing is missed.`,
     for await (const message of messages) {
       if (flags.exec === undefined) show(io, message);
       const done = flags.exec === undefined || (await work(io, opened, message, flags.exec));
-      if (done) await message.ack().catch(ifLost);
+      if (done) await message.ack().catch(ignoreLostLease);
       if (++count >= most || signal.aborted) break;
     }
   },
@@ -81,7 +81,7 @@ async function work(io: Io, open: OpenClient, message: ReceivedMessage, command:
     })
     .finally(() => extending?.stop());
   if (failure === null) return true;
-  const nacked = await message.nack().catch(ifLost);
+  const nacked = await message.nack().catch(ignoreLostLease);
   io.warn(`#${message.seq}: the command ${failure}${nacked ? `; ${whatNow(message, nacked)}` : ''}`);
   return message.token === undefined;
 }
