@@ -3,10 +3,12 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** With more edits than this, everything is shown as removed and added: the search would take too long. */
+/**
+ * Maximum edits. Above it, all lines are shown as removed and added, because the search would take too long.
+ */
 const MOST_EDITS = 1_500;
 
-/** The shortest list of edits that turns one list of lines into the other (Myers' algorithm). */
+/** Returns the shortest list of edits that turns one list of lines into the other (Myers' algorithm). */
 export function diffLines(from: readonly string[], to: readonly string[]): DiffLine[] {
   let begin = 0;
   while (begin < from.length && begin < to.length && from[begin] === to[begin]) begin++;

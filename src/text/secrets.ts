@@ -1,16 +1,16 @@
 import { SECRET_FINDINGS, SECRET_SCAN_CHARS } from '../base/limits.ts';
 import { CREDENTIAL_FORMATS, REDACTED, URL_PASSWORD } from '../base/redact.ts';
 
-/** What and where, never the secret itself. */
+/** Kind and line of a secret, never the secret itself. */
 export interface SecretFinding {
   readonly kind: string;
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
 }
 
 /**
- * Credentials in the beginning of a text, in order, at most one of a kind for each line. It serves a warning, so it would rather
- * miss one than cry wolf at code and documentation.
+ * Finds credentials at the beginning of a text, in order, at most one of each kind per line. Used for a
+ * warning, so it prefers to miss one over false alarms in code and documentation.
  */
 export function findSecrets(text: string): SecretFinding[] {
   const scanned = text.slice(0, SECRET_SCAN_CHARS);
@@ -34,9 +34,9 @@ export function findSecrets(text: string): SecretFinding[] {
   return inLines(scanned, found);
 }
 
-/** The text without what `findSecrets` would find in it. It is not cut: all of it is looked at. */
+/** Masks everything that `findSecrets` would find, in the whole text. */
 export function maskSecrets(text: string): string {
-  // The body of a private key goes with its first line.
+  // Mask the whole block of a private key, not only its first line.
   let masked = text.replace(PRIVATE_KEY_BLOCK, REDACTED);
   for (const [, pattern] of CREDENTIAL_FORMATS) {
     masked = masked.replace(pattern, (match) =>
@@ -58,21 +58,23 @@ function maskEnd(all: string, name: string, value: string): string {
 const PRIVATE_KEY_BLOCK =
   /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,80}-----|$)/g;
 
-/** Far more than are shown; several may share a line. */
+/** Far more than are reported, because several may share a line. */
 const MOST_MATCHES = SECRET_FINDINGS * 50;
 
-/** `api_key: "…"`, `DB_PASSWORD=…`, `"clientSecret": "…"`: the name, then the value. */
+/**
+ * An assignment such as `api_key: "…"`, `DB_PASSWORD=…` or `"clientSecret": "…"`. Captures name and value.
+ */
 const ASSIGNMENT =
   /(password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|token)(?:[_-]\w{1,20})?["']?[ \t]{0,4}(?::|=>?|:=)[ \t]{0,4}["'`]?([^\s"'`,;&]{8,200})/gi;
 
-/** `Authorization: Bearer …`. */
+/** A header such as `Authorization: Bearer …`. */
 const BEARER = /\b(?:bearer|basic)[ \t]{1,4}([\w+/=.~-]{16,4096})/gi;
 
-/** What people write where a secret would be, and what a program writes to fetch one. */
+/** Placeholders for a secret, and expressions that fetch one. */
 const PLACEHOLDER =
   /example|placeholder|your|change[_-]?me|dummy|sample|fake|redacted|replace|insert|secret[_-]?here|key[_-]?here|x{4}|\*{3}|\.{3}|…|<|\$\{|\$\(|\{\{|%\w+%/i;
 
-/** Code that names a value instead of being one: a call, an index, a member, a path, an environment variable. */
+/** Code that refers to a value: a call, index, member, path or environment variable. */
 const EXPRESSION =
   /[()[\]{}\\]|^\$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|^[./~]|:\/\/|^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$/;
 
@@ -85,7 +87,7 @@ function isSecretValue(name: string, value: string): boolean {
   if (!/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
   const lower = name.toLowerCase();
   if (lower.startsWith('pass')) return entropy(value) >= 2.75;
-  // `token` is a common word in programs: only what looks thoroughly random is taken for a secret.
+  // `token` is a common word in programs, so require a longer and more random value.
   const [length, bits] = lower === 'token' ? [20, 3.5] : [16, 3];
   return value.length >= length && entropy(value) >= bits;
 }
@@ -94,7 +96,7 @@ function isPlaceholder(value: string): boolean {
   return PLACEHOLDER.test(value) || new Set(value).size < 5;
 }
 
-/** Bits for each character, by how often each occurs. */
+/** Returns the Shannon entropy in bits per character. */
 function entropy(value: string): number {
   const counts = new Map<string, number>();
   for (const char of value) counts.set(char, (counts.get(char) ?? 0) + 1);

@@ -3,10 +3,9 @@ import type { TokenCount } from '../base/tokens.ts';
 import { NO_TOKEN, TokenPieces, type TokenTable } from './token-table.ts';
 
 /**
- * Counts with the vocabulary of o200k_base; special tokens such as `<|endoftext|>` are the plain text that they are in a payload.
- *
- * The time is linear in the text, whatever is in it, and bounded: a piece without a break that is longer than a slice is cut,
- * and of a text that is too long, slices that are spread evenly over it are counted. Then the figure is an estimate and says so.
+ * Counts tokens with the vocabulary of o200k_base. Special tokens such as `<|endoftext|>` count as plain
+ * text. Time is linear in the text and bounded: very long pieces are cut, and of a very long text only evenly
+ * spread slices are counted. The result is then marked as an estimate.
  */
 export function tokenCounter({ kinds, rankOf }: TokenTable): (text: string) => TokenCount {
   const merge = new Merge(rankOf);
@@ -33,22 +32,27 @@ export function tokenCounter({ kinds, rankOf }: TokenTable): (text: string) => T
   };
 }
 
-/** A character of UTF-16 is three bytes at most; a contraction may follow a slice. */
+/**
+ * Maximum bytes of a piece: a UTF-16 code unit needs at most three bytes, and a contraction may follow a
+ * slice.
+ */
 const MOST_BYTES = 3 * (TOKEN_SLICE_CHARS + 4);
-/** Enough for the pieces of most texts: a command that counts one touches no more memory than it needs. */
+/** Buffer size that suffices for the pieces of most texts, so that short commands use little memory. */
 const FEW_BYTES = 1024;
 
 /**
- * Merges the two neighbours that together are the token of the lowest rank, the first of equals, until no two are a token. Which
- * they are is told by a heap, so that the time grows hardly faster than the piece.
+ * Byte pair merging: repeatedly merges the two neighbours that form the token with the lowest rank, leftmost
+ * first, until no two neighbours form a token. Uses a heap, so time grows almost linearly with the piece.
  */
 class Merge {
   readonly #rankOf: TokenTable['rankOf'];
-  /** Where the parts before and behind begin, and the rank of each with the one behind, by where it begins. */
+  /**
+   * By start of a part: start of the previous part, start of the next, and rank of the merge with the next.
+   */
   #before = new Int32Array(0);
   #behind = new Int32Array(0);
   #ranks = new Int32Array(0);
-  /** Numbers made of a rank and a place. Those that no longer hold stay until their turn comes. */
+  /** Heap of rank and position in one number. Outdated entries stay until they are popped. */
   #heap = new Float64Array(0);
   #size = 0;
 
@@ -120,5 +124,5 @@ class Merge {
   }
 }
 
-/** More than there are places in a piece. */
+/** Greater than any position in a piece. */
 const PLACES = 2 ** 16;

@@ -1,10 +1,12 @@
 import { TOKEN_SLICE_CHARS } from '../base/limits.ts';
 
-/** The vocabulary of a tokenizer as bytes that are looked up where they lie, so that opening it takes no time. */
+/** Vocabulary of a tokenizer as a byte array that is searched in place, so opening it takes no time. */
 export interface TokenTable {
-  /** The kind of each character, see `kindOf`. */
+  /** Class of each character, see `kindOf`. */
   readonly kinds: Uint8Array;
-  /** The rank of the token that these bytes are, or NO_TOKEN. The lower it is, the earlier two parts are merged into it. */
+  /**
+   * Returns the rank of the token with these bytes, or NO_TOKEN. Pairs with the lowest rank are merged first.
+   */
   rankOf(text: Uint8Array, from: number, to: number): number;
 }
 
@@ -13,12 +15,11 @@ export const NO_TOKEN = -1;
 type Token = string | readonly number[] | Uint8Array;
 
 /**
- * Layout, in 32-bit integers: how many slots the hash table of each length has, then the slots, two integers each: a hash of the
- * token, and its rank plus one in the low 18 bits with bits of a second hash above them; 0 is empty. Then a byte for each
- * character that says of which kind it is.
- *
- * Tokens of one length have a table of their own, so that looking for short ones, as merging does most of the time, stays on a few pages.
- * Their bytes are not there: 46 bits of hashes stand for them, and that other bytes have the same is once in 70 trillion looks.
+ * Builds the table. Layout in 32-bit integers: slot count of each hash table, then the slots. A slot has two
+ * integers: a hash of the token; and in the low 18 bits its rank plus one (0 is empty), with bits of a second
+ * hash above. Then one byte per character with its class. Tokens of each length have their own hash table, so
+ * that lookups of short tokens, the most frequent, touch few memory pages. Token bytes are not stored: 46
+ * hash bits identify a token, with a false match about once in 70 trillion lookups.
  */
 export function makeTokenTable(tokens: readonly Token[]): Uint8Array<ArrayBuffer> {
   const texts = tokens.map(bytesOf);
@@ -42,7 +43,10 @@ export function makeTokenTable(tokens: readonly Token[]): Uint8Array<ArrayBuffer
   return made;
 }
 
-/** The vocabulary alone, in a quarter of the room once it is compressed: how long each token is, then the bytes of all. */
+/**
+ * Packs the vocabulary alone: length of each token, then all bytes. Compressed, it takes a quarter of the
+ * table's size.
+ */
 export function packTokens(tokens: readonly Token[]): Uint8Array {
   const texts = tokens.map(bytesOf);
   const count = new DataView(new ArrayBuffer(4));
@@ -60,14 +64,14 @@ export function unpackTokens(packed: Uint8Array): Uint8Array[] {
   });
 }
 
-/** Whether the bytes are all there. A file that a crash cut off, or of which it left nothing but zeros, is not whole. */
+/** Tells whether a stored table is complete. A crash can leave a file that is cut off or all zeros. */
 export function isWholeTable(made: Uint8Array): boolean {
   if (made.length < 4 * TABLES) return false;
   const slots = integersOf(made).subarray(0, TABLES);
   return slots.every((count) => count > 0) && made.length === kindsAt(slots) + KINDS;
 }
 
-/** One that is whole. */
+/** Opens a table that `isWholeTable` has accepted. */
 export function openTokenTable(made: Uint8Array): TokenTable {
   const integers = integersOf(made);
   const places = placesOf(integers);
@@ -96,7 +100,7 @@ function bytesOf(token: Token): Uint8Array {
   return typeof token === 'string' ? encoder.encode(token) : Uint8Array.from(token);
 }
 
-/** A table for each of the lengths that most tokens have, and one for all that are longer. */
+/** Number of hash tables: one for each token length of 1 to 8 bytes, and one for all longer tokens. */
 const TABLES = 9;
 
 function tableOf(length: number): number {
@@ -104,7 +108,7 @@ function tableOf(length: number): number {
 }
 
 interface Place {
-  /** Where the first slot is, in integers. */
+  /** Offset of the first slot, in integers. */
   readonly at: number;
   readonly mask: number;
 }
@@ -125,28 +129,28 @@ function kindsAt(slots: Int32Array): number {
   return 4 * slots.reduce((sum, count) => sum + 2 * count, TABLES);
 }
 
-/** The bits of a slot that are a rank. */
+/** Bits of a slot that hold the rank. */
 const RANK = 2 ** 18 - 1;
-/** The longest token of o200k_base, in bytes. */
+/** Bytes of the longest token of o200k_base. */
 const LONGEST = 128;
-/** FNV-1a. Its high bits are mixed into the low ones, which choose the slot. */
+/** FNV-1a. The high bits are mixed into the low bits, which select the slot. */
 function hash(text: Uint8Array, from: number, to: number): number {
   let sum = 0x811c9dc5;
   for (let at = from; at < to; at++) sum = Math.imul(sum ^ text[at]!, 0x01000193);
   return sum ^ (sum >>> 15);
 }
 
-/** The same with other numbers. */
+/** A second hash with other constants. */
 function otherHash(text: Uint8Array, from: number, to: number): number {
   let sum = 0x9747b28c;
   for (let at = from; at < to; at++) sum = Math.imul(sum ^ text[at]!, 0x5bd1e995);
   return sum;
 }
 
-/** The kinds of characters by which o200k_base splits a text before it merges bytes: no token spans two pieces. */
+/** Character classes by which o200k_base splits a text into pieces. No token spans two pieces. */
 const [OTHER, MARK, UPPER, LOWER, LETTER, NUMBER, SPACE, LINE_END] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/** Behind these there are only variation selectors, which are marks, and characters that are not assigned. */
+/** Number of code points with a stored class. Higher ones are variation selectors (marks) or unassigned. */
 const KINDS = 0x40000;
 
 function kindOf(code: number): number {
@@ -163,15 +167,15 @@ function kindOf(code: number): number {
 const CONTRACTION = /'(?:[sdmt]|ll|ve|re)/iy;
 
 /**
- * Finds the pieces of a text. It is the tokenizer's regular expression written out: compiling that takes longer than counting a
- * page. A piece that is longer than TOKEN_SLICE_CHARS is cut.
+ * Splits a text into pieces. Implements the tokenizer's regular expression by hand, because compiling it
+ * takes longer than counting a page. Cuts pieces longer than TOKEN_SLICE_CHARS.
  */
 export class TokenPieces {
   readonly #text: string;
-  /** The kind of each character up to KINDS. */
+  /** Class of each character below KINDS. */
   readonly #kinds: Uint8Array;
   #limit = 0;
-  /** Whether a piece had to be cut so far, or may have been. */
+  /** True if a piece was cut, or may have been. */
   cut = false;
 
   constructor(text: string, kinds: Uint8Array) {
@@ -179,7 +183,7 @@ export class TokenPieces {
     this.#kinds = kinds;
   }
 
-  /** Where the piece that begins at `from` ends. */
+  /** Returns the end of the piece that begins at `from`. */
   end(from: number): number {
     const text = this.#text;
     this.#limit = Math.min(from + TOKEN_SLICE_CHARS, text.length);
@@ -208,7 +212,10 @@ export class TokenPieces {
     return blank === this.#limit || blank === from + 1 ? blank : blank - 1;
   }
 
-  /** Capitals, then others. Letters without case may end a word that begins with capitals, and capitals behind them begin the next. */
+  /**
+   * Returns the end of a word: upper-case letters, then lower-case. Letters without case may belong to either
+   * part.
+   */
   #wordEnd(start: number, lowerOnly: boolean): number {
     const upper = this.#run(start, UPPER | LETTER | MARK);
     let end = this.#run(upper, LOWER | LETTER | MARK);

@@ -8,18 +8,21 @@ interface Matcher {
   test(line: string): boolean;
 }
 
-/** A server passes a linear-time engine, a client on its own machine may pass its own. Throws on a wrong pattern. */
+/**
+ * Compiles a pattern. Servers pass a linear-time engine; a client on its own machine may pass its own. Throws
+ * if the pattern is invalid.
+ */
 export type MatcherFactory = (pattern: string, o: { ignoreCase: boolean }) => Matcher;
 
-/** So much of a piece of a long line is looked at again together with the next one, or a match across both is missed. */
+/** Characters of a piece that are searched again with the next piece, to find matches across both. */
 const OVERLAP_CHARS = 256;
 
-/** Others get a turn of the event loop so often: rarely enough to cost nothing, often enough that nobody notices the wait. */
+/** Time after which the search yields to the event loop, so that other requests do not wait noticeably. */
 const TURN_MS = 20;
 
 /**
- * Matching lines as `12:text`, their context as `13-text`, `--` between blocks that do not touch. Lines are searched as
- * they pass by; of a very long one the matching pieces are shown.
+ * Searches lines while reading. Prints matches as `12:text`, context as `13-text`, and `--` between separate
+ * blocks. For a very long line, prints only the matching pieces.
  */
 export async function takeGrep(
   body: PartBody,
@@ -65,13 +68,13 @@ export async function takeGrep(
 class GrepOutput {
   readonly #context: number;
   readonly text = new PartText();
-  /** Lines that may turn out to be the context of the next match. */
+  /** Lines that may become context of the next match. */
   #held: TextLine[] = [];
   #after = 0;
-  /** Some line fell out of view since the last one that was shown. */
+  /** True if lines were skipped since the last printed one. */
   #gap = false;
   matches = 0;
-  /** The last one that was shown. */
+  /** Number of the last printed line. */
   lastLine = 0;
   cut = false;
 
@@ -79,7 +82,7 @@ class GrepOutput {
     this.#context = context;
   }
 
-  /** False where the part is full. */
+  /** Processes a line. Returns false if the part is full. */
   pass(line: TextLine, matches: boolean): boolean {
     if (matches) {
       if (this.#context > 0 && this.#gap && this.lastLine > 0 && !this.text.add('--')) return false;

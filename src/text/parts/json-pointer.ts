@@ -4,7 +4,10 @@ import { JSON_DEPTH, PART_CHARS } from '../../base/limits.ts';
 import { badPart, type Part, parseJsonPointer, shown } from './part-request.ts';
 import { CUT_MARK, type PartBody, plural, wholeText } from './text-lines.ts';
 
-/** The value at an RFC 6901 pointer: a string as its plain text, anything else as JSON, indented where it fits. */
+/**
+ * Returns the value at a JSON Pointer (RFC 6901): strings as plain text, other values as JSON, indented if it
+ * fits.
+ */
 export async function takeJson(body: PartBody, pointer: string): Promise<Part> {
   const segments = parseJsonPointer(pointer);
   const { text: document } = await wholeText(body, 'JSON');
@@ -22,7 +25,7 @@ export async function takeJson(body: PartBody, pointer: string): Promise<Part> {
   };
 }
 
-/** `array of 12`, `object of 3`, `string`: for one value, in words. */
+/** Describes a value: `array of 12`, `object of 3`, `string`. */
 function describe({ kind, count }: JsonSpan): string {
   return kind === 'array' || kind === 'object' ? `${kind} of ${count}` : kind;
 }
@@ -37,7 +40,7 @@ function missing(value: JsonSpan, path: string, segment: string): RelayError {
   return badPart(`${where} is a ${value.kind} and has no ${name}`, hint);
 }
 
-/** What is larger than this as it was written is shown so, and not parsed: it would be cut anyway. */
+/** Longer values are shown as written instead of being parsed: they would be cut anyway. */
 const PARSED_CHARS = 2 * PART_CHARS;
 
 function print(written: string, { kind }: JsonSpan): string {
@@ -50,12 +53,12 @@ function print(written: string, { kind }: JsonSpan): string {
   return indented.length > PART_CHARS ? compact : indented;
 }
 
-/** Digits that a JavaScript number cannot hold are kept as they were written, where the platform can. */
+/** Parses JSON. Keeps digits that a JavaScript number cannot hold, if the platform supports it. */
 function parse(text: string): Json {
   return LONG_NUMBER.test(text) && rawJson ? JSON.parse(text, keepDigits) : JSON.parse(text);
 }
 
-/** Only a number like this can lose digits; a match inside a string costs time and nothing else. */
+/** Only such numbers can lose digits. A match inside a string does no harm. */
 const LONG_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d{2}/;
 
 const rawJson = (JSON as { rawJSON?: (text: string) => unknown }).rawJSON?.bind(JSON);
@@ -68,31 +71,32 @@ function keepDigits(_: string, value: unknown, context?: { source?: string }): u
 
 type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
-/** A value where it stands in a JSON text. */
+/** Position of a value in a JSON text. */
 interface JsonSpan {
   readonly from: number;
-  /** Exclusive. */
+  /** End offset, exclusive. */
   to: number;
   readonly kind: JsonKind;
-  /** Members or items. */
+  /** Number of members or items. */
   count: number;
 }
 
 /** An object or array that is being read. */
 export interface OpenContainer<T> {
   readonly isArray: boolean;
-  /** What `begin` gave for it. */
+  /** Result of `begin` for this container. */
   readonly found: T | null;
-  /** Members or items that came before. */
+  /** Number of members or items read so far. */
   count: number;
-  /** The name of the member that comes next, with its quotes. Empty where `found` is null. */
+  /** Name of the next member, with quotes. Empty if `found` is null. */
   name: string;
 }
 
 /**
- * Checks a JSON text, and tells of each value: `begin` where it begins, with the container that it is in, and `end` behind it where
- * `begin` gave something. One pass that keeps nothing of the text: JSON.parse makes half a gigabyte of 24 MB of `{},{},…`,
- * cannot be interrupted, and takes the process along where a thread has no room.
+ * Checks a JSON text in one pass and reports each value. Calls `begin` at its start, with its container, and
+ * `end` after it if `begin` returned something. Keeps nothing of the text: JSON.parse would need half a
+ * gigabyte for 24 MB of `{},{},…`, cannot be interrupted, and crashes the process if a worker runs out of
+ * memory.
  */
 export function walkJson<T>(
   text: string,
@@ -101,7 +105,7 @@ export function walkJson<T>(
 ): void {
   const open: OpenContainer<T>[] = [];
   let at = 0;
-  /** Reads a name up to its value. */
+  /** Reads a member name and the colon. */
   const name = (inside: OpenContainer<T>): void => {
     at = behindSpace(text, at);
     const behind = behindString(text, at);
@@ -128,7 +132,7 @@ export function walkJson<T>(
       at = kind === 'string' ? behindString(text, at) : behindWord(text, at);
       if (found) end(found, at, 0);
     }
-    // Behind a value: what ends here, and whether another one follows.
+    // After a value: close finished containers, or go on with the next value.
     for (;;) {
       at = behindSpace(text, at);
       const inside = open.at(-1);
@@ -149,8 +153,8 @@ export function walkJson<T>(
 }
 
 /**
- * Finds what lies on a path into a JSON text: the document, then the value of each segment as far as there is one. Of members with
- * one name the last counts, as for JSON.parse.
+ * Finds the values on a path in a JSON text: the document, then the value of each segment, as far as they
+ * exist. For repeated member names the last counts, as in JSON.parse.
  */
 export function scanJson(text: string, path: readonly string[] = []): JsonSpan[] {
   const spans: JsonSpan[] = [];
@@ -217,7 +221,7 @@ function behindString(text: string, from: number): number {
   throw broken(text, text.length);
 }
 
-/** Says where, and quotes nothing of the payload. */
+/** Returns an error with the position. It does not quote the payload. */
 function broken(text: string, at: number): RelayError {
   const start = behindSpace(text, 0);
   if (at === start && at < text.length)

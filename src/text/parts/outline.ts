@@ -6,8 +6,8 @@ import type { Part } from './part-request.ts';
 import { type PartBody, plural, wholeText } from './text-lines.ts';
 
 /**
- * What there is and at which line, so that the next question can be for lines or a JSON pointer: the shape of JSON, the
- * headings of Markdown, the definitions of code, else the first line of each paragraph.
+ * Returns an outline with line numbers, so that a next request can ask for lines or a JSON Pointer: the shape
+ * of JSON, headings of Markdown, definitions of code, else the first line of each paragraph.
  */
 export async function takeOutline(body: PartBody): Promise<Part> {
   const { text, bytes } = await wholeText(body, 'outline');
@@ -17,7 +17,7 @@ export async function takeOutline(body: PartBody): Promise<Part> {
   return { text: [head, ...entries.map((e) => `${e.line}:${e.text}`)].join('\n'), about, truncated };
 }
 
-/** Not the preprocessor's lines of C, which may have a space behind the # too. */
+/** A Markdown heading. Excludes C preprocessor lines, which may also have a space after the #. */
 const HEADING = /^#{1,6}\s+(?!(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|pragma|error)\b)\S/;
 
 interface Outline {
@@ -38,7 +38,7 @@ function outline(text: string): Outline {
   return outlineText(text);
 }
 
-/** Throws for JSON that is nested too deeply; anything else that is broken is text. */
+/** Outlines JSON. Returns null if the text is not JSON. Throws if it is nested too deeply. */
 function jsonOrNull(text: string): ReturnType<typeof outlineJson> | null {
   try {
     return outlineJson(text);
@@ -78,7 +78,8 @@ function outlineText(text: string): Outline {
     if (previous === '') paragraphs.add(number, line);
     previous = line;
   }
-  // A comment in Python or a shell looks like a heading: where there are definitions, a few of them do not make a document.
+  // Comments in Python or shell look like headings. With enough definitions and no code fences, the text is
+  // code.
   const isCode = definitions.count > 0 && fences === 0 && definitions.count * 3 >= headings.count;
   if (isCode) return { kind: 'code', ...definitions.done() };
   if (headings.count > 0) return { kind: 'markdown', ...headings.done() };
@@ -98,7 +99,7 @@ class Entries {
   }
 }
 
-/** Line by line, without trailing white space, each cut to what an entry shows. */
+/** Yields lines without trailing white space, each cut to the length of an entry. */
 function* shortLines(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     const at = text.indexOf('\n', from);
@@ -116,8 +117,8 @@ function countLines(text: string): number {
 }
 
 /**
- * Whether a line of source code defines something, in the common languages. Good enough to find one's way; a parser for
- * each language would be a dependency for each. Lines are short by then, so no pattern can take long.
+ * Tells whether a line defines something in a common programming language. A heuristic: real parsers would
+ * need a dependency per language. Lines are already cut short, so no pattern takes long.
  */
 function isDefinition(line: string): boolean {
   if (!HAS_WORD.test(line) && !/[{(]\s*$/.test(line)) return false;
@@ -127,7 +128,7 @@ function isDefinition(line: string): boolean {
 const HAS_WORD =
   /\b(?:function|class|interface|enum|namespace|type|const|let|var|def|module|func|fn|struct|trait|impl|mod|macro_rules|union|fun|object|protocol|extension|record|public|private|protected|internal|typedef|define|extern|static|inline|create)\b|\(\)/i;
 
-/** Nested deeper than a method of a class is a detail. */
+/** Indentation up to that of a class method. Deeper definitions are details. */
 const INDENT = '^(?: {0,8}|\\t{0,2})';
 
 const DEFINITIONS = [
@@ -152,7 +153,7 @@ const DEFINITIONS = [
   '^(?:typedef +)?(?:struct|union|enum)(?: +\\w+)? *\\{?$',
   '^# *define +\\w+\\(',
   '^(?:extern|static|inline) [^;={]*\\(',
-  // A head with a body behind it, whatever the language: a C function, a method, a test
+  // A header with a body after it, in any language: a C function, a method, a test.
   'INDENT(?![^(]*\\b(?:if|for|while|switch|else|catch|return|do|with|await|throw|new|case)\\b)[A-Za-z_$*~#][\\w$ *&:<>,~.\\[\\]#]*\\([^;{}]*\\)[^;{}()]*\\{$',
   // Shell
   '^(?:function +)?[\\w-]+ *\\(\\) *\\{?$',
@@ -166,8 +167,9 @@ interface OutlineEntry {
 }
 
 /**
- * The shape of a JSON text: pointer, type and length of each value, of arrays the first item. Levels are
- * listed as deep as they fit whole, so that one large member does not push out its neighbours. Throws where the text is no JSON.
+ * Outlines JSON: pointer, type and length of each value; of arrays only the first item. Lists only as many
+ * levels as fit completely, so that one large member does not hide its neighbours. Throws if the text is not
+ * JSON.
  */
 function outlineJson(text: string): { entries: OutlineEntry[]; truncated: boolean } {
   const levels = shapeOf(text);
@@ -176,7 +178,7 @@ function outlineJson(text: string): { entries: OutlineEntry[]; truncated: boolea
   while (depth < levels.length && (depth === 0 || count + levels[depth]!.count <= OUTLINE_ENTRIES)) {
     count += levels[depth++]!.count;
   }
-  // A single level that is too wide is better cut than left out.
+  // If the first level alone is too wide, cut it instead of leaving it out.
   const wide = depth === 1 && levels.length > 1;
   const kept = levels.slice(0, wide ? 2 : depth).flatMap((level) => level.entries);
   kept.sort((a, b) => a.order - b.order);
@@ -199,14 +201,14 @@ interface Level {
   readonly entries: Found[];
 }
 
-/** Reads the text and not its parsed value: only the text knows the lines. */
+/** Scans the text instead of a parsed value, because only the text has line numbers. */
 function shapeOf(text: string): Level[] {
   const levels: Level[] = [];
   let [line, lineEnd, order] = [1, text.indexOf('\n'), 0];
   walkJson<Found>(
     text,
     (kind, from, parent, depth) => {
-      // Values that lie too deep, and further items of an array, are not listed.
+      // Skip values that are too deep, and all array items except the first.
       if (parent && (!parent.found || depth > OUTLINE_DEPTH || (parent.isArray && parent.count > 0)))
         return null;
       for (; lineEnd !== -1 && lineEnd < from; lineEnd = text.indexOf('\n', lineEnd + 1)) line++;
@@ -227,10 +229,13 @@ function shapeOf(text: string): Level[] {
   return levels;
 }
 
-/** What is shown of a pointer. */
+/** Maximum characters of a pointer to show. */
 const POINTER_CHARS = OUTLINE_LINE_CHARS * OUTLINE_DEPTH;
 
-/** Cut while it grows: a long name would else be copied for every member below it. */
+/**
+ * Appends a segment. Cuts long pointers early, otherwise a long name would be copied for every member below
+ * it.
+ */
 function below(pointer: string, segment: string): string {
   return pointer.length > POINTER_CHARS ? pointer : `${pointer}/${segment.slice(0, POINTER_CHARS)}`;
 }

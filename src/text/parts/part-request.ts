@@ -3,29 +3,29 @@ import { parsePath } from '../../base/json.ts';
 import { GREP_CONTEXT_LINES, GREP_PATTERN_CHARS } from '../../base/limits.ts';
 import type { TokenCount, TokenCounter } from '../../base/tokens.ts';
 
-/** A part of a text payload. Exactly one of the four. */
+/** A part of a text payload. Exactly one of the four forms. */
 export type PartRequest =
-  /** `10-40`, `10-` to the end, `-20` the last twenty, `7`; the first line is 1. */
+  /** Line range: `10-40`, `10-` to the end, `-20` for the last twenty, or `7`. The first line is 1. */
   | { readonly lines: string }
   | { readonly grep: string; readonly context?: number; readonly ignore_case?: boolean }
-  /** An RFC 6901 pointer: `/users/0/name`; the empty one is the whole document. */
+  /** JSON Pointer (RFC 6901) such as `/users/0/name`. An empty pointer is the whole document. */
   | { readonly json: string }
   | { readonly outline: true };
 
 export interface Part {
   readonly text: string;
-  /** What it is a part of, in words: `lines 10-40 of 1200`. */
+  /** Description of the part, such as `lines 10-40 of 1200`. */
   readonly about: string;
-  /** Something was left out to stay within a limit; `about` says what. */
+  /** True if something was left out because of a limit. `about` says what. */
   readonly truncated: boolean;
 }
 
-/** As query parameters and flags have it: everything is text. */
+/** A part request as query parameters or flags, where every value is a string. */
 type PartParameters = {
   readonly [name in 'lines' | 'grep' | 'context' | 'ignore_case' | 'json' | 'outline']?: string | null;
 };
 
-/** Null where no part is asked for. */
+/** Parses a part request from parameters. Returns null if there is none. */
 export function parsePartRequest(from: PartParameters): PartRequest | null {
   const asked = [];
   if (from.lines != null) asked.push({ lines: from.lines });
@@ -42,7 +42,10 @@ export function parsePartRequest(from: PartParameters): PartRequest | null {
   return only ? checkPartRequest(only) : null;
 }
 
-/** As a model says it to a tool: `lines=10-40`, `grep=PATTERN`, `json=/a/b`, `outline`; null for `all`. */
+/**
+ * Parses a part request of a model: `lines=10-40`, `grep=PATTERN`, `json=/a/b` or `outline`. Returns null for
+ * `all`.
+ */
 export function readPart(text: string): PartRequest | null {
   const [, name, value] = /^\s*(all|outline|lines|grep|json)(?:=(.*))?$/s.exec(text) ?? [];
   if (name === 'all') return null;
@@ -53,7 +56,7 @@ export function readPart(text: string): PartRequest | null {
   throw badPart(`"${text.slice(0, 80)}" is not understood`);
 }
 
-/** Refuses what `takePart` would refuse, before any payload is read. */
+/** Rejects invalid requests before a payload is read. */
 export function checkPartRequest(part: PartRequest): PartRequest {
   const names = ['lines', 'grep', 'json', 'outline'].filter((name) => Object.hasOwn(part, name));
   if (names.length !== 1) throw badPart(names.length ? `${names.join(' and ')} at once` : 'none is named');
@@ -83,7 +86,7 @@ export function parseLineRange(text: unknown): LineRange {
   return { from, to };
 }
 
-/** The segments of an RFC 6901 pointer, unescaped. */
+/** Returns the unescaped segments of a JSON Pointer (RFC 6901). */
 export function parseJsonPointer(pointer: unknown): string[] {
   if (typeof pointer !== 'string') throw badPart('json takes a pointer such as /users/0/name');
   const segments = parsePath(pointer);
@@ -97,7 +100,7 @@ export function badPart(what: string, hint?: string): RelayError {
   return new RelayError('bad_part', hint ? { what, hint } : { what });
 }
 
-/** What a caller sent, safe to repeat in a message. */
+/** Shortens a value of the caller and removes control characters, for use in an error message. */
 export function shown(value: unknown): string {
   const text = String(value).replace(/\p{Cc}/gu, ' ');
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
@@ -135,17 +138,19 @@ function isOn(value: string | null | undefined, name: string): boolean {
 }
 
 export interface CountedPart extends Part {
-  /** Of `text`. */
+  /** Token count of `text`. */
   readonly tokens: TokenCount;
 }
 
-/** A part with at most `budget` tokens, cut at the end of a line where one is near. `about` says so, and where to go on. */
+/**
+ * Cuts a part to at most `budget` tokens, at a line end if one is near. `about` says so and how to continue.
+ */
 export async function withinBudget(part: Part, budget: number, counter: TokenCounter): Promise<CountedPart> {
   let { text } = part;
   let tokens = await counter.count(text);
   if (tokens.tokens <= budget) return { ...part, tokens };
   while (tokens.tokens > budget) {
-    // Tokens are not spread evenly, so it may take a second cut.
+    // Tokens are not spread evenly, so a second cut may be necessary.
     const chars = Math.floor((text.length * budget) / tokens.tokens);
     const line = text.lastIndexOf('\n', chars);
     text = text.slice(0, line > chars / 2 ? line : chars).replace(/[\ud800-\udbff]$/, '');

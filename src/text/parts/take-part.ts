@@ -5,12 +5,15 @@ import { takeOutline } from './outline.ts';
 import { badPart, checkPartRequest, type Part, type PartRequest, parseLineRange } from './part-request.ts';
 import { CUT_MARK, type PartBody, PartText, plural, type TextLine, textLines } from './text-lines.ts';
 
-/** The asked part of a text body. `not_text` where the bytes are not UTF-8, `bad_part` where there is no such part. */
+/**
+ * Returns the requested part of a text body. Throws `not_text` if it is not UTF-8, and `bad_part` if there is
+ * no such part.
+ */
 export async function takePart(body: PartBody, part: PartRequest, matcherFor: MatcherFactory): Promise<Part> {
   try {
     checkPartRequest(part);
   } catch (error) {
-    // Whoever opened the body has handed it over: it is not left open.
+    // This function owns the body now, so it must close it.
     if (!(body instanceof Uint8Array)) await body.cancel().catch(() => {});
     throw error;
   }
@@ -20,7 +23,7 @@ export async function takePart(body: PartBody, part: PartRequest, matcherFor: Ma
   return takeOutline(body);
 }
 
-/** Lines as they are, without numbers. A stream is read no further than the range goes. */
+/** Returns lines unchanged, without numbers. Reads a stream only to the end of the range. */
 export async function takeLines(body: PartBody, lines: string): Promise<Part> {
   const range = parseLineRange(lines);
   return 'last' in range ? takeLast(body, range.last) : takeRange(body, range.from, range.to);
@@ -77,7 +80,7 @@ async function takeLast(body: PartBody, count: number): Promise<Part> {
         chars -= kept[dropped]!.length + 1;
         kept[dropped++] = '';
       }
-      // Shifting at every line would be quadratic; half of it being waste is the time to move.
+      // Removing one line at a time would be quadratic. Compact when half of the array is unused.
       if (dropped > 1024 && dropped * 2 > kept.length) {
         kept = kept.slice(dropped);
         dropped = 0;

@@ -4,28 +4,28 @@ import { PART_CHARS, PART_LINE_CHARS } from '../../base/limits.ts';
 export type PartBody = Uint8Array | ReadableStream<Uint8Array>;
 
 /**
- * A line, or a piece of one: what is longer than PART_LINE_CHARS comes in several pieces with the same number, so
- * that a reader holds no more than one piece of it.
+ * A line, or a piece of a long line. Lines longer than PART_LINE_CHARS come in several pieces with the same
+ * number, so that a reader holds only one piece in memory.
  */
 export interface TextLine {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly number: number;
   readonly text: string;
-  /** 0 for the beginning of a line, then counting up. */
+  /** Index of the piece within its line, from 0. */
   readonly piece: number;
-  /** More of the same line follows. */
+  /** True if more pieces of the line follow. */
   readonly more: boolean;
 }
 
 /**
- * The lines of a body, in batches (one await for each line would be most of the work), without their line ends.
- * Leaving the loop early stops the reading of a stream. Bytes that are not UTF-8 throw `not_text`.
+ * Yields the lines of a body in batches, without line ends. (One await per line would dominate the cost.)
+ * Leaving the loop early stops reading the stream. Throws `not_text` if the bytes are not UTF-8.
  */
 export async function* textLines(body: PartBody, what: string): AsyncGenerator<TextLine[]> {
   let held = '';
   let number = 1;
   let piece = 0;
-  /** Gives away what is too long and returns the rest. */
+  /** Emits full pieces and returns the rest. */
   const cut = (text: string, lines: TextLine[]): string => {
     let from = 0;
     while (text.length - from > PART_LINE_CHARS) {
@@ -59,7 +59,7 @@ export async function* textLines(body: PartBody, what: string): AsyncGenerator<T
   yield last;
 }
 
-/** The whole body as text, without a byte order mark, and how many bytes it was. */
+/** Returns the whole body as text without byte order mark, and its size in bytes. */
 export async function wholeText(body: PartBody, what: string): Promise<{ text: string; bytes: number }> {
   const counted = { bytes: 0 };
   const chunks: string[] = [];
@@ -67,7 +67,7 @@ export async function wholeText(body: PartBody, what: string): Promise<{ text: s
   return { text: chunks.join(''), bytes: counted.bytes };
 }
 
-/** A body in memory is decoded bit by bit too: a reader that stops early has not paid for the rest. */
+/** Bytes decoded at once. A body in memory is also decoded in steps, so that a reader can stop early. */
 const DECODE_BYTES = 64 * 1024;
 
 async function* decodedChunks(body: PartBody, what: string, counted = { bytes: 0 }): AsyncGenerator<string> {
@@ -90,15 +90,15 @@ function* slices(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += DECODE_BYTES) yield bytes.subarray(at, at + DECODE_BYTES);
 }
 
-/** Behind a line that was cut. */
+/** Marks a line that was cut. */
 export const CUT_MARK = ' […]';
 
-/** Collects the lines of a part up to PART_CHARS. */
+/** Collects the lines of a part, up to PART_CHARS. */
 export class PartText {
   readonly #lines: string[] = [];
   #chars = 0;
 
-  /** False, and nothing added, where the line would pass the limit. */
+  /** Adds a line. Returns false and adds nothing if it would exceed the limit. */
   add(line: string): boolean {
     if (this.#chars + line.length + 1 > PART_CHARS) return false;
     this.#lines.push(line);

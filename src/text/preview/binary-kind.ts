@@ -1,4 +1,4 @@
-/** What bytes are, told from how they begin. */
+/** Recognizes a file type by its first bytes. */
 export function binaryKind(bytes: Uint8Array): string {
   const ascii = (start: number, length: number) =>
     String.fromCharCode(...bytes.subarray(start, Math.min(start + length, bytes.length)));
@@ -81,7 +81,7 @@ function jpegKind(view: DataView): string {
   return 'JPEG image';
 }
 
-/** Office documents, packages and books are ZIP archives that begin with a file of their own. */
+/** Office documents, packages and e-books are ZIP archives that begin with typical files. */
 function zipKind(bytes: Uint8Array): string {
   const start = new TextDecoder('latin1').decode(bytes.subarray(0, 8192));
   if (start.includes('word/')) return 'Word document';

@@ -1,9 +1,9 @@
-/** Where a text may end, the best place first. */
+/** Places where a text may end, best first. */
 const ENDS = [/\n/g, /[.!?…]["'’”)\]]*\s|[。！？]/gu, /\s/g];
 
 /**
- * The beginning of a text in at most `bytes` of UTF-8. It ends with a line, a sentence or a word, whichever of them
- * has an end in the last quarter; where none has, with a character.
+ * Returns the beginning of a text in at most `bytes` of UTF-8. Ends at a line, sentence or word end in the
+ * last quarter, if there is one, else at a character.
  */
 export function cutNear(text: string, bytes: number): { text: string; cut: boolean } {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
@@ -17,7 +17,7 @@ export function cutNear(text: string, bytes: number): { text: string; cut: boole
   return { text: text.slice(0, read), cut: true };
 }
 
-/** At most so many characters, with a mark where something is missing. */
+/** Returns at most `chars` characters, with an ellipsis if the text was cut. */
 export function clip(text: string, chars: number): string {
   if (text.length <= chars) return text;
   const all = [...text];

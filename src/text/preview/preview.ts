@@ -8,18 +8,18 @@ import { clip, cutNear } from './cut.ts';
 
 export type PreviewKind = (typeof CONTENT_KINDS)[number];
 
-/** What is known of a content once it has gone by. */
+/** What is known about a content after it was read once. */
 export interface Content {
-  /** Its beginning, as far as a preview looks. */
+  /** Beginning of the content, as much as a preview needs. */
   readonly start: Uint8Array;
   readonly size: number;
   readonly lineCount: number;
-  /** Whether all of it is UTF-8. */
+  /** True if all of it is UTF-8. */
   readonly isText: boolean;
 }
 
 export interface Preview {
-  /** Data, not instructions: chat markup and the best-known phrases have been taken out. */
+  /** Excerpt for models. Chat markup and known prompt-injection phrases are removed. */
   readonly text: string;
   readonly line_count: number;
   readonly truncated: boolean;
@@ -27,17 +27,19 @@ export interface Preview {
   readonly size: number;
 }
 
-/** What travels in place of a content: at most 2 KB, made for its kind, neutralised. The same for the same content. */
+/**
+ * Makes the preview of a content: at most 2 KB, suited to its kind, neutralised. Depends only on the content.
+ */
 export function makePreview(kind: PreviewKind, content: Content): Preview {
   const { size, lineCount, isText, start } = content;
   if (kind === 'binary' || !isText) {
     const text = `${binaryKind(start)}, ${String(size).replace(/\B(?=(\d{3})+$)/g, ',')} bytes`;
     return { text, line_count: 0, truncated: size > 0, size };
   }
-  // As a stream, so that a character that was cut in two at the end is left out.
+  // Decode as a stream, so that a character cut in two at the end is dropped.
   const seen = new TextDecoder('utf-8', { ignoreBOM: true }).decode(start, { stream: true });
   const { text, partial } = inWords(kind, seen, size);
-  // Neutralising may make it longer or shorter; the cut comes last, from a little more than can be shown.
+  // Neutralising changes the length, so cut afterwards. Start with more text than can be shown.
   const shown = cutNear(neutralise(text.slice(0, 3 * PREVIEW_BYTES)), PREVIEW_BYTES);
   const truncated = partial || shown.cut || text.length > 3 * PREVIEW_BYTES || start.length < size;
   return { text: shown.text, line_count: lineCount, truncated, size };
@@ -50,17 +52,17 @@ function inWords(kind: PreviewKind, text: string, size: number): { text: string;
     try {
       return { text: jsonShape(JSON.parse(text) as Json), partial: true };
     } catch {
-      // It is shown as the text that it is.
+      // Not valid JSON: show it as text.
     }
   }
   return { text, partial: false };
 }
 
-/** Deeper levels are told by their kind alone. */
+/** Depth of the shape. Deeper levels show only their type. */
 const SHAPE_DEPTH = 3;
 const SHAPE_KEYS = 24;
 
-/** The shape of a document, a line for each place in it: names, kinds, counts and short values. */
+/** Describes a JSON document, one line per value: names, types, counts and short values. */
 function jsonShape(value: Json): string {
   const lines: string[] = [];
   writeShape(value, '', SHAPE_DEPTH, lines, '');
@@ -107,12 +109,15 @@ function isContainer(value: Json | undefined): value is Json[] | { [key: string]
   return typeof value === 'object' && value !== null;
 }
 
-/** What a reader of the page would see of it: no scripts, styles, comments or hidden parts; blocks on their own lines. */
+/**
+ * Returns the visible text of an HTML page, without scripts, styles, comments and hidden parts. Blocks get
+ * their own lines.
+ */
 function htmlText(html: string): string {
   const title = /<title[^>]*>([\s\S]{0,500}?)<\/title\s*>/i.exec(html)?.[1]?.trim();
   let text = '';
   let at = 0;
-  /** Depth inside an element that is not shown, with its name. */
+  /** Name of the current hidden element, and nesting depth inside it. */
   let hidden: { name: string; depth: number } | null = null;
   for (const tag of html.matchAll(TOKENS)) {
     if (!hidden) text += html.slice(at, tag.index);
@@ -140,7 +145,7 @@ function htmlText(html: string): string {
   return title ? `${decodeEntities(title).replace(/\s+/g, ' ')}\n\n${body}` : body;
 }
 
-// No part of a tag runs over the next `<`, so that text made of beginnings of tags is read once and not from each anew.
+// No part of a tag crosses the next `<`, so text full of tag beginnings is scanned only once.
 const TOKENS =
   /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[|\]\]>|<![^<>]*>|<\?[^<>]*>|<(\/?)([a-zA-Z][a-zA-Z0-9:-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/g;
 
@@ -152,7 +157,7 @@ const BLOCKS = new Set(
   ),
 );
 
-/** Ways to write what only a machine will read. */
+/** Tells whether attributes hide an element from human readers. */
 function isHidden(attributes: string): boolean {
   if (/(?:^|\s)hidden(?:\s|=|\/|$)/i.test(attributes)) return true;
   if (/aria-hidden\s*=\s*["']?true/i.test(attributes)) return true;
@@ -203,7 +208,7 @@ function decodeEntities(text: string): string {
   );
 }
 
-/** Who wrote to whom about what, and the text of the message. */
+/** Returns sender, recipients, date, subject and text of an email. */
 function emailText(raw: string): string {
   const [head, body] = splitHead(raw) ?? [raw, ''];
   const headers = readHeaders(head);
@@ -214,7 +219,7 @@ function emailText(raw: string): string {
   return `${shown.join('\n')}\n\n${bodyText(headers, body, 3).trim()}`;
 }
 
-/** What is before the first empty line and what is behind it; null where there is none. */
+/** Splits at the first empty line. Returns null if there is none. */
 function splitHead(text: string): [head: string, body: string] | null {
   const gap = /\r?\n\r?\n/.exec(text);
   return gap && [text.slice(0, gap.index), text.slice(gap.index + gap[0].length)];
@@ -231,7 +236,9 @@ function readHeaders(head: string): Headers {
   return headers;
 }
 
-/** Of several parts the plain one, or the first that is text at all. */
+/**
+ * Returns the text of a body. Of several parts, takes the plain text, or else the first HTML or multipart.
+ */
 function bodyText(headers: Headers, body: string, depth: number): string {
   const type = headers.get('content-type') ?? 'text/plain';
   const boundary = /boundary="?([^";]+)"?/i.exec(type)?.[1];
@@ -270,7 +277,7 @@ function quotedPrintable(text: string): string {
   });
 }
 
-/** `=?utf-8?q?Gr=C3=BC=C3=9Fe?=` as people see it. */
+/** Decodes header words such as `=?utf-8?q?Gr=C3=BC=C3=9Fe?=`. */
 function decodeWords(header: string): string {
   return header.replace(/=\?[\w-]+\?([bqBQ])\?([^?]*)\?=/g, (_, kind: string, text: string) =>
     decodeBody(text.replaceAll('_', ' '), kind.toLowerCase() === 'q' ? 'quoted-printable' : 'base64'),

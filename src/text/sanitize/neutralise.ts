@@ -1,12 +1,10 @@
 /**
- * Prepares the words of others for a prompt. Invisible characters are taken out; markup of chat templates and tool calls,
- * lines that look like those of a frame (see frame.ts), and the best-known phrases of prompt injection, in plain English,
- * are replaced by a mark that says what was there. Links and pictures become text. Everything else comes back
- * as it is.
- *
- * This is no defence by itself: other words, other languages and encodings pass. What tells a model that a text is data is
- * the frame around it, and this keeps the frame from being forged. Stored content is never changed, only what travels.
- * The time it takes is linear in the text: every repetition in these patterns is bounded.
+ * Prepares foreign text for a prompt. Removes invisible characters. Replaces chat-template and tool-call
+ * markup, lines that look like frame markers (see frame.ts), and well-known English prompt-injection phrases
+ * by a note. Turns links and images into plain text. Everything else stays unchanged. This is not a defence
+ * by itself: other phrases, languages and encodings pass. The frame tells a model that a text is data, and
+ * this function keeps the frame from being forged. Stored content is never changed. Time is linear in the
+ * text, because every repetition in the patterns is bounded.
  */
 export function neutralise(text: string): string {
   let out = withoutFrameLines(stripInvisible(text));
@@ -17,10 +15,12 @@ export function neutralise(text: string): string {
   return linksAsText(out);
 }
 
-/** Angle brackets, and signs that pass for them: frame lines are made of these. */
+/** Angle brackets and characters that look like them. Frame marker lines use these. */
 export const ANGLE_BRACKETS = '<>＜＞﹤﹥‹›❬❭❮❯❰❱〈〉⟨⟩˂˃ᐸᐳ«»≪≫⋘⋙《》⟪⟫';
 
-/** A line of a frame has three of them at its beginning and at its end. The words between may be spelt in many ways. */
+/**
+ * Replaces lines that could pass for a frame marker: three brackets at both ends, whatever the words between.
+ */
 function withoutFrameLines(text: string): string {
   if (!THREE.test(text)) return text;
   return text
@@ -41,7 +41,7 @@ function isFrameLine(line: string): boolean {
 const SPECIAL_TOKENS =
   'im_start|im_end|im_sep|endoftext|startoftext|endofprompt|system|user|assistant|tool|eot_id|eom_id|start_header_id|end_header_id|begin_of_text|end_of_text|fim_prefix|fim_suffix|fim_middle|python_tag|start|end|message|channel|return|call|constrain';
 
-/** Tags by which models tell their own calls, turns and orders apart. */
+/** Tags that models use for tool calls, turns and instructions. */
 const TAGS =
   'tool_calls?|tool_use|tool_result|tool_response|function_calls?|function_results?|invoke|antml:[a-z_]{1,40}|system|system[-_](?:reminder|prompt|message|instructions?)|assistant|start_of_turn|end_of_turn|start_of_role|end_of_role|bos|eos|thinking|scratchpad|developer|developer[-_]message|im_start|im_end|endoftext|human';
 
@@ -53,10 +53,13 @@ const EARLIER =
 const RULES =
   'instructions?|prompts?|rules?|guidelines?|commands?|orders?|directives?|constraints?|programming|policy|policies|restrictions';
 
-/** What has to occur in a text for any of the first phrases. Most texts have none of it, and a long pattern costs time. */
+/** Words of which at least one occurs in every "ignore" phrase. Checking them first avoids a slow pattern. */
 const DROPS = ['ignore', 'disregard', 'forget', 'overrid', 'bypass', 'follow', 'obey', 'attention'];
 
-/** A blank stands for whatever is usual between two words: blanks, a line end, signs of Markdown, quotes. */
+/**
+ * Prompt-injection phrases. A space matches anything usual between words: spaces, a line break, Markdown,
+ * quotes.
+ */
 const PHRASES: readonly (readonly [needs: readonly string[], phrase: string])[] = [
   // Ignore all previous instructions. Disregard your system prompt.
   [
@@ -109,18 +112,21 @@ const BETWEEN_WORDS = '[\\s,*_`"\'-]{1,6}';
 
 interface Mark {
   readonly kind: string;
-  /** One of these is in the text, in whichever case, where the pattern matches: to look for words is cheaper than any pattern. */
+  /**
+   * Lower-case strings of which at least one occurs in every match. Checking them first is cheaper than the
+   * pattern.
+   */
   readonly needs: readonly string[];
   readonly pattern: () => RegExp;
 }
 
 /**
- * What is replaced, in this order: none of these can come into being by the replacement of one before it. A pattern is made when a
- * text needs it: making them all takes longer than a short command.
+ * Patterns to replace, in this order. No replacement creates text that a later pattern matches. Each pattern
+ * is compiled on first use, because compiling all takes longer than a short command.
  */
 const MARKS: readonly Mark[] = [
   {
-    // A frame that is closed or opened in the middle of a line.
+    // A frame marker in the middle of a line.
     kind: 'frame',
     needs: ['relay'],
     pattern: () =>
@@ -158,7 +164,7 @@ const MARKS: readonly Mark[] = [
     pattern: () => /<\/?(?:function|parameter)\s?=\s?[\w."'-]{1,80}\s?>/gi,
   },
   { kind: 'tool markup', needs: ['<'], pattern: () => /<\/?(?:function_calls|invoke|parameter) name=/gi },
-  // Turns of older templates: one begins behind a blank line, in exactly these words.
+  // Turns of older chat templates: exactly these words after a blank line.
   {
     kind: 'role header',
     needs: ['human:', 'assistant:'],
@@ -178,9 +184,10 @@ const MARKS: readonly Mark[] = [
 ];
 
 /**
- * Takes out what is not seen but read: control characters, terminal escapes, directional overrides, tag characters,
- * variation selectors, zero-width and other invisible characters. Those that a script or an emoji needs stay where it
- * needs them. Fillers that look like nothing become a blank, odd line ends a line feed, half a surrogate pair U+FFFD.
+ * Removes characters that a model reads but people do not see: control characters, terminal escapes,
+ * directional overrides, tag characters, variation selectors, zero-width characters. Keeps them where a
+ * script or emoji needs them. Replaces blank-looking fillers by a space, unusual line breaks by a line feed,
+ * lone surrogates by U+FFFD.
  */
 function stripInvisible(text: string): string {
   if (!/[^\t\n -~]/.test(text)) return text;
@@ -200,13 +207,15 @@ function stripInvisible(text: string): string {
 const TERMINAL_ESCAPES =
   /(?:\u001b\[|\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c\u009d]{0,4096}(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]{0,8}[0-~]/g;
 
-/** The flags of England, Scotland and Wales are spelt in tag characters; anywhere else those carry hidden text. */
+/**
+ * The flags of England, Scotland and Wales use tag characters. Anywhere else, tag characters can hide text.
+ */
 const BLACK_FLAG = '\u{1f3f4}';
 const FLAGS = ['gbeng', 'gbsct', 'gbwls'];
 const UNSEEN = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{DI}\\p{Bidi_C}\\u2028\\u2029\\u2800]';
 let made: RegExp | undefined;
 
-/** Made when a text needs it, as those below: making them all takes longer than a short command. */
+/** Returns the pattern, compiled on first use, because compiling takes longer than a short command. */
 function flagOrUnseen(): RegExp {
   made ??= new RegExp(`${BLACK_FLAG}(?:${FLAGS.map(tagged).join('|')})\u{e007f}|${UNSEEN}`, 'gu');
   return made;
@@ -214,7 +223,7 @@ function flagOrUnseen(): RegExp {
 
 const LONE_SURROGATE = /\p{Cs}/u;
 const BREAKS = /[\u000b\f\u0085\u2028\u2029]/;
-/** Fillers that look like nothing at all. */
+/** Characters that look like a space but are not. */
 const BLANKS = /[\u115f\u1160\u3164\uffa0\u2800]/;
 
 function tagged(name: string): string {
@@ -233,9 +242,12 @@ const isPicture = (char: string) => /[\p{Extended_Pictographic}\p{Emoji_Modifier
 const isSelectable = (char: string) =>
   /[\p{Emoji}\p{So}\p{Sm}\p{Script=Han}\p{Script=Mong}\p{Script=Mymr}]/u.test(char);
 
-/** Where something unseen is needed, by the characters before and after it; what is not listed never is. */
+/**
+ * Tells by the characters before and after whether an invisible character is needed. Characters not listed
+ * are removed.
+ */
 const NEEDED: readonly (readonly [unseen: RegExp, isNeeded: (before: string, after: string) => boolean])[] = [
-  // Arabic number signs, and the end of ayah: they are seen, whatever their category says.
+  // Arabic number signs and the end-of-ayah sign. They are visible despite their Unicode category.
   [/[\u0600-\u0605\u06dd\u070f\u08e2]/, () => true],
   [/\u200c/, (before, after) => joins(before) && joins(after)],
   [/\u200d/, (before, after) => joins(before) || (isPicture(before) && isPicture(after))],
@@ -253,9 +265,9 @@ function joins(char: string): boolean {
 }
 
 /**
- * Takes links and pictures of Markdown and HTML apart, so that whoever renders the text neither loads anything nor shows one
- * address under the name of another. A blank stands where they were joined, and the address stays to be read; an address
- * that stands by itself is left alone. Doing it twice changes nothing.
+ * Breaks Markdown and HTML links and images, so that a renderer loads nothing and shows no address under
+ * another name. Inserts a space where they were joined; the address stays readable. Leaves bare URLs alone.
+ * Idempotent.
  */
 function linksAsText(text: string): string {
   let out = text;
@@ -265,24 +277,32 @@ function linksAsText(text: string): string {
   return out.includes('<') ? out.replace(TAG, '< ') : out;
 }
 
-/** An address with a scheme, however that is spelt, or with a host. What is neither leads nowhere else. */
+/**
+ * An address with a scheme, also an encoded one, or with a host. Other addresses stay within the same site.
+ */
 const ELSEWHERE = '[^\\s<>()`]{0,60}[:&]|[\\\\/]{2}';
 
-/** `](address`: a link or a picture. As code, the address is no link by itself either. */
+/**
+ * `](address` of a link or image. The address is put in backticks, so that it does not become a link by
+ * itself.
+ */
 const INLINE = new RegExp(`\\]\\((?:(\\s{0,20})<?((?=${ELSEWHERE})[^\\s<>()\`]{1,2000})>?)?`, 'g');
 
-/** `[name]: address`, for `[text][name]`. No scheme begins with a digit, but ports and times do. */
+/**
+ * `[name]: address`, the definition for `[text][name]`. A digit after the colon is a port or a time, not a
+ * scheme.
+ */
 const DEFINITION = new RegExp(`\\]:(?=\\s*<?(?!\\d)(?:${ELSEWHERE}))`, 'g');
 
 /** Elements that load, link or run something. */
 const ELEMENTS =
   'a|applet|area|audio|base|button|embed|form|frame|iframe|image|img|input|link|meta|object|picture|script|source|style|svg|track|use|video';
 
-/** Attributes that do so in any element. */
+/** Attributes that load, link or run something in any element. */
 const ATTRIBUTES =
   'action|background|cite|data|formaction|href|on[a-z]{1,30}|ping|poster|src|srcdoc|srcset|style';
 
-/** The beginning of such an element, of one with such an attribute, and of `<scheme:…>`. */
+/** Start of a tag with one of these elements or attributes, or of `<scheme:…>`. */
 const TAG = new RegExp(
   `<(?=/?(?:${ELEMENTS})(?![\\w-])|[a-z][^<>]*[\\s/"':](?:${ATTRIBUTES})\\s*=|[a-z][a-z0-9+.-]{1,31}:)`,
   'gi',
