@@ -7,7 +7,7 @@ const short = (from: string, to: string) =>
     .map(({ kind, text }) => ({ same: ' ', added: '+', removed: '-' })[kind] + text)
     .join('');
 
-test('the shortest way from one text to the other', () => {
+test('finds the shortest edit from one text to the other', () => {
   assert.equal(short('abc', 'abc'), ' a b c');
   assert.equal(short('', 'ab'), '+a+b');
   assert.equal(short('ab', ''), '-a-b');
@@ -15,7 +15,7 @@ test('the shortest way from one text to the other', () => {
   assert.equal(short('abcabba', 'cbabac').replace(/[ +]/g, '').replace(/-./g, ''), 'cbabac');
 });
 
-test('both texts can be read out of it, whatever they are', () => {
+test('both texts can be rebuilt from the difference', () => {
   let seed = 7;
   const next = () => (seed = (seed * 16_807) % 2_147_483_647);
   for (let round = 0; round < 200; round++) {

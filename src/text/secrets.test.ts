@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { SECRET_FINDINGS, SECRET_SCAN_CHARS } from '../base/limits.ts';
 import { findSecrets, maskSecrets } from './secrets.ts';
 
-/** Put together here, so that no scanner takes this file for a leak. */
+/** Assembled from parts, so that secret scanners do not report this file. */
 const LETTERS = 'Zk3vQ9xT7bLm2WcY8rNf4HsJ6pDg5AuEiOq1XtRwBnVe';
 const HEX = '3f9a1c7e5b2d8046'.repeat(4);
 const some = (length: number) => LETTERS.repeat(8).slice(0, length);
@@ -38,7 +38,7 @@ const CREDENTIALS: Record<string, string[]> = {
   'bearer token': [`Authorization: Bearer ${some(40)}`],
 };
 
-test('credentials of every known form are found, with kind and line', () => {
+test('credentials of every known format are found, with kind and line', () => {
   for (const [kind, samples] of Object.entries(CREDENTIALS)) {
     for (const sample of samples) {
       const found = findSecrets(`first\nsecond line\n  some text ${sample} and more\nlast`);
@@ -50,7 +50,7 @@ test('credentials of every known form are found, with kind and line', () => {
   }
 });
 
-test('a finding never holds the secret', () => {
+test('a finding never contains the secret', () => {
   for (const samples of Object.values(CREDENTIALS)) {
     for (const sample of samples) {
       for (const one of findSecrets(sample)) assert.deepEqual(Object.keys(one).sort(), ['kind', 'line']);
@@ -58,7 +58,7 @@ test('a finding never holds the secret', () => {
   }
 });
 
-test('a masked text holds no secret, and all else as it was', () => {
+test('a masked text has no secret and is otherwise unchanged', () => {
   for (const samples of Object.values(CREDENTIALS)) {
     for (const sample of samples) {
       const masked = maskSecrets(`before ${sample}`);
@@ -108,7 +108,7 @@ test('placeholders, code and prose are not secrets', () => {
   }
 });
 
-test('the lockfile and the sources of this project hold none', () => {
+test('the lockfile and the sources of this project have none', () => {
   for (const file of [
     '../../package-lock.json',
     './secrets.ts',
@@ -120,12 +120,12 @@ test('the lockfile and the sources of this project hold none', () => {
   }
 });
 
-test('one line is told of once for each kind, and not without end', () => {
+test('each kind is reported once per line, and the number is limited', () => {
   const key = CREDENTIALS['ContextRelay key']![0];
   assert.deepEqual(findSecrets(`${key} ${key}`), [{ kind: 'ContextRelay key', line: 1 }]);
   assert.equal(findSecrets(`${key}\n`.repeat(1000)).length, SECRET_FINDINGS);
 });
 
-test('only the beginning of a long text is looked at', () => {
+test('only the beginning of a long text is searched', () => {
   assert.deepEqual(findSecrets(`${'x '.repeat(SECRET_SCAN_CHARS / 2)}${CREDENTIALS['npm token']![0]}`), []);
 });

@@ -10,7 +10,7 @@ import { isWholeTable, makeTokenTable, openTokenTable, packTokens, unpackTokens 
 const table = makeTokenTable(RANKS);
 const countTokens = tokenCounter(openTokenTable(table));
 
-/** The same texts in every run: a failure can be looked at again. */
+/** Seeded random numbers, so that every run has the same texts. */
 function chance(seed: number): () => number {
   let state = seed;
   return () => {
@@ -19,12 +19,12 @@ function chance(seed: number): () => number {
   };
 }
 
-test('a figure comes with the name of its tokenizer and says that it is exact', () => {
+test('a count names its tokenizer and says that it is exact', () => {
   assert.deepEqual(countTokens('hello world'), { tokens: 2, tokenizer: 'o200k_base', estimated: false });
   assert.deepEqual(countTokens(''), { tokens: 0, tokenizer: 'o200k_base', estimated: false });
 });
 
-test('a table that is packed and unpacked is the same, and one that was cut off or blank is told apart', () => {
+test('packing and unpacking a table changes nothing, and a cut or blank table is detected', () => {
   assert.deepEqual(makeTokenTable(unpackTokens(packTokens(RANKS))), table);
   assert.ok(isWholeTable(table));
   for (const cut of [0, 3, 8, 4096, table.length - 1])
@@ -32,7 +32,7 @@ test('a table that is packed and unpacked is the same, and one that was cut off 
   assert.ok(!isWholeTable(new Uint8Array(table.length)));
 });
 
-test('texts in every script are counted as the published tokenizer counts them', () => {
+test('texts in every script are counted like the published tokenizer does', () => {
   for (const text of [
     "The project has a new decision: store each message in one table, and don’t add an index. We'll SEE.",
     'Die Übertragungsgeschwindigkeit der Datenbankverbindung muss vor der Auslieferung gemessen werden.',
@@ -47,7 +47,7 @@ test('texts in every script are counted as the published tokenizer counts them',
   }
 });
 
-test('a text is split where the published tokenizer splits it, whatever stands beside whatever', () => {
+test('a text is split where the published tokenizer splits it', () => {
   const random = chance(7);
   const alphabet = [
     ..."ab AB  \n\r\t'sSlLtTdDvVeE.,;/!=-#_\x0a9९٣漢字かナ한국أبतेकाทÉéÿßДдǅʰ́̃👍👩‍👩‍👧𐐀𐐨🏽\u00a0\u3000中。、…ẞ\u{e0101}\ud800",
@@ -60,7 +60,7 @@ test('a text is split where the published tokenizer splits it, whatever stands b
   }
 });
 
-test('a long run without a break is counted like any other text', () => {
+test('a long run without a break is counted like other text', () => {
   const random = chance(3);
   let letters = '';
   let ideographs = '';
@@ -94,14 +94,14 @@ test('a long text is counted exactly', () => {
   assert.deepEqual(countTokens(text), reference(text));
 });
 
-test('where a piece had to be cut, the figure says that it is an estimate', () => {
+test('a count with a cut piece is marked as an estimate', () => {
   const filler = 'a'.repeat(TOKEN_SLICE_CHARS);
   const [capitals, blanks] = ['A'.repeat(TOKEN_SLICE_CHARS - 2), ' '.repeat(TOKEN_SLICE_CHARS - 2)];
   for (const [text, estimated] of [
     [filler, false],
     [`${filler.slice(1)} b`, false],
     [`${filler}a`, true],
-    // Where the first piece ends depends on what is too far away to be seen.
+    // The end of the first piece depends on text beyond the slice.
     [`漢漢${capitals}漢`, true],
     [`\n\n${blanks}\n`, true],
     [`!${'\n'.repeat(TOKEN_SLICE_CHARS)}`, true],
@@ -112,7 +112,7 @@ test('where a piece had to be cut, the figure says that it is an estimate', () =
   }
 });
 
-test('a long piece without a break is cut, and what is behind it counted as it is', () => {
+test('a long piece without a break is cut, and the text after it is counted exactly', () => {
   assert.deepEqual(countTokens('a'.repeat(125_000)), {
     tokens: 125_000 / 8,
     tokenizer: 'o200k_base',
@@ -130,11 +130,11 @@ test('the documents of this repository are counted exactly', () => {
   }
 });
 
-test('beyond the limit a sample of the whole text is scaled up and called an estimate', () => {
+test('above the limit, a sample of the text is scaled up and marked as an estimate', () => {
   const half = Math.ceil(TOKEN_COUNT_CHARS / 2);
   const text = 'word '.repeat(Math.ceil(half / 5)) + '9 '.repeat(half) + 'word '.repeat(Math.ceil(half / 5));
   const { tokens, estimated } = countTokens(text);
-  // `word ` is one token of five characters, `9 ` two of two.
+  // `word ` is one token of five characters; `9 ` is two tokens of two characters.
   const exact = Math.ceil(half / 5) * 2 + half * 2;
   assert.equal(estimated, true);
   assert.ok(Math.abs(tokens / exact - 1) < 0.02, `${tokens} for ${exact}`);

@@ -95,7 +95,7 @@ for (const [engine, open] of [
         await assert.rejects(files.info('s', 'over'), refused('not_found'));
       });
 
-      it('are overwritten only as a condition says', async () => {
+      it('are overwritten only if the condition holds', async () => {
         await using relay = await start();
         const { files } = relay;
         const put = (o: object) => files.put('s', 'a', { body: bytes('x'), ...o });
@@ -125,7 +125,7 @@ for (const [engine, open] of [
         );
       });
 
-      it('keep as many earlier versions as they are told to', async () => {
+      it('keep as many earlier versions as requested', async () => {
         await using relay = await start();
         const { files } = relay;
         const versions = async () => (await files.log('s', 'a')).map(({ version }) => version);
@@ -147,7 +147,7 @@ for (const [engine, open] of [
         await assert.rejects(files.put('s', 'a', { body: bytes(''), keep: 101 }), refused('bad_request'));
       });
 
-      it('are listed by prefix, page by page, and folder by folder', async () => {
+      it('are listed by prefix, by page and by folder', async () => {
         await using relay = await start();
         const { files } = relay;
         const paths = ['a', 'b/1', 'b/2', 'b/c/3', 'b/c/4', 'b-', 'z', 'é', '日本', '😀'];
@@ -179,7 +179,7 @@ for (const [engine, open] of [
         assert.deepEqual(await files.list('nowhere'), { files: [] });
       });
 
-      it('are read, written and deleted several at once', async () => {
+      it('are read, written and deleted in batches', async () => {
         await using relay = await start();
         const { files } = relay;
         const written = await files.write('s', [
@@ -214,7 +214,7 @@ for (const [engine, open] of [
         await assert.rejects(files.remove('s', { paths: [], prefix: '' }), refused('bad_request'));
       });
 
-      it('have parts, and a price', async () => {
+      it('can be read in parts, and their tokens counted', async () => {
         await using relay = await start();
         const { files } = relay;
         await files.put('s', 'a.json', { body: bytes('{"users":[{"name":"Ada"}]}') });
@@ -230,7 +230,7 @@ for (const [engine, open] of [
         assert.ok((await files.cost('s', 'a.md', undefined, { version: 1 })).tokens > 5);
       });
 
-      it('are invisible at once when their time has come', async () => {
+      it('are invisible as soon as they expire', async () => {
         await using relay = await start();
         const { files } = relay;
         await files.put('s', 'a', { body: bytes('forever') });
@@ -254,7 +254,7 @@ for (const [engine, open] of [
         await assert.rejects(files.put('s', 'a', { body: bytes('x'), ttl: 0 }), refused('bad_request'));
       });
 
-      it('are written once for one idempotency key', async () => {
+      it('are written once per idempotency key', async () => {
         await using relay = await start();
         const { files } = relay;
         const put = (body: string, o: object = {}) =>
@@ -267,7 +267,7 @@ for (const [engine, open] of [
         assert.equal(items.length, 1);
       });
 
-      it('have no names that lead elsewhere', async () => {
+      it('reject paths that lead elsewhere', async () => {
         await using relay = await start();
         const { files } = relay;
         const bad = [

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 
-test('a space of the SDK reads and writes in the way people do', async () => {
+test('the SDK reads and writes files of a space', async () => {
   await using relay = await startRelay();
   const client = new ContextRelay({ baseUrl: relay.url });
   const notes = client.files.space('notes');
@@ -29,7 +29,7 @@ test('a space of the SDK reads and writes in the way people do', async () => {
   await assert.rejects(notes.info('a/plan.json'), { code: 'not_found' });
 });
 
-test('many files are written, read and deleted in as few round trips as they fit in', async () => {
+test('many files are written, read and deleted in few requests', async () => {
   await using relay = await startRelay();
   const client = new ContextRelay({ baseUrl: relay.url });
   const space = client.files.space('many');

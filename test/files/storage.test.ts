@@ -21,7 +21,7 @@ interface Head {
 
 const weight = (version: Version) => version.size + Buffer.byteLength(JSON.stringify(version));
 
-/** What the files of `acme` in the space `s` hold, found out by looking at every version. */
+/** Sums the bytes of all files of `acme` in the space `s` by reading every version. */
 async function held({ records }: Engine): Promise<number> {
   let sum = 0;
   for (const { value } of (await records.list('fil.acme.s/at/', { limit: 1000 })).items) {
@@ -38,7 +38,7 @@ async function held({ records }: Engine): Promise<number> {
 const put = (relay: GuardedRelay, key: string, path: string, body: string, o = '') =>
   relay.ask('PUT', `/files/s/${path}${o}`, { key, body });
 
-test('what files take up is in the storage of the tenant, and a plan refuses what has no room', async () => {
+test('files count against the storage quota, and a plan rejects what does not fit', async () => {
   await using relay = await startGuarded({ open: sqlite(), core: plan() });
   const { key } = await relay.key();
   const used = () => usedOf(relay, { key } as Parameters<typeof usedOf>[1]);
@@ -65,7 +65,7 @@ test('what files take up is in the storage of the tenant, and a plan refuses wha
   assert.equal(await used(), 0);
 });
 
-test('two servers that write, overwrite and delete the same files keep one true sum', async () => {
+test('two servers that write, overwrite and delete the same files keep a correct sum', async () => {
   const open = sqlite();
   await using one = await startGuarded({ open, core: plan(10_000_000) });
   await using two = await startGuarded({ open, core: plan(10_000_000) });
@@ -94,7 +94,7 @@ test('two servers that write, overwrite and delete the same files keep one true 
   assert.equal(items.length, versions, 'every body is one of a version that is kept');
 });
 
-test('kill -9 leaves the sum too high at most; a recount puts it right and removes what was left', async () => {
+test('after kill -9 the sum is at most too high; a recount corrects it and removes orphans', async () => {
   const home = newHome();
   const child = spawn(process.execPath, ['--input-type=module', '-e', WRITER, home, import.meta.dirname], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -122,7 +122,7 @@ test('kill -9 leaves the sum too high at most; a recount puts it right and remov
     return files.length;
   };
   assert.ok((await bytes()) > 0);
-  // Files that were being deleted are gone at the next housekeeping; bodies that nothing names have an hour.
+  // The next sweep removes files whose deletion was interrupted. Orphan bodies stay for an hour.
   relay.advance(2 * HOUR);
   await relay.core.tidy();
   await relay.core.recount('acme');
@@ -136,7 +136,7 @@ test('kill -9 leaves the sum too high at most; a recount puts it right and remov
   assert.equal(items.length, versions);
 });
 
-/** Writes, overwrites and deletes until it is killed, and says so after each round. */
+/** Writes, overwrites and deletes until it is killed. Prints a line after each round. */
 const WRITER = `
   const [home, folder] = process.argv.slice(1);
   const { openCore } = await import(folder + '/../../src/app/store/open-core.ts');
@@ -155,7 +155,7 @@ const WRITER = `
   }
 `;
 
-test('what a crash leaves between the steps of a write or a delete does no harm', async () => {
+test('a crash between the steps of a write or delete does no harm', async () => {
   await using relay = await startRelay({ open: sqlite() });
   const { engine, core } = relay;
   const { files } = core.relay(LOCAL_CALLER, relay.url);
@@ -163,13 +163,14 @@ test('what a crash leaves between the steps of a write or a delete does no harm'
   await files.put('s', 'a', { body: body('one') });
   const head = (await engine.records.get('fil.local.s/at/a'))!;
   const { id, current } = head.value as unknown as Head;
-  // Killed before the head moved on: the version stands there already, and a body that nothing names.
+  // Killed before the head was replaced: the version record exists already, and there is an orphan body.
   await engine.records.put(`fil.local.s/old/${id}/000000000001`, current as never);
   await engine.blobs.put('fil.local.s/body/orphan', body('never came'));
   assert.equal((await files.log('s', 'a')).length, 1);
   await files.put('s', 'a', { body: body('two') });
   assert.equal((await files.log('s', 'a')).length, 2);
-  // Killed after the head was ended: invisible, and removed by housekeeping or by the next who writes there.
+  // Killed after the head was marked as deleted: the file is invisible. The sweep or the next writer removes
+  // it.
   const now = (await engine.records.get('fil.local.s/at/a'))!;
   await engine.records.put('sys.fil/000000000000000/local.s/a', { tenant: 'local', space: 's', path: 'a' });
   await engine.records.put('fil.local.s/at/a', { ...(now.value as object), expires: 0 });
@@ -178,7 +179,7 @@ test('what a crash leaves between the steps of a write or a delete does no harm'
   await core.tidy();
   assert.deepEqual((await engine.records.list('fil.local.s/old/')).items, []);
   assert.equal((await files.put('s', 'a', { body: body('again') })).version, 1);
-  // A version of a life that is over, written by one who lost the race.
+  // A version record of the deleted file, left by a writer that lost the race.
   await engine.records.put(`fil.local.s/old/${id}/000000000002`, current as never);
   relay.advance(2 * HOUR);
   await core.recount('local');
@@ -190,7 +191,7 @@ test('what a crash leaves between the steps of a write or a delete does no harm'
   assert.deepEqual(names.sort(), ['file s/a', 'file s/b']);
 });
 
-test('tenants do not see each other’s files: to a stranger they are not there', async () => {
+test('tenants do not see each other’s files', async () => {
   await using relay = await startGuarded();
   const mine = await relay.key();
   const theirs = await relay.key({ tenant: 'other' });

@@ -34,7 +34,7 @@ export async function prepared(
   return { opened, id, bundle: await exported(opened, id) };
 }
 
-/** The files of a bundle, for taking them apart and putting them together again. */
+/** Unpacks the files of a bundle, to change and repack them. */
 export async function unpacked(bundle: Uint8Array): Promise<Map<string, Uint8Array>> {
   const zip = await openZip({ size: bundle.length, read: async (start, end) => bundle.subarray(start, end) });
   const files = new Map<string, Uint8Array>();
@@ -46,7 +46,7 @@ export function packed(files: ReadonlyMap<string, Uint8Array>, more: Entry[] = [
   return forgeZip([...[...files].map(([name, content]) => ({ name, content, store: true })), ...more]);
 }
 
-/** A bundle in which one file says something else, and the manifest has been told. */
+/** Returns a bundle with one changed file and a matching manifest. */
 export async function forged(
   bundle: Uint8Array,
   path: string,

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { mirrored, openLocal, temporaryHome } from './local-store.ts';
 
-/** Twelve texts that people wrote. */
+/** Twelve texts written by people. */
 function realTexts(): { name: string; text: string }[] {
   const folder = fileURLToPath(new URL('../../src/domain/threads/', import.meta.url));
   return readdirSync(folder)
@@ -15,7 +15,7 @@ function realTexts(): { name: string; text: string }[] {
     .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
 }
 
-test('a count by hand confirms what twelve artifacts of real text have saved', async (t) => {
+test('a count by hand confirms the tokens saved by twelve real texts', async (t) => {
   await using store = await openLocal(temporaryHome(t));
   const { thread_id: thread } = await store.threads.create();
   const texts = realTexts();
@@ -34,7 +34,7 @@ test('a count by hand confirms what twelve artifacts of real text have saved', a
   assert.ok(stats.avoided_tokens > 0);
 });
 
-test('a thread carried to another machine has the same state, artifacts, events, hashes and files', async (t) => {
+test('a thread moved to another machine has the same state, artifacts, events, hashes and files', async (t) => {
   const [home, other] = [temporaryHome(t), temporaryHome(t)];
   await using here = await openLocal(home);
   await using there = await openLocal(other);

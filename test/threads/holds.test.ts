@@ -6,7 +6,7 @@ import { openThreads, stoppedClock } from './open-threads.ts';
 
 const hold = (token: string) => ({ token, holder: `who has ${token}`, ttl: 10 });
 
-test('of many who want to hold a thread at once one does, and the others are told which', async () => {
+test('only one of many concurrent callers gets the lease, and the others learn who', async () => {
   const { api, again } = openThreads();
   const { thread_id } = await api.create();
   const asked = Array.from({ length: 8 }, (_, i) => again().api.hold(thread_id, hold(`t${i}`)));
@@ -15,7 +15,7 @@ test('of many who want to hold a thread at once one does, and the others are tol
   assert.equal(new Set(answers.map((answer) => answer.hold?.holder)).size, 1);
 });
 
-test('a hold lapses unless it is renewed, and a lapsed one is its holder’s until another comes', async () => {
+test('a lease expires unless it is renewed; its holder may renew it until another takes it', async () => {
   const env = stoppedClock();
   const { api } = openThreads({ env });
   const { thread_id } = await api.create();
@@ -38,7 +38,7 @@ test('a hold lapses unless it is renewed, and a lapsed one is its holder’s unt
   assert.ok(!(await api.hold(thread_id, { ...hold('d'), instead_of: 'who has b' })).granted);
 });
 
-test('a thread is held through a server as well, and a stranger’s hold on it is none', async () => {
+test('a lease works through a server, and another tenant cannot take it', async () => {
   await using server = await startRelay();
   const { threads } = httpRelay({ baseUrl: server.url });
   const { thread_id } = await threads.create();

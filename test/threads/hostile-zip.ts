@@ -1,7 +1,7 @@
 import { deflateRawSync } from 'node:zlib';
 import { crc32 } from '../../src/base/hash.ts';
 
-/** An entry of an archive that need not be honest. Whatever is not said is as it should be. */
+/** An entry of a forged archive. Fields that are not set get correct values. */
 export interface Entry {
   readonly name: string;
   readonly content: string | Uint8Array;
@@ -16,7 +16,7 @@ export interface Entry {
   readonly offset?: number;
 }
 
-/** Writes an archive by hand, so that any field can be a lie. */
+/** Writes an archive by hand, so that any field can be wrong. */
 export function forgeZip(
   entries: readonly Entry[],
   o: { prefix?: Uint8Array; suffix?: Uint8Array; count?: number } = {},

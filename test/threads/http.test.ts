@@ -27,7 +27,7 @@ describe('threads over HTTP', () => {
   const newThread = async (name = 'n') => (await call('POST', '/threads', { name })).json.thread_id as string;
   const fact = (id: string) => ({ op: 'add', path: '/facts/-', value: { id, key: 'k', value: 'v' } });
 
-  it('answers in the shapes that existing clients rely on', async () => {
+  it('answers in the format that existing clients rely on', async () => {
     const made = await call('POST', '/threads', { name: 'first' });
     assert.equal(made.status, 201);
     assert.deepEqual(Object.keys(made.json), ['thread_id', 'name', 'state_ref', 'created_at']);
@@ -136,7 +136,7 @@ describe('threads over HTTP', () => {
     assert.deepEqual([json.from, json.to, json.ops.length], ['v1', 'v2', 1]);
   });
 
-  it('refuses bad input with a reason and goes on', async () => {
+  it('rejects bad input with a reason and keeps working', async () => {
     const id = await newThread();
     const cases: [string, string, unknown, number][] = [
       ['POST', `/threads/${id}/state/patch`, { op: 'add' }, 400],
@@ -166,7 +166,7 @@ describe('threads over HTTP', () => {
     }
   });
 
-  it('takes an artifact as JSON, as a form, and as raw bytes, of any size', async () => {
+  it('accepts an artifact as JSON, form or raw bytes, of any size', async () => {
     const id = await newThread();
     const bytes = randomBytes(3_000_000);
     const hash = createHash('sha256').update(bytes).digest('hex');
@@ -218,7 +218,7 @@ describe('threads over HTTP', () => {
     assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(10, 20));
   });
 
-  it('refuses a form that is not one', async () => {
+  it('rejects an invalid form', async () => {
     const id = await newThread();
     const type = 'multipart/form-data; boundary=b';
     const part = (head: string, body: string) =>
@@ -262,7 +262,7 @@ describe('threads over HTTP', () => {
     assert.match(page.headers.get('content-security-policy') ?? '', /sandbox/);
   });
 
-  it('streams events as they happen, and again from the last one seen', async () => {
+  it('streams events live, and again from the last one seen', async () => {
     const id = await newThread();
     const stop = new AbortController();
     const stream = await fetch(`${relay.url}/threads/${id}/events`, {

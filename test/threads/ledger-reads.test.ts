@@ -7,7 +7,7 @@ import { temporaryHome } from '../cli/program.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { overHttp } from '../mcp/clients.ts';
 
-/** What is put in front of a model beside prompts is counted by what it says, whichever way it comes. */
+/** Reads outside prompts are counted by the tokens of their answer, on every interface. */
 
 const CONTENT = 'The quick brown fox jumps over the lazy dog.\n'.repeat(300);
 const home = temporaryHome();
@@ -37,7 +37,7 @@ async function newThread(): Promise<{ id: string; ref: string; path: string }> {
   return { id, ref, path };
 }
 
-/** Those that are not zero. */
+/** Returns the figures that are not zero. */
 async function reads(id: string): Promise<Partial<Stats['breakdown']>> {
   const { breakdown } = JSON.parse(await ask('GET', `/threads/${id}/stats`)) as Stats;
   return Object.fromEntries(Object.entries(breakdown).filter(([, figure]) => figure > 0));
@@ -69,7 +69,7 @@ test('over HTTP a read costs its answer, and a pull its content', async () => {
   });
 });
 
-test('HEAD, looks that no model gets to see, reports and exports cost nothing', async () => {
+test('HEAD requests, reads that no model sees, reports and exports cost nothing', async () => {
   const { id, ref, path } = await newThread();
   for (const place of ['/state/header', '/state', '/artifacts', `/artifacts/${ref}`, '/search?q=fox']) {
     await ask('HEAD', path + place);
@@ -91,7 +91,7 @@ test('HEAD, looks that no model gets to see, reports and exports cost nothing', 
   );
 });
 
-test('what a piped command prints is counted as it is printed', async () => {
+test('the output of a piped command is counted as printed', async () => {
   const { id, ref } = await newThread();
   const run = async (...args: string[]) => {
     const ran = await runHere([...args, '--thread', id], {
@@ -119,7 +119,7 @@ test('what a piped command prints is counted as it is printed', async () => {
   assert.deepEqual(await reads(id), expected);
 });
 
-test('what a tool answers is counted as it is answered', async () => {
+test('the answer of a tool is counted as returned', async () => {
   const { id, ref } = await newThread();
   await using mcp = await overHttp(relay.url, '2025-11-25');
   const call = async (name: string, args: object) => tokens(await mcp.call(name, { thread_id: id, ...args }));

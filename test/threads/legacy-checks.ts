@@ -12,7 +12,7 @@ export const [FULL, EMPTY, LATER] = [
 ] as const;
 export const fact = (id: string) => ({ id, key: 'k', value: { deep: [id, null] } });
 
-/** A home with everything in it that a Go relay keeps in one place or another. */
+/** Writes a home with every kind of data that a Go relay stores. */
 export function buildHome(dir: string) {
   const home = new LegacyHome(dir);
   const thread = home.thread(FULL, '発注 "0" \'x\'', 2);
@@ -38,7 +38,7 @@ export function buildHome(dir: string) {
   return { home, thread, empty };
 }
 
-/** Holds a thread here against what a Go relay said of it. */
+/** Compares an imported thread with the answers of a Go relay. */
 export async function assertSame(threads: ThreadsApi, truth: LegacyTruth): Promise<void> {
   const { thread_id } = truth.thread;
   const { event_count, created_at, ...info } = await threads.get(thread_id);
@@ -76,7 +76,7 @@ export async function assertSame(threads: ThreadsApi, truth: LegacyTruth): Promi
   assert.deepEqual([metrics.tokens_estimate, metrics.tokens_avoided], [naive_tokens, avoided_tokens]);
 }
 
-/** `relay import --legacy DIR --json` into another home. */
+/** Runs `relay import --legacy DIR --json` into another home. */
 export async function importFrom(dir: string, home: string) {
   const { code, stdout, stderr } = await runHere(['import', '--legacy', dir, '--json'], { home });
   return { code, stderr, answer: JSON.parse(stdout === '' ? 'null' : stdout) };

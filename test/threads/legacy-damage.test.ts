@@ -9,7 +9,7 @@ import { runHere } from '../cli/in-process.ts';
 import { buildHome, EMPTY, FULL, importFrom } from './legacy-checks.ts';
 import { openLocal, temporaryHome } from './local-store.ts';
 
-test('what is damaged or missing in the home is told, and the rest comes over', async (t) => {
+test('an import reports damaged and missing data, and imports the rest', async (t) => {
   const [dir, there] = [temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   home.db.exec(`DELETE FROM states WHERE version = 3; DELETE FROM events WHERE type = 'capability.invoked';
@@ -55,7 +55,7 @@ test('what is damaged or missing in the home is told, and the rest comes over', 
   assert.deepEqual(state.decisions, [{ id: 'd', description: 'e' }]);
 });
 
-test('without a database that can be read, the files tell what they can, and what is missing is told', async (t) => {
+test('without a readable database, the import uses the files and reports what is missing', async (t) => {
   const [dir, there] = [temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   home[Symbol.dispose]();
@@ -77,7 +77,7 @@ test('without a database that can be read, the files tell what they can, and wha
   );
 });
 
-test("a Go relay's ZIP is told apart, from a bundle and from a home", async (t) => {
+test('the ZIP export of a Go relay is recognized, and differs from a bundle and a home', async (t) => {
   const there = temporaryHome(t);
   const file = (name: string, value: object) => ({ name, bytes: Buffer.from(JSON.stringify(value)) });
   const [ref, zip] = ['001a1e29834583ea1e1d1b5b8', join(there, 'relay-export.zip')];
@@ -103,7 +103,7 @@ test("a Go relay's ZIP is told apart, from a bundle and from a home", async (t) 
   assert.match(asHome.stderr, /is a file[\s\S]*Name the folder of a Go relay/);
 });
 
-test('no link in a home leads the import to files elsewhere', async (t) => {
+test('a symlink in a home cannot make the import read files elsewhere', async (t) => {
   const [dir, there, elsewhere] = [temporaryHome(t), temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   home[Symbol.dispose]();

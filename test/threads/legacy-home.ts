@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** What a Go relay answers about one of its threads. */
+/** The answers of a Go relay about one of its threads. */
 export interface LegacyTruth {
   readonly thread: {
     readonly thread_id: string;
@@ -42,7 +42,7 @@ const SCHEMA = `
 
 const NO_METRICS = { cache_hits: 0, cache_misses: 0, tokens_estimate: 0, tokens_avoided: 0, hop_count: 0 };
 
-/** The home of a Go relay, written by the rules of one: legible files, and a database that knows more. */
+/** Writes the home of a Go relay: readable files, and a database with more data. */
 export class LegacyHome implements Disposable {
   readonly dir: string;
   readonly db: DatabaseSync;
@@ -61,7 +61,9 @@ export class LegacyHome implements Disposable {
     return new LegacyThreadWriter(this, id, { name, hops });
   }
 
-  /** Moments a millisecond apart, with Go's nanoseconds, and the hex digits that begin an id of that moment. */
+  /**
+   * Returns the next millisecond as a Go timestamp with nanoseconds, and as the hex digits that begin an id.
+   */
   tick(): { time: string; hex: string } {
     const at = Date.UTC(2026, 1, 27, 4, 23, 8) + ++this.#ticks;
     const nanoseconds = String(this.#ticks * 7919)
@@ -84,7 +86,7 @@ export class LegacyThreadWriter {
   readonly #about: { name: string; hops: number };
   readonly #artifacts: LegacyTruth['artifacts'][number][] = [];
   readonly #events: (LegacyTruth['events'][number] & { payload: object })[] = [];
-  /** Every version of the state, the first one first. */
+  /** Every version of the state, oldest first. */
   readonly states: Record<string, unknown>[] = [];
 
   constructor(home: LegacyHome, id: string, about: { name: string; hops: number }) {
@@ -109,14 +111,14 @@ export class LegacyThreadWriter {
     return join(this.#home.dir, 'threads', this.#id);
   }
 
-  /** A new version, in which these fields are others. */
+  /** Makes a new version with changed fields, and its event. */
   patch(fields: object): number {
     const version = this.version(fields);
     this.event('state.patch.applied', { ops: Object.keys(fields).length, version });
     return version;
   }
 
-  /** The same without an event. */
+  /** Makes a new version without an event. */
   version(changed: object): number {
     const fields = { ...this.states.at(-1), ...changed };
     const version = this.states.length + 1;
@@ -130,7 +132,7 @@ export class LegacyThreadWriter {
     return version;
   }
 
-  /** Its ref. `by` names the kind of event that comes with it. */
+  /** Adds an artifact and returns its ref. `by` is the type of its event. */
   artifact(
     o: { name?: string; type: string; mime: string; content: string; ext: string },
     by: 'artifact.created' | 'capability.invoked' | 'report.generated' = 'artifact.created',

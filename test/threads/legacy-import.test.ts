@@ -16,7 +16,7 @@ const contents = (dir: string) =>
     .sort()
     .map((name) => [name, existsSync(join(dir, name, '.')) ? '' : readFileSync(join(dir, name), 'base64')]);
 
-test("a Go relay's home comes over whole: names, refs, types, hashes, events and every version", async (t) => {
+test('the home of a Go relay is imported completely: names, refs, types, hashes, events and versions', async (t) => {
   const [dir, there] = [temporaryHome(t), temporaryHome(t)];
   const { home, thread, empty } = buildHome(dir);
   home[Symbol.dispose]();
@@ -60,7 +60,7 @@ test("a Go relay's home comes over whole: names, refs, types, hashes, events and
   await assert.rejects(threads.events(FULL, { after: 'ffffffffffffffffff' }), /is not the id of an event/);
 });
 
-test('a thread that came from a Go relay goes on as any other, and travels on as it is', async (t) => {
+test('a thread from a Go relay can be changed and exported like any other', async (t) => {
   const [dir, there, further] = [temporaryHome(t), temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   home[Symbol.dispose]();
@@ -87,7 +87,7 @@ test('a thread that came from a Go relay goes on as any other, and travels on as
   await store.threads.delete(FULL);
 });
 
-test('a home that a running Go relay has open is read with what is in its WAL, and again for what is new', async (t) => {
+test('the home of a running Go relay is imported with its WAL, and again for new data', async (t) => {
   const [dir, there] = [temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   using _ = home;
@@ -103,11 +103,11 @@ test('a home that a running Go relay has open is read with what is in its WAL, a
   await assertSame(store.threads, later.truth());
 });
 
-test('patches that raced in a Go relay keep their events, and make each version once', async (t) => {
+test('concurrent patches in a Go relay keep their events, and make each version once', async (t) => {
   const [dir, there] = [temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
   const first = thread.patch({ facts: [fact('a')] });
-  // The same version again, written over the first; and the event of a version behind that of the next.
+  // Write the same version twice, and the event of a version after the event of the next.
   thread.event('state.patch.applied', { ops: 1, version: first });
   const [next, last] = [thread.version({ facts: [fact('b')] }), thread.version({ facts: [fact('c')] })];
   thread.event('state.patch.applied', { ops: 1, version: last });
@@ -137,7 +137,7 @@ test('patches that raced in a Go relay keep their events, and make each version 
 
 const real = extraData('legacy');
 
-test('a real home of the original says the same here', async (t: TestContext) => {
+test('a real home of the original gives the same answers here', async (t: TestContext) => {
   if ('missing' in real) return t.skip(real.missing);
   const [dir, there] = [temporaryHome(t), temporaryHome(t)];
   execFileSync('tar', ['xzf', join(real.path, 'go-relay-home.tar.gz'), '-C', dir]);

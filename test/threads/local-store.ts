@@ -11,7 +11,7 @@ import { type OpenCore, openCore } from '../../src/app/store/open-core.ts';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
 
-/** A home that is gone after the test. */
+/** Creates a home that is deleted after the test. */
 export function temporaryHome(t: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), 'relay-threads-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
@@ -24,7 +24,7 @@ export interface LocalStore extends AsyncDisposable {
   readonly legible: OpenCore['legible'];
 }
 
-/** The store of a home, opened as the program opens it. */
+/** Opens the store of a home as the program does. */
 export async function openLocal(
   home: string,
   env: { [name: string]: string } = {},
@@ -42,13 +42,13 @@ export async function openLocal(
 
 export interface Patcher {
   readonly process: ChildProcess;
-  /** The versions it made, once it has ended without an error. */
+  /** Resolves with the versions it made, once it has ended without an error. */
   readonly versions: Promise<number[]>;
-  /** Resolves once it has made so many. */
+  /** Resolves once it has made this many versions. */
   made(count: number): Promise<void>;
 }
 
-/** A process of its own that patches a thread. */
+/** Starts a separate process that patches a thread. */
 export function startPatcher(o: {
   home: string;
   thread: string;

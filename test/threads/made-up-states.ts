@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Json } from '../../src/base/json.ts';
 import { STATE_SCHEMA, type State } from '../../src/contract/threads.ts';
 
-/** A state with these lists, and nothing in the others. */
+/** Returns a state with these lists; the others are empty. */
 export function stateOf(lists: Partial<State>): State {
   return {
     $schema: STATE_SCHEMA,
@@ -21,7 +21,7 @@ export function stateOf(lists: Partial<State>): State {
   };
 }
 
-/** The same states for the same seed: of many sizes and scripts, with long texts and odd values among them. */
+/** Generates a random state from a seed, of any size and script, with long texts and odd values. */
 export function madeUpState(seed: number): State {
   const random = mulberry(seed);
   const upTo = (most: number) => Math.floor(random() * (most + 1));
@@ -51,7 +51,7 @@ export function madeUpState(seed: number): State {
   });
 }
 
-/** States of what this repository says of itself: its rules, its decisions, its threats and what has changed. */
+/** Builds states from the documents of this repository: rules, decisions, threats and changes. */
 export function realStates(): State[] {
   const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
   const bullets = (text: string) => [...text.matchAll(/^- ((?:.|\n {2})+)/gm)].map((found) => found[1]!);

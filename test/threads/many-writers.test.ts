@@ -4,7 +4,7 @@ import { startServer } from '../../src/app/serve/serve.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { mirrored, openLocal, startPatcher, temporaryHome } from './local-store.ts';
 
-test('eight processes and eight HTTP clients patch one thread at once: every patch is in, without a gap', async (t) => {
+test('eight processes and eight HTTP clients patch one thread at once, and every patch is applied', async (t) => {
   const home = temporaryHome(t);
   await using store = await openLocal(home);
   const { thread_id: thread } = await store.threads.create({ name: 'busy' });

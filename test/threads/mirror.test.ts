@@ -50,8 +50,8 @@ async function agrees(home: string, thread: string): Promise<void> {
   assert.deepEqual(files.events, (await store.threads.events(thread)).events);
 }
 
-describe('the legible files of a thread', () => {
-  it('show its state, its events and its contents', async (t) => {
+describe('the readable files of a thread', () => {
+  it('contain its state, events and contents', async (t) => {
     const { home, thread } = await prepared(t);
     {
       await using store = await openLocal(home);
@@ -65,7 +65,7 @@ describe('the legible files of a thread', () => {
     assert.deepEqual(readdirSync(join(home, 'threads', '.stale')), []);
   });
 
-  it('have the small content that a server stored a moment later, and that file then is the content', async (t) => {
+  it('include the small content that a server stores a moment later, and the file then is the content', async (t) => {
     const { home, thread } = await prepared(t);
     await using server = await openCore(loadConfig({ RELAY_HOME: home }), 'server');
     const { threads } = server.core.relay(LOCAL_CALLER, 'http://relay.invalid');
@@ -83,9 +83,9 @@ describe('the legible files of a thread', () => {
     assert.equal(await contentOf(threads, thread, made[1]!.ref), 'two');
   });
 
-  it('have a content that a server stored before it died, on the next open', async (t) => {
+  it('include a content that a server stored before it died, on the next open', async (t) => {
     const { home, thread } = await prepared(t);
-    // As the server has it between its answer and the files.
+    // Simulates a server that has answered but not yet written the files.
     await using engine = await openSqlite({ home, role: 'server', place: ARTIFACT_FILES });
     const dying = new RelayCore({ engine, env: systemEnv, texts: ownTextWork });
     const { threads } = dying.relay(LOCAL_CALLER, 'http://relay.invalid');
@@ -102,13 +102,13 @@ describe('the legible files of a thread', () => {
     await dying.close();
   });
 
-  it('are made up for on the next open when a process died before it had written them', async (t) => {
+  it('are completed on the next open if a process died before writing them', async (t) => {
     const { home, thread } = await prepared(t);
     const patcher = startPatcher({ home, thread, name: 'victim', count: 30, stay: true });
     await patcher.made(5);
     patcher.process.kill('SIGKILL');
     await patcher.versions.catch(() => {});
-    // As if it had died between the commit and the files, whatever it got done.
+    // Simulates a crash between the commit and the files.
     rmSync(join(home, 'threads', thread, 'state.json'), { force: true });
     appendFileSync(join(home, 'threads', thread, 'events.log'), '{"id":"99","half a li');
     writeFileSync(join(home, 'threads', '.stale', `${thread}.${patcher.process.pid}.x`), '');
@@ -121,7 +121,7 @@ describe('the legible files of a thread', () => {
     await agrees(home, thread);
   });
 
-  it('are brought up to date by the next change, whatever was done to them', async (t) => {
+  it('are updated by the next change, whatever was done to them', async (t) => {
     const { home, thread } = await prepared(t);
     const log = join(home, 'threads', thread, 'events.log');
     for (const damage of [
@@ -141,14 +141,14 @@ describe('the legible files of a thread', () => {
     }
   });
 
-  it('keep what somebody edited in a state.json beside it, and say so', async (t) => {
+  it('keep an edited state.json under another name, and say so', async (t) => {
     const { home, thread } = await prepared(t);
     const folder = join(home, 'threads', thread);
     const path = join(folder, 'state.json');
     const kept = () => readdirSync(folder).filter((name) => name.startsWith('state.edited-'));
     const warnings: string[] = [];
     {
-      // What is only rewritten by another hand is no edit, and neither is what a power cut left.
+      // Neither a rewrite by another program nor a file damaged by a power cut counts as an edit.
       await using store = await openLocal(home, {}, (what) => warnings.push(what));
       writeFileSync(path, JSON.stringify(await store.threads.state(thread)));
       await store.threads.patch(thread, { ops: [fact('f2')] });
@@ -176,7 +176,7 @@ describe('the legible files of a thread', () => {
     }
   });
 
-  it('are those of the tenant alone where two tenants have a thread with the same id', async (t) => {
+  it('belong to one tenant each if two tenants have a thread with the same id', async (t) => {
     const { home, thread } = await prepared(t);
     const acme = { ...LOCAL_CALLER, tenant: 'acme' };
     const folder = join(home, 'threads', `acme.${thread}`);
@@ -196,7 +196,7 @@ describe('the legible files of a thread', () => {
       assert.equal(readFileSync(join(folder, 'artifacts', `${made.ref}.txt`), 'utf8'), 'of both');
     }
     assert.equal(existsSync(join(home, 'threads', thread)), false);
-    // As if a process had died between the commit and the files.
+    // Simulates a crash between the commit and the files.
     rmSync(join(folder, 'state.json'));
     writeFileSync(join(home, 'threads', '.stale', `acme.${thread}.999999999.x`), '');
     assert.equal(hasStale(home), true);
@@ -208,7 +208,7 @@ describe('the legible files of a thread', () => {
     assert.deepEqual([state.thread_id, state.facts.length], [thread, 2]);
   });
 
-  it('go with the thread', async (t) => {
+  it('are deleted with the thread', async (t) => {
     const { home, thread } = await prepared(t);
     await using store = await openLocal(home);
     await store.threads.putArtifact(thread, { body: text('x') });

@@ -6,14 +6,15 @@ import { openPrompts } from '../prompts/open-prompts.ts';
 import { text } from './open-threads.ts';
 
 /*
- * Figures that once misled, as they are now. Others of them are held by src/domain/threads/token-ledger.test.ts (reports on an empty
- * thread, the header against stats), ledger-reads.test.ts (HEAD, listings, searches, states), src/domain/threads/render.test.ts (nine
- * answers before twelve sources) and test/cli/counting.test.ts (a tokenizer loaded for 77 bytes).
+ * Figures that were misleading once. More of them are tested in src/domain/threads/token-ledger.test.ts (reports on an
+ * empty thread, header and stats), ledger-reads.test.ts (HEAD, listings, searches, states),
+ * src/domain/threads/render.test.ts (nine answers before twelve sources) and test/cli/counting.test.ts (a tokenizer
+ * loaded for 77 bytes).
  */
 
 const tokens = (words: string) => encode(words).length;
 
-/** 25 items, of 359 tokens together. */
+/** 25 items with 359 tokens in total. */
 const ITEMS = {
   facts: [
     ['database', 'SQLite in WAL mode, one file per home'],
@@ -50,7 +51,7 @@ const ITEMS = {
   ],
 };
 
-test('a state of 359 tokens is whole in a prompt: its header used to carry 97 of them', async () => {
+test('a state of 359 tokens is complete in a prompt (its header used to carry 97 of them)', async () => {
   const { prompts, threads, thread } = openPrompts();
   const thread_id = await thread();
   const add = (path: string, value: object): PatchOp => ({
@@ -87,7 +88,7 @@ test('a state of 359 tokens is whole in a prompt: its header used to carry 97 of
   assert.ok(counted.tokens < 900);
 });
 
-test('what prompts save is the same by the printed lines and in the sum: it was 84 % and 19 %', async () => {
+test('the savings of prompts are the same in printed lines and in the sum (they were 84 % and 19 %)', async () => {
   const { prompts, threads, thread } = openPrompts();
   const thread_id = await thread();
   const source = Array.from(

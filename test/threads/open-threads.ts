@@ -20,7 +20,7 @@ export interface OpenThreads {
   readonly capabilities: Capabilities;
   readonly api: ThreadsApi;
   as(name: string, tenant?: string): ThreadsApi;
-  /** Another process on the same store, as far as threads can tell. */
+  /** Simulates another process on the same store. */
   again(): OpenThreads;
 }
 
@@ -29,7 +29,7 @@ export function openThreads(
 ): OpenThreads {
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openUnderTest(env);
-  // Activity goes elsewhere and has a chance of its own, so that a test can tell what threads leave behind.
+  // Activity uses its own engine and random numbers, so that tests see only the data of threads.
   const apart = { now: () => env.now(), randomBytes: systemEnv.randomBytes };
   const activity = new ActivityLog({ engine: openUnderTest(apart), env: apart });
   const deps = { engine, env, texts: o.texts ?? realCounter, activity };
@@ -54,7 +54,7 @@ export function text(words: string): Uint8Array {
   return new TextEncoder().encode(words);
 }
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until a test advances it. */
 export function stoppedClock(start = Date.UTC(2026, 0, 1)): Env & { advance(ms: number): void } {
   let now = start;
   return {

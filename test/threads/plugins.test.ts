@@ -18,7 +18,7 @@ const FILES: { readonly [file: string]: string } = {
   'twice.js': plugin('own.good'),
 };
 
-test('a capability plugin that is broken stops only itself, and is told once by its name', async (t) => {
+test('a broken capability plugin affects only itself and is reported once by name', async (t) => {
   const home = temporaryHome(t);
   mkdirSync(home, { recursive: true });
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(home, name), text);

@@ -6,7 +6,7 @@ import { repairThreads } from '../../src/app/store/housekeeping.ts';
 import { mirrored, openLocal, temporaryHome } from './local-store.ts';
 import { text } from './open-threads.ts';
 
-test('a repair makes the files and the search of every thread anew from the logs', async (t) => {
+test('a repair rebuilds the files and the search index of every thread from the logs', async (t) => {
   const home = temporaryHome(t);
   await using store = await openLocal(home);
   const made: { thread: string; ref: string }[] = [];
@@ -36,7 +36,7 @@ test('a repair makes the files and the search of every thread anew from the logs
   assert.deepEqual((await repairThreads(store.legible, store.core)).missing, [`${thread}/${ref}`]);
 });
 
-test('an artifact of more than a search looks through is found, and repaired like any other', async (t) => {
+test('an artifact longer than the search limit is found and repaired', async (t) => {
   const home = temporaryHome(t);
   await using store = await openLocal(home);
   const { thread_id: thread } = await store.threads.create({ name: 'large' });

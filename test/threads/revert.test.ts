@@ -9,12 +9,12 @@ import { openThreads, text } from './open-threads.ts';
 
 const fact = (id: string): PatchOp => ({ op: 'add', path: '/facts/-', value: { id, key: id, value: id } });
 
-/** What a version says, without what the relay keeps itself. */
+/** Returns a version without the fields that the relay sets itself. */
 function said({ version: _, updated_at: __, metrics: ___, ...rest }: State) {
   return rest;
 }
 
-test('going back makes a version that equals the old one, and keeps those between', async () => {
+test('a revert makes a version equal to the old one, and keeps the versions between', async () => {
   const { api } = openThreads();
   const { thread_id } = await api.create();
   await api.patch(thread_id, { ops: [fact('a')] });
@@ -38,7 +38,7 @@ test('going back makes a version that equals the old one, and keeps those betwee
   assert.equal(same.version, again.version, 'to where it is already changes nothing');
 });
 
-test('a way back that is longer than a patch may be is gone all the same', async () => {
+test('a revert works even if the difference is too long for a patch', async () => {
   const { api } = openThreads();
   const { thread_id } = await api.create();
   for (const round of [0, 1]) {
@@ -52,7 +52,7 @@ test('a way back that is longer than a patch may be is gone all the same', async
   assert.ok((await api.replay(thread_id)).matches);
 });
 
-test('going back is refused where it cannot be done, and then changes nothing', async () => {
+test('a revert that is not possible is rejected and changes nothing', async () => {
   const { api } = openThreads();
   const { thread_id } = await api.create();
   await api.patch(thread_id, { ops: [fact('a')] });
@@ -65,7 +65,7 @@ test('going back is refused where it cannot be done, and then changes nothing', 
   assert.equal((await api.get(thread_id)).state_version, 2);
 });
 
-test('going back by many at once, and by one who repeats itself, makes one version each', async () => {
+test('concurrent and repeated reverts make one version each', async () => {
   await using server = await startRelay();
   const { threads } = httpRelay({ baseUrl: server.url });
   const { thread_id } = await threads.create();

@@ -15,7 +15,7 @@ import { type OpenThreads, openThreads, stoppedClock, text } from './open-thread
 
 const uncounted = { counted: false };
 
-/** Everything of a thread that another tenant could harm. */
+/** Returns all data of a thread that another tenant could damage. */
 async function whole(api: ThreadsApi, id: string) {
   const { artifacts } = await api.artifacts(id, uncounted);
   const contents = [];
@@ -45,7 +45,7 @@ async function sqlite(t: TestContext): Promise<Engine> {
   return engine;
 }
 
-/** The one under test, and SQLite. */
+/** The engine under test, and SQLite. */
 const ENGINES: { readonly [name: string]: Open } = {
   [process.env.RELAY_TEST_ENGINE ? 'the engine under test' : 'memory']: async () => undefined,
   ...(process.env.RELAY_TEST_ENGINE ? {} : { SQLite: sqlite }),
@@ -57,7 +57,7 @@ interface Imported {
   readonly bundle: Uint8Array;
 }
 
-/** A thread that a tenant has imported. */
+/** Imports a thread for a tenant. */
 async function imported(engine: Engine | undefined, tenant: string): Promise<Imported> {
   const { bundle, id } = await prepared();
   const opened = openThreads(engine ? { engine } : {});
@@ -65,7 +65,7 @@ async function imported(engine: Engine | undefined, tenant: string): Promise<Imp
   return { opened, id, bundle };
 }
 
-/** A thread of acme where older versions kept the threads of all tenants. */
+/** Makes a thread of acme at the key where older versions stored the threads of all tenants. */
 async function inOldPlace(engine: Engine | undefined): Promise<Imported> {
   const made = await imported(engine, 'local');
   const { records } = made.opened.engine;
@@ -80,7 +80,7 @@ async function inOldPlace(engine: Engine | undefined): Promise<Imported> {
 
 for (const [name, open] of Object.entries(ENGINES)) {
   describe(`two tenants with the same thread id on ${name}`, () => {
-    it('both import it, change it and delete it without the other noticing', async (t) => {
+    it('import, change and delete it without affecting each other', async (t) => {
       const { opened, id, bundle } = await imported(await open(t), 'acme');
       const [ann, eve, own] = [opened.as('ann', 'acme'), opened.as('eve', 'evil'), opened.api];
       const before = await whole(ann, id);
@@ -101,7 +101,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
       assert.deepEqual(await whole(ann, id), before);
     });
 
-    it('an import that fails, or is repeated, leaves the other’s thread whole', async (t) => {
+    it('are not affected by a failed or repeated import of the other', async (t) => {
       const { opened, id, bundle } = await imported(await open(t), 'acme');
       const [ann, eve] = [opened.as('ann', 'acme'), opened.as('eve', 'evil')];
       const before = await whole(ann, id);
@@ -119,7 +119,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
       assert.equal((await eve.get(id)).artifact_count, 2);
     });
 
-    it('imports at the same time all come to be', async (t) => {
+    it('can import at the same time', async (t) => {
       const { bundle, id } = await prepared();
       const engine = await open(t);
       const opened = openThreads(engine ? { engine } : {});
@@ -132,7 +132,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
       }
     });
 
-    it('an import whose thread is here already is refused before its events are read', async (t) => {
+    it('reject an import of an existing thread before its events are read', async (t) => {
       const { opened, id, bundle } = await imported(await open(t), 'acme');
       const broken = await forged(bundle, 'events/000001.ndjson', () => 'no event\n');
       await assert.rejects(opened.as('ann', 'acme').import(broken), { code: 'conflict' });
@@ -141,7 +141,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
     });
   });
 
-  describe(`a thread that an older version kept for a tenant on ${name}`, () => {
+  describe(`a thread stored by an older version on ${name}`, () => {
     it('is read, changed, exported and deleted as before', async (t) => {
       const { opened, id } = await inOldPlace(await open(t));
       const ann = opened.again().as('ann', 'acme');
@@ -164,7 +164,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
       assert.equal((await ann.get(id)).artifact_count, 3);
     });
 
-    it('is no obstacle to another tenant’s import, and not touched by it', async (t) => {
+    it('does not block another tenant’s import, and is not changed by it', async (t) => {
       const { opened, id, bundle } = await inOldPlace(await open(t));
       const [ann, eve, own] = [opened.as('ann', 'acme'), opened.as('eve', 'evil'), opened.api];
       const before = await ann.state(id, uncounted);
@@ -178,10 +178,10 @@ for (const [name, open] of Object.entries(ENGINES)) {
       assert.equal((await ann.replay(id)).matches, true);
     });
 
-    it('can be removed after a crash without harm to an import of the relay’s own tenant that is under way', async (t) => {
+    it('can be removed after a crash while the relay’s own tenant imports the same id', async (t) => {
       const { opened, id, bundle } = await inOldPlace(await open(t));
       const { records } = opened.engine;
-      // As if the process had died right after the deletion began.
+      // Simulates a crash right after the deletion began.
       await records.delete(`thr.${id}/meta`);
       const put = records.put.bind(records);
       const begun = Promise.withResolvers<void>();
@@ -210,15 +210,15 @@ for (const [name, open] of Object.entries(ENGINES)) {
   });
 }
 
-describe('the turn of an import', () => {
-  it('ends soon after a crash, so that the import can be repeated', async () => {
+describe('the lock of an import', () => {
+  it('expires soon after a crash, so that the import can be repeated', async () => {
     const env = stoppedClock(Date.now());
     const { bundle } = await prepared();
     const opened = openThreads({ env });
     const { blobs, records } = opened.engine;
     const before = { put: records.put, delete: records.delete, putBlob: blobs.put };
     const gone = () => Promise.reject(new Error('the process is gone'));
-    // As if the process had died while it stored a content: nothing reaches the store any more.
+    // Simulates a crash while a content is stored: no more calls reach the store.
     blobs.put = () => {
       Object.assign(records, { put: gone, delete: gone });
       return gone();
@@ -232,7 +232,7 @@ describe('the turn of an import', () => {
     assert.equal((await next.api.import(bundle)).artifacts, 2);
   });
 
-  it('lasts as long as the import goes on', async (t) => {
+  it('is held as long as the import runs', async (t) => {
     const env = stoppedClock(Date.now());
     t.mock.timers.enable({ apis: ['setInterval'] });
     const { bundle } = await prepared();
@@ -265,7 +265,7 @@ describe('the turn of an import', () => {
     assert.equal((await importing).artifacts, 2);
   });
 
-  it('does not fail an import when the store is too full to give it back', async () => {
+  it('does not fail an import if the store is too full to release it', async () => {
     const { bundle, id } = await prepared();
     const { engine, api } = openThreads();
     const remove = engine.records.delete.bind(engine.records);

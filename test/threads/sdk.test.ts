@@ -6,8 +6,8 @@ import { startRelay } from '../http/relay-under-test.ts';
 
 const fact = (id: string) => ({ op: 'add' as const, path: '/facts/-', value: { id, key: 'k', value: 'v' } });
 
-describe('threads at the other end of HTTP', () => {
-  it('are one type with the local ones: the SDK does all of it', async () => {
+describe('threads over HTTP', () => {
+  it('have the same type as local ones, and the SDK supports everything', async () => {
     await using relay = await startRelay();
     const remote = httpRelay({ baseUrl: relay.url });
     const { threads, capabilities } = remote;
@@ -71,7 +71,7 @@ describe('threads at the other end of HTTP', () => {
     assert.ok((await threads.list({ prefix: id.slice(0, 8) })).threads.some((one) => one.thread_id === id));
   });
 
-  it('are objects to work with in a client', async () => {
+  it('are objects in a client', async () => {
     await using relay = await startRelay();
     const client = new ContextRelay({ baseUrl: relay.url });
     const thread = await client.threads.create({ name: 'mine' });

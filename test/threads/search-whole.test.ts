@@ -17,7 +17,7 @@ import { temporaryHome } from './local-store.ts';
 import { openThreads, text } from './open-threads.ts';
 
 const STRAW = 'straw lies in the barn, and there is more of it than anyone would count\n';
-/** Straw of 1.5 MiB, and a needle on its last line. */
+/** A text of 1.5 MiB with the search word on its last line. */
 const LINES = Math.ceil((1.5 * 1024 * 1024) / STRAW.length);
 const HAYSTACK = `${STRAW.repeat(LINES)}at last a needle\n`;
 
@@ -37,7 +37,7 @@ async function putHaystack(threads: ThreadsApi): Promise<{ thread: string; ref: 
   return { thread, ref };
 }
 
-/** Documents in the database that hold something of an artifact. */
+/** Counts the index documents of an artifact. */
 function documents(home: string, ref: string): number {
   using db = new DatabaseSync(join(home, 'relay.db'), { readOnly: true }) as DatabaseSync & Disposable;
   const sql = 'SELECT count(*) AS count FROM documents WHERE fields LIKE ?';
@@ -45,7 +45,7 @@ function documents(home: string, ref: string): number {
 }
 
 for (const role of ['cli', 'server'] as const) {
-  test(`a search sees an artifact to its end, as a ${role} stores it`, async (t: TestContext) => {
+  test(`a search covers an artifact to its end, stored by a ${role}`, async (t: TestContext) => {
     await using store = await openStore(temporaryHome(t), role);
     const { threads } = store;
     const { thread, ref } = await putHaystack(threads);
@@ -61,7 +61,7 @@ for (const role of ['cli', 'server'] as const) {
   });
 }
 
-test('what a bundle brings is found to its end', async (t) => {
+test('an artifact from a bundle is searchable to its end', async (t) => {
   await using source = await openStore(temporaryHome(t));
   const { thread } = await putHaystack(source.threads);
   await source.threads.putArtifact(thread, { body: text(''), name: 'thimble.txt' });
@@ -73,7 +73,7 @@ test('what a bundle brings is found to its end', async (t) => {
   assert.deepEqual([hits.length, hits[0]?.name], [1, 'thimble.txt'], 'what is empty is found by its name');
 });
 
-test('what comes over from a Go relay is found to its end', async (t) => {
+test('an artifact from a Go relay is searchable to its end', async (t) => {
   const [dir, there] = [temporaryHome(t), temporaryHome(t)];
   const thread = '0b0e1f6a-3f55-4a0c-9a44-6c1a52d3a9f1';
   {
@@ -87,7 +87,7 @@ test('what comes over from a Go relay is found to its end', async (t) => {
   assert.deepEqual([answer.hits.length, answer.unsearched], [1, undefined]);
 });
 
-test('an artifact that is deleted leaves nothing in the index, also while it is being indexed', async (t) => {
+test('a deleted artifact leaves nothing in the index, even while it is being indexed', async (t) => {
   const home = temporaryHome(t);
   await using store = await openStore(home);
   const { thread, ref } = await putHaystack(store.threads);
@@ -98,7 +98,7 @@ test('an artifact that is deleted leaves nothing in the index, also while it is 
   assert.deepEqual([documents(home, ref), documents(home, again.ref)], [0, 0]);
 });
 
-test('what a process that ended has left unindexed the next one goes on with', async (t) => {
+test('unfinished indexing is continued by the next process', async (t) => {
   const home = temporaryHome(t);
   const { thread, ref } = await (async () => {
     await using store = await openStore(home, 'cli');
@@ -121,7 +121,7 @@ test('what a process that ended has left unindexed the next one goes on with', a
   await until(() => isFound(store.threads, thread));
 });
 
-test('what an earlier version indexed in part is indexed again in the background', async (t) => {
+test('an artifact that an earlier version indexed in part is indexed again in the background', async (t) => {
   const home = temporaryHome(t);
   const { thread, ref } = await (async () => {
     await using store = await openStore(home, 'cli');
@@ -143,7 +143,7 @@ test('what an earlier version indexed in part is indexed again in the background
   await until(async () => (await store.threads.search(thread, 'needle')).unsearched === undefined);
 });
 
-test('where an engine indexes less than an artifact, a search tells how much it has seen', async () => {
+test('a search reports how much it covers if an engine indexes only part of an artifact', async () => {
   const whole = openUnderTest(systemEnv);
   const limits = { ...whole.limits, indexedBytes: 1024 * 1024 };
   const { api } = openThreads({ engine: Object.assign(Object.create(whole), { limits }) });
@@ -160,7 +160,7 @@ test('where an engine indexes less than an artifact, a search tells how much it 
   assert.equal((await api.search(thread, 'straw')).hits[0]?.ref, ref);
 });
 
-test('an artifact has as many passages in one answer as one that is not in sections', async () => {
+test('a long artifact in sections gives as many passages as a short one', async () => {
   const { api } = openThreads();
   const { thread } = await putHaystack(api);
   const { ref } = await api.putArtifact(thread, {

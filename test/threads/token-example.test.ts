@@ -14,7 +14,7 @@ const PAGE = readFileSync(join(import.meta.dirname, '../../docs/tokens.md'), 'ut
 const tokens = (words: string) => encode(words).length;
 const REPORT = Array.from({ length: 500 }, (_, i) => `Sensor ${i} was read at noon and was fine.\n`).join('');
 
-/** Ids, marks and times are the same in every run, so that the tokens of texts with them are. */
+/** Ids, marks and times are the same in every run, so token counts are too. */
 function sameEveryTime(): Env {
   let state = 1;
   const next = () => {
@@ -24,7 +24,7 @@ function sameEveryTime(): Env {
   return { now: () => Date.UTC(2026, 0, 1), randomBytes: (length) => new Uint8Array(length).map(next) };
 }
 
-test('the figures of the example in docs/tokens.md hold, counted by another tokenizer', async () => {
+test('the figures of the example in docs/tokens.md are correct, counted by another tokenizer', async () => {
   const env = sameEveryTime();
   const { api, as } = openThreads({ env });
   const frameSecret = async () => new Uint8Array(32);

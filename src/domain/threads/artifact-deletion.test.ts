@@ -14,7 +14,7 @@ async function leaked() {
   return { ...relay, thread_id, kept, made };
 }
 
-/** Everything that the store holds, as text. */
+/** Returns everything in the store as text. */
 async function everything({ engine }: Awaited<ReturnType<typeof leaked>>, id: string): Promise<string> {
   const records = (await engine.records.list(`thr.${id}/`)).items;
   const blobs = await Promise.all(
@@ -26,8 +26,8 @@ async function everything({ engine }: Awaited<ReturnType<typeof leaked>>, id: st
   return JSON.stringify([records, blobs, entries]);
 }
 
-describe('an artifact that is deleted', () => {
-  it('is gone for good with its preview, and leaves its hash and an event', async () => {
+describe('a deleted artifact', () => {
+  it('loses its content and preview, and keeps its hash and an event', async () => {
     const relay = await leaked();
     const { api, thread_id, made } = relay;
     const gone = await api.deleteArtifact(thread_id, made.ref);
@@ -41,7 +41,7 @@ describe('an artifact that is deleted', () => {
     assert.deepEqual([payload.ref, payload.hash, payload.size], [made.ref, made.hash, made.size]);
   });
 
-  it('is neither read, listed nor found any more, and the others are', async () => {
+  it('is no longer read, listed or found, while other artifacts are', async () => {
     const { api, thread_id, made, kept } = await leaked();
     await api.deleteArtifact(thread_id, made.ref);
     await assert.rejects(api.content(thread_id, made.ref), { code: 'artifact_deleted', status: 410 });
@@ -57,7 +57,7 @@ describe('an artifact that is deleted', () => {
     assert.equal((await api.replay(thread_id)).matches, true);
   });
 
-  it('can be deleted again, which changes nothing', async () => {
+  it('can be deleted again without effect', async () => {
     const { api, thread_id, made } = await leaked();
     const gone = await api.deleteArtifact(thread_id, made.ref);
     assert.deepEqual(await api.deleteArtifact(thread_id, made.ref), gone);
@@ -65,7 +65,7 @@ describe('an artifact that is deleted', () => {
     assert.equal(events.filter(({ type }) => type === 'artifact.deleted').length, 1);
   });
 
-  it('is not in a bundle, and stays deleted where the bundle is imported', async () => {
+  it('is not in a bundle, and stays deleted after an import', async () => {
     const { api, thread_id, made, kept } = await leaked();
     await api.deleteArtifact(thread_id, made.ref);
     const bundle = await readBytes((await api.export(thread_id)).body);
@@ -76,7 +76,7 @@ describe('an artifact that is deleted', () => {
     assert.equal((await other.artifacts(thread_id)).artifacts[0]!.ref, kept.ref);
   });
 
-  it('must be there, and the own tenant’s', async () => {
+  it('must exist and belong to the same tenant', async () => {
     const { api, thread_id, made, as } = await leaked();
     await assert.rejects(api.deleteArtifact(thread_id, '0'.repeat(26)), { code: 'not_found' });
     await assert.rejects(as('eve', 'umbrella').deleteArtifact(thread_id, made.ref), { code: 'not_found' });

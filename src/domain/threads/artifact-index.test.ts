@@ -5,7 +5,7 @@ import { nextSections, type Section, sectionCount, TEXT_START } from './artifact
 
 const WHOLE = Number.POSITIVE_INFINITY;
 
-/** All sections of a text, read as they are indexed: a few at a time, each time from where the last ended. */
+/** Reads all sections of a text as the indexer does: a few at a time, each time from where the last ended. */
 async function sectionsOf(text: string, most = WHOLE): Promise<{ sections: Section[]; done: number }> {
   const bytes = new TextEncoder().encode(text);
   const all: Section[] = [];
@@ -29,7 +29,7 @@ const TEXTS = {
 };
 
 for (const [name, text] of Object.entries(TEXTS)) {
-  test(`sections make up the whole text, as many as its size says: ${name}`, async () => {
+  test(`sections make up the whole text, and their number follows from its size: ${name}`, async () => {
     const { sections } = await sectionsOf(text);
     assert.equal(sections.map((section) => section.text).join(''), text);
     const size = new TextEncoder().encode(text).length;
@@ -46,7 +46,7 @@ for (const [name, text] of Object.entries(TEXTS)) {
   });
 }
 
-test('a section ends with a line, else with a word, else with a letter', async () => {
+test('a section ends at a line, else at a word, else at a character', async () => {
   const ends = async (text: string) =>
     (await sectionsOf(text)).sections.slice(0, -1).map((section) => section.text.at(-1));
   assert.deepEqual([...new Set(await ends(TEXTS.lines))], ['\n']);
@@ -54,13 +54,13 @@ test('a section ends with a line, else with a word, else with a letter', async (
   assert.deepEqual([...new Set(await ends(TEXTS['no spaces, of three bytes each']))], ['語']);
 });
 
-test('no more is read than may be indexed', async () => {
+test('reads no more than may be indexed', async () => {
   const { sections, done } = await sectionsOf(TEXTS.lines, 4 * INDEX_SECTION_BYTES);
   assert.equal(sections.length, 4);
   assert.ok(done >= 4 * INDEX_SECTION_BYTES && done < 4 * INDEX_SECTION_BYTES + 100, String(done));
 });
 
-test('what is no UTF-8 is no text', async () => {
+test('bytes that are not UTF-8 are rejected', async () => {
   const bytes = Uint8Array.of(0x61, 0xff, 0x62);
   const read = async () => bytes;
   await assert.rejects(nextSections(read, { size: 3, most: WHOLE }, TEXT_START), TypeError);

@@ -18,7 +18,7 @@ async function stored(content = LONG, name = 'report.txt') {
   return { api, thread_id, ref, pulls };
 }
 
-test('a part of an artifact is a pull that costs what was answered, and says which part it was', async () => {
+test('reading a part is a pull that costs the tokens of the answer and names the part', async () => {
   const { api, thread_id, ref, pulls } = await stored();
   const part = await api.part(thread_id, ref, { lines: '900-901' });
   assert.equal(part.text, 'line 900 of a long report\nline 901 of a long report');
@@ -32,7 +32,7 @@ test('a part of an artifact is a pull that costs what was answered, and says whi
   );
 });
 
-test('a part that has more tokens than are wanted ends with a line, and says where to go on', async () => {
+test('a part with too many tokens is cut at a line end and says where to continue', async () => {
   const { api, thread_id, ref, pulls } = await stored();
   const part = await api.part(thread_id, ref, { lines: '11-', max_tokens: 100 });
   assert.ok(part.tokens.tokens <= 100 && part.tokens.tokens > 50, `${part.tokens.tokens} tokens`);
@@ -43,14 +43,14 @@ test('a part that has more tokens than are wanted ends with a line, and says whe
   assert.equal((await pulls())[0]?.tokens, part.tokens.tokens);
 });
 
-test('one long line is cut within, and never in the middle of a character', async () => {
+test('one long line is cut, never in the middle of a character', async () => {
   const { api, thread_id, ref } = await stored('🦊'.repeat(4000), 'fox.txt');
   const part = await api.part(thread_id, ref, { lines: '1', max_tokens: 40 });
   assert.ok(part.tokens.tokens <= 40 && part.text.length > 0);
   assert.ok(part.text.isWellFormed());
 });
 
-test('no part, two at once and one that is not there are refused, and are no pulls', async () => {
+test('an empty, ambiguous or missing part is rejected and is not a pull', async () => {
   const { api, thread_id, ref, pulls } = await stored();
   for (const part of [
     {},

@@ -17,7 +17,7 @@ const link = (i: number): PatchOp => ({
 });
 
 describe('compaction', () => {
-  it('keeps the newest actions and references, and whatever is still referred to', async () => {
+  it('keeps the newest actions and references, and everything the state still mentions', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     const ops: PatchOp[] = [{ op: 'add', path: '/session_summary', value: 'Written by hand.' }];
@@ -60,7 +60,7 @@ describe('compaction', () => {
     assert.equal((await api.state(thread_id, { at: 2 })).last_actions.length, 80);
   });
 
-  it('makes one of actions that repeat each other', async () => {
+  it('merges repeated actions', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     const ops = ['a', 'a', 'a', 'b', 'a', 'a'].map((name) => action(name));
@@ -73,7 +73,7 @@ describe('compaction', () => {
     assert.deepEqual(await names(), ['a (×3)', 'b', 'a (×4)']);
   });
 
-  it('makes no version where there is nothing to gain', async () => {
+  it('makes no version if nothing would change', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     await api.patch(thread_id, { ops: [action('x')] });
@@ -84,7 +84,7 @@ describe('compaction', () => {
     });
   });
 
-  it('happens by itself when a session grows long', async () => {
+  it('runs automatically when a state grows long', async () => {
     const { api, core } = openThreads();
     const { thread_id } = await api.create();
     const ops = Array.from({ length: AUTO_COMPACT_ACTIONS + 10 }, (_, i) => action(`step ${i}`));

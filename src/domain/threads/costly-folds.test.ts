@@ -12,7 +12,7 @@ import { runFold } from './fold-job.ts';
 
 const LARGE = { id: 'f1', key: 'large', value: Array.from({ length: 100_000 }, () => 0) };
 
-/** A thread of 4 900 facts, with patches of 2 000 moves each. */
+/** Makes a thread of 4 900 facts, with patches of 2 000 moves each. */
 async function shuffled(api: ThreadsApi, patches: number): Promise<string> {
   const { thread_id } = await api.create();
   const facts = Array.from({ length: 4900 }, (_, i) => ({ id: `f${i}`, key: 'k', value: i }));
@@ -28,7 +28,7 @@ async function shuffled(api: ThreadsApi, patches: number): Promise<string> {
   return thread_id;
 }
 
-/** Everything that folds a log, and what it answers. */
+/** Runs everything that folds a log, and returns the answers. */
 async function folds(api: ThreadsApi, id: string) {
   return {
     state: await api.state(id, { at: 4 }),
@@ -39,7 +39,7 @@ async function folds(api: ThreadsApi, id: string) {
 }
 
 describe('a fold of a log', () => {
-  it('is done in a thread, and gives what this process would give', async () => {
+  it('runs in a worker thread with the same result as in this process', async () => {
     await using workers = new TextWorkers();
     const opened = openThreads();
     const id = await shuffled(opened.api, 5);
@@ -64,7 +64,7 @@ describe('a fold of a log', () => {
     assert.deepEqual((await inThreads.diff(id, { from: 2 })).ops, []);
   });
 
-  it('lets others have a turn while its events are read', async () => {
+  it('yields to the event loop while it reads events', async () => {
     const { api } = openThreads();
     const id = await shuffled(api, 8);
     let turns = 0;
@@ -74,7 +74,7 @@ describe('a fold of a log', () => {
     assert.ok(turns >= 2, `${turns} turns`);
   });
 
-  it('that takes too much work or time is refused with 422', async () => {
+  it('is rejected with 422 if it takes too much work or time', async () => {
     const { api, engine } = openThreads();
     const id = await shuffled(api, 3);
     const bounded = (steps: number): TextWork => ({
@@ -95,7 +95,7 @@ describe('a fold of a log', () => {
     await assert.rejects(openThreads({ engine, texts: slow }).api.blame(id), costly);
   });
 
-  it('of a log that cannot be read tells why', async () => {
+  it('reports why a log cannot be read', async () => {
     await using workers = new TextWorkers();
     const { api, engine } = openThreads({ texts: workers });
     const { thread_id } = await api.create();
@@ -117,7 +117,7 @@ describe('a fold of a log', () => {
 });
 
 describe('a patch', () => {
-  it('that copies a large value over and over is refused, and changes nothing', async () => {
+  it('is rejected if it copies a large value over and over, and changes nothing', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     await api.patch(thread_id, { ops: [{ op: 'add', path: '/facts/-', value: LARGE }] });
@@ -133,7 +133,7 @@ describe('a patch', () => {
     await api.patch(thread_id, { ops: ops.slice(0, 10) });
   });
 
-  it('of thousands of moves in a long list is no cost to speak of', async () => {
+  it('can make thousands of moves in a long list at little cost', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     const facts = Array.from({ length: 4900 }, (_, i) => ({ id: `f${i}`, key: 'k', value: i }));

@@ -7,7 +7,7 @@ import type { PatchOp } from '../../formats/json-patch/apply.ts';
 const fact = (id: string): PatchOp => ({ op: 'add', path: '/facts/-', value: { id, key: 'k', value: 'v' } });
 
 describe("a thread's events", () => {
-  it('tell what happened, oldest first, and by whom', async () => {
+  it('say what happened, oldest first, and by whom', async () => {
     const { as } = openThreads();
     const api = as('ada');
     const { thread_id } = await api.create({ name: 'n' });
@@ -31,7 +31,7 @@ describe("a thread's events", () => {
     assert.ok(events.every((event) => event.thread_id === thread_id && event.payload.by === 'ada'));
   });
 
-  it('come in pages behind the last one seen, however long the log is', async () => {
+  it('come in pages after the last one seen, however long the log is', async () => {
     const opened = openThreads();
     const { api } = opened;
     const { thread_id } = await api.create();
@@ -59,7 +59,7 @@ describe("a thread's events", () => {
     );
   });
 
-  it('can be watched: what was, then what comes, also from others', async () => {
+  it('can be watched: first old events, then new ones, also of other processes', async () => {
     const opened = openThreads();
     const { thread_id } = await opened.api.create();
     await opened.api.record(thread_id, 'test.before', {});
@@ -77,7 +77,7 @@ describe("a thread's events", () => {
     assert.deepEqual(seen, ['2 test.before', '3 test.live', '4 state.patch.applied']);
   });
 
-  it('may be of any other kind, but not pass for one of the relay', async () => {
+  it('may have custom types, but not types of the relay', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     for (const type of ['state.patch.applied', 'artifact.created', 'word', 'Upper.case', 'a..b', '']) {
@@ -91,7 +91,7 @@ describe("a thread's events", () => {
 });
 
 describe('an envelope', () => {
-  it('is a message to a capability, told as an event, and counted as a hop', async () => {
+  it('is a message to a capability, recorded as an event and counted as a hop', async () => {
     const { as } = openThreads();
     const { thread_id } = await as('ada').create();
     const sent = await as('ada').send(thread_id, {
@@ -110,7 +110,7 @@ describe('an envelope', () => {
     assert.equal((await as('ada').state(thread_id)).metrics.hop_count, 1);
   });
 
-  it('is sent once under one key, and costs one hop', async () => {
+  it('is sent once per idempotency key, and costs one hop', async () => {
     const opened = openThreads();
     const { thread_id } = await opened.api.create();
     const envelope = { to_capability: 'x', payload: 1, idempotency_key: 'k' };
@@ -125,7 +125,7 @@ describe('an envelope', () => {
     );
   });
 
-  it('is refused beyond 50 hops', async () => {
+  it('is rejected after 50 hops', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     const all = await Promise.allSettled(
@@ -135,7 +135,7 @@ describe('an envelope', () => {
     assert.ok(all.every((one) => one.status === 'fulfilled' || isRelayError(one.reason, 'too_many_hops')));
   });
 
-  it('has bounds', async () => {
+  it('has limits', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     const refused: [object, string][] = [
@@ -159,7 +159,7 @@ describe('an envelope', () => {
     assert.equal((await api.get(thread_id)).hop_count, 1);
   });
 
-  it('is no longer shown when its time is over', async () => {
+  it('is no longer listed after it expires', async () => {
     const env = stoppedClock();
     const { api } = openThreads({ env });
     const { thread_id } = await api.create();

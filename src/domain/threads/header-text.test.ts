@@ -9,12 +9,12 @@ import { headerText } from './header-text.ts';
 
 const tokens = (text: string) => countTokens(text);
 
-/** Remembers the pieces of words, which makes it quick. */
+/** Caches the token counts of words, for speed. */
 const counter: TokenCounter = {
   count: async (text) => ({ tokens: tokens(text), tokenizer: 'o200k_base', estimated: false }),
 };
 
-/** The sections of a header with their lines; the last line where it names what is missing. */
+/** Splits a header into sections and lines, and the last line about omitted items. */
 function read(text: string): { sections: Map<string, string[]>; left: string } {
   const sections = new Map<string, string[]>();
   let left = '';
@@ -29,7 +29,7 @@ function read(text: string): { sections: Map<string, string[]>; left: string } {
   return { sections, left };
 }
 
-/** Tokens of keys, values and sentences, each counted by itself: no index, no colon, no line end. */
+/** Counts the tokens of keys, values and sentences separately, without indexes, colons and line ends. */
 function contentTokens(text: string, state: State): number {
   const keys = state.facts.map(({ key }) => key);
   let sum = 0;
@@ -44,7 +44,7 @@ function contentTokens(text: string, state: State): number {
   return sum;
 }
 
-/** What of a state is pressing, and its facts. */
+/** Counts the pressing items and the facts of a state. */
 function counted({ constraints, open_questions, plan, facts }: State) {
   return {
     hard: constraints.filter(({ severity }) => !['soft', 'low'].includes(severity ?? '')).length,
@@ -55,7 +55,7 @@ function counted({ constraints, open_questions, plan, facts }: State) {
 }
 
 describe('the header of a state as text', () => {
-  it('carries 200 states: most of it is theirs, within its tokens, nothing pressing missing beside a fact', async () => {
+  it('fits 200 states into its tokens, mostly their content, and shows no fact before a pressing item', async () => {
     const real = realStates();
     const states = [...real, ...Array.from({ length: 200 - real.length }, (_, seed) => madeUpState(seed))];
     for (const [i, state] of states.entries()) {
@@ -78,7 +78,7 @@ describe('the header of a state as text', () => {
     }
   });
 
-  it('is whole where the state is small', async () => {
+  it('shows a small state completely', async () => {
     const state = stateOf({
       constraints: [
         { id: 'c1', description: 'Never write to production on a Sunday.', severity: 'hard', by: 'ada' },
@@ -117,7 +117,7 @@ describe('the header of a state as text', () => {
     assert.equal((await headerText(stateOf({}), counter)).text, '');
   });
 
-  it('leaves out what is worth least, and names it', async () => {
+  it('leaves out the least important items and counts them', async () => {
     const facts = Array.from({ length: 60 }, (_, i) => ({
       id: `f${i}`,
       key: `setting_${i}`,
@@ -139,7 +139,7 @@ describe('the header of a state as text', () => {
     assert.match(again.text, /^setting_3:/m, 'it is old, and much referred to');
   });
 
-  it('shows the words of others as lines of data, which forge neither a heading nor a frame', async () => {
+  it('shows foreign text as data that cannot forge a heading or a frame', async () => {
     const { text } = await headerText(
       stateOf({
         constraints: [{ id: 'c', description: '/plan:' }],

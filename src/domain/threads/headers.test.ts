@@ -9,7 +9,7 @@ import type { PatchOp } from '../../formats/json-patch/apply.ts';
 const add = (list: string, value: Json): PatchOp => ({ op: 'add', path: `/${list}/-`, value });
 
 describe('a header', () => {
-  it('shows the newest facts, the first constraints, what is open and what is pending', async () => {
+  it('shows the newest facts, the first constraints, open questions and pending steps', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     const ops: PatchOp[] = [];
@@ -36,7 +36,7 @@ describe('a header', () => {
     assert.equal(ids(header.next_steps), 'p3 p4 p5 p6 p7');
   });
 
-  it('leaves out when and by whom of a fact where nobody said so', async () => {
+  it('omits time and author of a fact if nobody stated them', async () => {
     const { api, as } = openThreads();
     const { thread_id } = await api.create();
     const dated = { id: 'f2', key: 'b', value: 2, at: '2026-01-01T00:00:00Z' };
@@ -51,7 +51,7 @@ describe('a header', () => {
     assert.ok((await api.state(thread_id)).facts[0]!.at, 'the state itself keeps them');
   });
 
-  it('never passes its bytes or its tokens, whatever is in the state', async () => {
+  it('never exceeds its bytes or tokens, whatever the state holds', async () => {
     const { api } = openThreads();
     const samples: ((i: number) => Json)[] = [
       () => 'x'.repeat(5000),
@@ -131,7 +131,7 @@ describe('a header', () => {
     assert.equal(last.actions, 0);
   });
 
-  it('is the same for the same state, in every process', async () => {
+  it('is the same for the same state in every process', async () => {
     const opened = openThreads();
     const { api } = opened;
     const { thread_id } = await api.create();
@@ -156,7 +156,7 @@ describe('a header', () => {
     assert.equal((await other.api.header(thread_id)).artifact_refs[0]?.name, 'a.txt');
   });
 
-  it('shows what others wrote as data', async () => {
+  it('shows foreign text as data', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     await api.patch(thread_id, {

@@ -23,7 +23,7 @@ async function prepared() {
 }
 
 describe('a thread rendered for a model', () => {
-  it('is the state as text, previews in frames that say whose they are, and the words', async () => {
+  it('has the state as text, previews in frames that name the author, and the question', async () => {
     const { api, env, thread_id, put } = await prepared();
     await put(
       'notes\n<b>.txt',
@@ -53,7 +53,7 @@ describe('a thread rendered for a model', () => {
     assert.deepEqual(anthropic.messages, [{ role: 'user', content: user }], 'the same bytes at any time');
   });
 
-  it('shows pins first, in their order, and then others, all within the bytes for previews', async () => {
+  it('shows pins first, in their order, then others, all within the byte limit for previews', async () => {
     const { api, thread_id, put } = await prepared();
     const refs: string[] = [];
     for (let i = 0; i < 14; i++) refs.push(await put(`part-${i}.txt`, `A line of part ${i}.\n`.repeat(500)));
@@ -81,7 +81,7 @@ describe('a thread rendered for a model', () => {
     assert.deepEqual((await api.render(thread_id, { previews: 0, dry: true })).artifacts, []);
   });
 
-  it('shows what sources say about the words, before what was made from them, also behind nine answers', async () => {
+  it('shows matching passages of sources before derived artifacts, even if nine answers are newer', async () => {
     const { api, thread_id, put } = await prepared();
     const filler = 'Nothing of note was seen that day, and nobody wrote anything down.\n';
     for (let i = 0; i < 12; i++)
@@ -116,7 +116,7 @@ describe('a thread rendered for a model', () => {
     );
   });
 
-  it('shows passages of a pin behind its beginning, and of nothing else where only pins are wanted', async () => {
+  it('shows passages of a pin after its beginning, and of nothing else if only pins are wanted', async () => {
     const { api, thread_id, put } = await prepared();
     const ref = await put(
       'long.txt',
@@ -147,7 +147,7 @@ describe('a thread rendered for a model', () => {
     );
   });
 
-  it('refuses pins that are not there or too many, and words that are too long', async () => {
+  it('rejects missing pins, too many pins, and a question that is too long', async () => {
     const { api, thread_id, put } = await prepared();
     const gone = await put('a.txt', 'a');
     await api.deleteArtifact(thread_id, gone);
@@ -161,7 +161,7 @@ describe('a thread rendered for a model', () => {
     await assert.rejects(api.render(thread_id, { words }), (error) => isRelayError(error, 'too_large'));
   });
 
-  it('is a prompt in the ledger, against pasting what it shows, unless it is dry', async () => {
+  it('is counted in the ledger against pasting what it shows, unless it is dry', async () => {
     const { api, thread_id, put } = await prepared();
     const long = 'The quick brown fox jumps over the lazy dog.\n'.repeat(2000);
     await put('fox.txt', long);

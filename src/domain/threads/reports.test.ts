@@ -22,7 +22,7 @@ async function prepared() {
 }
 
 describe('a report', () => {
-  it('tells the thread in Markdown, as an artifact of it', async () => {
+  it('describes the thread in Markdown and is stored as an artifact', async () => {
     const { api, thread_id } = await prepared();
     const before = await api.stats(thread_id);
     const report = await api.report(thread_id, { format: 'md' });
@@ -38,7 +38,7 @@ describe('a report', () => {
     assert.match(told, /Counted with o200k_base/);
   });
 
-  it('is there in JSON too', async () => {
+  it('is available as JSON too', async () => {
     const { api, thread_id } = await prepared();
     const { artifact_ref } = await api.report(thread_id, { format: 'json' });
     const told = JSON.parse(await readText((await api.content(thread_id, artifact_ref)).body));

@@ -4,7 +4,7 @@ import { openThreads, stoppedClock, text } from '../../../test/threads/open-thre
 import { openMemory } from '../../engines/memory/engine.ts';
 import type { Engine } from '../../kernel/engine.ts';
 
-/** An engine that counts what is read from it. */
+/** An engine that counts reads. */
 function counted() {
   const env = stoppedClock();
   const engine = openMemory({ env });
@@ -23,7 +23,7 @@ function counted() {
   return { engine: watched, reads: () => reads, env };
 }
 
-test('the totals of a tenant are kept, not added up again for each who asks', async () => {
+test('the totals of a tenant are stored, not computed again for each request', async () => {
   const { engine, reads, env } = counted();
   const { api } = openThreads({ engine, env });
   for (let i = 0; i < 50; i++) await api.create();
@@ -34,7 +34,7 @@ test('the totals of a tenant are kept, not added up again for each who asks', as
   assert.ok(reads() - before < 10, `${reads() - before} reads`);
 });
 
-test('they follow every change, of other processes too', async () => {
+test('totals follow every change, also of other processes', async () => {
   const one = openThreads();
   const other = one.again();
   const { thread_id } = await one.api.create();
@@ -54,12 +54,12 @@ test('they follow every change, of other processes too', async () => {
   assert.deepEqual(await other.api.totals(), { threads: 1, ...alone });
 });
 
-test('a thread that is marked before its change can be seen is looked at again', async () => {
+test('a thread that is marked before its change is visible is read again', async () => {
   const one = openThreads();
   const late = one.again();
   await one.api.create();
   assert.equal((await late.api.totals()).threads, 1);
-  // As on an engine without transactions: the thread is marked, and its change comes to light a moment later.
+  // As on an engine without transactions: the mark is visible before the change of the thread.
   const { thread_id } = await one.api.create();
   const key = `thr.${thread_id}/meta`;
   const { value } = (await one.engine.records.get(key))!;
@@ -69,7 +69,7 @@ test('a thread that is marked before its change can be seen is looked at again',
   assert.equal((await late.api.totals()).threads, 2);
 });
 
-test('another process takes up what was saved, and looks only at what has changed since', async () => {
+test('another process uses the saved totals and reads only threads changed since', async () => {
   const { engine, reads, env } = counted();
   const one = openThreads({ engine, env });
   for (let i = 0; i < 300; i++) await one.api.create();
@@ -87,7 +87,7 @@ test('another process takes up what was saved, and looks only at what has change
   assert.equal((await one.again().api.totals()).threads, 450);
 });
 
-test('what an earlier version kept for the totals is dropped once they are added up', async () => {
+test('data that an earlier version stored for the totals is deleted once they are computed', async () => {
   const { api, engine } = openThreads();
   const { thread_id } = await api.create();
   await engine.logs.append('tch.local', thread_id);
@@ -99,7 +99,7 @@ test('what an earlier version kept for the totals is dropped once they are added
   assert.equal(await engine.blobs.get('ten.local/totals.2/a'), null);
 });
 
-test('a thread that has expired is in no total', async () => {
+test('an expired thread is in no total', async () => {
   const env = stoppedClock();
   const one = openThreads({ env });
   await one.api.create();
@@ -110,7 +110,7 @@ test('a thread that has expired is in no total', async () => {
   assert.equal((await one.api.totals()).threads, 1);
 });
 
-test('a change that could not be marked is in what the next process finds', async () => {
+test('a change whose mark could not be written is still in the totals of the next process', async () => {
   const engine = openMemory();
   const one = openThreads({ engine });
   const { thread_id } = await one.api.create();

@@ -6,7 +6,7 @@ import { searchArtifacts } from './artifact-search.ts';
 import { threadEnds } from './thread-removal.ts';
 
 describe('a thread with an expiry', () => {
-  it('is there until then, and from then on like one that never was', async () => {
+  it('exists until it expires, and is then as if it never existed', async () => {
     const env = stoppedClock();
     const { api } = openThreads({ env });
     const made = await api.create({ name: 'short', ttl: 60 });
@@ -39,7 +39,7 @@ describe('a thread with an expiry', () => {
     assert.equal((await found()).length, 1);
   });
 
-  it('leaves nothing behind once it is tidied up, and takes no other with it', async () => {
+  it('leaves no data after the sweep, and no other thread is affected', async () => {
     const env = stoppedClock();
     const { api, core, engine } = openThreads({ env });
     const { thread_id: id } = await api.create({ ttl: 60 });
@@ -57,7 +57,7 @@ describe('a thread with an expiry', () => {
     assert.equal((await api.get(later.thread_id)).state_version, 1);
   });
 
-  it('that was deleted before and taken in again without one stays', async () => {
+  it('stays if it was deleted before it expired and imported again without an expiry', async () => {
     const env = stoppedClock();
     const { api, core } = openThreads({ env });
     const { thread_id: id } = await api.create({ ttl: 60 });
@@ -69,7 +69,7 @@ describe('a thread with an expiry', () => {
     assert.equal((await api.get(id)).state_version, 1);
   });
 
-  it('lives at least a second and at most ten years', async () => {
+  it('lives at least one second and at most ten years', async () => {
     const { api } = openThreads();
     for (const ttl of [0, -1, 0.5, 1e12, Number.NaN, 'soon' as never])
       await assert.rejects(api.create({ ttl }), { code: 'bad_request' }, String(ttl));

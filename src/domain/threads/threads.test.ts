@@ -42,7 +42,7 @@ describe('a thread', () => {
     assert.equal(state.updated_at, answer.updated_at);
   });
 
-  it('says who added what and when, where the patch does not', async () => {
+  it('adds author and time to items that lack them', async () => {
     const { as } = openThreads();
     const { thread_id } = await as('ada').create();
     await as('bob').patch(thread_id, {
@@ -53,7 +53,7 @@ describe('a thread', () => {
     assert.match(f1!.at!, /^\d{4}-\d\d-\d\dT/);
   });
 
-  it('is left as it was by a patch that is refused', async () => {
+  it('is unchanged after a rejected patch', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     await api.patch(thread_id, { ops: [fact('f1')] });
@@ -98,7 +98,7 @@ describe('a thread', () => {
     assert.equal(JSON.stringify(await api.state(thread_id)), before);
   });
 
-  it('allows an item that was wrong only for a moment within the patch', async () => {
+  it('allows an item that is invalid only between two operations of a patch', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     await api.patch(thread_id, {
@@ -113,7 +113,7 @@ describe('a thread', () => {
     assert.equal((await api.state(thread_id)).facts.length, 1);
   });
 
-  it('refuses a stale If-Match and says what is current', async () => {
+  it('rejects a stale If-Match and reports the current version', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     await api.patch(thread_id, { ops: [fact('f1')], if_match: 'v1' });
@@ -126,7 +126,7 @@ describe('a thread', () => {
     assert.equal((await api.patch(thread_id, { ops: [fact('f2')], if_match: 'W/"v2"' })).version, 3);
   });
 
-  it('does a repeated patch once, also when it would fail the second time', async () => {
+  it('applies a repeated patch once, even if it would fail the second time', async () => {
     const opened = openThreads();
     const { thread_id } = await opened.api.create();
     const ops: PatchOp[] = [{ op: 'test', path: '/facts', value: [] }, fact('f1')];
@@ -138,7 +138,7 @@ describe('a thread', () => {
     );
   });
 
-  it('takes every one of many patches at once, from several processes, without a gap', async () => {
+  it('applies all concurrent patches of several processes, without a gap in versions', async () => {
     const opened = openThreads();
     const { thread_id } = await opened.api.create();
     const writers = [opened, opened.again(), opened.again(), opened.again()];
@@ -194,7 +194,7 @@ describe('a thread', () => {
     assert.equal((await other.replay(thread_id)).matches, true);
   });
 
-  it('is read from its newest snapshot, also where the version has stood still since the one before', async () => {
+  it('is read from its newest snapshot, even if the version is the same as in the one before', async () => {
     const opened = openThreads();
     const { api, engine } = opened;
     const { thread_id } = await api.create();
@@ -213,7 +213,7 @@ describe('a thread', () => {
     assert.ok(read < 6, `${read} of 13 events were read`);
   });
 
-  it('undoes a patch with the difference backwards', async () => {
+  it('undoes a patch with the reverse difference', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     await api.patch(thread_id, { ops: [fact('f1')] });
@@ -225,7 +225,7 @@ describe('a thread', () => {
     assert.deepEqual((await api.diff(thread_id, { from: 2, to: 4 })).ops, []);
   });
 
-  it('keeps operations that one log entry cannot hold', async () => {
+  it('stores operations that are too large for a log entry', async () => {
     const opened = openThreads();
     const { thread_id } = await opened.api.create();
     const long = 'x'.repeat(opened.engine.limits.entryBytes * 2);
@@ -236,7 +236,7 @@ describe('a thread', () => {
     assert.equal(JSON.stringify(events[1]!.payload.ops).includes(long), true);
   });
 
-  it('refuses a state above 1 MiB and says what to prune', async () => {
+  it('rejects a state above 1 MiB and says what to prune', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     for (let i = 0; i < 9; i++) await api.patch(thread_id, { ops: [fact(`f${i}`, 'x'.repeat(110_000))] });
@@ -250,7 +250,7 @@ describe('a thread', () => {
     assert.equal((await api.state(thread_id)).version, 10);
   });
 
-  it('is not there for others, nor after it was deleted', async () => {
+  it('does not exist for other tenants, or after it was deleted', async () => {
     const opened = openThreads();
     const { api, as, engine, core } = opened;
     const { thread_id } = await api.create();
@@ -297,7 +297,7 @@ describe('a thread', () => {
     );
   });
 
-  it('finishes a deletion that a crash left half done', async () => {
+  it('finishes a deletion that a crash interrupted', async () => {
     const { api, engine, core } = openThreads();
     const { thread_id } = await api.create();
     await engine.records.delete(`thr.${thread_id}/meta`);

@@ -7,8 +7,8 @@ const counted = (tokens: number) => ({ tokens, tokenizer: 'o200k_base', estimate
 
 const LONG = 'It was a bright cold day in April, and the clocks were striking thirteen.\n'.repeat(200);
 
-describe('content against preview', () => {
-  it('is the same in stats, reports and the header, whatever was read', async () => {
+describe('tokens of contents and previews', () => {
+  it('are the same in stats, reports and the header, whatever was read', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     const { ref, tokens } = await api.putArtifact(thread_id, { body: text(LONG), name: 'long.txt' });
@@ -30,7 +30,7 @@ describe('content against preview', () => {
     assert.deepEqual([sum.naive_tokens, sum.avoided_tokens], [naive_tokens, avoided_tokens]);
   });
 
-  it('is not moved by reports: eight of an empty thread save nothing', async () => {
+  it('do not change with reports: eight reports on an empty thread save nothing', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     for (let i = 0; i < 8; i++) await api.report(thread_id, { format: i % 2 ? 'md' : 'json' });
@@ -40,7 +40,7 @@ describe('content against preview', () => {
     assert.deepEqual([metrics.tokens_estimate, metrics.tokens_avoided], [0, 0]);
   });
 
-  it('comes through export and import as it was, and so does the ledger', async () => {
+  it('survive export and import, and so does the ledger', async () => {
     const { api, core } = openThreads();
     const { thread_id } = await api.create();
     const { ref } = await api.putArtifact(thread_id, { body: text(LONG), name: 'long.txt' });
@@ -59,7 +59,7 @@ describe('content against preview', () => {
 });
 
 describe('the prompt ledger', () => {
-  it('has no figure where nothing was prompted', async () => {
+  it('has no figures if there were no prompts', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     await api.putArtifact(thread_id, { body: text('some words') });
@@ -68,7 +68,7 @@ describe('the prompt ledger', () => {
     assert.deepEqual([prompts, recent_prompts, (await api.totals()).prompts], [null, [], null]);
   });
 
-  it('adds up prompts, each against pasting what it stood for', async () => {
+  it('sums up prompts, each compared with pasting everything', async () => {
     const env = stoppedClock();
     const opened = openThreads({ env });
     const { api, core } = opened;
@@ -106,7 +106,7 @@ describe('the prompt ledger', () => {
     assert.deepEqual((await opened.again().api.totals()).prompts, stats.prompts);
   });
 
-  it('tells a bounded number of prompts one by one', async () => {
+  it('lists a limited number of prompts', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     for (let i = 1; i <= 25; i++)
@@ -116,7 +116,7 @@ describe('the prompt ledger', () => {
     assert.equal(recent_prompts[0]?.by, 'm25');
   });
 
-  it('takes no figure that is none, and lets nobody else write what only the relay writes', async () => {
+  it('ignores invalid figures, and rejects event types that only the relay writes', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     await api.record(thread_id, 'prompt.answered', { prompt_tokens: -5, pasted_tokens: 1e300 });

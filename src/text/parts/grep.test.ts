@@ -9,7 +9,7 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 const grep = (text: string, pattern: string, o: { context?: number; ignore_case?: boolean } = {}) =>
   takeGrep(bytes(text), { grep: pattern, ...o }, re2Matcher);
 
-test('matching lines come with their numbers', async () => {
+test('matching lines have their numbers', async () => {
   assert.deepEqual(await grep('alpha\nbeta\ngamma\nBeta', 'b.ta'), {
     text: '2:beta',
     about: '1 match in 4 lines',
@@ -21,11 +21,11 @@ test('matching lines come with their numbers', async () => {
   );
 });
 
-test('no match is an empty answer and no error', async () => {
+test('no match gives an empty answer, not an error', async () => {
   assert.deepEqual(await grep('a\nb', 'z'), { text: '', about: '0 matches in 2 lines', truncated: false });
 });
 
-test('context is marked, touching blocks are joined, the others parted', async () => {
+test('context is marked, touching blocks are joined, others are separated', async () => {
   const text = 'a\nX1\nb\nc\nX2\nd\ne\nf\ng\nX3';
   assert.equal(
     (await grep(text, 'X', { context: 1 })).text,
@@ -34,11 +34,11 @@ test('context is marked, touching blocks are joined, the others parted', async (
   assert.equal((await grep(text, 'X')).text, '2:X1\n5:X2\n10:X3');
 });
 
-test('context never runs over the ends, and neighbours are each shown once', async () => {
+test('context stops at the ends, and a line between two matches is shown once', async () => {
   assert.equal((await grep('X\nX\ny', 'X', { context: 5 })).text, '1:X\n2:X\n3-y');
 });
 
-test('only so many matches are shown, and reading stops there', async () => {
+test('the number of matches is limited, and reading stops there', async () => {
   let chunks = 0;
   const body = new ReadableStream<Uint8Array>(
     {
@@ -56,7 +56,7 @@ test('only so many matches are shown, and reading stops there', async () => {
   assert.ok(chunks <= GREP_MATCHES / 100 + 2);
 });
 
-test('exactly as many matches as are allowed are all of them', async () => {
+test('a search with exactly the maximum of matches is complete', async () => {
   const part = await grep('hit\n'.repeat(GREP_MATCHES), 'hit');
   assert.equal(part.truncated, false);
   assert.equal(part.about, `${GREP_MATCHES} matches in ${GREP_MATCHES} lines`);
@@ -72,25 +72,25 @@ test('a long line is searched to its end, also across the place where it is cut'
   }
 });
 
-test('an answer that grows too large is cut', async () => {
+test('an answer that is too large is cut', async () => {
   const part = await grep(`${'x'.repeat(10_000)}\n`.repeat(500), 'x');
   assert.ok(part.text.length <= PART_CHARS);
   assert.equal(part.truncated, true);
   assert.match(part.about, /^104 matches up to line 104, cut at 1048576 characters$/);
 });
 
-test('a wrong, backtracking or oversized pattern is refused', async () => {
+test('an invalid, backtracking or too large pattern is rejected', async () => {
   for (const pattern of ['(', '(a)\\1', '(?=a)', '[ab]{1000}[cd]{1000}']) {
     await assert.rejects(grep('a', pattern), (error) => isRelayError(error, 'bad_part'));
   }
 });
 
-test('a pattern made to explode under backtracking does not', async () => {
+test('a pattern that explodes with backtracking runs in linear time', async () => {
   const text = `${'a'.repeat(5000)}!\n`.repeat(20);
   assert.equal((await grep(text, '(a+)+$')).text, '');
 });
 
-test('a search that takes too long is given up', async () => {
+test('a search that takes too long is stopped', async () => {
   let now = 0;
   const slow: MatcherFactory = () => ({
     test: () => {

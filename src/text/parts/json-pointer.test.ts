@@ -12,7 +12,7 @@ function refused(code: 'bad_part' | 'not_json', says: RegExp) {
   return (error: unknown) => isRelayError(error, code) && says.test(error.message);
 }
 
-test('pointers of RFC 6901 find what they point at', async () => {
+test('JSON Pointers (RFC 6901) find their values', async () => {
   const document = { foo: ['bar', 'baz'], '': 0, 'a/b': 1, 'c%d': 2, 'm~n': 8, ' ': 7, 'k"l': 6 };
   assert.equal(await value(document, '/foo'), '[\n  "bar",\n  "baz"\n]');
   assert.equal(await value(document, '/foo/0'), 'bar');
@@ -25,14 +25,14 @@ test('pointers of RFC 6901 find what they point at', async () => {
   assert.deepEqual(JSON.parse(await value(document, '')), document);
 });
 
-test('a string is its text, everything else is JSON', async () => {
+test('a string is returned as plain text, other values as JSON', async () => {
   assert.equal(await value({ s: 'two\nlines "quoted"' }, '/s'), 'two\nlines "quoted"');
   assert.equal(await value({ n: null }, '/n'), 'null');
   assert.equal(await value({ f: false }, '/f'), 'false');
   assert.equal((await json('{"a":{"b":[1,2]}}', '/a/b')).about, 'json /a/b, array of 2');
 });
 
-test('digits that a number cannot hold come back as they were', async () => {
+test('digits that a number cannot hold are returned unchanged', async () => {
   const text = '{"id": 12345678901234567890, "e": 1e400, "list": [0.12345678901234567890, 3]}';
   assert.equal((await json(text, '/id')).text, '12345678901234567890');
   assert.equal((await json(text, '/e')).text, '1e400');
@@ -43,7 +43,7 @@ test('digits that a number cannot hold come back as they were', async () => {
   );
 });
 
-test('a pointer that leads nowhere names the segment that failed', async () => {
+test('a pointer to nothing names the segment that failed', async () => {
   const text = '{"users": [{"name": "Ada"}], "a/b": {}}';
   await assert.rejects(json(text, '/nobody'), refused('bad_part', /the document has no member "nobody"/));
   await assert.rejects(json(text, '/users/0/age'), refused('bad_part', /\/users\/0 has no member "age"/));
@@ -60,14 +60,14 @@ test('a pointer that leads nowhere names the segment that failed', async () => {
   await assert.rejects(json(text, '/a~1b/c'), refused('bad_part', /\/a~1b has no member "c"/));
 });
 
-test('what every object inherits is not in the document', async () => {
+test('inherited properties are not part of the document', async () => {
   for (const name of ['toString', 'constructor', '__proto__', 'length']) {
     await assert.rejects(json('{"a":[]}', `/${name}`), refused('bad_part', /no member/));
   }
   assert.equal((await json('{"__proto__": {"x": 1}}', '/__proto__/x')).text, '1');
 });
 
-test('what is not JSON says where it breaks and quotes nothing of it', async () => {
+test('an error in JSON names the position and quotes nothing', async () => {
   await assert.rejects(json('{"a": 1,\n "secret" oops}', '/a'), (error) => {
     return isRelayError(error, 'not_json') && !/secret|oops/.test(error.message);
   });
@@ -76,7 +76,7 @@ test('what is not JSON says where it breaks and quotes nothing of it', async () 
   await assert.rejects(json('', ''), refused('not_json', /it breaks/));
 });
 
-test('a byte order mark in front does no harm', async () => {
+test('a byte order mark at the beginning is accepted', async () => {
   assert.equal((await json('\ufeff{"a": 1}', '/a')).text, '1');
 });
 
@@ -87,7 +87,7 @@ test('a value that is too large is cut and says so', async () => {
   assert.match(part.about, /cut at 1048576 characters/);
 });
 
-test('what is nested too deeply is refused', async () => {
+test('JSON that is nested too deeply is rejected', async () => {
   const nested = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
   assert.equal(JSON.parse((await json(nested(64), '')).text).length, 1);
   for (const deep of [nested(65), '['.repeat(1_000_000), '{"a":'.repeat(1_000_000)]) {

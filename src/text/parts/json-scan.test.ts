@@ -63,7 +63,7 @@ const TEXTS = [
   ...['\n[1,\r\n2]\t', '\u00a0[]', '{"a":{"b":[[],{}]}}', '[1', '{"a":', '{"a', '[[]', '"\u2028"', '\u000b1'],
 ];
 
-test('what is JSON is what JSON.parse takes', () => {
+test('accepts the same texts as JSON.parse', () => {
   for (const text of TEXTS)
     assert.equal(
       parses(() => scanJson(text)),
@@ -72,7 +72,7 @@ test('what is JSON is what JSON.parse takes', () => {
     );
 });
 
-test('any change of one character is judged as JSON.parse judges it', () => {
+test('judges every one-character change as JSON.parse does', () => {
   const text = '{"a": [1, -2.5e3, "x\\n\\u00e9"], "b": {"c": null, "d": [true, false, {}]}}';
   for (let at = 0; at < text.length; at++) {
     for (const char of ['', ',', ':', '"', '[', '}', '0', '\\', ' ', 'e', '\n']) {
@@ -86,7 +86,7 @@ test('any change of one character is judged as JSON.parse judges it', () => {
   }
 });
 
-test('what lies on a path is found where it stands, the last of one name', () => {
+test('finds the values on a path with their positions; the last of repeated names counts', () => {
   const text = '{"a": 1, "b": {"c": [1]}, "a": {"c": [10, {"d": "x"}]}, "\\u0062": 7}';
   const at = (...path: string[]) => scanJson(text, path).map(({ from, to }) => text.slice(from, to));
   assert.deepEqual(at('a', 'c', '1', 'd').slice(1), [

@@ -7,7 +7,7 @@ import { takeLines } from './take-part.ts';
 const bytes = (text: string) => new TextEncoder().encode(text);
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}`).join('\n');
 
-/** One chunk at a time, as asked for, so that a test can see how far a reader went. */
+/** A stream that yields one chunk per read, so that a test can see how far a reader went. */
 function counted(chunks: Uint8Array[]): {
   body: ReadableStream<Uint8Array>;
   state: { read: number; cancelled: boolean };
@@ -28,7 +28,7 @@ function counted(chunks: Uint8Array[]): {
   return { body, state };
 }
 
-test('a range is taken and named', async () => {
+test('a range is returned with its name', async () => {
   const part = await takeLines(bytes(numbered(50)), '10-12');
   assert.deepEqual(part, {
     text: 'line 10\nline 11\nline 12',
@@ -37,7 +37,7 @@ test('a range is taken and named', async () => {
   });
 });
 
-test('a range to the end tells how many lines there are', async () => {
+test('an open range reports the number of lines', async () => {
   assert.equal((await takeLines(bytes(numbered(50)), '49-')).about, 'lines 49-50 of 50');
   assert.equal((await takeLines(bytes(numbered(50)), '45-90')).about, 'lines 45-50 of 50');
   assert.deepEqual(await takeLines(bytes(numbered(50)), '-2'), {
@@ -49,23 +49,23 @@ test('a range to the end tells how many lines there are', async () => {
   assert.equal((await takeLines(bytes(numbered(3)), '3')).about, 'line 3 of 3');
 });
 
-test('a line end at the end of the text makes no empty line behind it', async () => {
+test('a line end at the end of the text makes no extra empty line', async () => {
   assert.equal((await takeLines(bytes('a\nb\n'), '1-')).about, 'lines 1-2 of 2');
   assert.equal((await takeLines(bytes('a\nb\n\n'), '1-')).about, 'lines 1-3 of 3');
 });
 
-test('line ends of Windows and a byte order mark are no part of a line', async () => {
+test('Windows line ends and a byte order mark are not part of a line', async () => {
   assert.equal((await takeLines(bytes('\ufeffone\r\ntwo\r\n'), '1-')).text, 'one\ntwo');
 });
 
-test('a stream is read no further than the range, and let go', async () => {
+test('a stream is read only to the end of the range, then closed', async () => {
   const { body, state } = counted(Array.from({ length: 100 }, (_, i) => bytes(`line ${i + 1}\n`)));
   assert.equal((await takeLines(body, '2-3')).text, 'line 2\nline 3');
   assert.ok(state.read <= 5, `${state.read} chunks read`);
   assert.equal(state.cancelled, true);
 });
 
-test('characters and lines may be cut anywhere between chunks', async () => {
+test('chunks may end in the middle of a character or line', async () => {
   const all = bytes('héllo 東京\r\n😀 wörld\nlast');
   for (let size = 1; size <= 7; size++) {
     const chunks: Uint8Array[] = [];
@@ -75,19 +75,19 @@ test('characters and lines may be cut anywhere between chunks', async () => {
   }
 });
 
-test('bytes that are not UTF-8 are no lines', async () => {
+test('bytes that are not UTF-8 are rejected', async () => {
   for (const body of [new Uint8Array([0xff, 0xfe, 0]), new Uint8Array([0x61, 0xc3])]) {
     await assert.rejects(takeLines(body, '1-'), (error) => isRelayError(error, 'not_text'));
   }
 });
 
-test('a range behind the end is refused with the number of lines', async () => {
+test('a range after the end is rejected with the number of lines', async () => {
   await assert.rejects(takeLines(bytes(numbered(12)), '13-20'), (error) => {
     return isRelayError(error, 'bad_part') && error.hint === 'There are 12 lines.';
   });
 });
 
-test('a very long line is cut and marked, between whole characters', async () => {
+test('a very long line is cut between characters and marked', async () => {
   const long = `x${'😀'.repeat(PART_LINE_CHARS)}`;
   const part = await takeLines(bytes(`${long}\nshort`), '1-');
   const [first, second] = part.text.split('\n');
@@ -98,7 +98,7 @@ test('a very long line is cut and marked, between whole characters', async () =>
   assert.equal(part.about, 'lines 1-2 of 2; long lines are cut and marked […]');
 });
 
-test('a part that is too large ends on a whole line and says where to go on', async () => {
+test('a part that is too large ends at a line and says where to continue', async () => {
   const line = 'y'.repeat(999);
   const body = bytes(`${line}\n`.repeat(3000));
   const fit = Math.floor(PART_CHARS / 1000);

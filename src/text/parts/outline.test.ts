@@ -7,7 +7,7 @@ import { takeOutline } from './outline.ts';
 const outline = (text: string) => takeOutline(new TextEncoder().encode(text));
 const entries = async (text: string) => (await outline(text)).text.split('\n').slice(1);
 
-test('JSON shows its shape: pointers, types, lengths, and the line of each', async () => {
+test('JSON is outlined with pointers, types, lengths and lines', async () => {
   const text = JSON.stringify(
     { name: 'Ada', tags: ['x', 'y'], deep: { 'a/b': { ok: true, none: null } }, n: -1.5e3 },
     null,
@@ -33,7 +33,7 @@ test('JSON shows its shape: pointers, types, lengths, and the line of each', asy
   assert.equal(part.truncated, false);
 });
 
-test('strings with quotes, braces and escapes do not confuse it', async () => {
+test('strings with quotes, braces and escapes are handled', async () => {
   const text = '{"a\\"}": "}]\\\\", "b": {"c": [ ] , "d": { } }, "e": "\\\\\\""}';
   assert.deepEqual(await entries(text), [
     '1:(document) object of 3',
@@ -45,12 +45,12 @@ test('strings with quotes, braces and escapes do not confuse it', async () => {
   ]);
 });
 
-test('below the depth that is shown, members are still counted', async () => {
+test('members below the shown depth are still counted', async () => {
   const text = '{"a":{"b":{"c":{"d":{"e":1,"f":[1,2],"g":"x,y"},"h":[[],[]]}}}}';
   assert.deepEqual((await entries(text)).slice(-2), ['1:/a/b/c/d object of 3', '1:/a/b/c/h array of 2']);
 });
 
-test('a large document is shown less deep rather than cut off in the middle', async () => {
+test('a large document shows fewer levels instead of being cut in the middle', async () => {
   const wide = Object.fromEntries(
     Array.from({ length: 100 }, (_, i) => [`k${i}`, { a: 1, b: 2, c: 3, d: 4, e: 5 }]),
   );
@@ -78,7 +78,7 @@ test('JSON lines are recognised by their first line', async () => {
   );
 });
 
-test('Markdown shows its headings, but not what only looks like one', async () => {
+test('Markdown shows its headings, but not lines that only look like one', async () => {
   const text = [
     '---',
     'title: # no',
@@ -158,11 +158,11 @@ test('prose shows the first line of each paragraph, whatever words it uses', asy
   ]);
 });
 
-test('an entry is short even where its line is not', async () => {
+test('an entry is short even if its line is long', async () => {
   const [only] = await entries('w'.repeat(100_000));
   assert.equal(only, `1:${'w'.repeat(120)}…`);
 });
 
-test('what is not text has no outline', async () => {
+test('binary content has no outline', async () => {
   await assert.rejects(takeOutline(new Uint8Array([0x80])), (error) => isRelayError(error, 'not_text'));
 });

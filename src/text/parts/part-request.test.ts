@@ -15,7 +15,7 @@ test('a range of lines is from-to, from-, -last or one number', () => {
   assert.deepEqual(parseLineRange(' 3 - 4 '), { from: 3, to: 4 });
 });
 
-test('anything else is refused with what was wrong', () => {
+test('an invalid range is rejected with the reason', () => {
   for (const text of ['', '-', 'abc', '1-2-3', '1,2', '0x10', '1e3', '٣', '9'.repeat(13), null, 7]) {
     refused(() => parseLineRange(text), /is not a range/);
   }
@@ -25,7 +25,7 @@ test('anything else is refused with what was wrong', () => {
   refused(() => parseLineRange('40-10'), /runs backwards/);
 });
 
-test('parameters become a request, and none of them means the whole', () => {
+test('parameters become a request, and no parameters mean the whole text', () => {
   assert.equal(parsePartRequest({}), null);
   assert.equal(parsePartRequest({ lines: null, outline: '0' }), null);
   assert.deepEqual(parsePartRequest({ lines: '1-2' }), { lines: '1-2' });
@@ -38,7 +38,7 @@ test('parameters become a request, and none of them means the whole', () => {
   assert.deepEqual(parsePartRequest({ outline: '1' }), { outline: true });
 });
 
-test('two parts at once, or an option without its part, are refused', () => {
+test('two parts at once, or an option without its part, are rejected', () => {
   refused(() => parsePartRequest({ lines: '1', grep: 'x' }), /lines and grep/);
   refused(() => parsePartRequest({ lines: '1', context: '3' }), /context goes with grep/);
   refused(() => parsePartRequest({ ignore_case: '1' }), /ignore_case goes with grep/);
@@ -51,7 +51,7 @@ test('two parts at once, or an option without its part, are refused', () => {
   refused(() => parsePartRequest({ json: '/a~2' }), /neither ~0 nor ~1/);
 });
 
-test('a request from code that does not type-check is refused too', () => {
+test('a request that does not match the types is rejected too', () => {
   for (const part of [
     {},
     { lines: 3 },

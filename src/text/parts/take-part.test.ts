@@ -7,7 +7,7 @@ import { takePart } from './take-part.ts';
 
 const body = new TextEncoder().encode('{"a": [1, 2]}\n');
 
-test('each kind of part comes through the one door', async () => {
+test('every kind of part works through takePart', async () => {
   const take = async (request: PartRequest) => (await takePart(body, request, re2Matcher)).text;
   assert.equal(await take({ lines: '1' }), '{"a": [1, 2]}');
   assert.equal(await take({ grep: 'a' }), '1:{"a": [1, 2]}');
@@ -15,7 +15,7 @@ test('each kind of part comes through the one door', async () => {
   assert.match(await take({ outline: true }), /^json, 1 line, 14 bytes\n/);
 });
 
-test('a stream that is refused is not left open', async () => {
+test('the stream of a rejected request is closed', async () => {
   let cancelled = false;
   const stream = new ReadableStream<Uint8Array>({
     cancel() {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { makePreview } from '../preview/preview.ts';
 import { neutralise } from './neutralise.ts';
 
-/** What a renderer of Markdown or HTML would make a link, a picture or a request of. */
+/** Finds what a Markdown or HTML renderer would turn into a link, an image or a request. */
 const ACTIVE: readonly RegExp[] = [
   /\]\(/,
   /\]:(?!\d)/,
@@ -29,7 +29,7 @@ const LINKS: readonly (readonly [written: string, shown: string])[] = [
   ['<style>@import "//evil.example"</style>', '< style>@import "//evil.example"< /style>'],
 ];
 
-test('links and pictures are shown as the text that they are made of', () => {
+test('links and images become plain text', () => {
   for (const [written, shown] of LINKS) {
     assert.equal(neutralise(written), shown);
     assert.equal(neutralise(shown), shown, 'once is enough');
@@ -42,7 +42,7 @@ test('links and pictures are shown as the text that they are made of', () => {
   }
 });
 
-test('a page that spells out its tags makes no picture of them', () => {
+test('escaped tags on a page do not become images', () => {
   const start = new TextEncoder().encode(
     '<p>&lt;img src=//evil.example/x.png&gt; ![x](https://evil.example)</p>',
   );
@@ -50,7 +50,7 @@ test('a page that spells out its tags makes no picture of them', () => {
   assert.equal(text, '< img src=//evil.example/x.png> ![x] (`https://evil.example`)');
 });
 
-test('addresses, code and plain words stay as they are', () => {
+test('addresses, code and plain words stay unchanged', () => {
   for (const text of [
     'See https://relay.example/pull/24d18e66 and http://[::1]:7474/pull/x.',
     'if (a < b && c > d) list[0] = map<string, number>();',

@@ -1,4 +1,4 @@
-/** Texts that mean no harm, many of them close to what does. Each must come through exactly as it is. */
+/** Harmless texts, many of them similar to attacks. Each must stay exactly as it is. */
 export const HARMLESS: readonly string[] = [
   // Prose and mail.
   'The committee met on Tuesday and agreed on a budget of 4,200 euros.',

@@ -1,6 +1,6 @@
 /**
- * Texts that try to be more than data, of the kinds that the sanitiser claims to know. Each must come out without what makes
- * it so. What it does not know, other languages and encodings among it, is not listed: there the frame is all there is.
+ * Attacks of the kinds that the sanitiser knows. Each must lose its harmful part. Unknown attacks, for
+ * example in other languages and encodings, are not listed: only the frame protects against them.
  */
 export const HOSTILE: readonly string[] = [
   // The best-known phrases, in plain English.

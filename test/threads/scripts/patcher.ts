@@ -2,7 +2,10 @@ import { loadConfig } from '../../../src/app/config.ts';
 import { openCore } from '../../../src/app/store/open-core.ts';
 import { LOCAL_CALLER } from '../../../src/contract/caller.ts';
 
-/** Patches a thread on the local store, as any command would. `stay`: says so after each patch and never ends. */
+/**
+ * Patches a thread on the local store, like a command would. With `stay` it prints a line per patch and never
+ * ends.
+ */
 const { home, thread, name, count, stay } = JSON.parse(process.argv[2]!) as {
   home: string;
   thread: string;

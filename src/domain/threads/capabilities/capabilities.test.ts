@@ -48,7 +48,7 @@ describe('a capability', () => {
     );
   });
 
-  it('runs once, and is answered from the cache while that holds', async () => {
+  it('runs once and is then answered from the cache until it expires', async () => {
     const env = stoppedClock();
     const echo = counting();
     const { capabilities, as } = openThreads({ env, capabilities: [echo] });
@@ -73,7 +73,7 @@ describe('a capability', () => {
     assert.deepEqual([artifact.provenance.capability, artifact.type], ['test.echo', 'tool_output']);
   });
 
-  it('finds the result in the cache whatever the order of the arguments, and in another thread as a copy', async () => {
+  it('uses the cache for any order of arguments, and copies the result to another thread', async () => {
     const echo = counting({ args_schema: { type: 'object' } });
     const { capabilities, as } = openThreads({ capabilities: [echo] });
     const one = await as('ada').create();
@@ -94,7 +94,7 @@ describe('a capability', () => {
     assert.equal((await run(third.thread_id, { say: 'x', b: { c: 1, d: 2 } })).cache_hit, false);
   });
 
-  it('is done once when asked for twice at once, or again under the same key', async () => {
+  it('runs once for concurrent calls and for repeated idempotency keys', async () => {
     const echo = counting();
     const { capabilities, as } = openThreads({ capabilities: [echo] });
     const { thread_id } = await as('ada').create();
@@ -119,7 +119,7 @@ describe('a capability', () => {
     );
   });
 
-  it('is refused with what is wrong', async () => {
+  it('rejects bad calls with a reason', async () => {
     const failing = counting({
       name: 'test.fail',
       run: async () => {
@@ -154,7 +154,7 @@ describe('a capability', () => {
     assert.throws(() => openThreads({ capabilities: [counting(), counting()] }), /two of that name/);
   });
 
-  it('retrieval.search gives ranked passages, from the cache until there is something new', async () => {
+  it('retrieval.search returns ranked passages, from the cache until there is a new artifact', async () => {
     const { capabilities, as } = openThreads();
     const api = as('ada');
     const { thread_id } = await api.create();
@@ -175,7 +175,7 @@ describe('a capability', () => {
     assert.equal((await search()).cache_hit, false);
   });
 
-  it('retrieval.search never answers with what it found in another thread', async () => {
+  it('retrieval.search never returns the cached result of another thread', async () => {
     const { capabilities, as } = openThreads();
     const api = as('ada');
     const found: string[][] = [];
@@ -192,7 +192,7 @@ describe('a capability', () => {
   });
 });
 
-it('a search of all threads by a key with a channel prefix is not the answer for other keys', async () => {
+it('a search of all threads by a key with a channel prefix is not cached for other keys', async () => {
   const { api, core, capabilities } = openThreads();
   const bound = { ...LOCAL_CALLER, keyId: 'key_bound', channelPrefix: 'team.', base: '' };
   const { thread_id: theirs } = await api.create();
