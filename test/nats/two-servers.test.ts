@@ -182,7 +182,7 @@ test('the time of an engine is the machine’s, and a clock that is off the clus
   await using engine = await openNats({ url: `${cluster.url}/t${randomUUID().slice(0, 8)}`, env: behind });
   assert.equal(engine.now(), now);
   const { warnings, leader, replicas } = await engine.state();
-  assert.match(warnings.join(), /^The clock of this machine is 6\d s behind that of the cluster\.$/);
+  assert.match(warnings.join(), /^The clock of this machine is 6\d s behind the clock of the cluster\.$/);
   assert.equal(replicas, 3);
   assert.match(leader!, /^n[123]$/);
 });
@@ -208,7 +208,7 @@ test('a relay whose clock is off says so in its log, in /ready and in doctor', {
   assert.equal(up.code, 0, up.stderr);
   try {
     const { url, log } = JSON.parse(up.stdout) as { url: string; log: string };
-    const warning = /The clock of this machine is \d+ s ahead of that of the cluster/;
+    const warning = /The clock of this machine is \d+ s ahead of the clock of the cluster/;
     const ready = (await (await fetch(`${url}/ready`)).json()) as { warnings: string[] };
     assert.match(ready.warnings.join(), warning);
     await until(() => warning.test(readFileSync(log, 'utf8')));

@@ -27,8 +27,8 @@ const REMOTE_ENGINES: readonly RemoteEngine[] = [
     example: 'nats://a:4222,b:4222,c:4222',
     open: async (url, o) => (await import('../../engines/nats/engine.ts')).openNats({ url, ...o }),
     async shown(address) {
-      const { parseAddress, shownAddress } = await import('../../engines/nats/opening.ts');
-      return shownAddress(parseAddress(address));
+      const { parseAddress, formatAddress } = await import('../../engines/nats/opening.ts');
+      return formatAddress(parseAddress(address));
     },
   },
 ];

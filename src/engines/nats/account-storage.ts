@@ -3,19 +3,19 @@ import { pause } from '../../base/pause.ts';
 import type { Connection, PublishOptions, StorageLimit } from './connection.ts';
 
 /** How often the account's usage is polled. NATS nodes exchange their usage every 1.5 s. */
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 
-const ANSWER_MS = 5_000;
+const POLL_TIMEOUT_MS = 5_000;
 
-/** Kept free for deletions: this part of the limit, up to this many bytes. */
-const RESERVE_PART = 0.05;
+/** Storage reserved for deletions: this share of the limit, at most `RESERVE_BYTES`. */
+const RESERVE_SHARE = 0.05;
 const RESERVE_BYTES = 256 * 1024 * 1024;
 
-/** How long it takes until an account counts what was freed, at most. */
-const FREED_WITHIN_MS = 5_000;
+/** Maximum time until an account's usage reflects freed storage. */
+const FREED_TIMEOUT_MS = 5_000;
 const PAUSE_MS = 500;
 
-/** Parts of the limit from which on whoever runs the relay is warned. */
+/** Shares of the limit at which `relay status` shows a warning, highest first. */
 const WARN_AT = [0.9, 0.8];
 
 interface Tier {
@@ -24,110 +24,111 @@ interface Tier {
 }
 
 /**
- * Storage of the NATS account against its limit. At the limit JetStream refuses every message, also one that is smaller than
- * what it replaces; only purging and deleting need no room. So the relay refuses new data a little earlier, and keeps
- * the rest for the messages that belong to deletions.
+ * Storage of the NATS account and its limit. At the limit JetStream rejects every message, even one that is smaller than
+ * the message it replaces. Only purges and deletions need no room. So the relay rejects new data below the limit and
+ * reserves the rest for messages that are part of a deletion.
  */
 export class AccountStorage implements StorageLimit {
   readonly #connection: Connection;
   readonly #replicas: number;
   readonly #timer: NodeJS.Timeout;
-  #looking: Promise<void> | null = null;
+  #polling: Promise<void> | null = null;
   #used = 0;
-  /** Null where the account has no limit, or does not tell it. */
+  /** Null if the account has no limit or has not answered yet. */
   #limit: number | null = null;
-  /** What this process had published by the last two looks: usage lags behind by less than the time between them. */
-  #published: readonly [number, number] = [0, 0];
+  /** `publishedBytes` at the last two polls. The reported usage lags by less than one poll interval. */
+  #publishedAtPolls: readonly [number, number] = [0, 0];
 
   constructor(connection: Connection, replicas: number) {
     this.#connection = connection;
     this.#replicas = replicas;
-    this.#timer = setInterval(() => void this.look(), LOOK_MS);
+    this.#timer = setInterval(() => void this.poll(), POLL_MS);
     this.#timer.unref();
   }
 
-  /** Never rejects: an account that cannot be asked counts as one without a limit until it answers. */
-  look(): Promise<void> {
-    this.#looking ??= this.#look()
+  /** Reads usage and limit of the account. Never rejects: without an answer the last known figures stay. */
+  poll(): Promise<void> {
+    this.#polling ??= this.#poll()
       .catch(() => {})
       .finally(() => {
-        this.#looking = null;
+        this.#polling = null;
       });
-    return this.#looking;
+    return this.#polling;
   }
 
   end(): void {
     clearInterval(this.#timer);
   }
 
-  /** Bytes of all copies, and how many there may be; null without a limit. */
+  /** Bytes used by all replicas and their limit, or null without a limit. */
   get quota(): { readonly usedBytes: number; readonly limitBytes: number } | null {
     return this.#limit === null ? null : { usedBytes: this.#used, limitBytes: this.#limit };
   }
 
   get warnings(): string[] {
     if (this.#limit === null) return [];
-    if (this.#used > this.#most) return [`${sentence(this.full())} ${HINT}`];
+    if (this.#used > this.#maxUsed) return [`${sentence(this.full())} ${HINT}`];
     const part = WARN_AT.find((least) => this.#used >= least * this.#limit!);
     if (part === undefined) return [];
     return [
-      `The NATS account has used over ${part * 100} % of its storage limit of ${mebibytes(this.#limit)}, which every copy counts against.`,
+      `The NATS account has used over ${part * 100} % of its storage limit of ${mebibytes(this.#limit)}. Every replica counts.`,
     ];
   }
 
-  /** Whether new data has to ask with `admit` first. */
+  /** True when usage plus recently published data exceeds the limit minus the reserve. */
   get isTight(): boolean {
-    const recent = (this.#connection.published - this.#published[1]) * this.#replicas;
-    return this.#limit !== null && this.#used + recent > this.#most;
+    const recent = (this.#connection.publishedBytes - this.#publishedAtPolls[1]) * this.#replicas;
+    return this.#limit !== null && this.#used + recent > this.#maxUsed;
   }
 
-  /** Rejects with `store_full` where there is no room for new data. Waits for the account to count what was just published. */
+  /** Rejects with `store_full` if there is no room for new data. First waits until the usage includes recent writes. */
   async admit(): Promise<void> {
-    for (let looks = 0; this.isTight; looks++) {
-      if (this.#used > this.#most || looks === 3) throw this.full();
-      await pause(LOOK_MS);
-      await this.look();
+    for (let polls = 0; this.isTight; polls++) {
+      if (this.#used > this.#maxUsed || polls === 3) throw this.full();
+      await pause(POLL_MS);
+      await this.poll();
     }
   }
 
   full(): RelayError {
-    const limit = this.#limit === null ? '' : ` (${mebibytes(this.#limit)}, which every copy counts against)`;
+    const limit = this.#limit === null ? '' : ` (${mebibytes(this.#limit)} for all replicas together)`;
     return new RelayError('store_full', {
       what: `the NATS account is at its storage limit${limit}`,
       hint: HINT,
     });
   }
 
-  get #most(): number {
+  /** Usage above which new data is rejected. */
+  get #maxUsed(): number {
     const limit = this.#limit ?? Number.POSITIVE_INFINITY;
-    return limit - Math.min(limit * RESERVE_PART, RESERVE_BYTES);
+    return limit - Math.min(limit * RESERVE_SHARE, RESERVE_BYTES);
   }
 
-  async #look(): Promise<void> {
-    const { published, nats } = this.#connection;
-    const info = (await nats.request('$JS.API.INFO', '', { timeout: ANSWER_MS })).json() as Tier & {
+  async #poll(): Promise<void> {
+    const { publishedBytes, nats } = this.#connection;
+    const info = (await nats.request('$JS.API.INFO', '', { timeout: POLL_TIMEOUT_MS })).json() as Tier & {
       tiers?: { readonly [name: string]: Tier };
       error?: unknown;
     };
     if (info.error !== undefined) return;
-    // The limit of a tier is for one copy; what it has used is told for all copies.
+    // A tier's limit is per replica, but its usage counts all replicas.
     const tier = info.tiers?.[`R${this.#replicas}`];
     const limit = (tier ?? info).limits?.max_storage ?? -1;
     this.#used = (tier ?? info).storage ?? 0;
     this.#limit = limit < 0 ? null : limit * (tier ? this.#replicas : 1);
-    this.#published = [published, this.#published[0]];
+    this.#publishedAtPolls = [publishedBytes, this.#publishedAtPolls[0]];
   }
 }
 
-/** For a deletion that must leave a message behind. Waits until the account counts what the deletion has freed. */
+/** Publishes a message that belongs to a deletion. Retries until the account's usage reflects the freed storage. */
 export async function publishWhenFreed(
   connection: Connection,
   subject: string,
   data: Uint8Array,
   o: PublishOptions,
-  patienceMs = FREED_WITHIN_MS,
+  timeoutMs = FREED_TIMEOUT_MS,
 ): Promise<number | null> {
-  for (const until = performance.now() + patienceMs; ; await pause(PAUSE_MS)) {
+  for (const until = performance.now() + timeoutMs; ; await pause(PAUSE_MS)) {
     try {
       return await connection.publish(subject, data, { ...o, frees: true });
     } catch (error) {
@@ -137,7 +138,7 @@ export async function publishWhenFreed(
 }
 
 const HINT =
-  'Delete something, or run relay prune; or raise max_file of the account on every node. Deleting needs no room.';
+  'Delete data, run relay prune, or raise max_file of the account on every node. Deleting needs no free space.';
 
 function sentence({ message }: RelayError): string {
   return message.replace(' Nothing was stored.', '');

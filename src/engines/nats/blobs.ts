@@ -31,39 +31,42 @@ import {
   resolveExpiry,
 } from '../../kernel/validate-input.ts';
 import { BodyHashes, type HashedBody } from '../body-hashes.ts';
-import type { Stored as Message } from './connection.ts';
+import type { Message } from './connection.ts';
 import { Listing } from './listing.ts';
 import { filterOf, keyOf, subjectOf } from './messages.ts';
 import { type Store, ttlOf } from './opening.ts';
 
-/** A body up to this comes with its manifest; larger ones are cut into chunks of this, whole blocks each. */
+/** A blob up to this size is stored in its manifest message. Larger blobs are split into chunks of this size. */
 export const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
-/** Chunks on their way at once. */
-const WINDOW = 4;
+/** Chunks of one blob that are published concurrently. */
+const CONCURRENT_CHUNKS = 4;
 
+/** The first line of a blob's message. */
 export interface Manifest {
   readonly size: number;
   readonly sha256: string;
+  /** Time of the write, in ms. */
   readonly at: number;
   readonly expiresAt?: number;
-  /** The CRC-32 of each block, in base64. */
+  /** CRC-32 checksums of the blocks, in base64. */
   readonly blocks: string;
-  /** Under which name its chunks are; absent where the body is in the message itself. */
+  /** Name of the chunks. Absent if the message itself holds the bytes. */
   readonly chunks?: string;
-  /** Where the subject does not tell it. */
+  /** Key of the blob, if the subject has only its hash. */
   readonly key?: string;
 }
 
 interface PutOptions extends BlobOptions {
-  /** Of one that was stored elsewhere before. */
+  /** Expected hash of an imported blob. */
   readonly sha256?: string;
+  /** Write time of an imported blob, in ms. */
   readonly at?: number;
 }
 
 /**
- * The manifest of a body is the last message of the subject that its key stands for, and the commit point of a put; chunks
- * lie under a name that is never used again. What was replaced or deleted keeps its chunks until a sweep, for those who read.
+ * Blobs in JetStream. The manifest of a blob is the last message of the key's subject; publishing it commits a `put`.
+ * Chunks have a unique name. Replaced or deleted blobs keep their chunks until a sweep, so running readers can finish.
  */
 export class NatsBlobs implements Blobs {
   readonly #store: Store;
@@ -85,7 +88,7 @@ export class NatsBlobs implements Blobs {
     return this.#put(key, body, o);
   }
 
-  /** All of them, with what the port does not tell. */
+  /** Returns all live blobs whose key starts with the prefix, with their hash and times. */
   async *export(prefix: string): AsyncGenerator<ExportedBlob> {
     for await (const { messages } of this.#listing.all(prefix === '' ? '>' : filterOf(prefix))) {
       for (const message of messages) {
@@ -97,7 +100,7 @@ export class NatsBlobs implements Blobs {
     }
   }
 
-  /** With its time; nothing is stored where it is not what was exported. */
+  /** Stores an exported blob with its original time. Stores nothing if the bytes do not match the exported hash. */
   async import({ key, ...kept }: ExportedBlob, body: BlobBody): Promise<void> {
     await this.#put(key, body, kept);
   }
@@ -107,15 +110,15 @@ export class NatsBlobs implements Blobs {
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
     const limits = { size: o.size, max: this.#store.limits.blobBytes };
     if (body instanceof Uint8Array) checkSize(body, limits);
-    // Taken before anything is awaited: it is the caller's again afterwards.
-    const whole = body instanceof Uint8Array ? new Uint8Array(body) : body;
-    const taken = await this.#take(key, readPieces(whole, limits));
+    // Copy the bytes before the first await: the caller may change its buffer afterwards.
+    const source = body instanceof Uint8Array ? new Uint8Array(body) : body;
+    const stored = await this.#storeChunks(key, readPieces(source, limits));
     const expiresAt = await resolveExpiry(o.expiresAt);
-    const { rest, ...manifest } = taken;
-    // Chunks that no manifest names go with a sweep.
-    if ((o.sha256 ?? taken.sha256) !== taken.sha256) throw damagedBodyError(`the body ${key}`, 'altered');
+    const { rest, ...manifest } = stored;
+    // A sweep deletes the chunks that no manifest refers to.
+    if ((o.sha256 ?? stored.sha256) !== stored.sha256) throw damagedBodyError(`the body ${key}`, 'altered');
     await this.#commit(key, { ...manifest, at: o.at ?? this.#store.env.now(), expiresAt }, rest);
-    return { size: taken.size, sha256: taken.sha256 };
+    return { size: stored.size, sha256: stored.sha256 };
   }
 
   async stage(key: string, body: BlobBody, o?: BlobOptions): Promise<Staged & BlobInfo> {
@@ -155,7 +158,7 @@ export class NatsBlobs implements Blobs {
     return this.#listing.page(prefix, { after: o.after, limit });
   }
 
-  /** How many there are and what they hold; looks at each of them. */
+  /** Counts live blobs and their bytes. Reads every manifest. */
   async usage(): Promise<{ count: number; bytes: number }> {
     const sum = { count: 0, bytes: 0 };
     for await (const { messages } of this.#listing.all('>')) {
@@ -168,7 +171,7 @@ export class NatsBlobs implements Blobs {
     return sum;
   }
 
-  /** The manifests under keys, whether they have expired or not, at least as the leader had them at a sequence. */
+  /** Reads the manifests of keys, including expired ones, from a replica that has at least sequence `last`. */
   async manifests(keys: readonly string[], last: number): Promise<Map<string, Manifest>> {
     const subjects = new Map(keys.map((key) => [this.#subject(key), key]));
     const found = await this.#listing.messages([...subjects.keys()], last);
@@ -185,8 +188,8 @@ export class NatsBlobs implements Blobs {
     return expiresAt === undefined || expiresAt > this.#store.env.now();
   }
 
-  /** Stores the chunks as they come. A body of one chunk is given back instead. */
-  async #take(key: string, pieces: AsyncGenerator<Uint8Array>) {
+  /** Publishes the chunks while the bytes arrive. If there is only one chunk, returns it in `rest` instead. */
+  async #storeChunks(key: string, pieces: AsyncGenerator<Uint8Array>) {
     const hashes = new BodyHashes();
     const name = hash('sha256', crypto.randomUUID(), 'hex').slice(0, 32);
     const chunks = chunksOf(pieces, hashes);
@@ -200,17 +203,17 @@ export class NatsBlobs implements Blobs {
       };
       let sent = 0;
       try {
-        await this.#announce(key, name);
+        await this.#recordIntent(key, name);
         await mapConcurrent(
           all(),
           async (chunk) => {
             await this.#store.connection.publish(`${this.#chunks(name)}.${sent++}`, chunk);
           },
-          WINDOW,
+          CONCURRENT_CHUNKS,
         );
       } catch (error) {
         await chunks.return(undefined);
-        // Otherwise a sweep removes them.
+        // If the purge fails, a sweep deletes the chunks.
         await this.removeChunks(name).catch(() => {});
         throw error;
       }
@@ -227,12 +230,13 @@ export class NatsBlobs implements Blobs {
     return `${this.#store.name}.c.${name}`;
   }
 
-  /** Whose chunks they are going to be, for the sweep that finds them without a manifest. */
-  async #announce(key: string, name: string): Promise<void> {
+  /** Records which key the chunks belong to. The sweep uses it to find chunks without a manifest. */
+  async #recordIntent(key: string, name: string): Promise<void> {
     const intent = JSON.stringify({ key });
     await this.#store.connection.publish(`${this.#chunks(name)}.k`, Buffer.from(intent));
   }
 
+  /** Deletes all chunks with this name. */
   async removeChunks(name: string): Promise<void> {
     await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, { filter: `${this.#chunks(name)}.*` });
   }
@@ -245,7 +249,7 @@ export class NatsBlobs implements Blobs {
     await connection.publish(this.#subject(key), payload, { ttl });
   }
 
-  /** The chunks that hold a range of whole blocks, cut to that range. */
+  /** Reads the chunks that contain a range and yields only the bytes of the range. */
   async *#read(
     key: string,
     { size, chunks }: Manifest,
@@ -256,7 +260,7 @@ export class NatsBlobs implements Blobs {
       const index = Math.floor(at / CHUNK_BYTES);
       const offset = index * CHUNK_BYTES;
       const subject = `${this.#chunks(chunks!)}.${index}`;
-      // Chunks are never written again, so a server that has it has the right one; the leader has it in any case.
+      // Chunks never change, so any replica's copy is right. A replica that lags may lack it; then ask the leader.
       const near = await connection.batch(this.#stream, { multi_last: [subject] });
       const chunk = (near?.messages[0] ?? (await connection.last(this.#stream, subject)))?.data;
       if (chunk?.length !== Math.min(CHUNK_BYTES, size - offset))
@@ -267,7 +271,7 @@ export class NatsBlobs implements Blobs {
   }
 }
 
-/** The pieces as chunks of one length, of which only the last may be shorter. */
+/** Regroups pieces into chunks of `CHUNK_BYTES`. Only the last chunk may be shorter. */
 async function* chunksOf(pieces: AsyncIterable<Uint8Array>, hashes: BodyHashes): AsyncGenerator<Uint8Array> {
   let chunk = new Uint8Array(CHUNK_BYTES);
   let filled = 0;

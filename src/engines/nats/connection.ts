@@ -4,47 +4,48 @@ import type { JsonObject } from '../../base/json.ts';
 import { ConcurrencyLimit } from '../../base/map-concurrent.ts';
 import { pause } from '../../base/pause.ts';
 
-/** An election takes some seconds; what is not confirmed by then is refused. */
+/** Time after which a call that JetStream has not confirmed fails. Electing a new leader takes some seconds. */
 const DEADLINE_MS = 20_000;
-/** The first attempt; each later one has twice as long. A leader that was killed leaves it unanswered, and one may just be slow. */
+/** Timeout of the first attempt. It doubles each time an attempt times out, because the leader may only be slow. */
 const ATTEMPT_MS = 4_000;
-/** Messages that are not acknowledged yet: what a slow leader cannot keep up with waits here and is not sent twice. */
-const PUBLISHED_AT_ONCE = 256;
-/** A stream takes fifty batches at once, from all servers together. */
-const BATCHES_AT_ONCE = 12;
-/** About what a message takes up beside its data. */
+/** Maximum number of unacknowledged messages. More would wait at a slow leader, time out and be sent twice. */
+const CONCURRENT_PUBLISHES = 256;
+/** Atomic batches in flight from this server. JetStream allows 50 per stream, counted over all servers. */
+const CONCURRENT_BATCHES = 12;
+/** Estimated storage of a message in addition to its data. */
 const OVERHEAD_BYTES = 128;
 const PAUSE_MS = 50;
-const PAUSE_MAX_MS = 500;
+const MAX_PAUSE_MS = 500;
 
-/** JetStream's own numbers for what is told apart here. */
+/** JetStream error codes, grouped by how this file handles them. */
 const CODES = {
   notFound: [10037, 10059],
-  /** The last sequence of the subject is another one; the second kind: a write to it is under way. */
-  lost: [10071, 10164],
+  /** The expected last sequence of the subject is wrong, or another write to the subject is in progress. */
+  conflict: [10071, 10164],
   /**
-   * Not now, beside what says so by its status: no leader, a batch that a new leader has not seen whole, or an earlier attempt with
-   * the same id that is not decided yet.
+   * Worth a retry: there is no leader, a new leader has only part of a batch, or an earlier attempt with the
+   * same message id is undecided. Errors with status 429 or 503 are retried too.
    */
   transient: [10007, 10009, 10118, 10158, 10176],
-  /** No room, by the limit of the account. */
-  atLimit: [10002],
-  /** No room on a server. */
-  full: [10002, 10023, 10047],
+  /** The account is at its storage limit. */
+  accountFull: [10002],
+  /** The account or a server has no storage left. */
+  storageFull: [10002, 10023, 10047],
 } as const;
 
-export interface Stored {
+/** A message as a stream stores it. */
+export interface Message {
   readonly subject: string;
   readonly seq: number;
   readonly data: Uint8Array;
 }
 
 export interface PublishOptions {
-  /** The sequence that the last message of the subject must have; 0: there is none. */
+  /** Sequence that the last message of the subject must have. 0 means that the subject must be empty. */
   readonly expect?: number;
-  /** Seconds after which the server may forget it. */
+  /** Seconds after which JetStream deletes the message. */
   readonly ttl?: number;
-  /** A message that must be stored right before this one, together with it or not at all. */
+  /** A message that is stored directly before this one, in the same atomic batch. */
   readonly before?: { readonly subject: string; readonly data: Uint8Array; readonly expect?: number };
   /** The write is part of a deletion, so it may use the reserve of an account at its storage limit. */
   readonly frees?: boolean;
@@ -52,17 +53,20 @@ export interface PublishOptions {
 
 /** The storage limit of the account. */
 export interface StorageLimit {
-  /** New data has to pass `admit`, which rejects with `store_full`. */
+  /** True when new data must first pass `admit`. */
   readonly isTight: boolean;
+  /** Rejects with `store_full` if there is no room for new data. */
   admit(): Promise<void>;
+  /** Returns the `store_full` error of this account. */
   full(): RelayError;
 }
 
-/** One answer of several messages, and up to which sequence of the stream the server that gave it had got. */
+/** Several messages from one response of a replica. */
 export interface Batch {
-  readonly messages: Stored[];
-  /** How many more there are, which did not fit. */
+  readonly messages: Message[];
+  /** Number of matching messages that did not fit into the response. */
   readonly pending: number;
+  /** Last sequence of the stream that the replica had when it answered. */
   readonly upTo: number;
 }
 
@@ -75,23 +79,24 @@ interface ApiError {
 type ApiAnswer = JsonObject & { error?: ApiError };
 
 /**
- * What the ports ask of JetStream, each call repeated with the same id and the same expectation until it is answered or
- * its time is up: a leader that changes costs a wait and not an error. Reads that must be current go to the leader.
+ * JetStream calls of the ports. Each call is retried until JetStream answers or the deadline passes, so a change of
+ * leader costs time but causes no error. A retried publish keeps its message id and its expected sequence.
+ * Reads that must be current go to the leader.
  */
 export class Connection {
   readonly nats: NatsConnection;
   readonly #headers: () => MsgHdrs;
   readonly #deadlineMs: number;
-  readonly #publishing = new ConcurrencyLimit(PUBLISHED_AT_ONCE);
-  readonly #batching = new ConcurrencyLimit(BATCHES_AT_ONCE);
+  readonly #publishing = new ConcurrencyLimit(CONCURRENT_PUBLISHES);
+  readonly #batching = new ConcurrencyLimit(CONCURRENT_BATCHES);
   #closed = false;
-  /** Asked where nobody listens to what is published: why that is, if it is so on purpose. */
-  whyRefused: () => Promise<RelayError | null> = async () => null;
-  /** Whether the account has room for new data; null while that is not known. */
+  /** Called when a subject has no responders. Returns an error if the store is frozen, null otherwise. */
+  findFreezeError: () => Promise<RelayError | null> = async () => null;
+  /** Storage limit of the account, or null until it is set. */
   storage: StorageLimit | null = null;
-  /** Bytes that this process has published. */
-  published = 0;
-  /** Nothing may be removed, which JetStream itself would not be in the way of. */
+  /** Bytes that this process has published since it started. */
+  publishedBytes = 0;
+  /** True while the store is frozen. JetStream then still allows purges and deletions, so `api` rejects them. */
   frozen = false;
 
   constructor(nats: NatsConnection, headers: () => MsgHdrs, deadlineMs = DEADLINE_MS) {
@@ -100,58 +105,56 @@ export class Connection {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** The sequence of what was stored, or null where the expectation did not hold. */
+  /** Publishes a message. Returns its sequence, or null if the expected sequence did not match. */
   async publish(subject: string, data: Uint8Array, o: PublishOptions = {}): Promise<number | null> {
     if (!o.frees && this.storage?.isTight) await this.storage.admit();
-    this.published += data.length + (o.before?.data.length ?? 0) + OVERHEAD_BYTES;
+    this.publishedBytes += data.length + (o.before?.data.length ?? 0) + OVERHEAD_BYTES;
     if (o.before) return this.#batching.run(() => this.#publishBoth(subject, data, o));
     const headers = this.#publishHeaders(o.expect, o.ttl);
     headers.set('Nats-Msg-Id', crypto.randomUUID());
     const attempt = async (timeout: number) => {
       const answer = await this.nats.request(subject, data, { timeout, headers });
-      return this.#confirmed(answer.json() as ApiAnswer);
+      return this.#parseAck(answer.json() as ApiAnswer);
     };
-    return this.#publishing.run(() => this.#persist(subject, attempt));
+    return this.#publishing.run(() => this.#retry(subject, attempt));
   }
 
-  /** Of the subject's messages the last one, as the leader of the stream has it. */
-  async last(stream: string, subject: string): Promise<Stored | null> {
+  /** Reads the last message of a subject from the leader of the stream. */
+  async last(stream: string, subject: string): Promise<Message | null> {
     return this.#get(stream, { last_by_subj: subject });
   }
 
-  /** Of the subject's messages the first from a sequence on, as the leader has it. */
-  async next(stream: string, subject: string, from: number): Promise<Stored | null> {
+  /** Reads the first message of a subject at or after sequence `from`, from the leader of the stream. */
+  async next(stream: string, subject: string, from: number): Promise<Message | null> {
     return this.#get(stream, { seq: Math.max(from, 1), next_by_subj: subject });
   }
 
-  /** A request to the API of JetStream; what it cannot find is null. */
+  /** Sends a request to the JetStream API. Returns null if JetStream answers "not found". */
   async api(what: string, body: JsonObject = {}): Promise<JsonObject | null> {
     const payload = JSON.stringify(body);
     if (this.frozen && /^STREAM\.(PURGE|MSG\.DELETE)\./.test(what)) {
-      const refusal = await this.whyRefused();
+      const refusal = await this.findFreezeError();
       if (refusal) throw refusal;
     }
-    return this.#persist(what, async (timeout) => {
+    return this.#retry(what, async (timeout) => {
       const message = await this.nats.request(`$JS.API.${what}`, payload, { timeout });
       const answer = message.json() as ApiAnswer;
       if (!answer.error) return answer;
-      if (isOne(CODES.notFound, answer.error)) return null;
-      throw new Refused(answer.error);
+      if (hasCode(CODES.notFound, answer.error)) return null;
+      throw new JetStreamError(answer.error);
     });
   }
 
   /**
-   * Several messages in one answer, from whichever server is nearest, which may lag behind: up to where it had got is in the
-   * answer. Null where it has none of them.
+   * Reads several messages in one request from the nearest replica. The replica may lag; `upTo` in the result says how far
+   * it is. Returns null if the replica has no matching message.
    */
   async batch(stream: string, ask: JsonObject): Promise<Batch | null> {
     const payload = JSON.stringify(ask);
-    return this.#persist(stream, (timeout) =>
-      this.#collect(`$JS.API.DIRECT.GET.${stream}`, payload, timeout),
-    );
+    return this.#retry(stream, (timeout) => this.#collect(`$JS.API.DIRECT.GET.${stream}`, payload, timeout));
   }
 
-  /** Deletes the message with this sequence, which needs no room. Null where it is not there any more. */
+  /** Deletes the message with this sequence. Deleting needs no free storage. Returns null if the message is already gone. */
   async remove(stream: string, seq: number): Promise<true | null> {
     const done = await this.api(`STREAM.MSG.DELETE.${stream}`, { seq, no_erase: true }).catch((error) => {
       if (isRelayError(error)) throw error;
@@ -160,7 +163,7 @@ export class Connection {
     return done && true;
   }
 
-  /** How many messages there are under a filter, as the nearest server has them. */
+  /** Returns how many messages match a subject filter on the nearest replica. */
   async count(stream: string, filter: string): Promise<number> {
     const found = await this.batch(stream, { seq: 1, next_by_subj: filter, batch: 1 });
     return found ? found.messages.length + found.pending : 0;
@@ -171,7 +174,7 @@ export class Connection {
     await this.nats.close();
   }
 
-  async #get(stream: string, ask: JsonObject): Promise<Stored | null> {
+  async #get(stream: string, ask: JsonObject): Promise<Message | null> {
     const found = await this.api(`STREAM.MSG.GET.${stream}`, ask);
     const message = found?.message as { subject: string; seq: number; data?: string } | undefined;
     return message
@@ -180,7 +183,7 @@ export class Connection {
   }
 
   async #publishBoth(subject: string, data: Uint8Array, o: PublishOptions): Promise<number | null> {
-    return this.#persist(subject, async (timeout) => {
+    return this.#retry(subject, async (timeout) => {
       const batch = crypto.randomUUID();
       const first = this.#publishHeaders(o.before!.expect, undefined);
       first.set('Nats-Batch-Id', batch);
@@ -191,7 +194,7 @@ export class Connection {
       headers.set('Nats-Batch-Commit', '1');
       this.nats.publish(o.before!.subject, o.before!.data, { headers: first });
       const answer = await this.nats.request(subject, data, { timeout, headers });
-      return this.#confirmed(answer.json() as ApiAnswer);
+      return this.#parseAck(answer.json() as ApiAnswer);
     });
   }
 
@@ -202,19 +205,19 @@ export class Connection {
     return headers;
   }
 
-  #confirmed(answer: ApiAnswer): number | null {
+  #parseAck(answer: ApiAnswer): number | null {
     if (!answer.error) return answer.seq as number;
-    if (isOne(CODES.lost, answer.error)) return null;
-    if (isOne(CODES.atLimit, answer.error) && this.storage) throw this.storage.full();
-    if (isOne(CODES.full, answer.error))
+    if (hasCode(CODES.conflict, answer.error)) return null;
+    if (hasCode(CODES.accountFull, answer.error) && this.storage) throw this.storage.full();
+    if (hasCode(CODES.storageFull, answer.error))
       throw new RelayError('store_full', { what: `NATS says: ${answer.error.description}` });
-    throw new Refused(answer.error);
+    throw new JetStreamError(answer.error);
   }
 
   #collect(subject: string, payload: string, timeout: number): Promise<Batch | null> {
-    const messages: Stored[] = [];
+    const messages: Message[] = [];
     const { promise, resolve, reject } = Promise.withResolvers<Batch | null>();
-    const timer = setTimeout(() => reject(new Error('the answer did not come to its end')), timeout);
+    const timer = setTimeout(() => reject(new Error('the response was incomplete')), timeout);
     const inbox = `_INBOX.${crypto.randomUUID()}`;
     const subscription = this.nats.subscribe(inbox, {
       callback: (error, message) => {
@@ -227,7 +230,7 @@ export class Connection {
         }
         if (status === 404) return resolve(null);
         if (status !== 0) return reject(new Error(message.headers!.description));
-        messages.push(storedOf(message));
+        messages.push(parseMessage(message));
       },
     });
     this.nats.publish(subject, payload, { reply: inbox });
@@ -237,19 +240,19 @@ export class Connection {
     });
   }
 
-  /** Again and again until it is answered or too late. */
-  async #persist<T>(what: string, attempt: (timeout: number) => Promise<T>): Promise<T> {
+  /** Retries an attempt until it succeeds, fails for good or the deadline passes. */
+  async #retry<T>(what: string, attempt: (timeout: number) => Promise<T>): Promise<T> {
     const until = performance.now() + this.#deadlineMs;
     let timeout = ATTEMPT_MS;
-    for (let wait = PAUSE_MS; ; wait = Math.min(wait * 2, PAUSE_MAX_MS)) {
+    for (let wait = PAUSE_MS; ; wait = Math.min(wait * 2, MAX_PAUSE_MS)) {
       const left = until - performance.now();
       try {
         return await attempt(Math.max(1, Math.min(timeout, left)));
       } catch (error) {
         if (this.#closed) throw new RelayError('store_unavailable', { what: 'It was closed.' });
         if (isRelayError(error, 'store_full')) throw error;
-        if (error instanceof Refused && !error.transient) throw error.told(what);
-        const refusal = isUnheard(error) ? await this.whyRefused().catch(() => null) : null;
+        if (error instanceof JetStreamError && !error.transient) throw error.toError(what);
+        const refusal = hasNoResponders(error) ? await this.findFreezeError().catch(() => null) : null;
         if (refusal) throw refusal;
         if (left <= wait) throw unavailable(error, this.#deadlineMs);
         if (left - (until - performance.now()) >= timeout) timeout *= 2;
@@ -259,8 +262,8 @@ export class Connection {
   }
 }
 
-/** What JetStream answered instead. */
-class Refused extends Error {
+/** An error response of JetStream. */
+class JetStreamError extends Error {
   readonly #error: ApiError;
 
   constructor(error: ApiError) {
@@ -269,10 +272,10 @@ class Refused extends Error {
   }
 
   get transient(): boolean {
-    return [429, 503].includes(this.#error.code) || isOne(CODES.transient, this.#error);
+    return [429, 503].includes(this.#error.code) || hasCode(CODES.transient, this.#error);
   }
 
-  told(what: string): Error {
+  toError(what: string): Error {
     return new Error(`JetStream refused ${what.split('.')[0]}: ${this.message} (${this.#error.err_code})`);
   }
 }
@@ -282,18 +285,18 @@ function unavailable(error: unknown, deadlineMs: number): RelayError {
   return new RelayError('cluster_unavailable', { seconds: Math.round(deadlineMs / 1000), what: why });
 }
 
-/** Nobody listens to the subject: there is no leader, or the stream has been frozen. */
-function isUnheard(error: unknown): boolean {
+/** Returns true if nobody listens on the subject: the stream has no leader or is frozen. */
+function hasNoResponders(error: unknown): boolean {
   const { name, cause } = error as { name?: string; cause?: { name?: string } };
   return name === 'NoResponders' || cause?.name === 'NoResponders';
 }
 
-function isOne(codes: readonly number[], error: ApiError): boolean {
+function hasCode(codes: readonly number[], error: ApiError): boolean {
   return error.err_code !== undefined && codes.includes(error.err_code);
 }
 
-/** A message of an answer or of the live feed. */
-export function storedOf(message: Msg): Stored {
+/** Converts a message of a batch response or of the live feed. */
+export function parseMessage(message: Msg): Message {
   const { headers } = message;
   return {
     subject: headers?.get('Nats-Subject') ?? '',

@@ -16,8 +16,8 @@ import type { Connection } from './connection.ts';
 import { LiveFeed } from './live-feed.ts';
 import { Folders, LocalIndex } from './local-index.ts';
 import { NatsLogs } from './logs.ts';
-import { natsMoving, whyRefused } from './moving.ts';
-import { connect, openStreams, parseAddress, type Store, shownAddress, streamsOf } from './opening.ts';
+import { findFreezeError, natsMoving } from './moving.ts';
+import { connect, formatAddress, openStreams, parseAddress, type Store, streamsOf } from './opening.ts';
 import { NatsRecords } from './records.ts';
 import { NatsSearchIndex } from './search-index.ts';
 import { sweepNats } from './sweep.ts';
@@ -28,13 +28,13 @@ export interface NatsOptions {
   /** `nats://a:4222,b:4222,c:4222/name`. */
   readonly url: string;
   readonly env?: Env;
-  /** Where this server keeps what it can always get from the cluster again; with the process by default. */
+  /** File of the local index, which can be rebuilt from the cluster. In memory by default. */
   readonly indexFile?: string;
-  /** A command sweeps once and knows nothing of what servers wrote, so it looks at everything. */
+  /** A `cli` process sweeps once and scans the whole store. A server relies on JetStream to delete expired messages. */
   readonly role?: 'server' | 'cli';
-  /** Does searches and changes of that index; this process itself does them by default. */
+  /** Threads that search and update the local index. Without them the calling thread does it. */
   readonly indexThreads?: IndexThreads;
-  /** How long a write waits for the cluster. */
+  /** Time in ms that a call waits for the cluster, 20 s by default. */
   readonly deadlineMs?: number;
 }
 
@@ -43,7 +43,7 @@ export interface NatsEngine extends Engine {
   readonly moving: Moving;
 }
 
-/** A team's cluster: any number of servers over one store that JetStream keeps, in few streams of many subjects. */
+/** Opens a store in a NATS cluster. Any number of servers can share it. */
 export async function openNats(o: NatsOptions): Promise<NatsEngine> {
   const address = parseAddress(o.url);
   const connection = await connect(address, { deadlineMs: o.deadlineMs });
@@ -55,7 +55,7 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     recordBytes: 256 * KiB,
     entryBytes: 256 * KiB,
     blobBytes: 64 * KiB * KiB,
-    // Whether a single server syncs its disk cannot be seen from here.
+    // A client cannot see whether a single server syncs its disk.
     durability: replicas >= 3 ? 'quorum' : 'process',
   };
   const local = new LocalIndex(o.indexFile ?? ':memory:');
@@ -68,13 +68,13 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
   const feed = new LiveFeed(store);
   const storage = new AccountStorage(connection, replicas);
   connection.storage = storage;
-  await Promise.all([feed.look(), storage.look()]);
+  await Promise.all([feed.poll(), storage.poll()]);
   const blobs = new NatsBlobs(store);
   const logs = new NatsLogs(store, feed);
   const records = new NatsRecords(store, logs);
   const index = new NatsSearchIndex(store, local, o.indexThreads);
   const moving = natsMoving(store, { blobs, records, logs, index });
-  connection.whyRefused = () => whyRefused(store, moving);
+  connection.findFreezeError = () => findFreezeError(store, moving);
   const deferred = new DeferredWork();
   const sweep = sweepNats(store, blobs, o.role === 'cli');
   let sweeping: Promise<SweepResult> = Promise.resolve({ blobs: 0, records: 0, bytes: 0 });
@@ -97,22 +97,22 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
     now: () => store.env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
     sweep() {
-      // A failure was thrown to whoever asked for that sweep.
+      // The caller of the previous sweep already got its error.
       sweeping = sweeping.catch(() => {}).then(sweep);
       return sweeping;
     },
     usage: async () => ({
-      ...(await usageOf(store, { blobs, records, logs })),
+      ...(await measureUsage(store, { blobs, records, logs })),
       quota: storage.quota ?? undefined,
     }),
     async state() {
-      const { leader, behind, clockAheadMs } = await feed.look();
+      const { leader, behind, clockAheadMs } = await feed.poll();
       const version = connection.nats.info?.version ?? '';
       return {
-        engine: `NATS ${version} at ${shownAddress(address)}`,
+        engine: `NATS ${version} at ${formatAddress(address)}`,
         ...{ replicas, leader, backlog: behind, clockAheadMs },
         warnings: [
-          ...warningsOf(replicas, clockAheadMs),
+          ...clusterWarnings(replicas, clockAheadMs),
           ...storage.warnings,
           ...movingWarnings(await moving.moveStatus()),
         ],
@@ -127,24 +127,25 @@ export async function openNats(o: NatsOptions): Promise<NatsEngine> {
 }
 
 const SYNC =
-  'Whether every node has sync_interval: always cannot be seen from here; without it a power cut of all loses up to two minutes.';
+  'The relay cannot see whether every node has sync_interval: always. Without it, a power cut of all nodes loses up to two minutes.';
 
-function warningsOf(replicas: number, clockAheadMs: number): string[] {
+function clusterWarnings(replicas: number, clockAheadMs: number): string[] {
   const warnings: string[] = [];
   if (Math.abs(clockAheadMs) > CLUSTER_CLOCK_TOLERANCE_MS) {
     const seconds = Math.round(Math.abs(clockAheadMs) / 1000);
     const side = clockAheadMs < 0 ? 'behind' : 'ahead of';
-    warnings.push(`The clock of this machine is ${seconds} s ${side} that of the cluster.`);
+    warnings.push(`The clock of this machine is ${seconds} s ${side} the clock of the cluster.`);
   }
-  if (replicas < 3) warnings.push('There is one copy of everything: it is lost with its server.');
+  if (replicas < 3)
+    warnings.push('There is only one copy of the data. If its server is lost, the data is lost.');
   return warnings;
 }
 
 /**
- * Subjects of a stream that are looked at one by one, so that what has expired or was deleted a moment ago does not count. Of a
- * larger stream a server of NATS tells how many it has, those among them, and what bodies hold is what they take up.
+ * Up to this many subjects, usage reads every message and counts live data exactly. For larger streams it uses the counts of
+ * NATS, which include expired and deleted messages.
  */
-const LOOKED_AT = 10_000;
+const EXACT_COUNT_SUBJECTS = 10_000;
 
 interface Ports {
   readonly blobs: NatsBlobs;
@@ -152,17 +153,17 @@ interface Ports {
   readonly logs: NatsLogs;
 }
 
-/** Asks the cluster a bounded number of questions, however much there is. */
-async function usageOf(store: Store, { blobs, records, logs }: Ports): Promise<Usage> {
+/** Measures usage with a bounded number of requests, whatever the size of the store. */
+async function measureUsage(store: Store, { blobs, records, logs }: Ports): Promise<Usage> {
   const { connection, name, streams } = store;
   const states = await Promise.all([
-    stateOf(store, streams.blobs),
-    stateOf(store, streams.records),
-    stateOf(store, streams.logs),
-    stateOf(store, streams.documents),
+    readStreamState(store, streams.blobs),
+    readStreamState(store, streams.records),
+    readStreamState(store, streams.logs),
+    readStreamState(store, streams.documents),
   ]);
   const [bodies, documents, entries] = states;
-  const isSmall = (state: State) => state.num_subjects <= LOOKED_AT;
+  const isSmall = (state: State) => state.num_subjects <= EXACT_COUNT_SUBJECTS;
   const count = (stream: string, kind: string) => connection.count(stream, `${name}.${kind}.>`);
   const counts = await Promise.all([
     isSmall(bodies)
@@ -175,7 +176,7 @@ async function usageOf(store: Store, { blobs, records, logs }: Ports): Promise<U
     blobs: counts[0],
     records: counts[1],
     entries: counts[2],
-    // On one node; each copy takes as much.
+    // Bytes on one node. Every replica uses as much again.
     diskBytes: states.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
@@ -185,7 +186,7 @@ interface State {
   readonly num_subjects: number;
 }
 
-async function stateOf({ connection }: Store, stream: string): Promise<State> {
+async function readStreamState({ connection }: Store, stream: string): Promise<State> {
   const { bytes, num_subjects = 0 } = (await connection.api(`STREAM.INFO.${stream}`))!
     .state as unknown as Partial<State> & { bytes: number };
   return { bytes, num_subjects };

@@ -1,46 +1,51 @@
 import { pause } from '../../base/pause.ts';
 import { compareKeys } from '../../kernel/validate-input.ts';
-import type { Stored } from './connection.ts';
+import type { Message } from './connection.ts';
 import type { Change, Folder } from './local-index.ts';
 import { filterOf, keyOf, subjectOf } from './messages.ts';
 import type { Store } from './opening.ts';
 
-/** Messages that one answer gives at most; JetStream's own limit is 1024. */
-const ANSWER = 500;
-/** Bytes after which an answer ends. */
-const ANSWER_BYTES = 8 * 1024 * 1024;
-/** Subjects that the server names in one answer. */
-const NAMED = 100_000;
-/** By how much such answers overlap: so many may go between two of them before one that stays is missed, which is noticed. */
-const OVERLAP = 1_000;
-/** A folder of more names than this is known to the server that lists it, instead of asking for all names each time. */
-const SMALL = 1_000;
-/** How often another server is tried where one lags behind, before the leader is asked for each message. */
-const TRIES = 3;
-const LAG_MS = 5;
+/** Messages per batch request. JetStream allows 1024. */
+const BATCH_MESSAGES = 500;
+/** Bytes after which JetStream ends a batch. */
+const BATCH_BYTES = 8 * 1024 * 1024;
+/** Subjects in one page of `STREAM.INFO`, set by NATS. */
+const SUBJECTS_PAGE = 100_000;
+/** Overlap of two pages of subjects. Deletions between two requests shift the pages; a larger shift is detected. */
+const SUBJECTS_OVERLAP = 1_000;
+/** Folders with more keys than this are cached in the local index. Smaller folders are read from the leader each time. */
+const SMALL_FOLDER_KEYS = 1_000;
+/** Attempts to read from a replica that lags, before each message is read from the leader. */
+const REPLICA_ATTEMPTS = 3;
+/** Pause before the next attempt, multiplied by the number of the attempt. */
+const LAG_PAUSE_MS = 5;
 
-/** Gives null for what does not count. The key is null where only the message itself tells it. */
-type ToItem<Item> = (message: Stored, key: string | null) => Item | null;
+/**
+ * Converts a message to an item. Returns null for a tombstone and for an expired item. `key` is null if the subject has only
+ * its hash; the message then contains the key.
+ */
+type ToItem<Item> = (message: Message, key: string | null) => Item | null;
 
-interface Names {
+/** One page of the subjects of a stream, as the leader has them. */
+interface SubjectPage {
   readonly subjects: string[];
-  /** How many there are, all in all. */
+  /** Number of subjects on all pages. */
   readonly total: number;
-  /** The last sequence that the leader had given out before it named them. */
+  /** Last sequence of the stream when the leader listed the subjects. */
   readonly last: number;
-  /** The stream, with when it was made. */
+  /** Name and creation time of the stream. A stream that was deleted and created again has another value. */
   readonly stream: string;
 }
 
-/** The last messages of the subjects of a stream, by the keys that the subjects stand for. */
+/** Lists the last message of every subject of a stream, in the order of the keys that the subjects encode. */
 export class Listing<Item extends { readonly key: string }> {
   readonly #store: Store;
   readonly #stream: string;
   readonly #prefix: string;
   readonly #toItem: ToItem<Item>;
-  readonly #learning = new Map<string, Promise<void>>();
+  readonly #loading = new Map<string, Promise<void>>();
 
-  /** `prefix`: what the subjects begin with, with its dot. */
+  /** `prefix` is the common start of the subjects, including the final dot. */
   constructor(store: Store, stream: string, prefix: string, toItem: ToItem<Item>) {
     this.#store = store;
     this.#stream = stream;
@@ -49,32 +54,33 @@ export class Listing<Item extends { readonly key: string }> {
   }
 
   /**
-   * In key order. Of a small folder the leader names all keys that there are; those of a large one are known here, and the leader
-   * tells what has changed. Messages come in batches, and a page looks at more keys than it gives where some do not count.
+   * Returns one page of items in key order. The keys of a small folder come from the leader. The keys of a large folder are
+   * cached in the local index, and the leader only sends changes. Messages are read in batches until the page is full,
+   * because some keys have no live item.
    */
   async page(
     prefix: string,
     o: { after: string | undefined; limit: number },
   ): Promise<{ items: Item[]; next?: string }> {
     const filter = this.#prefix + (prefix.includes('/') ? filterOf(prefix) : '>');
-    const known = this.#store.folders.find(filter);
-    const { subjects, last, stream, total } = await this.#names(known ? null : filter);
+    const isCached = this.#store.folders.find(filter) !== undefined;
+    const { subjects, last, stream, total } = await this.#subjectPage(isCached ? null : filter);
     const items: Item[] = [];
     const isFull = () => items.length > o.limit;
-    if (!known && total <= SMALL) {
+    if (!isCached && total <= SMALL_FOLDER_KEYS) {
       const keys = await this.#keys(subjects, last);
-      const wanted = keys.filter((key) => key.startsWith(prefix) && isBehind(key, o.after));
+      const wanted = keys.filter((key) => key.startsWith(prefix) && isAfter(key, o.after));
       wanted.sort(compareKeys);
       for (let at = 0; at < wanted.length && !isFull(); ) {
-        const part = wanted.slice(at, at + Math.min(ANSWER, o.limit + 1 - items.length));
+        const part = wanted.slice(at, at + Math.min(BATCH_MESSAGES, o.limit + 1 - items.length));
         at += part.length;
         for (const item of (await this.#items(part, last)).values()) items.push(item);
       }
     } else {
-      const folder = await this.#follow(filter, stream, last);
+      const folder = await this.#syncFolder(filter, stream, last);
       for (let after = o.after; !isFull(); ) {
         const first = after === o.after;
-        const size = first ? Math.min(ANSWER, o.limit + 1) : ANSWER;
+        const size = first ? Math.min(BATCH_MESSAGES, o.limit + 1) : BATCH_MESSAGES;
         const names = this.#store.folders.page(folder, prefix, after, size);
         const found = await this.#items(
           names.map(({ key }) => key),
@@ -94,36 +100,33 @@ export class Listing<Item extends { readonly key: string }> {
     return { items: page, next: page.at(-1)!.key };
   }
 
-  /** Every message under a filter, answer by answer, in no order; where there are very many, some of them twice. */
-  async *all(filter: string): AsyncGenerator<{ messages: Stored[]; last: number }> {
-    for await (const { subjects, last } of this.#allNames(this.#prefix + filter)) {
-      for (let at = 0; at < subjects.length; at += ANSWER) {
-        const found = await this.messages(subjects.slice(at, at + ANSWER), last);
+  /** Yields all last messages that match a filter, in batches without order. In a very large stream a message may come twice. */
+  async *all(filter: string): AsyncGenerator<{ messages: Message[]; last: number }> {
+    for await (const { subjects, last } of this.#subjectPages(this.#prefix + filter)) {
+      for (let at = 0; at < subjects.length; at += BATCH_MESSAGES) {
+        const found = await this.messages(subjects.slice(at, at + BATCH_MESSAGES), last);
         yield { messages: [...found.values()], last };
       }
     }
   }
 
-  /**
-   * The last messages of subjects, by subject. Any server may answer for the leader, if it has got as far as the leader had when it
-   * named them.
-   */
-  async messages(subjects: readonly string[], last: number): Promise<Map<string, Stored>> {
+  /** Reads the last messages of subjects, from a replica that has at least sequence `last`, otherwise from the leader. */
+  async messages(subjects: readonly string[], last: number): Promise<Map<string, Message>> {
     const { connection } = this.#store;
-    const found = new Map<string, Stored>();
+    const found = new Map<string, Message>();
     let rest = [...subjects];
     for (let tries = 1; rest.length > 0; ) {
-      const ask = { multi_last: rest, batch: ANSWER, max_bytes: ANSWER_BYTES };
-      const batch = await connection.batch(this.#stream, ask);
-      // Whether one that has none of them lags behind it does not say.
+      const request = { multi_last: rest, batch: BATCH_MESSAGES, max_bytes: BATCH_BYTES };
+      const batch = await connection.batch(this.#stream, request);
+      // The replica has no matching message. Its answer does not say how far it is, so request the leader.
       if (batch === null) break;
       if (batch.upTo < last) {
-        if (++tries > TRIES) break;
-        await pause(LAG_MS * tries);
+        if (++tries > REPLICA_ATTEMPTS) break;
+        await pause(LAG_PAUSE_MS * tries);
         continue;
       }
       for (const message of batch.messages) found.set(message.subject, message);
-      // An answer ends early where it would get too large.
+      // A batch ends early at its byte limit; `pending` messages are left.
       if (batch.pending === 0) return found;
       rest = rest.filter((subject) => !found.has(subject));
     }
@@ -132,7 +135,7 @@ export class Listing<Item extends { readonly key: string }> {
     return found;
   }
 
-  /** Of these keys, in their order, what counts. */
+  /** Reads the live items of keys, in the order of the keys. */
   async #items(keys: readonly string[], last: number): Promise<Map<string, Item>> {
     const subjects = keys.map((key) => this.#prefix + subjectOf(key));
     const found = await this.messages(subjects, last);
@@ -145,13 +148,13 @@ export class Listing<Item extends { readonly key: string }> {
     return items;
   }
 
-  /** The folder, with every name that the leader had at a sequence. */
-  async #follow(filter: string, stream: string, last: number): Promise<Folder> {
+  /** Returns the cached folder after applying all changes up to sequence `last`. */
+  async #syncFolder(filter: string, stream: string, last: number): Promise<Folder> {
     const { connection, folders } = this.#store;
     for (;;) {
       const folder = folders.find(filter);
       if (folder?.stream !== stream || folder.seq < 0) {
-        await this.#learnOnce(filter, stream);
+        await this.#loadFolderOnce(filter, stream);
         continue;
       }
       if (folder.seq >= last) return folder;
@@ -159,54 +162,54 @@ export class Listing<Item extends { readonly key: string }> {
       const [next, batch] = await Promise.all([
         connection.next(this.#stream, filter, from),
         connection.batch(this.#stream, {
-          ...{ seq: from, next_by_subj: filter, batch: ANSWER, max_bytes: ANSWER_BYTES },
+          ...{ seq: from, next_by_subj: filter, batch: BATCH_MESSAGES, max_bytes: BATCH_BYTES },
         }),
       ]);
       if (next === null || next.seq > last) folders.change(folder, [], last);
       else {
-        // One that lags behind may know nothing of it yet.
-        const heard = batch?.messages.length ? batch.messages : [next];
-        folders.change(folder, this.#changes(heard), heard.at(-1)!.seq);
+        // A replica that lags may not have the changes yet; the leader's next message is then the only one.
+        const newer = batch?.messages.length ? batch.messages : [next];
+        folders.change(folder, this.#changes(newer), newer.at(-1)!.seq);
       }
     }
   }
 
-  /** Whoever wants it meanwhile waits for the same. */
-  async #learnOnce(filter: string, stream: string): Promise<void> {
-    let learning = this.#learning.get(filter);
-    if (!learning) {
-      learning = this.#learn(filter, stream).finally(() => this.#learning.delete(filter));
-      this.#learning.set(filter, learning);
+  /** Loads the keys of a folder. Concurrent callers wait for the same load. */
+  async #loadFolderOnce(filter: string, stream: string): Promise<void> {
+    let loading = this.#loading.get(filter);
+    if (!loading) {
+      loading = this.#loadFolder(filter, stream).finally(() => this.#loading.delete(filter));
+      this.#loading.set(filter, loading);
     }
-    await learning;
+    await loading;
   }
 
-  /** Takes over all names. */
-  async #learn(filter: string, stream: string): Promise<void> {
+  /** Reads all keys of a folder from the leader into the local index. */
+  async #loadFolder(filter: string, stream: string): Promise<void> {
     const { folders } = this.#store;
     const folder = folders.begin(filter, stream);
     let upTo: number | undefined;
-    for await (const { subjects, last } of this.#allNames(filter)) {
+    for await (const { subjects, last } of this.#subjectPages(filter)) {
       upTo ??= last;
       await folders.add(folder, await this.#keys(subjects, last), last);
     }
-    folders.learnt(folder, upTo!);
+    folders.markLoaded(folder, upTo!);
   }
 
-  #changes(messages: readonly Stored[]): Change[] {
+  #changes(messages: readonly Message[]): Change[] {
     return messages.flatMap((message) => {
       const key = keyOf(message.subject.slice(this.#prefix.length));
       const item = this.#toItem(message, key);
-      // Of a hashed subject that no longer counts nobody knows the key; who reads it finds out.
+      // The key of a deleted hashed subject is unknown. `page` drops it when it finds no item for the key.
       if (!item && key === null) return [];
       return [{ key: item?.key ?? key!, seq: message.seq, live: item !== null }];
     });
   }
 
-  /** Some of the subjects as the leader knows them, in their order; none with null, but how far it is. */
-  async #names(filter: string | null, offset = 0): Promise<Names> {
-    const ask = filter === null ? {} : { subjects_filter: filter, ...(offset > 0 ? { offset } : {}) };
-    const info = (await this.#store.connection.api(`STREAM.INFO.${this.#stream}`, ask))!;
+  /** Reads one page of subjects from the leader. With a null filter it reads only the state of the stream. */
+  async #subjectPage(filter: string | null, offset = 0): Promise<SubjectPage> {
+    const request = filter === null ? {} : { subjects_filter: filter, ...(offset > 0 ? { offset } : {}) };
+    const info = (await this.#store.connection.api(`STREAM.INFO.${this.#stream}`, request))!;
     const state = info.state as { last_seq: number; subjects?: { [subject: string]: number } };
     return {
       subjects: Object.keys(state.subjects ?? {}).sort(),
@@ -216,22 +219,22 @@ export class Listing<Item extends { readonly key: string }> {
     };
   }
 
-  /** All subjects under a filter, answer by answer, some of them twice. */
-  async *#allNames(filter: string): AsyncGenerator<Names> {
+  /** Yields all subjects that match a filter, page by page. Some subjects come twice. */
+  async *#subjectPages(filter: string): AsyncGenerator<SubjectPage> {
     let seen: string | undefined;
     for (let offset = 0; ; ) {
-      const names = await this.#names(filter, offset);
+      const names = await this.#subjectPage(filter, offset);
       const [first, end] = [names.subjects[0], names.subjects.at(-1)];
-      // So many went meanwhile that some may lie between this answer and the one before.
-      const torn = seen !== undefined && (first === undefined || first > seen);
-      if (!torn) yield names;
-      if (!torn && names.subjects.length < NAMED) return;
-      seen = torn ? undefined : end;
-      offset = torn ? 0 : offset + NAMED - OVERLAP;
+      // Too many subjects were deleted meanwhile: the pages no longer overlap, so start again.
+      const hasGap = seen !== undefined && (first === undefined || first > seen);
+      if (!hasGap) yield names;
+      if (!hasGap && names.subjects.length < SUBJECTS_PAGE) return;
+      seen = hasGap ? undefined : end;
+      offset = hasGap ? 0 : offset + SUBJECTS_PAGE - SUBJECTS_OVERLAP;
     }
   }
 
-  /** Hashed subjects say their key in the message only. */
+  /** Converts subjects to keys. For a hashed subject it reads the key from the message. */
   async #keys(subjects: readonly string[], last: number): Promise<string[]> {
     const keys: string[] = [];
     const hashed: string[] = [];
@@ -240,8 +243,8 @@ export class Listing<Item extends { readonly key: string }> {
       if (key === null) hashed.push(subject);
       else keys.push(key);
     }
-    for (let at = 0; at < hashed.length; at += ANSWER) {
-      for (const message of (await this.messages(hashed.slice(at, at + ANSWER), last)).values()) {
+    for (let at = 0; at < hashed.length; at += BATCH_MESSAGES) {
+      for (const message of (await this.messages(hashed.slice(at, at + BATCH_MESSAGES), last)).values()) {
         const item = this.#toItem(message, null);
         if (item) keys.push(item.key);
       }
@@ -250,6 +253,6 @@ export class Listing<Item extends { readonly key: string }> {
   }
 }
 
-function isBehind(key: string, after: string | undefined): boolean {
+function isAfter(key: string, after: string | undefined): boolean {
   return after === undefined || compareKeys(key, after) > 0;
 }

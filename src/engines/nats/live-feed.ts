@@ -2,29 +2,29 @@ import type { Subscription } from '@nats-io/transport-node';
 import type { JsonObject } from '../../base/json.ts';
 import { Followers } from '../../kernel/engine.ts';
 import type { Entry } from '../../kernel/logs.ts';
-import { storedOf } from './connection.ts';
+import { parseMessage } from './connection.ts';
 import { entryOf } from './messages.ts';
-import { departureOf, type Store } from './opening.ts';
+import { parseMoveStatus, type Store } from './opening.ts';
 
-/** How often the leader is asked for the last sequence, in case the last message got lost on its way to us. */
-export const LOOK_MS = 2_000;
+/** Interval at which the leader is asked for the last sequence, in case the last message got lost on its way. */
+export const FEED_POLL_MS = 2_000;
 
-/** The newest entries of a log that somebody follows, kept for those who are up to date. */
+/** Limits of the cache with the newest entries of a followed log. */
 const TAIL_ENTRIES = 64;
 const TAIL_BYTES = 256 * 1024;
 
 interface Tail {
-  /** Each follows the one before it: no entry of the log lies between them. */
+  /** Consecutive entries: no entry of the log is missing between two of them. */
   readonly entries: { readonly entry: Entry; readonly bytes: number }[];
-  /** The sequence of the entry before the first one. */
+  /** Sequence of the log entry directly before the first cached entry. */
   before: number;
   bytes: number;
 }
 
 /**
- * What is appended to the logs as it comes, by one subscription for this server. JetStream sends every entry on once it is
- * stored, with the sequence of the entry before it. Where one is missing the follower reads the log, and a look at the last
- * sequence now and then finds what got lost at the end.
+ * Delivers new log entries to followers, through one NATS subscription per server. JetStream republishes every stored entry
+ * with the sequence of the entry before it. If an entry is missing, the follower reads the log. A poll of the last sequence
+ * finds entries that were lost at the end.
  */
 export class LiveFeed {
   readonly #store: Store;
@@ -42,29 +42,30 @@ export class LiveFeed {
       callback: (error, message) => {
         if (error) return;
         const before = Number(message.headers?.get('Nats-Last-Sequence') ?? 0);
-        const stored = storedOf(message);
+        const stored = parseMessage(message);
         this.#seen = Math.max(this.#seen, stored.seq);
         const token = message.subject.slice(this.#prefix.length);
-        // What nobody follows is not kept, and what was kept before is no longer the end of it.
+        // Nobody follows this log: do not cache the entry, and drop the cached entries, which are no longer the newest.
         if (!this.#followers.has(token)) return void this.#tails.delete(token);
         const { id: _, ...entry } = entryOf(stored);
         this.#keep(token, before, { entry, bytes: stored.data.length });
         this.#followers.wake(token);
       },
     });
-    let looking = false;
-    const look = async () => {
-      if (looking) return;
-      looking = true;
-      // A leader that does not answer is asked again at the next look.
-      await this.look().catch(() => {});
-      looking = false;
+    let polling = false;
+    const poll = async () => {
+      if (polling) return;
+      polling = true;
+      // If the leader does not answer, the next poll asks again.
+      await this.poll().catch(() => {});
+      polling = false;
     };
-    this.#timer = setInterval(() => void look(), LOOK_MS);
+    this.#timer = setInterval(() => void poll(), FEED_POLL_MS);
     this.#timer.unref();
     void this.#watchConnection();
   }
 
+  /** Yields entries after a sequence until the signal aborts. Calls `read` for entries that are not cached. */
   async *follow(
     token: string,
     after: number,
@@ -79,20 +80,20 @@ export class LiveFeed {
     }
   }
 
-  /** The log was dropped. */
+  /** Drops the cached entries of a deleted log. */
   forget(token: string): void {
     this.#tails.delete(token);
   }
 
-  /** Asks the leader how far it is, and wakes all where entries were stored that did not come by. */
-  async look(): Promise<{ leader: string | null; behind: number; clockAheadMs: number }> {
+  /** Asks the leader for its last sequence. Wakes all followers if entries did not arrive here. */
+  async poll(): Promise<{ leader: string | null; behind: number; clockAheadMs: number }> {
     const sentAt = this.#store.env.now();
     const info = await this.#store.connection.api(`STREAM.INFO.${this.#store.streams.logs}`);
     const clockAheadMs = aheadOf(info!.ts as string | undefined, sentAt, this.#store.env.now());
     const { last_seq: last } = info!.state as { last_seq: number };
     const config = info!.config as JsonObject;
     this.#store.firstSeq = (config.first_seq as number | undefined) ?? 1;
-    this.#store.connection.frozen = departureOf(config) !== null;
+    this.#store.connection.frozen = parseMoveStatus(config) !== null;
     const { leader = null } = (info!.cluster ?? {}) as { leader?: string };
     const behind = Math.max(0, last - this.#seen);
     if (behind > 0) {
@@ -126,7 +127,7 @@ export class LiveFeed {
     }
   }
 
-  /** What follows the cursor, where it is here without a hole. Undefined: only the log itself knows. */
+  /** Returns the entries after the cursor, or undefined if the cache does not have them all. */
   #fromTail(token: string, cursor: number): Entry[] | undefined {
     const tail = this.#tails.get(token);
     if (!tail || cursor === 0) return undefined;
@@ -135,7 +136,7 @@ export class LiveFeed {
     return at < 0 ? undefined : tail.entries.slice(at + 1).map(({ entry }) => entry);
   }
 
-  /** After a break anything may have come. */
+  /** After a reconnect entries may be missing, so it clears the cache and wakes all followers. */
   async #watchConnection(): Promise<void> {
     for await (const { type } of this.#store.connection.nats.status()) {
       if (type !== 'reconnect') continue;

@@ -4,7 +4,7 @@ import { keyRange } from '../../kernel/validate-input.ts';
 import type { TextDatabase, TextStatement } from '../full-text.ts';
 import { loadSqlite } from '../node-sqlite.ts';
 
-/** Another form of the tables, or of what is in them, is built anew. */
+/** Version of the tables and their contents. A file with another version is rebuilt. */
 const FORMAT = 2;
 
 const TABLES = `
@@ -25,20 +25,21 @@ const TABLES = `
 `;
 
 /**
- * What a server keeps of its own: full text and the names in large folders, in a SQLite file that may be lost at any time. It
- * follows the cluster, and several processes may share it.
+ * SQLite file with data derived from the cluster: the full-text index and the keys of large folders. It can be deleted at any
+ * time. Several processes may share it.
  */
 export class LocalIndex implements TextDatabase {
-  /** Null for one that goes with the process. */
+  /** Path of the file, or null for a database in memory. */
   readonly file: string | null;
   readonly #prepared = new Map<string, StatementSync>();
   #open: DatabaseSync | null = null;
 
-  /** `file` is where it is kept; `:memory:` for one that goes with the process. */
+  /** `file` is a path, or `:memory:` for a database in memory. */
   constructor(file: string) {
     this.file = file === ':memory:' ? null : file;
   }
 
+  /** Returns a prepared statement, which is cached by its text. */
   sql<Row>(text: string): TextStatement<Row> {
     let statement = this.#prepared.get(text);
     if (!statement) {
@@ -48,7 +49,7 @@ export class LocalIndex implements TextDatabase {
     return statement as unknown as TextStatement<Row>;
   }
 
-  /** All that the work writes, or nothing of it. */
+  /** Runs `work` in a transaction. If it throws, all its writes are rolled back. */
   commit<T>(work: () => T): T {
     const db = this.#db();
     db.exec('BEGIN IMMEDIATE');
@@ -85,38 +86,42 @@ export class LocalIndex implements TextDatabase {
   }
 }
 
-/** It holds the texts of artifacts. SQLite gives its other files the mode of this one; those of an earlier version are put right. */
+/**
+ * Makes the file private, because it contains texts of artifacts. SQLite creates its other files with the mode of this one.
+ * Files that already exist get the mode too.
+ */
 function makePrivate(file: string): void {
   closeSync(openSync(file, 'a', 0o600));
   for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) chmodSync(file + end, 0o600);
 }
 
-/** Names that are written at once, between which others run. */
-const STEP = 2_000;
+/** Keys written in one transaction. Between two transactions the event loop runs. */
+const COMMIT_KEYS = 2_000;
 
-/** A folder whose names are known here up to a sequence of its stream. */
+/** A folder whose keys are cached up to a sequence of its stream. */
 export interface Folder {
   readonly id: number;
-  /** Of which stream, with when that was made. */
+  /** Name and creation time of the stream. */
   readonly stream: string;
-  /** Negative while its names are still being learnt. */
+  /** Sequence up to which changes are applied. Negative while the keys are being loaded. */
   readonly seq: number;
 }
 
+/** A cached key of a folder. */
 export interface Name {
   readonly key: string;
-  /** Of the last write that was heard of. */
+  /** Sequence of the last known write to the key. */
   readonly seq: number;
 }
 
-/** What happened to a name: it was written, or what was written there no longer counts. */
+/** A write to a key. `live` is false if the write deleted the item or the item has expired. */
 export interface Change extends Name {
   readonly live: boolean;
 }
 
 /**
- * The names in large folders, in key order, which no server of NATS gives. Every name that there is up to the folder's sequence is
- * here; some that are here are gone, which whoever reads them finds out and tells.
+ * Keys of large folders in key order, which NATS cannot list. Every key that existed at the folder's sequence is in the table.
+ * Some keys in the table no longer exist; the reader notices and calls `drop`.
  */
 export class Folders {
   readonly #index: LocalIndex;
@@ -125,13 +130,13 @@ export class Folders {
     this.#index = index;
   }
 
-  /** By the filter of its subjects. */
+  /** Finds the folder of a subject filter. */
   find(filter: string): Folder | undefined {
     const sql = 'SELECT id, stream, seq FROM folders WHERE filter = ?';
     return this.#index.sql<Folder>(sql).get(filter);
   }
 
-  /** One that is to be learnt; what was known of it before, of another stream, is forgotten. */
+  /** Creates a folder whose keys are still to be loaded. Deletes a folder that belongs to an older stream. */
   begin(filter: string, stream: string): Folder {
     return this.#index.commit(() => {
       const found = this.find(filter);
@@ -145,21 +150,22 @@ export class Folders {
     });
   }
 
+  /** Adds keys that exist at a sequence. */
   async add(folder: Folder, keys: readonly string[], seq: number): Promise<void> {
-    for (let at = 0; at < keys.length; at += STEP) {
+    for (let at = 0; at < keys.length; at += COMMIT_KEYS) {
       this.#index.commit(() => {
-        for (const key of keys.slice(at, at + STEP)) this.#put(folder, { key, seq });
+        for (const key of keys.slice(at, at + COMMIT_KEYS)) this.#put(folder, { key, seq });
       });
       await new Promise(setImmediate);
     }
   }
 
-  /** All names up to a sequence are there. */
-  learnt(folder: Folder, seq: number): void {
+  /** Marks a folder as loaded: it has all keys up to a sequence. */
+  markLoaded(folder: Folder, seq: number): void {
     this.#index.sql('UPDATE folders SET seq = ? WHERE id = ? AND seq < 0').run(seq, folder.id);
   }
 
-  /** What happened behind the folder's sequence, up to another; nothing where somebody else has told it meanwhile. */
+  /** Applies the changes after the folder's sequence, up to `upTo`. Does nothing if another process already did. */
   change(folder: Folder, changes: readonly Change[], upTo: number): void {
     this.#index.commit(() => {
       const sql = 'SELECT seq FROM folders WHERE id = ?';
@@ -172,14 +178,14 @@ export class Folders {
     });
   }
 
-  /** Those behind `after` that begin with the prefix. */
+  /** Returns the keys after `after` that start with the prefix, in key order. */
   page(folder: Folder, prefix: string, after: string | undefined, limit: number): Name[] {
     const { where, from, to } = keyRange(prefix, after);
     const sql = `SELECT key, seq FROM names WHERE folder = ? AND ${where} ORDER BY key LIMIT ?`;
     return [...this.#index.sql<Name>(sql).iterate(folder.id, from, to, limit)];
   }
 
-  /** Names that are gone, unless they were written again since. */
+  /** Removes keys that no longer exist, unless they were written again since. */
   drop(folder: Folder, names: readonly Name[]): void {
     if (names.length === 0) return;
     this.#index.commit(() => {

@@ -4,23 +4,26 @@ import type { Json } from '../../base/json.ts';
 import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../kernel/logs.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
 import { publishWhenFreed } from './account-storage.ts';
-import type { Stored as Message, PublishOptions } from './connection.ts';
+import type { Message, PublishOptions } from './connection.ts';
 import type { LiveFeed } from './live-feed.ts';
 import { encodeEntry, entryOf, seqOf, tokenOf } from './messages.ts';
 import type { Store } from './opening.ts';
 
-/** What a subscriber is given at once, however far behind it is. */
-const BATCH = 64;
+/** Entries that a subscriber reads at once. */
+const SUBSCRIBER_BATCH = 64;
 
-/** Bytes after which an answer ends, so that a page of large entries comes in several. */
-const ANSWER_BYTES = 8 * 1024 * 1024;
+/** Bytes after which JetStream ends a batch. A page of isByteLimited entries takes several batches. */
+const BATCH_BYTES = 8 * 1024 * 1024;
 
 /**
- * A log is a subject of one stream for all of them. An entry with an id is stored together with a mark on a subject that the
- * id names, right before it: the mark is there as long as the entry, and its sequence tells that of the entry.
+ * Logs in JetStream. All logs share one JetStream stream, and each log is one subject in it.
  *
- * An entry that came from another store has kept its sequence, which is then in its message. All of those are below the
- * stream's first sequence (`Store.firstSeq`), so that a number tells by itself which kind it is, and both kinds grow along a log.
+ * An entry with an id is stored in an atomic batch after a marker, an extra message whose subject contains the id. The marker
+ * lives as long as the entry. The sequence of the entry is the sequence of the marker plus 1.
+ *
+ * An entry imported from another store keeps its old sequence in its message. Old sequences are always smaller than the
+ * first sequence of the JetStream stream (`Store.firstSeq`). So the number shows whether an entry was imported, and
+ * sequences always increase along a log. A *position* is the sequence of a message in the JetStream stream.
  */
 export class NatsLogs implements Logs {
   readonly #store: Store;
@@ -39,8 +42,9 @@ export class NatsLogs implements Logs {
     const json = encodeJson('a log entry', data, this.#store.limits.entryBytes);
     const subject = this.#subject(stream);
     const payload = encodeEntry(stream, this.#store.env.now(), json, { id: o.id });
-    const expect = await this.#expected(subject, o.expectSeq);
-    if (o.id !== undefined) return this.#appendOnce(subject, payload, this.#mark(stream, o.id), expect);
+    const expect = await this.#expectedPosition(subject, o.expectSeq);
+    if (o.id !== undefined)
+      return this.#appendOnce(subject, payload, this.#markerSubject(stream, o.id), expect);
     return expect === null ? null : this.#append(subject, payload, { expect, frees: o.frees });
   }
 
@@ -48,7 +52,7 @@ export class NatsLogs implements Logs {
     checkKey("a stream's name", stream);
     const limit = checkLimit(o.limit);
     const entries: Entry[] = [];
-    // One answer takes so many bytes: who asked for more entries gets them all the same, since fewer would say that there are no more.
+    // A batch may end early at its byte limit. Read on, because fewer entries than `limit` mean the end of the log.
     for (
       let after = o.after ?? 0, more = true;
       more && entries.length < limit;
@@ -64,7 +68,7 @@ export class NatsLogs implements Logs {
   subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry> {
     checkKey("a stream's name", stream);
     const token = tokenOf(stream);
-    const read = async (after: number) => (await this.#page(stream, after, BATCH)).entries;
+    const read = async (after: number) => (await this.#page(stream, after, SUBSCRIBER_BATCH)).entries;
     return this.#feed.follow(token, o.after ?? 0, o.signal, read);
   }
 
@@ -79,7 +83,7 @@ export class NatsLogs implements Logs {
         this.#count(subject),
       ]);
       if (!first && !last && count === 0) return { first: 0, last: 0, count: 0 };
-      // Between the three answers it may have been dropped or begun; then they do not fit together.
+      // The log may be created or dropped between the three requests. Then the results do not match, so try again.
       if (first && last && count > 0) return { first: seqOf(first), last: seqOf(last), count };
     }
   }
@@ -90,10 +94,10 @@ export class NatsLogs implements Logs {
     const subject = this.#subject(stream);
     const last = await connection.last(this.#stream, subject);
     if (!last) return;
-    const before = Math.min(await this.place(subject, o.before - 1), last.seq);
+    const before = Math.min(await this.positionAfter(subject, o.before - 1), last.seq);
     const trimmed = await this.#lastBefore(subject, before);
     if (trimmed === null) return;
-    // Told first, so that a reader never misses that something is missing.
+    // Record the trim before the purge, so a reader always learns about the gap.
     const isNoted = await this.noteTrimmed(stream, seqOf(trimmed)).then(
       () => true,
       (error) => {
@@ -103,21 +107,21 @@ export class NatsLogs implements Logs {
     );
     await this.#purge(subject, before);
     if (!isNoted) await this.noteTrimmed(stream, seqOf(trimmed), true);
-    // A mark stands right before its entry.
-    await this.#purge(`${this.#marks(stream)}.*`, before - 1);
+    // The marker's position is the position of its entry minus 1.
+    await this.#purge(`${this.#markerPrefix(stream)}.*`, before - 1);
   }
 
   async drop(stream: string): Promise<void> {
     checkKey("a stream's name", stream);
     await this.#purge(this.#subject(stream));
-    await this.#purge(`${this.#marks(stream)}.*`);
+    await this.#purge(`${this.#markerPrefix(stream)}.*`);
     await this.#store.connection.api(`STREAM.PURGE.${this.#store.streams.records}`, {
       filter: this.#trimmedSubject(stream),
     });
     this.#feed.forget(tokenOf(stream));
   }
 
-  /** Entries of all streams. */
+  /** Counts the entries of all logs. */
   async count(): Promise<number> {
     return this.#count(`${this.#store.name}.l.>`);
   }
@@ -126,28 +130,28 @@ export class NatsLogs implements Logs {
     return `${this.#store.name}.l.${tokenOf(stream)}`;
   }
 
-  #marks(stream: string): string {
+  #markerPrefix(stream: string): string {
     return `${this.#store.name}.i.${tokenOf(stream)}`;
   }
 
-  #mark(stream: string, id: string): string {
-    return `${this.#marks(stream)}.${hash('sha256', id, 'base64url')}`;
+  #markerSubject(stream: string, id: string): string {
+    return `${this.#markerPrefix(stream)}.${hash('sha256', id, 'base64url')}`;
   }
 
-  /** A record of the engine's own: up to which sequence entries were trimmed away. */
+  /** Subject of the engine's own record that stores up to which sequence the log was trimmed. */
   #trimmedSubject(stream: string): string {
     return `${this.#store.name}.t.${tokenOf(stream)}`;
   }
 
-  /** The place in the stream of the last entry that is expected; null where another one is the last. */
-  async #expected(subject: string, seq: number | undefined): Promise<number | undefined | null> {
+  /** Converts an expected last sequence to a position. Returns null if another entry is the last. */
+  async #expectedPosition(subject: string, seq: number | undefined): Promise<number | undefined | null> {
     if (seq === undefined || seq <= 0 || seq >= this.#store.firstSeq) return seq;
     const last = await this.#store.connection.last(this.#stream, subject);
     return last && seqOf(last) === seq ? last.seq : null;
   }
 
-  /** From where on in the stream the entries behind a sequence are. */
-  async place(subject: string, after: number): Promise<number> {
+  /** Returns the position from which to read the entries after a sequence. Finds imported entries by binary search. */
+  async positionAfter(subject: string, after: number): Promise<number> {
     const { connection, firstSeq } = this.#store;
     if (after <= 0 || after >= firstSeq) return after + 1;
     const last = await connection.last(this.#stream, subject);
@@ -165,31 +169,31 @@ export class NatsLogs implements Logs {
     for (;;) {
       const seq = await this.#store.connection.publish(subject, payload, o);
       if (seq !== null) return seq;
-      // Lost to one who in the end did not append either is not lost.
+      // The competing append may have failed in the end. Then the last position is unchanged, so try again.
       if ((await this.#last(subject)) !== o.expect) return null;
     }
   }
 
-  async #appendOnce(subject: string, payload: Uint8Array, mark: string, expect: number | undefined | null) {
-    // Whoever expects an empty stream cannot be the second with an id.
+  async #appendOnce(subject: string, payload: Uint8Array, marker: string, expect: number | undefined | null) {
+    // If the caller expects an empty log, no entry can have this id yet.
     if (expect !== undefined && expect !== 0) {
-      const first = await this.#entryOf(mark);
+      const first = await this.#entrySeqOfMarker(marker);
       if (first !== null) return first;
     }
     if (expect === null) return null;
-    const before = { subject: mark, data: MARK, expect: 0 };
+    const before = { subject: marker, data: MARKER, expect: 0 };
     for (;;) {
       const seq = await this.#store.connection.publish(subject, payload, { expect, before });
       if (seq !== null) return seq;
-      const first = await this.#entryOf(mark);
+      const first = await this.#entrySeqOfMarker(marker);
       if (first !== null) return first;
       if (expect !== undefined && (await this.#last(subject)) !== expect) return null;
     }
   }
 
-  async #entryOf(mark: string): Promise<number | null> {
-    const found = await this.#store.connection.last(this.#stream, mark);
-    // That of an entry which has kept its sequence says it.
+  async #entrySeqOfMarker(marker: string): Promise<number | null> {
+    const found = await this.#store.connection.last(this.#stream, marker);
+    // The marker of an imported entry contains the sequence.
     return found && (Number(Buffer.from(found.data).toString()) || found.seq + 1);
   }
 
@@ -197,11 +201,11 @@ export class NatsLogs implements Logs {
     return (await this.#store.connection.last(this.#stream, subject))?.seq ?? 0;
   }
 
-  /** The last entry below a sequence: near that by any server, and then on along the leader's. */
+  /** Finds the last entry before a position. Starts with the answer of the nearest replica and continues at the leader. */
   async #lastBefore(subject: string, before: number): Promise<Message | null> {
     if (before <= 1) return null;
-    const ask = { multi_last: [subject], up_to_seq: before - 1 };
-    let found = (await this.#store.connection.batch(this.#stream, ask))?.messages[0] ?? null;
+    const request = { multi_last: [subject], up_to_seq: before - 1 };
+    let found = (await this.#store.connection.batch(this.#stream, request))?.messages[0] ?? null;
     for (;;) {
       const next = await this.#store.connection.next(this.#stream, subject, (found?.seq ?? 0) + 1);
       if (!next || next.seq >= before) return found;
@@ -215,12 +219,12 @@ export class NatsLogs implements Logs {
     return sum;
   }
 
-  /** How many messages the subjects have. */
+  /** Returns the number of messages per subject. */
   async counts(filter: string): Promise<Map<string, number>> {
     const all = new Map<string, number>();
     for (let offset = 0; ; ) {
-      const ask = { subjects_filter: filter, ...(offset > 0 ? { offset } : {}) };
-      const info = await this.#store.connection.api(`STREAM.INFO.${this.#stream}`, ask);
+      const request = { subjects_filter: filter, ...(offset > 0 ? { offset } : {}) };
+      const info = await this.#store.connection.api(`STREAM.INFO.${this.#stream}`, request);
       const { subjects = {} } = info!.state as { subjects?: { [subject: string]: number } };
       const counts = Object.entries(subjects);
       for (const [subject, count] of counts) all.set(subject, count);
@@ -229,20 +233,20 @@ export class NatsLogs implements Logs {
     }
   }
 
-  /** What lies below a sequence, or everything. */
+  /** Purges the messages of a subject filter, all or only those before a position. */
   async #purge(filter: string, before?: number): Promise<void> {
     if (before !== undefined && before <= 1) return;
-    const ask = { filter, ...(before === undefined ? {} : { seq: before }) };
-    await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, ask);
+    const request = { filter, ...(before === undefined ? {} : { seq: before }) };
+    await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, request);
   }
 
-  /** Records up to where a log was trimmed, so that readers are told about the gap. With `waits` it retries until the freed room is usable. */
+  /** Records up to which sequence a log was trimmed. With `waits` it retries until freed storage is usable. */
   async noteTrimmed(stream: string, seq: number, waits = false): Promise<void> {
     const { connection } = this.#store;
     const subject = this.#trimmedSubject(stream);
     for (;;) {
       const found = await connection.last(this.#store.streams.records, subject);
-      if (found && trimmedOf(found) >= seq) return;
+      if (found && parseTrimmed(found) >= seq) return;
       const expect = found?.seq ?? 0;
       const note = Buffer.from(String(seq));
       const stored = waits
@@ -253,43 +257,42 @@ export class NatsLogs implements Logs {
   }
 
   /**
-   * The leader names the last entry and what was trimmed; the entries come in one answer of whichever server is nearest, and
-   * count where that server has got as far as the leader.
+   * Reads a page of entries from the nearest replica. If that replica lags behind the leader, reads the entries from the leader.
+   * `more` is true if the byte limit ended the page early.
    */
-  /** `more`: it has fewer than were asked for, because they are large. */
   async #page(
     stream: string,
     after: number,
     limit: number,
-    maxBytes = ANSWER_BYTES,
+    maxBytes = BATCH_BYTES,
   ): Promise<{ entries: Entry[]; more: boolean }> {
-    // An answer that ends early is more than half full then, which tells it from one that ends where the replica does.
-    const answerBytes = Math.min(Math.max(maxBytes, 3 * this.#store.limits.entryBytes), ANSWER_BYTES);
+    // A batch that ends at this limit is more than half full. A shorter batch ends because the replica lags.
+    const batchBytes = Math.min(Math.max(maxBytes, 3 * this.#store.limits.entryBytes), BATCH_BYTES);
     const { connection, streams } = this.#store;
     const subject = this.#subject(stream);
-    const from = await this.place(subject, after);
+    const from = await this.positionAfter(subject, after);
     const [last, trimmed, batch] = await Promise.all([
       connection.last(this.#stream, subject),
       connection.last(streams.records, this.#trimmedSubject(stream)),
       connection.batch(this.#stream, {
         ...{ seq: from, next_by_subj: subject },
-        ...{ batch: limit, max_bytes: answerBytes },
+        ...{ batch: limit, max_bytes: batchBytes },
       }),
     ]);
     if (!last || seqOf(last) <= after) return { entries: [], more: false };
     let messages = batch?.messages ?? [];
-    const reached = messages.length === limit || (messages.at(-1)?.seq ?? 0) >= last.seq;
-    const large = messages.reduce((sum, { data }) => sum + data.length, 0) >= answerBytes / 2;
-    if (!reached && !large) messages = await this.#fromLeader(subject, from, last.seq, limit);
-    const gone = trimmed ? trimmedOf(trimmed) : 0;
+    const isComplete = messages.length === limit || (messages.at(-1)?.seq ?? 0) >= last.seq;
+    const isByteLimited = messages.reduce((sum, { data }) => sum + data.length, 0) >= batchBytes / 2;
+    if (!isComplete && !isByteLimited) messages = await this.#fromLeader(subject, from, last.seq, limit);
+    const trimmedSeq = trimmed ? parseTrimmed(trimmed) : 0;
     const entries = messages.map((message, i): Entry => {
       const { id: _, ...entry } = entryOf(message);
-      return i === 0 && after < gone && gone < entry.seq ? { ...entry, gap: true } : entry;
+      return i === 0 && after < trimmedSeq && trimmedSeq < entry.seq ? { ...entry, gap: true } : entry;
     });
-    return { entries, more: !reached && large };
+    return { entries, more: !isComplete && isByteLimited };
   }
 
-  /** One by one, as far as it had come. */
+  /** Reads entries from the leader, one request each, up to position `last`. */
   async #fromLeader(subject: string, from: number, last: number, limit: number): Promise<Message[]> {
     const messages: Message[] = [];
     for (let seq = from; seq <= last && messages.length < limit; ) {
@@ -302,8 +305,9 @@ export class NatsLogs implements Logs {
   }
 }
 
-const MARK = new TextEncoder().encode('.');
+const MARKER = new TextEncoder().encode('.');
 
-function trimmedOf(message: Message): number {
-  return Number(Buffer.from(message.data).toString());
+/** Parses the message that records up to which sequence a log was trimmed. */
+export function parseTrimmed({ data }: Message): number {
+  return Number(Buffer.from(data).toString());
 }

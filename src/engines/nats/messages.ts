@@ -1,41 +1,43 @@
 import { hash } from 'node:crypto';
 import type { Json } from '../../base/json.ts';
 import type { ExportedEntry } from '../../kernel/moving.ts';
-import type { Stored as Message } from './connection.ts';
+import type { Message } from './connection.ts';
 
 /**
- * How keys and names become subjects. A subject is made of tokens; one takes letters, digits, `-` and `_` as they are, and all
- * else escaped. A segment that would get too long is hashed, and then the message names its key.
+ * Converts keys and log names to NATS subjects and back. A subject consists of tokens separated by dots. A token keeps
+ * letters, digits, `-` and `_`; other characters are escaped. A segment that is too long is replaced by its hash; the message
+ * then contains the key.
  */
 
-/** Segments of a key that are tokens of their own, so that a listing can ask for one folder; the rest shares one. */
+/** Maximum number of tokens per key. Each of the first segments is a token, so a listing can filter by folder. */
 const SEGMENTS = 4;
 
-/** NATS takes 4 KiB for a subject with all that goes with it on one line. */
+/** Maximum length of a token. NATS limits the protocol line with the subject to 4 KiB. */
 const TOKEN_CHARS = 150;
 
 const HASHED = '~';
-/** A segment may be empty, a token may not. */
+/** Stands for an empty segment, because NATS does not allow empty tokens. */
 const EMPTY = '%';
 
+/** Encodes a text as one token. */
 export function tokenOf(text: string): string {
   if (text === '') return EMPTY;
   const escaped = encodeURIComponent(text).replace(/[!'()*.~]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
   return escaped.length <= TOKEN_CHARS ? escaped : HASHED + hash('sha256', text, 'base64url');
 }
 
-/** The tokens of a key, joined. */
+/** Encodes a key as the last part of a subject. */
 export function subjectOf(key: string): string {
   return segments(key).map(tokenOf).join('.');
 }
 
-/** Subject filter for a listing. It matches all keys with the prefix, and may match others. */
+/** Returns the subject filter for a listing. It matches all keys with the prefix and may match others. */
 export function filterOf(prefix: string): string {
   const parts = segments(prefix).slice(0, -1);
   return [...parts.map(tokenOf), '>'].join('.');
 }
 
-/** The key of a subject; null where it was hashed. */
+/** Decodes the key of a subject. Returns null if a part of it is hashed. */
 export function keyOf(subject: string): string | null {
   const tokens = subject.split('.');
   if (tokens.some((token) => token.startsWith(HASHED))) return null;
@@ -49,16 +51,16 @@ function segments(key: string): string[] {
     : [...parts.slice(0, SEGMENTS - 1), parts.slice(SEGMENTS - 1).join('/')];
 }
 
-/** What an entry's message says beside its time and its data, where there is something to say. */
+/** Optional fields in the first line of an entry's message. */
 interface Extra {
-  /** The sequence that it has kept from another store; otherwise it is that of the message. */
+  /** Sequence of an imported entry. Other entries have the sequence of their message. */
   readonly seq?: number;
   readonly id?: string;
-  /** The name of the log, where the subject does not tell it. */
+  /** Name of the log, if the subject has only its hash. */
   readonly stream?: string;
 }
 
-/** One line with the time and whatever else is to be told, then the JSON. */
+/** Encodes an entry: one line with the time and optional fields, then the JSON. */
 export function encodeEntry(
   stream: string,
   at: number,
@@ -71,6 +73,7 @@ export function encodeEntry(
   return Buffer.from(`${at}${told ? ` ${JSON.stringify(extra)}` : ''}\n${json}`);
 }
 
+/** Decodes the message of an entry. */
 export function entryOf(message: Message): ExportedEntry {
   const text = Buffer.from(message.data).toString();
   const end = text.indexOf('\n');
@@ -79,12 +82,12 @@ export function entryOf(message: Message): ExportedEntry {
   return id === undefined ? { seq, at, data } : { seq, at, data, id };
 }
 
-/** The sequence that an entry goes by, without reading its data. */
+/** Returns the sequence of an entry without parsing its data. */
 export function seqOf({ data, seq }: Message): number {
   return headOf(Buffer.from(data.subarray(0, data.indexOf(0x0a))).toString()).seq ?? seq;
 }
 
-/** The name that the message tells; null where its subject does. */
+/** Returns the log name in the message, or null if the subject encodes the name. */
 export function streamOf({ data }: Message): string | null {
   return headOf(Buffer.from(data.subarray(0, data.indexOf(0x0a))).toString()).stream ?? null;
 }

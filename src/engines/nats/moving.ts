@@ -4,21 +4,21 @@ import type { JsonObject } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
 import type { ExportedEntry, ExportedLog, Moving } from '../../kernel/moving.ts';
 import type { NatsBlobs } from './blobs.ts';
-import type { Stored as Message } from './connection.ts';
+import type { Message } from './connection.ts';
 import { Listing } from './listing.ts';
-import { LOOK_MS } from './live-feed.ts';
-import type { NatsLogs } from './logs.ts';
+import { FEED_POLL_MS } from './live-feed.ts';
+import { type NatsLogs, parseTrimmed } from './logs.ts';
 import { encodeEntry, entryOf, keyOf, seqOf, streamOf, tokenOf } from './messages.ts';
-import { departureOf, frozenConfig, isFrozen, refusalOf, type Store, thawedConfig } from './opening.ts';
+import { freezeError, frozenConfig, isFrozen, parseMoveStatus, type Store, thawedConfig } from './opening.ts';
 import type { NatsRecords } from './records.ts';
 import type { NatsSearchIndex } from './search-index.ts';
 
-/** Entries that are asked for at once, and bytes after which an answer ends. */
+/** Entries and bytes per batch request. */
 const PAGE_ENTRIES = 500;
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Numbers that a source may still give out while it is copied: more than any gets to in a month. */
-const ROOM = 2 ** 32;
+/** Sequences reserved for entries that the source store still writes during the copy. */
+const RESERVED_SEQUENCES = 2 ** 32;
 
 interface Ports {
   readonly blobs: NatsBlobs;
@@ -28,14 +28,15 @@ interface Ports {
 }
 
 /**
- * What comes from another store keeps its numbers, in the messages themselves, and those that JetStream gives out from then on
- * are larger: the streams of records and logs begin that much further on, which is why the store must be empty at first.
+ * Moves a store into or out of a NATS cluster. Imported records and entries keep their revisions and sequences, which are
+ * written into the messages. JetStream must then assign only larger numbers. So `prepare` creates the streams again
+ * with a higher first sequence, which requires an empty store.
  */
 export function natsMoving(store: Store, ports: Ports): Moving {
   const { connection, name, streams } = store;
   const info = (stream: string) => streamInfo(store, stream);
-  const departure = async () => departureOf((await info(streams.logs)).config as JsonObject);
-  /** Of the streams whose numbers are seen. */
+  const moveStatus = async () => parseMoveStatus((await info(streams.logs)).config as JsonObject);
+  /** Reads the streams whose sequences users see. */
   const numbered = () => Promise.all([info(streams.records), info(streams.logs)]);
   const configure = async (change: (config: JsonObject) => JsonObject) => {
     for (const stream of Object.values(streams) as string[]) {
@@ -43,14 +44,14 @@ export function natsMoving(store: Store, ports: Ports): Moving {
       await connection.api(`STREAM.UPDATE.${stream}`, change(config as JsonObject));
     }
   };
-  /** The last message of each subject that begins so. */
+  /** Yields the last message of every subject that starts with the prefix. */
   const lastMessages = async function* (stream: string, prefix: string): AsyncGenerator<Message> {
     const listing = new Listing(store, stream, prefix, () => null);
     for await (const { messages } of listing.all('>')) yield* messages;
   };
   const entriesFrom = async (subject: string, from: number): Promise<Message[]> => {
-    const ask = { seq: from, next_by_subj: subject, batch: PAGE_ENTRIES, max_bytes: PAGE_BYTES };
-    const batch = await connection.batch(streams.logs, ask);
+    const request = { seq: from, next_by_subj: subject, batch: PAGE_ENTRIES, max_bytes: PAGE_BYTES };
+    const batch = await connection.batch(streams.logs, request);
     if (batch && batch.messages.length > 0) return batch.messages;
     const next = await connection.next(streams.logs, subject, from);
     return next ? [next] : [];
@@ -61,36 +62,37 @@ export function natsMoving(store: Store, ports: Ports): Moving {
     exportDocuments: () => ports.index.export(),
     importBlob: (kept, body) => ports.blobs.import(kept, body),
     importRecord: (kept) => ports.records.import(kept),
-    moveStatus: departure,
+    moveStatus,
     thaw: () => configure(thawedConfig),
 
     async *exportLogs(): AsyncGenerator<ExportedLog> {
       const [trimmed, logs] = [`${name}.t.`, `${name}.l.`];
-      const gone = new Map<string, number>();
+      const trimmedSeqs = new Map<string, number>();
       for await (const message of lastMessages(streams.records, trimmed))
-        gone.set(message.subject.slice(trimmed.length), numberOf(message));
+        trimmedSeqs.set(message.subject.slice(trimmed.length), parseTrimmed(message));
       const counts = await ports.logs.counts(`${logs}>`);
       for await (const message of lastMessages(streams.logs, logs)) {
         const token = message.subject.slice(logs.length);
         const stream = keyOf(token) ?? streamOf(message);
         if (stream === null)
-          throw new RelayError('failed', { what: `The name of the log ${token} is not known.` });
-        // One that was not there yet when they were counted comes with the next listing.
+          throw new RelayError('failed', { what: `The name of the log ${token} is unknown.` });
+        // A log that was created after the count comes with the next export.
         const count = counts.get(message.subject);
-        if (count !== undefined) yield { stream, last: seqOf(message), count, trimmed: gone.get(token) ?? 0 };
+        if (count !== undefined)
+          yield { stream, last: seqOf(message), count, trimmed: trimmedSeqs.get(token) ?? 0 };
       }
     },
 
     async exportLog(stream) {
       const { last, count } = await ports.logs.info(stream);
-      const gone = await connection.last(streams.records, `${name}.t.${tokenOf(stream)}`);
-      return count === 0 ? null : { stream, last, count, trimmed: gone ? numberOf(gone) : 0 };
+      const note = await connection.last(streams.records, `${name}.t.${tokenOf(stream)}`);
+      return count === 0 ? null : { stream, last, count, trimmed: note ? parseTrimmed(note) : 0 };
     },
 
     async *exportEntries(stream, after): AsyncGenerator<ExportedEntry> {
       const subject = `${name}.l.${tokenOf(stream)}`;
       const last = await connection.last(streams.logs, subject);
-      let from = await ports.logs.place(subject, after);
+      let from = await ports.logs.positionAfter(subject, after);
       while (last && from <= last.seq) {
         const messages = await entriesFrom(subject, from);
         for (const message of messages) yield entryOf(message);
@@ -110,12 +112,15 @@ export function natsMoving(store: Store, ports: Ports): Moving {
         const all = await Promise.all(Object.values(streams).map(info));
         if (all.some((info) => (info.state as { messages: number }).messages > 0))
           throw new RelayError('conflict', {
-            what: 'This cluster has given out numbers that the other store uses too.',
-            hint: 'Copy into an empty store: give the address another name at its end, nats://…/name',
+            what: 'This cluster has already assigned sequence numbers that the other store uses.',
+            hint: 'Copy into an empty store: end the address with another name, nats://…/name',
           });
         for (const { config } of infos as unknown as { config: JsonObject & { name: string } }[]) {
           await connection.api(`STREAM.DELETE.${config.name}`);
-          await connection.api(`STREAM.CREATE.${config.name}`, { ...config, first_seq: above + ROOM });
+          await connection.api(`STREAM.CREATE.${config.name}`, {
+            ...config,
+            first_seq: above + RESERVED_SEQUENCES,
+          });
         }
       }
       store.firstSeq = firstSeq(await info(streams.logs));
@@ -130,35 +135,35 @@ export function natsMoving(store: Store, ports: Ports): Moving {
       for (const { seq, at, id, data } of entries) {
         if (last && seq <= seqOf(last)) continue;
         const payload = encodeEntry(stream, at, JSON.stringify(data), { seq, id });
-        const mark = id === undefined ? undefined : `${name}.i.${token}.${hash('sha256', id, 'base64url')}`;
-        const before = mark === undefined ? undefined : { subject: mark, data: Buffer.from(String(seq)) };
+        const marker = id === undefined ? undefined : `${name}.i.${token}.${hash('sha256', id, 'base64url')}`;
+        const before = marker === undefined ? undefined : { subject: marker, data: Buffer.from(String(seq)) };
         const stored = await connection.publish(subject, payload, { expect, before });
         if (stored === null)
-          throw new RelayError('conflict', { what: `Somebody else writes into the log ${stream}.` });
+          throw new RelayError('conflict', { what: `Another process is writing to the log ${stream}.` });
         expect = stored;
       }
     },
 
-    /** JetStream takes nothing from then on; servers that remove something hear of it when they next look. */
+    /** JetStream rejects publishes at once. Other servers stop deleting after their next poll, so this waits for two. */
     async freeze({ to, ms }) {
-      const already = await departure();
+      const already = await moveStatus();
       await configure((config) => frozenConfig(config, { to, ms }));
-      if (already === null) await pause(2 * LOOK_MS);
+      if (already === null) await pause(2 * FEED_POLL_MS);
     },
 
     async leave({ to }) {
-      if ((await departure())?.to !== to) return false;
+      if ((await moveStatus())?.to !== to) return false;
       await configure((config) => frozenConfig(config, { to, ms: null }));
       return true;
     },
   };
 }
 
-/** Why nothing that is published is heard; what was frozen for a time that is over is opened again. */
-export async function whyRefused(store: Store, moving: Moving): Promise<RelayError | null> {
+/** Returns the error of a frozen store, or null. Thaws a store whose freeze has expired. */
+export async function findFreezeError(store: Store, moving: Moving): Promise<RelayError | null> {
   const { config } = await streamInfo(store, store.streams.logs);
-  const departure = departureOf(config as JsonObject);
-  if (departure) return refusalOf(departure);
+  const moveStatus = parseMoveStatus(config as JsonObject);
+  if (moveStatus) return freezeError(moveStatus);
   if (isFrozen(config as JsonObject)) await moving.thaw();
   return null;
 }
@@ -173,8 +178,4 @@ function firstSeq({ config }: JsonObject): number {
 
 function lastSeq({ state }: JsonObject): number {
   return (state as { last_seq: number }).last_seq;
-}
-
-function numberOf({ data }: Message): number {
-  return Number(Buffer.from(data).toString());
 }

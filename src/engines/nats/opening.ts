@@ -7,27 +7,27 @@ import type { MoveStatus } from '../../kernel/moving.ts';
 import { Connection } from './connection.ts';
 import type { Folders } from './local-index.ts';
 
-/** The first version with atomic batches. */
-const OLDEST = [2, 12] as const;
+/** Oldest supported version of NATS. It is the first with atomic batches. */
+const MIN_VERSION = [2, 12] as const;
 
-/** A message must hold a chunk with its manifest, and the largest record with its key. */
-const LEAST_PAYLOAD = 768 * 1024;
+/** Smallest `max_payload`. A message must hold a chunk with its manifest, or the largest record with its key. */
+const MIN_PAYLOAD_BYTES = 768 * 1024;
 
-/** How many copies of everything a cluster keeps: it goes on without one of three nodes. */
+/** Replicas of every stream in a cluster. With three, the cluster survives the loss of one node. */
 const REPLICAS = 3;
 
-/** A cluster that has just been started elects its leaders first. */
-const PATIENCE_MS = 30_000;
+/** Time to wait until the streams can be created. A new cluster first elects its leaders. */
+const OPEN_TIMEOUT_MS = 30_000;
 
-/** What the parts of the engine share. */
+/** State that the parts of the engine share. */
 export interface Store {
   readonly connection: Connection;
   readonly env: Env;
   readonly limits: EngineLimits;
-  /** The name of the store, with which all of its subjects begin. */
+  /** Name of the store. All its subjects start with it. */
   readonly name: string;
   readonly streams: Streams;
-  /** The first sequence of the logs: what came from another store has kept sequences below it. */
+  /** First sequence of the stream of logs. Imported entries have smaller sequences. */
   firstSeq: number;
   readonly folders: Folders;
 }
@@ -39,17 +39,17 @@ export interface Streams {
   readonly documents: string;
 }
 
-/** How long the server keeps what has expired by our clock, since clocks may differ. */
+/** JetStream deletes messages this much later than they expire, because clocks may differ. */
 const SLACK_MS = 60_000;
 
-/** The seconds that a message may stay; undefined for ever. */
+/** Returns the TTL of a message in seconds, or undefined if it never expires. */
 export function ttlOf(expiresAt: number | undefined, now: number): number | undefined {
   return expiresAt === undefined ? undefined : Math.ceil((Math.max(expiresAt - now, 0) + SLACK_MS) / 1000);
 }
 
 export interface Address {
   readonly servers: string[];
-  /** The name of the store, `relay` by default. */
+  /** Name of the store, `relay` by default. */
   readonly name: string;
   readonly user?: string;
   readonly pass?: string;
@@ -57,7 +57,7 @@ export interface Address {
   readonly tls: boolean;
 }
 
-/** Reads `nats://user:pass@a:4222,b:4222,c:4222/name`, or `tls://…`. */
+/** Parses `nats://user:pass@a:4222,b:4222,c:4222/name`, or the same with `tls://`. */
 export function parseAddress(url: string): Address {
   const found = /^(nats|tls):\/\/(?:([^@/]*)@)?([^/@]+)(?:\/([\w-]{1,32})?)?$/.exec(url);
   const servers = found?.[3]?.split(',').filter(Boolean) ?? [];
@@ -76,15 +76,15 @@ export function parseAddress(url: string): Address {
   return { servers, name: found[4] ?? 'relay', tls: found[1] === 'tls', ...login };
 }
 
-/** An address without what is secret in it. */
-export function shownAddress({ servers, name, tls }: Address): string {
+/** Formats an address without its credentials. */
+export function formatAddress({ servers, name, tls }: Address): string {
   return `${tls ? 'tls' : 'nats'}://${servers.join(',')}${name === 'relay' ? '' : `/${name}`}`;
 }
 
-/** Connects and sees that the servers are new enough. */
+/** Connects to the cluster. Checks its version, JetStream and `max_payload`. */
 export async function connect(address: Address, o: { deadlineMs?: number } = {}): Promise<Connection> {
   const loaded = await import('@nats-io/transport-node');
-  // Bundled, it comes as the one export that a CommonJS module has.
+  // In a bundle the CommonJS module is the default export.
   const { connect: dial, headers } = 'default' in loaded ? (loaded.default as typeof loaded) : loaded;
   const { servers, user, pass, token, tls } = address;
   const nats = await dial({
@@ -94,12 +94,12 @@ export async function connect(address: Address, o: { deadlineMs?: number } = {})
     timeout: 5_000,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
-    // A node that is frozen or cut off is left for another within nine seconds.
+    // The client leaves a node that hangs or is cut off within 9 s.
     pingInterval: 3_000,
     maxPingOut: 2,
     noAsyncTraces: true,
   }).catch((error) => {
-    throw unusable(address, `it cannot be reached (${(error as Error).message})`, REACH);
+    throw unusable(address, `it cannot be reached (${(error as Error).message})`, CONNECT_HINT);
   });
   const { version = '0.0', max_payload: payload = 0, jetstream } = nats.info ?? {};
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -107,14 +107,17 @@ export async function connect(address: Address, o: { deadlineMs?: number } = {})
     await nats.close();
     throw unusable(address, what, todo);
   };
-  if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]))
-    await refuse(`it runs NATS ${version}, and 2.12 or newer is needed`, 'Update nats-server, node by node.');
+  if (major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1]))
+    await refuse(
+      `it runs NATS ${version}, but 2.12 or newer is required`,
+      'Update nats-server, node by node.',
+    );
   if (!jetstream)
-    await refuse('JetStream is off', 'Turn it on in the configuration of the servers: jetstream { … }.');
-  if (payload < LEAST_PAYLOAD)
+    await refuse('JetStream is off', 'Enable it in the configuration of the servers: jetstream { … }.');
+  if (payload < MIN_PAYLOAD_BYTES)
     await refuse(
       `its max_payload is ${payload} bytes`,
-      `Set max_payload to 1MB; ${LEAST_PAYLOAD} are needed.`,
+      `Set max_payload to 1MB. At least ${MIN_PAYLOAD_BYTES} bytes are required.`,
     );
   return new Connection(nats, headers, o.deadlineMs);
 }
@@ -128,7 +131,7 @@ export function streamsOf(name: string): Streams {
   };
 }
 
-/** Makes the streams that are missing. Gives how many copies they have. */
+/** Creates missing streams. Returns their number of replicas. */
 export async function openStreams(connection: Connection, address: Address): Promise<number> {
   const { name } = address;
   const streams = streamsOf(name);
@@ -152,13 +155,13 @@ export async function openStreams(connection: Connection, address: Address): Pro
 }
 
 async function openStream(connection: Connection, address: Address, config: JsonObject): Promise<number> {
-  const until = performance.now() + PATIENCE_MS;
+  const until = performance.now() + OPEN_TIMEOUT_MS;
   for (;;) {
     const info = await connection.api(`STREAM.INFO.${config.name}`);
     const copies = (info?.config as JsonObject | undefined)?.num_replicas as number | undefined;
     if (copies !== undefined && copies >= (config.num_replicas as number)) return copies;
     try {
-      // One server became a cluster: more copies of what there is.
+      // If a single server became a cluster, update the stream to more replicas.
       const what = copies === undefined ? 'CREATE' : 'UPDATE';
       const wanted =
         copies === undefined
@@ -166,38 +169,38 @@ async function openStream(connection: Connection, address: Address, config: Json
           : { ...(info!.config as JsonObject), num_replicas: config.num_replicas! };
       await connection.api(`STREAM.${what}.${config.name}`, wanted);
     } catch (error) {
-      // Two servers may begin at once, and nodes of a cluster come one by one.
+      // Two servers may create the stream at once, or the nodes of the cluster may still be starting. Retry.
       if (performance.now() < until) {
         await pause(200);
         continue;
       }
       throw unusable(
         address,
-        `the stream ${config.name} cannot be made (${(error as Error).message})`,
-        NODES,
+        `the stream ${config.name} cannot be created (${(error as Error).message})`,
+        NODES_HINT,
       );
     }
   }
 }
 
-const REACH = 'See whether the servers run, and whether the address, the user and the password are right.';
-const NODES =
-  'A cluster has three nodes at least, all of them up when a store is made; a single server has none beside it.';
+const CONNECT_HINT = 'Check that the servers run and that the address, the user and the password are right.';
+const NODES_HINT =
+  'A cluster needs at least three nodes, all running when the store is created. A single server must not be configured as a cluster.';
 
 function unusable(address: Address, what: string, todo: string): RelayError {
-  return new RelayError('cluster_unusable', { url: shownAddress(address), what, todo });
+  return new RelayError('cluster_unusable', { url: formatAddress(address), what, todo });
 }
 
 /**
- * A frozen stream listens to no subject of its own, so that JetStream itself turns away whoever publishes, and says in its
- * metadata why. One whose time is over is opened again by the next who finds it so.
+ * Metadata keys of a frozen stream. A frozen stream has other subjects than the relay publishes to, so no process can write.
+ * The metadata stores the original configuration. After the freeze expires, the next writer thaws the stream.
  */
 const TO = 'relay_moving_to';
 const UNTIL = 'relay_moving_until';
 const SUBJECTS = 'relay_subjects';
 const REPUBLISH = 'relay_republish';
 
-/** A writer who is told to come back does so when the last changes have been copied. */
+/** Retry delay that a rejected writer gets. Copying the last changes takes about this long. */
 const MOVING_SECONDS = 5;
 
 interface Config {
@@ -207,7 +210,7 @@ interface Config {
   readonly metadata?: { readonly [key: string]: string };
 }
 
-/** `ms`: for how long; null for good. */
+/** Returns the configuration of a frozen stream. `ms` is the duration; null freezes it for good. */
 export function frozenConfig(config: JsonObject, { to, ms }: MoveStatus): JsonObject {
   const { name, subjects, republish, metadata } = thawedConfig(config) as Config;
   const { republish: _, ...rest } = config;
@@ -224,6 +227,7 @@ export function frozenConfig(config: JsonObject, { to, ms }: MoveStatus): JsonOb
   };
 }
 
+/** Restores the original configuration of a frozen stream. */
 export function thawedConfig(config: JsonObject): JsonObject {
   const {
     [TO]: to,
@@ -237,8 +241,8 @@ export function thawedConfig(config: JsonObject): JsonObject {
   return { ...config, subjects: JSON.parse(subjects!), ...(live ? { republish: live } : {}), metadata };
 }
 
-/** Null where nothing is in the way of writing. */
-export function departureOf(config: JsonObject): MoveStatus | null {
+/** Returns where the store is moving to, or null if it accepts writes or its freeze has expired. */
+export function parseMoveStatus(config: JsonObject): MoveStatus | null {
   const { [TO]: to, [UNTIL]: until } = (config as Config).metadata ?? {};
   if (to === undefined) return null;
   if (until === '') return { to, ms: null };
@@ -246,11 +250,13 @@ export function departureOf(config: JsonObject): MoveStatus | null {
   return ms <= 0 ? null : { to, ms };
 }
 
+/** Returns true if the stream is frozen, even if the freeze has expired. */
 export function isFrozen(config: JsonObject): boolean {
   return (config as Config).metadata?.[TO] !== undefined;
 }
 
-export function refusalOf({ to, ms }: MoveStatus): RelayError {
+/** Returns the error for a write to a store that is moving or has moved. */
+export function freezeError({ to, ms }: MoveStatus): RelayError {
   return ms === null
     ? new RelayError('store_moved', { to })
     : new RelayError('store_moving', { to, seconds: MOVING_SECONDS });

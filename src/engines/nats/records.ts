@@ -21,21 +21,22 @@ import {
   checkScope,
   encodeJson,
 } from '../../kernel/validate-input.ts';
-import type { Stored as Message } from './connection.ts';
+import type { Message } from './connection.ts';
 import { Listing } from './listing.ts';
 import { keyOf, subjectOf } from './messages.ts';
 import { type Store, ttlOf } from './opening.ts';
 
-/** Stands where a record was deleted, for as long as somebody may be about to write on what was there. */
+/** Replaces a deleted record for a while, so a concurrent write with an expected revision fails. */
 const TOMBSTONE = new TextEncoder().encode('-');
 const TOMBSTONE_SECONDS = 120;
 
-/** Records whose expiry is remembered by revision, so that a write that expects one need not read it again. */
-const KNOWN = 10_000;
+/** Maximum number of cached records. A write that expects a cached revision does not read the record again. */
+const CACHED_RECORDS = 10_000;
 
 interface Row extends Stored {
-  /** Of its message. The revision is the same, except where the record came from another store with one of its own. */
+  /** Sequence of the message. It equals the revision, except for an imported record, which keeps its old revision. */
   readonly seq: number;
+  /** Key of the record, or null if the subject encodes it. */
   readonly key: string | null;
   readonly expiresAt: number | undefined;
 }
@@ -49,13 +50,13 @@ interface Addition {
   reject(error: unknown): void;
 }
 
-/** A record is the last message of its subject, its revision the sequence of that. */
+/** Records in JetStream. A record is the last message of its subject; the revision is the sequence of that message. */
 export class NatsRecords implements Records {
   readonly #store: Store;
   readonly #logs: Logs;
   readonly #listing: Listing<RecordItem>;
-  /** What is known of a revision never changes. */
-  readonly #known = new Map<string, Row>();
+  /** Revision and expiry of recently used records, without their values. */
+  readonly #cache = new Map<string, Row>();
   readonly #additions = new Map<string, Addition[]>();
 
   constructor(store: Store, logs: Logs) {
@@ -112,10 +113,10 @@ export class NatsRecords implements Records {
       const options = { expect: row.seq, ttl: TOMBSTONE_SECONDS, frees: true };
       const deleted = await connection.publish(this.#subject(key), TOMBSTONE, options).catch((error) => {
         if (!isRelayError(error, 'store_full')) throw error;
-        // Without a tombstone a server that lags behind may list the record for a moment longer.
+        // Without a tombstone a replica that lags may list the record a moment longer.
         return connection.remove(this.#store.streams.records, row.seq);
       });
-      this.#known.delete(key);
+      this.#cache.delete(key);
       return deleted === null ? null : true;
     });
   }
@@ -126,7 +127,7 @@ export class NatsRecords implements Records {
     return this.#listing.page(prefix, { after: o.after, limit });
   }
 
-  /** All of them, with what the port does not tell. */
+  /** Yields all live records with their expiry. */
   async *export(): AsyncGenerator<ExportedRecord> {
     for await (const { messages } of this.#listing.all('>')) {
       for (const message of messages) {
@@ -139,14 +140,14 @@ export class NatsRecords implements Records {
     }
   }
 
-  /** With the revision that it has. */
+  /** Stores an exported record with its original revision. */
   async import({ key, value, revision, expiresAt }: ExportedRecord): Promise<void> {
     const { connection, env } = this.#store;
     const payload = encode(key, JSON.stringify(value), expiresAt, revision);
     await connection.publish(this.#subject(key), payload, { ttl: ttlOf(expiresAt, env.now()) });
   }
 
-  /** How many there are; looks at each of them. */
+  /** Counts live records. Reads every record. */
   async count(): Promise<number> {
     let count = 0;
     for await (const { messages } of this.#listing.all('>'))
@@ -157,8 +158,8 @@ export class NatsRecords implements Records {
   async #put(key: string, json: string, { expect, ...o }: PutOptions): Promise<number | null> {
     if (expect === undefined) return this.#write(key, json, o);
     if (expect === 'absent') return this.#create(key, json, o);
-    const known = this.#known.get(key);
-    const current = known?.revision === expect ? known : await this.#row(key);
+    const cached = this.#cache.get(key);
+    const current = cached?.revision === expect ? cached : await this.#row(key);
     if (!this.#isLive(current) || current.revision !== expect) return null;
     return this.#replace(key, json, o, current.seq);
   }
@@ -170,7 +171,7 @@ export class NatsRecords implements Records {
   async #row(key: string): Promise<Row | null> {
     const message = await this.#store.connection.last(this.#store.streams.records, this.#subject(key));
     const row = message && parse(message);
-    if (row) this.#remember(key, row);
+    if (row) this.#cacheRow(key, row);
     else if (message) {
       const { seq } = message;
       return { value: null, revision: seq, seq, key, expiresAt: Number.NEGATIVE_INFINITY };
@@ -182,19 +183,19 @@ export class NatsRecords implements Records {
     return row !== null && (row.expiresAt === undefined || row.expiresAt > this.#store.env.now());
   }
 
-  /** Hopes first that nothing was ever there. */
+  /** Creates a record. Tries first without reading, as if the subject were empty. */
   async #create(key: string, json: string, o: WriteOptions): Promise<number | null> {
     for (let expect = 0; ; ) {
       const revision = await this.#write(key, json, o, expect);
       if (revision !== null) return revision;
       const row = await this.#row(key);
       if (this.#isLive(row)) return null;
-      // What is there has expired or was deleted; or the one who was about to write did not get to it.
+      // The record has expired or was deleted, or a competing write failed in the end. Try again.
       expect = row?.seq ?? 0;
     }
   }
 
-  /** Lost to one who in the end did not write either is not lost. */
+  /** Replaces a record. Tries again if the sequence is unchanged, because then the competing write failed in the end. */
   async #replace(key: string, json: string, o: WriteOptions, expect: number) {
     for (;;) {
       const revision = await this.#write(key, json, o, expect);
@@ -209,19 +210,19 @@ export class NatsRecords implements Records {
     const options = { expect, ttl: ttlOf(expiresAt, env.now()), frees };
     const seq = await connection.publish(this.#subject(key), payload, options);
     if (seq === null) return null;
-    this.#remember(key, { value: null, revision: seq, seq, key, expiresAt });
+    this.#cacheRow(key, { value: null, revision: seq, seq, key, expiresAt });
     return seq;
   }
 
-  #remember(key: string, row: Row): void {
-    const known = this.#known.get(key);
-    if (known && known.seq > row.seq) return;
-    this.#known.delete(key);
-    this.#known.set(key, { ...row, value: null });
-    if (this.#known.size > KNOWN) this.#known.delete(this.#known.keys().next().value!);
+  #cacheRow(key: string, row: Row): void {
+    const cached = this.#cache.get(key);
+    if (cached && cached.seq > row.seq) return;
+    this.#cache.delete(key);
+    this.#cache.set(key, { ...row, value: null });
+    if (this.#cache.size > CACHED_RECORDS) this.#cache.delete(this.#cache.keys().next().value!);
   }
 
-  /** One write for all who add to the counter while the last one is under way. */
+  /** Applies waiting additions to a counter. Additions that arrive during a write share the next write. */
   async #addAll(key: string): Promise<void> {
     for (;;) {
       const group = this.#additions.get(key)!;
@@ -268,13 +269,13 @@ export class NatsRecords implements Records {
   }
 }
 
-/** One line about the record, then its JSON. The key is in it where the subject does not tell it. */
+/** Encodes a record: one line with its metadata, then its JSON. The metadata has the key if the subject has only its hash. */
 function encode(key: string, json: string, expiresAt: number | undefined, revision?: number): Uint8Array {
   const named = subjectOf(key).includes('~') ? key : undefined;
   return Buffer.from(`${JSON.stringify({ expiresAt, key: named, revision })}\n${json}`);
 }
 
-/** Null for a tombstone. */
+/** Decodes a record. Returns null for a tombstone. */
 function parse(message: Message): Row | null {
   if (message.data[0] === TOMBSTONE[0]) return null;
   const text = Buffer.from(message.data).toString();

@@ -10,22 +10,22 @@ import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/valid
 import { FullText, segmented } from '../full-text.ts';
 import { IndexThread, type IndexThreads } from '../index-thread.ts';
 import { publishWhenFreed } from './account-storage.ts';
-import type { Stored as Message } from './connection.ts';
+import type { Message } from './connection.ts';
 import type { LocalIndex } from './local-index.ts';
 import type { Store } from './opening.ts';
 
 const [pack, unpack] = [promisify(gzip), promisify(gunzip)];
 
-/** One message holds so much of a document, packed; a larger one comes in parts. */
+/** Compressed bytes per message. A larger document is split into parts. */
 const PART_BYTES = 512 * 1024;
 
-/** That a document is gone is told for so long; an index that was last brought up to date before that is built anew. */
-const REMOVED_SECONDS = 30 * 86_400;
+/** Lifetime of a tombstone. A local index that was last updated before that is rebuilt. */
+const TOMBSTONE_SECONDS = 30 * 86_400;
 
-/** Documents that are taken over at once, between which others run. */
-const STEP = 50;
+/** Documents per batch. */
+const BATCH_DOCUMENTS = 50;
 
-/** Up to where the index has got, and when. */
+/** Sequence up to which the local index is complete, and the time of its last update. */
 interface Place {
   readonly stream: string;
   readonly seq: number;
@@ -33,14 +33,14 @@ interface Place {
 }
 
 /**
- * Full text of this server's own, which may be lost at any time. Documents are kept by JetStream, the last one of
- * each key; before a search the index is brought up to where the leader is.
+ * Full-text index of the documents in JetStream, which stores the last document of each key. Each server has its own index in a
+ * local file and can rebuild it at any time. Before a search the server reads all newer documents from JetStream.
  */
 export class NatsSearchIndex implements SearchIndex {
   readonly #store: Store;
   readonly #index: LocalIndex;
   readonly #texts: FullText;
-  /** Searches and changes the full text aside; null where the index has no file, or the process no threads. */
+  /** Worker thread for searches and updates. Null if the index is in memory or the process has no threads. */
   readonly #thread: IndexThread | null;
   #following: Promise<void> = Promise.resolve();
 
@@ -59,7 +59,7 @@ export class NatsSearchIndex implements SearchIndex {
     const { connection } = this.#store;
     const subject = this.#subject(key);
     const parts = Math.ceil(packed.length / PART_BYTES);
-    // The head comes last: who reads it finds the others.
+    // Part 0 is written last. A reader that finds part 0 also finds the other parts.
     for (let i = parts - 1; i >= 0; i--) {
       const part = packed.subarray(i * PART_BYTES, (i + 1) * PART_BYTES);
       await connection.publish(
@@ -71,20 +71,20 @@ export class NatsSearchIndex implements SearchIndex {
 
   async remove(...keys: string[]): Promise<void> {
     for (const key of keys) checkKey('a key', key);
-    for (let at = 0; at < keys.length; at += STEP)
-      await Promise.all(keys.slice(at, at + STEP).map((key) => this.#remove(key)));
+    for (let at = 0; at < keys.length; at += BATCH_DOCUMENTS)
+      await Promise.all(keys.slice(at, at + BATCH_DOCUMENTS).map((key) => this.#remove(key)));
   }
 
   async #remove(key: string): Promise<void> {
-    const gone = Buffer.concat([Uint8Array.of(0), Buffer.from(key)]);
+    const tombstone = Buffer.concat([Uint8Array.of(0), Buffer.from(key)]);
     const { connection, streams } = this.#store;
     const head = `${this.#subject(key)}.0`;
-    const options = { ttl: REMOVED_SECONDS, frees: true };
-    await connection.publish(head, gone, options).catch(async (error) => {
+    const options = { ttl: TOMBSTONE_SECONDS, frees: true };
+    await connection.publish(head, tombstone, options).catch(async (error) => {
       if (!isRelayError(error, 'store_full')) throw error;
       await connection.api(`STREAM.PURGE.${streams.documents}`, { filter: `${this.#subject(key)}.*` });
-      // The indexes of other servers hear of it when there is room; until then a deleted thread is found in none of them.
-      publishWhenFreed(connection, head, gone, options, Number.POSITIVE_INFINITY).catch(() => {});
+      // Other servers remove the document from their index once there is room for the tombstone.
+      publishWhenFreed(connection, head, tombstone, options, Number.POSITIVE_INFINITY).catch(() => {});
     });
   }
 
@@ -96,7 +96,7 @@ export class NatsSearchIndex implements SearchIndex {
     return this.#texts.search(scope, query, limit);
   }
 
-  /** All documents there are. */
+  /** Yields all documents. */
   async *export(): AsyncGenerator<ExportedDocument> {
     const { connection, streams, name } = this.#store;
     const heads = `${name}.d.*.0`;
@@ -107,9 +107,9 @@ export class NatsSearchIndex implements SearchIndex {
     }
   }
 
-  /** Brings the index up to the last document that the leader names. */
+  /** Updates the local index up to the last document of the leader. */
   follow(): Promise<void> {
-    // A failure was thrown to whoever waited for it.
+    // The caller of the previous update already got its error.
     this.#following = this.#following.catch(() => {}).then(() => this.#catchUp());
     return this.#following;
   }
@@ -124,7 +124,7 @@ export class NatsSearchIndex implements SearchIndex {
     const { last_seq: last } = info.state as { last_seq: number };
     const stream = `${streams.documents} ${info.created}`;
     const place = this.#index.sql<Place>('SELECT stream, seq, at FROM place').get();
-    const stale = (at: number) => Date.now() - at > REMOVED_SECONDS * 900;
+    const stale = (at: number) => Date.now() - at > TOMBSTONE_SECONDS * 900;
     let seq = place?.seq ?? 0;
     if (place && (place.stream !== stream || place.seq > last || stale(place.at))) {
       this.#index.commit(() => {
@@ -137,7 +137,7 @@ export class NatsSearchIndex implements SearchIndex {
     const heads = `${this.#store.name}.d.*.0`;
     while (seq < last) {
       const batch = await connection.batch(streams.documents, {
-        ...{ seq: seq + 1, next_by_subj: heads, batch: STEP, max_bytes: 8 * PART_BYTES },
+        ...{ seq: seq + 1, next_by_subj: heads, batch: BATCH_DOCUMENTS, max_bytes: 8 * PART_BYTES },
       });
       let messages = batch?.messages ?? [];
       if (messages.length === 0) {
@@ -151,7 +151,7 @@ export class NatsSearchIndex implements SearchIndex {
         const { key, text, fields } = document;
         return [{ key, text: text ?? null, fields: JSON.stringify(fields) }];
       });
-      // Killed before the place is noted, it makes the same changes once more.
+      // If the process is killed before it stores the sequence, it applies the same changes again.
       await this.#thread?.change(changes);
       this.#index.commit(() => {
         for (const { key, text, fields } of this.#thread ? [] : changes) {
@@ -165,7 +165,7 @@ export class NatsSearchIndex implements SearchIndex {
     }
   }
 
-  /** Null where a newer one has taken its place meanwhile; its head is still to come. */
+  /** Reads a document. Returns null if a newer document is replacing it; part 0 of that one is still to come. */
   async #document(head: Message) {
     const [parts, rest] = [head.data[0]!, head.data.subarray(1)];
     if (parts === 0) return { key: Buffer.from(rest).toString(), text: undefined, fields: {} };

@@ -3,32 +3,33 @@ import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import { mapConcurrent } from '../../base/map-concurrent.ts';
 import type { SweepResult } from '../../kernel/engine.ts';
 import type { NatsBlobs } from './blobs.ts';
-import type { Stored as Message } from './connection.ts';
+import type { Message } from './connection.ts';
 import { Listing } from './listing.ts';
 import type { Store } from './opening.ts';
 
-/** Questions to the cluster at once. */
-const WIDTH = 16;
+/** Concurrent requests to the cluster. */
+const CONCURRENCY = 16;
 
-/** How often all chunks are looked through for those that no body has. */
-const CHUNKS_EVERY_MS = 600_000;
+/** Interval between two searches for orphaned chunks. */
+const CHUNK_SWEEP_MS = 600_000;
 
-/** Written when the first chunk of a body is; `gone`: when it was first seen without a body that has it. */
+/** Message written before the first chunk of a blob. `gone` is the time when a sweep first saw the chunks orphaned. */
 interface Intent {
   readonly key: string;
   readonly gone?: number;
 }
 
 /**
- * A sweep of the store. What has expired JetStream forgets by itself a minute later; with `scans`, which looks at everything there is,
- * it goes at once. Chunks without a body go an hour after they were first seen so: somebody may be reading.
+ * Returns the sweep function of the store. JetStream itself deletes an expired message a minute after it expires. With
+ * `scans` the sweep reads everything and deletes expired messages at once. Orphaned chunks are deleted an hour after a sweep
+ * first saw them, because a reader may still need them.
  */
 export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () => Promise<SweepResult> {
   const { connection, env, name, streams } = store;
   const intents = new Listing(store, streams.blobs, `${name}.c.`, () => null);
-  /** When chunks were first seen without a body, where the store had no room to note it. */
-  const unused = new Map<string, number>();
-  let chunksAt = Number.NEGATIVE_INFINITY;
+  /** Times when chunks were first seen orphaned, if the store had no room to record it. */
+  const orphanedAt = new Map<string, number>();
+  let chunksSweptAt = Number.NEGATIVE_INFINITY;
 
   const removeExpired = async (stream: string, kind: 'r' | 'm') => {
     const swept = { count: 0, bytes: 0 };
@@ -40,23 +41,23 @@ export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () =>
       await mapConcurrent(
         expired,
         async (message) => {
-          // What JetStream has forgotten meanwhile, or cannot delete now, is not counted.
+          // Do not count a message that JetStream has already deleted or cannot delete now.
           if ((await connection.remove(stream, message.seq).catch(() => null)) === null) return;
           swept.count++;
           swept.bytes += headOf(message).size ?? 0;
         },
-        WIDTH,
+        CONCURRENCY,
       );
     }
     return swept;
   };
 
-  const noteUnused = async (chunks: string, subject: string, intent: Intent) => {
+  const recordOrphan = async (chunks: string, subject: string, intent: Intent) => {
     const gone = env.now();
     const note = Buffer.from(JSON.stringify({ ...intent, gone }));
     await connection.publish(subject, note, { frees: true }).catch((error) => {
       if (!isRelayError(error, 'store_full')) throw error;
-      unused.set(chunks, gone);
+      orphanedAt.set(chunks, gone);
     });
   };
 
@@ -75,14 +76,14 @@ export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () =>
       await mapConcurrent(
         orphans,
         async ({ chunks, subject, intent }) => {
-          const { gone = unused.get(chunks) } = intent;
-          if (gone === undefined) await noteUnused(chunks, subject, intent);
+          const { gone = orphanedAt.get(chunks) } = intent;
+          if (gone === undefined) await recordOrphan(chunks, subject, intent);
           else if (env.now() - gone >= ORPHAN_AGE_MS) {
             await blobs.removeChunks(chunks);
-            unused.delete(chunks);
+            orphanedAt.delete(chunks);
           }
         },
-        WIDTH,
+        CONCURRENCY,
       );
     }
   };
@@ -91,15 +92,15 @@ export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () =>
     const nothing = { count: 0, bytes: 0 };
     const records = scans ? await removeExpired(streams.records, 'r') : nothing;
     const bodies = scans ? await removeExpired(streams.blobs, 'm') : nothing;
-    if (Math.abs(env.now() - chunksAt) >= CHUNKS_EVERY_MS) {
-      chunksAt = env.now();
+    if (Math.abs(env.now() - chunksSweptAt) >= CHUNK_SWEEP_MS) {
+      chunksSweptAt = env.now();
       await removeChunks();
     }
     return { records: records.count, blobs: bodies.count, bytes: bodies.bytes };
   };
 }
 
-/** Records and manifests say it in their first line; a tombstone has none. */
+/** Parses the first line of a record or manifest. A tombstone has no such line. */
 function headOf({ data }: Message): { expiresAt?: number; size?: number } {
   const end = data.indexOf(0x0a);
   return end < 0 ? {} : JSON.parse(Buffer.from(data.subarray(0, end)).toString());
