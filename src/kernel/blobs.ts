@@ -1,12 +1,19 @@
 import type { Staged } from './records.ts';
 
-/** Small bodies come and go whole, large ones as a stream; whoever takes one must take both. */
+/**
+ * A blob's bytes: usually one array for a small blob, a stream for a large one. Code that accepts a body must
+ * accept both.
+ */
 export type BlobBody = Uint8Array | ReadableStream<Uint8Array>;
 
-/** A moment in ms, or a way to tell it later. */
+/** Expiry time in ms since the epoch, or a function that computes it after the body has arrived. */
 export type Expiry = number | (() => number | Promise<number>);
 
 export interface BlobOptions {
+  /**
+   * Length of the body in bytes. Some engines need it before the first byte. A body of another length is
+   * rejected.
+   */
   readonly size?: number;
   readonly expiresAt?: Expiry;
 }
@@ -26,37 +33,45 @@ export interface ByteRange {
 export interface BlobItem {
   readonly key: string;
   readonly size: number;
-  /** When it was written, in ms. */
+  /** Time of the write, in ms since the epoch. */
   readonly at: number;
 }
 
 export interface BlobPage {
   readonly items: BlobItem[];
-  /** Pass as `after` to go on; absent at the end. */
+  /** Pass as `after` to read the next page. Absent on the last page. */
   readonly next?: string;
 }
 
-/** Bytes, written once under a key the caller chose. */
+/** Port for bytes that are stored under a key chosen by the caller. */
 export interface Blobs {
   /**
-   * Stores the whole body or nothing: a stream that fails leaves no trace. Resolves when the bytes survive what
-   * `limits.durability` says. A second put under the same key replaces the first as a whole.
-   * `size` is a promise by the caller (some engines need it ahead); a body of another length is refused.
-   * `expiresAt` may be a function: it is asked once the body has arrived, and if it throws nothing is stored.
+   * Stores the whole body or nothing: if the stream fails, nothing is stored. Resolves when the bytes are as
+   * durable as `limits.durability` promises. A second put under the same key replaces the whole body. If
+   * `expiresAt` is a function, the engine calls it after the body has arrived. If the function throws,
+   * nothing is stored.
    */
   put(key: string, body: BlobBody, o?: BlobOptions): Promise<BlobInfo>;
-  /** The same, except that it lasts with the write that names it. A body that comes whole is the engine's until then: look, don't touch. */
+  /**
+   * Like `put`, but the blob becomes durable together with the write that lists it in `with` (see `Staged`).
+   * The engine may keep a reference to a `Uint8Array` body until that write, so the caller must not modify
+   * the array.
+   */
   stage(key: string, body: BlobBody, o?: BlobOptions): Promise<Staged & BlobInfo>;
   /**
-   * `size` is that of the whole blob. A reader that began goes on even if the blob is deleted.
-   * The bytes may be shared with other readers: look, don't touch.
-   * No byte is given that is not what was stored: each block (`block-hashes.ts`) is checked before any of it is given, and of
-   * a range the blocks it touches. What is missing, cut or altered is `store_damaged`, from `get` itself where the first
-   * blocks are, else from the stream. A damaged block of a body that comes as a stream is in the way of no range beside it.
+   * Returns the body, or the requested range of it, and the size of the whole blob. Returns null if the key
+   * does not exist or has expired. A read that has started continues even if the blob is deleted. The bytes
+   * may be shared with other readers, so the caller must not modify them. The engine verifies each block
+   * (`block-hashes.ts`) before it returns any byte of the block. For a range, it verifies the blocks that the
+   * range touches. Missing, truncated or altered bytes cause `store_damaged`: thrown by `get` if the first
+   * blocks are damaged, otherwise by the stream. If the body is a stream, a damaged block does not affect
+   * ranges outside it.
    */
   get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null>;
-  /** Deleting what is not there is fine. */
+  /** Deletes the blob. Does nothing if the key does not exist. */
   delete(key: string): Promise<void>;
-  /** In key order. For sweeping orphans by age. */
+  /**
+   * Lists the blobs whose keys start with the prefix, in key order. The sweep uses it to find old orphans.
+   */
   list(prefix: string, o?: { after?: string; limit?: number }): Promise<BlobPage>;
 }

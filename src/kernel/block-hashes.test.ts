@@ -5,7 +5,7 @@ import { BLOCK_BYTES, BlockHashes } from './block-hashes.ts';
 
 const body = Buffer.from(Array.from({ length: 2 * BLOCK_BYTES + 100 }, (_, i) => i * 31));
 
-test('a body has a CRC-32 for each of its blocks, in whatever pieces it comes', () => {
+test('the checksums do not depend on the pieces in which the body arrives', () => {
   const expected = Buffer.alloc(12);
   for (const i of [0, 1, 2]) {
     expected.writeUInt32BE(crc32(body.subarray(i * BLOCK_BYTES, (i + 1) * BLOCK_BYTES)), i * 4);
@@ -18,7 +18,7 @@ test('a body has a CRC-32 for each of its blocks, in whatever pieces it comes', 
   }
 });
 
-test('a body that ends with a block has no empty one behind it, and an empty body has none', () => {
+test('a body that ends at a block boundary has no extra checksum, and an empty body has none', () => {
   assert.equal(new BlockHashes().update(body.subarray(0, 2 * BLOCK_BYTES)).digest().length, 8);
   assert.equal(new BlockHashes().digest().length, 0);
 });

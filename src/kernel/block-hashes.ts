@@ -3,15 +3,20 @@ import { RelayError } from '../base/errors.ts';
 import { crc32 } from '../base/hash.ts';
 import type { ByteRange } from './blobs.ts';
 
-/** A body is checked in blocks of this size, so that a part of it can be checked without the rest. */
+/**
+ * Size of the blocks that have a checksum each. A reader can verify a range without reading the whole body.
+ */
 export const BLOCK_BYTES = 64 * 1024;
 
-/** The CRC-32 of bytes, where `before` is that of the bytes that came first. Platforms have faster ones than our own. */
+/**
+ * Computes a CRC-32. `before` is the CRC-32 of the preceding bytes. Node has a faster implementation than
+ * `base/hash.ts`.
+ */
 export type Crc32 = (bytes: Uint8Array, before?: number) => number;
 
 /**
- * What every engine keeps of a body beside its SHA-256: the CRC-32 of each block, the last of which may be shorter, as
- * four bytes each, the most significant first. It tells damage, not forgery.
+ * Computes the block checksums that every engine stores with a body: the CRC-32 of each block, four bytes
+ * each, big-endian. The last block may be shorter. CRC-32 detects accidental damage, not deliberate changes.
  */
 export class BlockHashes {
   readonly #crc32: Crc32;
@@ -23,7 +28,7 @@ export class BlockHashes {
     this.#crc32 = faster;
   }
 
-  /** The next piece of the body, of any length. */
+  /** Adds the next bytes of the body. The pieces may have any length. */
   update(piece: Uint8Array): this {
     for (let at = 0; at < piece.length; ) {
       const part = piece.subarray(at, at + BLOCK_BYTES - this.#length);
@@ -35,6 +40,7 @@ export class BlockHashes {
     return this;
   }
 
+  /** Ends the last block and returns the checksums of all blocks. */
   digest(): Uint8Array {
     if (this.#length > 0) this.#end();
     const bytes = new DataView(new ArrayBuffer(this.#done.length * 4));
@@ -49,7 +55,9 @@ export class BlockHashes {
   }
 }
 
-/** What has to be read of a body to check a range of it: the blocks that the range touches, whole. */
+/**
+ * Extends a range to whole blocks: these bytes must be read to verify the range. An empty range stays empty.
+ */
 export function alignToBlocks({ start, end }: ByteRange, size: number): ByteRange {
   if (start === end) return { start, end };
   return {
@@ -58,17 +66,23 @@ export function alignToBlocks({ start, end }: ByteRange, size: number): ByteRang
   };
 }
 
-/** Whether bytes of a body are what was stored. They begin with a block, at `start`; `hashes` are those of the whole body. */
+/**
+ * Compares bytes with their checksums. `start` is the offset of the bytes and must be at a block boundary.
+ * `hashes` covers the whole body.
+ */
 export function isIntact(bytes: Uint8Array, hashes: Uint8Array, start = 0, faster: Crc32 = crc32): boolean {
   const first = (start / BLOCK_BYTES) * 4;
   const found = new BlockHashes(faster).update(bytes).digest();
   return found.every((byte, i) => byte === hashes[first + i]);
 }
 
-/** What can be wrong with a body. */
+/** Kinds of damage: the body does not exist, is too short, or has other bytes. */
 export type BodyFault = 'missing' | 'cut' | 'altered';
 
-/** What an engine throws for a body that is not what was stored. `name` holds no path of the machine. */
+/**
+ * Returns the error for a damaged body. `name` is shown to users, so it must not contain a path of the
+ * server.
+ */
 export function damagedBodyError(
   name: string,
   fault: BodyFault,
@@ -77,8 +91,8 @@ export function damagedBodyError(
   return new RelayError('store_damaged', { what: `${name} is ${fault}`, fault, hint });
 }
 
-/** What is read, checked and given at once: some blocks, since each turn of a stream takes its time. */
-const AT_ONCE = 4 * BLOCK_BYTES;
+/** Bytes per stream chunk. Several blocks per chunk, because each chunk has a fixed cost. */
+const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
 export interface BodyChecksums {
   readonly key: string;
@@ -88,21 +102,22 @@ export interface BodyChecksums {
 }
 
 /**
- * The bytes from `start` up to `end` of a body that comes from elsewhere in whole blocks; each block is checked before any of it is
- * given. Throws where the first ones are damaged already.
+ * Returns the requested range of a body as a stream and verifies each block before it emits any byte of the
+ * block. `source` must start at the block boundary before `start` (`alignToBlocks`). Throws at once if the
+ * first blocks are damaged; later damage fails the stream.
  */
 export async function checkedBody(
   source: ReadableStream<Uint8Array>,
   { start, end }: ByteRange,
   { key, size, hashes, crc32 }: BodyChecksums,
 ): Promise<ReadableStream<Uint8Array>> {
-  const reader = readerOf(source, AT_ONCE);
+  const reader = readerOf(source, CHUNK_BYTES);
   const blocks = alignToBlocks({ start, end }, size);
   let at = blocks.start;
   let held = new Uint8Array(0);
-  /** The next blocks as far as they were asked for. */
+  /** Reads and verifies the next blocks and returns their bytes inside the range. */
   const next = async (): Promise<Uint8Array> => {
-    const length = Math.min(AT_ONCE, blocks.end - at);
+    const length = Math.min(CHUNK_BYTES, blocks.end - at);
     const pieces = held.length > 0 ? [held] : [];
     let have = held.length;
     while (have < length) {
@@ -115,7 +130,7 @@ export async function checkedBody(
     held = bytes.subarray(length);
     const block = bytes.subarray(0, length);
     if (!isIntact(block, hashes, at, crc32)) {
-      // The source is not needed any more; a failure to close it changes nothing.
+      // The body is already damaged, so an error while closing its source does not matter.
       await reader.cancel().catch(() => {});
       throw damagedBodyError(`the body of ${key}`, 'altered');
     }
@@ -132,7 +147,7 @@ export async function checkedBody(
         if (piece.length > 0) controller.enqueue(piece);
         if (at < blocks.end) return;
         controller.close();
-        // The source is not needed any more; a failure to close it changes nothing.
+        // All bytes were read, so an error while closing the source does not matter.
         await reader.cancel().catch(() => {});
       },
       cancel: () => reader.cancel(),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DeferredWork } from './engine.ts';
 
-test('work that defers itself again and again does not keep an engine from closing', async () => {
+test('work that keeps deferring itself does not prevent closing', async () => {
   const deferred = new DeferredWork();
   let times = 0;
   const again = async () => {
@@ -14,7 +14,7 @@ test('work that defers itself again and again does not keep an engine from closi
   assert.equal(times, 11);
 });
 
-test('what runs for long is waited for, and so is what it defers', async () => {
+test('settle waits for running work and for the work that it defers', async () => {
   const deferred = new DeferredWork();
   const done: string[] = [];
   deferred.defer(async () => {

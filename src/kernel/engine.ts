@@ -5,16 +5,25 @@ import type { Records } from './records.ts';
 import type { SearchIndex } from './search-index.ts';
 
 export interface EngineLimits {
-  /** JSON bytes of one record; what exceeds it goes into a blob. */
+  /** Maximum JSON bytes of one record. Callers store larger values as a blob. */
   readonly recordBytes: number;
-  /** JSON bytes of one log entry. */
+  /** Maximum JSON bytes of one log entry. */
   readonly entryBytes: number;
+  /** Maximum bytes of one blob. */
   readonly blobBytes: number;
-  /** How much of one text is indexed, in bytes, where that is less than the largest artifact. */
+  /**
+   * Maximum bytes of one text in the search index. Absent if the engine indexes the largest artifact whole.
+   */
   readonly indexedBytes?: number;
-  /** What an acknowledged write survives: the end of the process, a power cut, the loss of a minority of nodes. */
+  /**
+   * Failure that an acknowledged write survives: the end of the process, a power cut, or the loss of a
+   * minority of nodes.
+   */
   readonly durability: 'none' | 'process' | 'power' | 'quorum';
-  /** A process ends with the request it was made for, which may make few calls: what nobody waits for is done a little at a time. */
+  /**
+   * The process may end after each request, and each request may make few storage calls. Background work must
+   * be done in small steps.
+   */
   readonly shortLived?: true;
 }
 
@@ -22,11 +31,14 @@ export interface Usage {
   readonly blobs: { readonly count: number; readonly bytes: number };
   readonly records: number;
   readonly entries: number;
-  /** What it takes on disk, all in all; 0 where there is no disk. */
+  /** Total bytes on disk; 0 if the engine has no disk. */
   readonly diskBytes: number;
-  /** What a storage limit on the store is counted against, and the limit; absent where there is none. */
+  /** Used bytes and storage limit of the store. Absent if the store has no limit. */
   readonly quota?: { readonly usedBytes: number; readonly limitBytes: number };
-  /** Where large bodies lie in a bucket: what is there, also what is yet to be swept; null bytes where it did not answer. */
+  /**
+   * Bucket for large blobs and the bytes in it, orphans included. `bytes` is null if the bucket did not
+   * answer.
+   */
   readonly bucket?: { readonly name: string; readonly bytes: number | null };
 }
 
@@ -36,28 +48,32 @@ export interface SweepResult {
   readonly bytes: number;
 }
 
-/** How the store is, for whoever runs it. */
+/** Health of the store, for operators. */
 export interface EngineState {
-  /** What it is and where, without what is secret. */
+  /** Kind and location of the store, without secrets. */
   readonly engine: string;
-  /** Copies of everything; null where that is a platform's own affair. */
+  /** Number of copies of the data; null if the platform decides it. */
   readonly replicas: number | null;
-  /** The node that decides, where there are several; null while there is none. */
+  /** Leader node of the cluster; null while there is none. Absent without a cluster. */
   readonly leader?: string | null;
-  /** Entries of logs that this process has not heard of yet. */
+  /** Number of log entries that this process has not received yet. */
   readonly backlog?: number;
-  /** How far this machine's clock is ahead of the cluster's, or behind it (negative). Absent without a cluster. */
+  /**
+   * Difference between this machine's clock and the cluster's clock, in ms. Negative if this machine is
+   * behind. Absent without a cluster.
+   */
   readonly clockAheadMs?: number;
-  /** What should be known or put right, each a whole sentence. */
+  /** Problems that the operator should know or fix, one sentence each. */
   readonly warnings: readonly string[];
-  /** What matters and cannot be seen from here, likewise. */
+  /** Important facts that this process cannot check, one sentence each. */
   readonly unseen?: readonly string[];
 }
 
 /**
- * Where everything is kept; closing it twice is fine. The ports speak storage only; an engine refuses what it cannot honour (`too_large`,
- * `bad_request`) and never clamps or drops silently. What has expired is invisible at once.
- * Which names, limits of a page and values it refuses is in validate-input.ts; key order is that of the UTF-8 bytes.
+ * An open store with its ports. An engine rejects input that it cannot store (`too_large`, `bad_request`); it
+ * never truncates or drops input silently. `validate-input.ts` defines the valid keys, page limits and
+ * values. Keys are ordered by their UTF-8 bytes. Expired data is invisible at once. Closing an engine twice
+ * is allowed.
  */
 export interface Engine extends AsyncDisposable {
   readonly blobs: Blobs;
@@ -65,31 +81,39 @@ export interface Engine extends AsyncDisposable {
   readonly logs: Logs;
   readonly index: SearchIndex;
   readonly limits: EngineLimits;
-  /** How the store is moved; absent where that is a platform's own affair. */
+  /** Export and import, for moving to another store. Absent if the platform does not support it. */
   readonly moving?: Moving;
-  /** The machine's clock, in milliseconds since the epoch. Expiry, leases and the stamps of entries go by it. */
+  /** Returns the time in ms since the epoch. Expiry, leases and entry timestamps use this clock. */
   readonly now: () => number;
   /**
-   * Has work done that nobody waits for, in `afterMs` or sooner: what is written behind goes through here, so that an engine
-   * whose process lives only as long as it is asked something keeps that process, or the work. What is left is done
-   * when the engine is closed. Work that fails has failed silently, so nothing may depend on it.
+   * Runs background work after at most `afterMs`, for example write-behind. An engine whose process ends
+   * after each request keeps the process alive for it or runs the work earlier. Closing the engine runs the
+   * remaining work. Errors are ignored, so nothing may depend on the result.
    */
   defer(work: () => Promise<unknown>, afterMs?: number): void;
-  /** Reclaims what has expired and what was left half-written. Safe at any time, from any process. */
+  /** Deletes expired data and the leftovers of failed writes. Any process may call it at any time. */
   sweep(): Promise<SweepResult>;
+  /** Counts what the store holds. Expired data does not count, except in `diskBytes`. */
   usage(): Promise<Usage>;
+  /** Returns the health of the store. */
   state(): Promise<EngineState>;
 }
 
-/** Work that fails and defers itself again, as on a full disk, is tried so often when an engine is closed, and then given up. */
-const LAST_TRIES = 10;
+/**
+ * Rounds of deferred work that closing an engine runs. Work that defers itself again, such as a retry on a
+ * full disk, is then dropped.
+ */
+const CLOSING_ROUNDS = 10;
 
-/** Work that nobody waits for, in an engine whose process goes on: at its time, or when the engine is closed. */
+/** Implements `Engine.defer` with timers, for engines in a long-lived process. */
 export class DeferredWork {
   readonly #waiting = new Set<() => void>();
   readonly #running = new Set<Promise<void>>();
 
-  /** What `Engine.defer` promises, and when it is done. Without `afterMs` it begins at once. */
+  /**
+   * Starts the work after `afterMs`, or at once without it. The promise resolves when the work has ended,
+   * even if it failed.
+   */
   defer(work: () => Promise<unknown>, afterMs = 0): Promise<void> {
     if (afterMs <= 0) return this.#run(work);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -99,15 +123,15 @@ export class DeferredWork {
       void this.#run(work).then(resolve);
     };
     const timer = setTimeout(begin, afterMs);
-    // What is left is done when the engine is closed, so this timer need not keep the process alive.
+    // Closing the engine runs the remaining work, so this timer does not have to keep the process alive.
     (timer as { unref?: () => void }).unref?.();
     this.#waiting.add(begin);
     return promise;
   }
 
-  /** Does at once what still waits, and what is deferred by that, and resolves when it is done. */
+  /** Runs all waiting work now, also work that is deferred meanwhile, and resolves when it has ended. */
   async settle(): Promise<void> {
-    for (let tries = 0; tries < LAST_TRIES; tries++) {
+    for (let round = 0; round < CLOSING_ROUNDS; round++) {
       for (const begin of [...this.#waiting]) begin();
       while (this.#running.size > 0) await Promise.all(this.#running);
       if (this.#waiting.size === 0) return;
@@ -115,33 +139,33 @@ export class DeferredWork {
   }
 
   #run(work: () => Promise<unknown>): Promise<void> {
-    const running = silently(work).finally(() => this.#running.delete(running));
+    const running = ignoreErrors(work).finally(() => this.#running.delete(running));
     this.#running.add(running);
     return running;
   }
 }
 
-async function silently(work: () => Promise<unknown>): Promise<void> {
+async function ignoreErrors(work: () => Promise<unknown>): Promise<void> {
   try {
     await work();
   } catch {
-    // Nothing depends on it.
+    // `Engine.defer` allows only work that nothing depends on.
   }
 }
 
-/** Everyone in this process who follows a stream: the loop of reading and waiting that engines share. */
+/** The subscribers of this process, and the read-and-wait loop that engines share. */
 export class Followers {
   readonly #wakes = new Map<string, Set<() => void>>();
   readonly #ended = new AbortController();
 
-  /** How many streams are followed. */
+  /** Number of streams with at least one subscriber. */
   get streams(): number {
     return this.#wakes.size;
   }
 
   /**
-   * `read` gives the entries behind a sequence, a page of them at most. Pull-based: between two entries this holds a
-   * cursor and one page.
+   * Yields the entries after `after`, then waits for new ones until the signal fires. `read` returns the next
+   * page of entries after a sequence. At most one page is held in memory.
    */
   async *follow(
     stream: string,
@@ -150,25 +174,25 @@ export class Followers {
     read: (after: number) => Promise<Entry[]>,
   ): AsyncGenerator<Entry> {
     const ended = AbortSignal.any([signal, this.#ended.signal]);
-    let news = Promise.withResolvers<void>();
-    const wake = () => news.resolve();
+    let grown = Promise.withResolvers<void>();
+    const wake = () => grown.resolve();
     ended.addEventListener('abort', wake);
     const wakes = this.#wakes.get(stream) ?? new Set();
     this.#wakes.set(stream, wakes.add(wake));
     try {
       for (let cursor = after; !ended.aborted; ) {
-        // Before the read, so that what is appended during it wakes the wait that follows.
-        news = Promise.withResolvers();
+        // Reset before the read: an entry appended during the read must end the wait below.
+        grown = Promise.withResolvers();
         const page = await read(cursor);
         for (const entry of page) {
           if (ended.aborted) return;
           cursor = entry.seq;
           yield entry;
         }
-        if (page.length === 0) await news.promise;
+        if (page.length === 0) await grown.promise;
       }
     } catch (error) {
-      // A store that was closed meanwhile cannot be read any more; that ends a subscription like its signal does.
+      // The store was closed during the read. End the subscription without an error.
       if (!this.#ended.signal.aborted) throw error;
     } finally {
       wakes.delete(wake);
@@ -176,22 +200,22 @@ export class Followers {
     }
   }
 
-  /** Whether anyone follows it. */
+  /** Whether the stream has a subscriber. */
   has(stream: string): boolean {
     return this.#wakes.has(stream);
   }
 
-  /** The stream has grown. */
+  /** Wakes the subscribers of a stream that has new entries. */
   wake(stream: string): void {
     for (const wake of this.#wakes.get(stream) ?? []) wake();
   }
 
-  /** Any stream may have grown. */
+  /** Wakes all subscribers, because any stream may have new entries. */
   wakeAll(): void {
     for (const stream of this.#wakes.keys()) this.wake(stream);
   }
 
-  /** Ends every subscription, and those that begin later at once. */
+  /** Ends every subscription. Later subscriptions end at once. */
   end(): void {
     this.#ended.abort();
   }

@@ -2,59 +2,70 @@ import type { Json } from '../base/json.ts';
 import type { Staged } from './records.ts';
 
 export interface Entry {
-  /** Grows along the stream, also across a drop; need not be gapless. The first is at least 1. */
+  /** Sequence number, at least 1. Increases along the stream, even after a drop, and may have gaps. */
   readonly seq: number;
-  /** When it was appended, in ms. */
+  /** Time of the append, in ms since the epoch. */
   readonly at: number;
   readonly data: Json;
-  /** On the first entry after entries that the reader asked for had been trimmed away. */
+  /** Set on the first returned entry if entries between the reader's cursor and this entry were trimmed. */
   readonly gap?: true;
 }
 
 export interface AppendOptions {
-  /** The sequence that the stream's last entry must have; 0: the stream is empty. */
+  /** Sequence number that the last entry of the stream must have; 0 means that the stream must be empty. */
   readonly expectSeq?: number;
+  /** Idempotency key of the entry within its stream. */
   readonly id?: string;
-  /** What comes to last with it. */
+  /** Staged writes that become durable together with this entry. */
   readonly with?: readonly Staged[];
   /** The entry is part of a deletion, so a full store still accepts it. */
   readonly frees?: boolean;
 }
 
 export interface ReadOptions {
+  /** Cursor: only entries with a larger sequence number are returned. Default 0, the beginning. */
   readonly after?: number;
   readonly limit?: number;
+  /** Approximate bytes after which the page ends. */
   readonly maxBytes?: number;
 }
 
 export interface LogPage {
   readonly entries: Entry[];
-  /** Entries that were asked for had been trimmed away. */
+  /** Set if entries after the cursor were trimmed before they could be read. */
   readonly gap?: true;
 }
 
-/** Append-only streams. */
+/** Port for append-only streams. */
 export interface Logs {
   /**
-   * The entry's sequence, or null when the stream's last was not `expectSeq`.
-   * The same `id` again gives the sequence of the first and appends nothing, whatever `expectSeq` says; an
-   * id is remembered as long as its entry.
+   * Appends an entry and returns its sequence number. Returns null if the last sequence number of the stream
+   * is not `expectSeq`. If the stream has an entry with this `id`, returns the sequence number of that entry
+   * and appends nothing; `expectSeq` is then ignored. The stream remembers an id as long as its entry exists.
    */
   append(stream: string, data: Json, o?: AppendOptions): Promise<number | null>;
   /**
-   * Oldest first, from behind `after` (default 0, the beginning). With `maxBytes` the page ends with the entry that reaches about so
-   * many bytes, or what the engine reads at once where that is more, so that a reader of large entries neither holds them all nor parses them in one go: only an empty page is the end then.
+   * Returns a page of entries after `after`, oldest first. With `maxBytes` the page ends at the entry that
+   * reaches about this many bytes, so a reader of large entries holds few of them in memory. An engine may
+   * return more if it reads in larger units. With `maxBytes`, only an empty page means the end of the stream.
    */
   read(stream: string, o?: ReadOptions): Promise<LogPage>;
   /**
-   * Replays from behind `after` (default 0), then goes live: no entry lost, none twice, in order, also those of
-   * other processes. Holds a bounded number of entries however slowly it is read. Ends when the signal fires.
+   * Yields the entries after `after` (default 0) and then new ones as they arrive, from any process. Each
+   * entry comes exactly once and in order. Memory stays bounded even if the subscriber is slow. Ends when the
+   * signal fires.
    */
   subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry>;
-  /** All zero for a stream that does not exist. */
+  /**
+   * Returns the first and last sequence number and the number of entries. All are 0 if the stream does not
+   * exist.
+   */
   info(stream: string): Promise<{ first: number; last: number; count: number }>;
-  /** Drops entries with a sequence below `before`, but never the last one. */
+  /** Deletes the entries with a sequence number below `before`. The last entry always stays. */
   trim(stream: string, o: { before: number }): Promise<void>;
-  /** Forgets the stream. Sequences of a later one under the same name are larger still. */
+  /**
+   * Deletes the stream. If a stream with this name is created again, its sequence numbers are larger than all
+   * earlier ones.
+   */
   drop(stream: string): Promise<void>;
 }

@@ -2,13 +2,16 @@ import type { Json, JsonObject } from '../base/json.ts';
 import type { BlobBody, BlobInfo } from './blobs.ts';
 import type { RecordItem } from './records.ts';
 
-/** A record of a store that is still being filled, and of no other: `from` is where it comes from. */
+/**
+ * Key of the record that marks a store as incomplete while data is copied into it. The record's `from` names
+ * the source store.
+ */
 export const ARRIVING_KEY = 'sys/arriving';
 
-/** A body as it is kept; its bytes come from `Blobs.get`. */
+/** Metadata of a stored blob. `Blobs.get` returns its bytes. */
 export interface ExportedBlob extends BlobInfo {
   readonly key: string;
-  /** When it was written, in ms. */
+  /** Time of the write, in ms since the epoch. */
   readonly at: number;
   readonly expiresAt?: number;
 }
@@ -21,7 +24,7 @@ export interface ExportedLog {
   readonly stream: string;
   readonly last: number;
   readonly count: number;
-  /** The largest sequence that was trimmed away, 0 for none. */
+  /** Largest sequence number that was trimmed; 0 if none was. */
   readonly trimmed: number;
 }
 
@@ -38,63 +41,79 @@ export interface ExportedDocument {
   readonly fields: JsonObject;
 }
 
-/** Where a store is going, or has gone. */
+/** A move of the store to another store, in progress or finished. */
 export interface MoveStatus {
-  /** Without what is secret. */
+  /** Location of the other store, without secrets. */
   readonly to: string;
-  /** For how many ms nothing may be written from now on; null: for good. */
+  /** Time in ms for which writes are still rejected; null after the move, when they are rejected for good. */
   readonly ms: number | null;
 }
 
 /**
- * Everything that a store holds, with what the ports keep to themselves, and the way into another store. What was exported and
- * imported is the same thing: revisions, sequences, ids of entries, times and expiry. Importing again what is there
- * already changes nothing. What has expired is not exported. Listings are in no order, and miss nothing that stays
- * as it is meanwhile; where there is very much, some of it may come twice.
+ * Port that copies a whole store into another one. Export and import keep revisions, sequence numbers, entry
+ * ids, times and expiry. Importing the same item twice changes nothing. Expired data is not exported. Exports
+ * come in no defined order. They contain everything that does not change during the export; in a very large
+ * store an item may come twice.
  */
 export interface Moving {
-  /** Those whose key begins with the prefix; all by default. */
+  /** Yields the metadata of all blobs, or of those whose keys start with the prefix. */
   exportBlobs(prefix?: string): AsyncIterable<ExportedBlob>;
+  /** Yields all records. */
   exportRecords(): AsyncIterable<ExportedRecord>;
+  /** Yields all streams, without their entries. */
   exportLogs(): AsyncIterable<ExportedLog>;
-  /** One of them; null where there is none. */
+  /** Returns one stream, without its entries; null if it does not exist. */
   exportLog(stream: string): Promise<ExportedLog | null>;
-  /** Those behind `after`, oldest first. */
+  /** Yields the entries of a stream whose sequence number is larger than `after`, oldest first. */
   exportEntries(stream: string, after: number): AsyncIterable<ExportedEntry>;
+  /** Yields all documents of the search index. */
   exportDocuments(): AsyncIterable<ExportedDocument>;
 
-  /** The largest number that this store has given out, as a revision or a sequence. */
+  /** Returns the largest revision or sequence number that this store has used. */
   highestNumber(): Promise<number>;
   /**
-   * To be called before anything is imported, and again when all is: from then on this store gives out larger numbers only. The
-   * first time it must be empty. Refused where numbers up to `above` can no longer be kept apart from its own.
+   * Makes this store use only revisions and sequence numbers larger than `above`. Must be called before the
+   * first import, on an empty store, and again after the last import. Throws `conflict` if the store's own
+   * numbers could collide with numbers up to `above`.
    */
   prepare(above: number): Promise<void>;
-  /** A body that is not what `kept` says is refused, and nothing is stored. */
-  importBlob(kept: ExportedBlob, body: BlobBody): Promise<void>;
-  importRecord(kept: ExportedRecord): Promise<void>;
-  /** Entries behind those that are there, oldest first. */
+  /**
+   * Stores a blob with its metadata. If the body does not match size and SHA-256, throws and stores nothing.
+   */
+  importBlob(blob: ExportedBlob, body: BlobBody): Promise<void>;
+  /** Writes a record with its revision and expiry. Replaces a record with the same key. */
+  importRecord(record: ExportedRecord): Promise<void>;
+  /**
+   * Appends entries, oldest first, with their sequence numbers. Skips entries that the stream already has.
+   */
   importEntries(
     log: Pick<ExportedLog, 'stream' | 'trimmed'>,
     entries: readonly ExportedEntry[],
   ): Promise<void>;
 
-  /** From when this resolves nobody writes, whichever process it is, for so many ms: `store_moving`. */
+  /**
+   * Rejects the writes of all processes with `store_moving` for `ms` milliseconds. After the promise
+   * resolves, no write succeeds until that time is over. Calling it again extends the time.
+   */
   freeze(o: { readonly to: string; readonly ms: number }): Promise<void>;
-  /** Nobody will write here again: `store_moved`. False, and nothing is changed, where it has not been frozen without a break. */
+  /**
+   * Rejects all writes from now on with `store_moved` and returns true. Returns false and changes nothing if
+   * the store is not frozen for a move to `to` at this moment.
+   */
   leave(o: { readonly to: string }): Promise<boolean>;
-  /** Everybody may write again. */
+  /** Allows writes again. */
   thaw(): Promise<void>;
+  /** Returns the current or finished move; null if writes are allowed. */
   moveStatus(): Promise<MoveStatus | null>;
 }
 
-/** What is to be known of a store that is leaving or has left, as `Engine.state` tells it. */
+/** Returns the warnings that `Engine.state` reports for a store that is moving or has moved. */
 export function movingWarnings(moveStatus: MoveStatus | null): string[] {
   if (moveStatus === null) return [];
   const { to, ms } = moveStatus;
   return [
     ms === null
-      ? `The store has moved to ${to}; here it can only be read.`
+      ? `The store has moved to ${to}. This copy is read-only.`
       : `The store is being moved to ${to}.`,
   ];
 }

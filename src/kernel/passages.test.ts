@@ -9,23 +9,23 @@ function found(texts: readonly string[], query: string, limit = 10) {
   return rankPassages(candidates, queryTerms(query), limit);
 }
 
-test('words lose case, diacritics and endings; a word said twice is looked up once', () => {
+test('query terms have no case, diacritics, endings or duplicates', () => {
   assert.deepEqual(terms('Entries FAILED retrying the Größe'), ['entr', 'fail', 'retry', 'groß']);
   assert.deepEqual(terms('wait, waits and waited'), ['wait']);
   assert.equal(terms(Array.from({ length: 5000 }, (_, i) => `w${i}x`).join(' ')).length, 64);
 });
 
-test('fillers count only where there is nothing else', () => {
+test('stop words are used only if the query has no other words', () => {
   assert.deepEqual(terms('How long does the lease of a worker last?'), ['long', 'leas', 'worker', 'last']);
   assert.deepEqual(terms('to be or not'), ['to', 'be', 'or', 'not']);
 });
 
-test('a run of letters without spaces is looked up two by two, so that a question finds what shares some', () => {
+test('text without spaces is split into pairs of letters, so a question matches a text that shares some', () => {
   assert.deepEqual(terms('東京の塔'), ['東京', '京の', 'の塔']);
   assert.equal(found(['富士山は高い。', '東京には塔がある。'], '東京の塔はどこ')[0]?.key, 'k/1');
 });
 
-test('a rare word counts more than common ones', () => {
+test('a rare word weighs more than common words', () => {
   const common = 'the state of the thread has a version\n'.repeat(50);
   const [best] = found(
     [`${common}the walrus of it\n${common}`, common],
@@ -34,7 +34,7 @@ test('a rare word counts more than common ones', () => {
   assert.match(best!.snippet, /walrus/);
 });
 
-test('a passage is bounded, in the middle of a line of any length too, and has what surrounds the match', () => {
+test('a passage has a limited length and shows the text around the match, even in a very long line', () => {
   const sentence = 'Some words that have nothing to do with it at all. ';
   const line = `${sentence.repeat(100)}The needle is in here. ${sentence.repeat(100)}`;
   const [best] = found([line], 'needle');
@@ -44,12 +44,12 @@ test('a passage is bounded, in the middle of a line of any length too, and has w
   assert.ok(solid!.snippet.length <= 490);
 });
 
-test('words inside a name in camel case are words', () => {
+test('the parts of a camel-case name match as words', () => {
   const rows = ['{"name":"Iron","boilingPoint":3134}', '{"name":"Zinc","boilingPoint":1180}'];
   assert.match(found(rows, 'the point at which zinc boils')[0]!.snippet, /1180/);
 });
 
-test('it is found on its line', () => {
+test('a hit has the line number of its passage', () => {
   const text = Array.from(
     { length: 1000 },
     (_, i) => `line ${i + 1}${i === 899 ? ' has the needle' : ''}`,

@@ -2,21 +2,27 @@ import { FILLERS } from '../base/fillers.ts';
 import type { JsonObject } from '../base/json.ts';
 import { type Hit, textKey } from './search-index.ts';
 
-/** What may be shown of a text: a few sentences, a few lines, or a row of a table. */
+/** Maximum length of a passage: a few sentences, a few lines, or one table row. */
 const PASSAGE_CHARS = 480;
-/** A line longer than this is read in pieces. */
+/** Maximum length of a piece. Longer lines are split into several pieces. */
 const PIECE_CHARS = 240;
-/** Passages of one text in one answer, of all its sections together. */
-const OF_ONE_TEXT = 10;
-/** What is worth less than this share of the best is left out: one common word of several that were asked for. */
-const WORTH = 0.5;
-/** Different words of a query that are looked up; what so many do not tell apart, more do not. */
+/** Maximum number of passages of one text in a result, over all its sections. */
+const PASSAGES_PER_TEXT = 10;
+/**
+ * Passages that score below this share of the best score are dropped. They usually match only one common word
+ * of the query.
+ */
+const MIN_SCORE_SHARE = 0.5;
+/** Maximum number of different query terms. More terms hardly improve the ranking. */
 const QUERY_TERMS = 64;
 
-/** A word of a query, as texts are searched for it: without case, diacritics and ending. */
+/** A query word, normalized for the search: without case, diacritics and ending. */
 export interface Term {
   readonly text: string;
-  /** `begin`: any word that begins so; `word`: that word alone; `letters`: of a script without spaces, wherever they touch. */
+  /**
+   * `begin` matches words that start with the text, `word` only the whole word, `letters` any position
+   * (scripts without spaces).
+   */
   readonly finds: 'begin' | 'word' | 'letters';
 }
 
@@ -26,21 +32,22 @@ export interface Candidate {
   readonly fields: JsonObject;
 }
 
-/** Letters of scripts that are written without spaces. */
+/** Returns a pattern for letters of scripts that are written without spaces. */
 export const unspaced = () =>
   /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Hang}]\p{M}*/gu;
 
 const words = () => /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{Co}\p{M}]*/gu;
 
 /**
- * Words find their other forms: `entries` finds `entry`, `failed` finds `fails`. The last may still be under way. Fillers count only
- * where there is nothing else.
+ * Splits a query into terms. Endings are removed, so `entries` matches `entry` and `failed` matches `fails`.
+ * The last word also matches as a prefix, because the user may still be typing it. Stop words are dropped
+ * unless the query has no other words.
  */
 export function queryTerms(query: string): Term[] {
   const all = [...query.toWellFormed().matchAll(words())].map(([word]) => word);
-  const telling = all.filter((word) => !FILLERS.has(word.toLowerCase()));
-  const found = telling.length > 0 ? telling : all;
-  const terms = found.flatMap((word, i): Term[] => {
+  const significant = all.filter((word) => !FILLERS.has(word.toLowerCase()));
+  const chosen = significant.length > 0 ? significant : all;
+  const terms = chosen.flatMap((word, i): Term[] => {
     const letters = word.match(unspaced());
     if (letters && letters.length > 1) {
       return letters.slice(1).map((letter, k) => ({ text: fold(letters[k]! + letter), finds: 'letters' }));
@@ -48,10 +55,10 @@ export function queryTerms(query: string): Term[] {
     if (letters) return [{ text: fold(word), finds: 'letters' }];
     const folded = fold(word);
     if (folded.length >= 3) return [{ text: stem(folded), finds: 'begin' }];
-    return [{ text: folded, finds: i === found.length - 1 ? 'begin' : 'word' }];
+    return [{ text: folded, finds: i === chosen.length - 1 ? 'begin' : 'word' }];
   });
-  const different = new Map(terms.map((term) => [`${term.finds} ${term.text}`, term]));
-  return [...different.values()].slice(0, QUERY_TERMS);
+  const unique = new Map(terms.map((term) => [`${term.finds} ${term.text}`, term]));
+  return [...unique.values()].slice(0, QUERY_TERMS);
 }
 
 function fold(text: string): string {
@@ -68,36 +75,39 @@ interface Piece {
   readonly start: number;
   readonly end: number;
   readonly line: number;
-  /** Which terms it has, by their place in the query. */
+  /** Indexes of the query terms that the piece contains. */
   readonly has: readonly number[];
 }
 
-/** The passages with most of the terms, rare terms counting more, best first. */
+/** Returns the passages that contain most of the terms, best first. Rare terms weigh more. */
 export function rankPassages(candidates: readonly Candidate[], terms: readonly Term[], limit: number): Hit[] {
-  // Only texts with a word of the query count, so that a score does not depend on which others an engine read.
-  const read = candidates
+  // Ignore texts without a match: engines read different candidates, and the scores must not depend on them.
+  const matching = candidates
     .map((candidate) => ({ candidate, pieces: piecesOf(candidate.text, terms) }))
     .filter(({ pieces }) => pieces.some(({ has }) => has.length > 0));
-  const having = new Map<number, number>();
-  let all = 0;
-  for (const { pieces } of read) {
-    all += pieces.length;
-    for (const { has } of pieces) for (const i of has) having.set(i, (having.get(i) ?? 0) + 1);
+  const piecesWithTerm = new Map<number, number>();
+  let pieceCount = 0;
+  for (const { pieces } of matching) {
+    pieceCount += pieces.length;
+    for (const { has } of pieces)
+      for (const i of has) piecesWithTerm.set(i, (piecesWithTerm.get(i) ?? 0) + 1);
   }
-  const weights = terms.map((_, i) => (having.has(i) ? Math.log(1 + all / having.get(i)!) : 0));
-  const hits = read.flatMap(({ candidate, pieces }) =>
+  const weights = terms.map((_, i) =>
+    piecesWithTerm.has(i) ? Math.log(1 + pieceCount / piecesWithTerm.get(i)!) : 0,
+  );
+  const hits = matching.flatMap(({ candidate, pieces }) =>
     spansOf(pieces, weights).map((span) => hitOf(candidate, pieces, span, terms)),
   );
   hits.sort((a, b) => b.score - a.score);
-  const least = (hits[0]?.score ?? 0) * WORTH;
-  const shown = new Map<string, number>();
-  const isShown = ({ key }: Hit) => {
+  const minScore = (hits[0]?.score ?? 0) * MIN_SCORE_SHARE;
+  const hitsPerText = new Map<string, number>();
+  const isWithinTextLimit = ({ key }: Hit) => {
     const text = textKey(key);
-    const before = shown.get(text) ?? 0;
-    shown.set(text, before + 1);
-    return before < OF_ONE_TEXT;
+    const before = hitsPerText.get(text) ?? 0;
+    hitsPerText.set(text, before + 1);
+    return before < PASSAGES_PER_TEXT;
   };
-  return hits.filter((hit) => hit.score >= least && isShown(hit)).slice(0, limit);
+  return hits.filter((hit) => hit.score >= minScore && isWithinTextLimit(hit)).slice(0, limit);
 }
 
 function piecesOf(text: string, terms: readonly Term[]): Piece[] {
@@ -114,7 +124,10 @@ function piecesOf(text: string, terms: readonly Term[]): Piece[] {
   return pieces;
 }
 
-/** Behind the last sentence that fits, else behind the last space or comma, else wherever the piece is full. */
+/**
+ * Returns where to cut a long line: after the last sentence that fits, else after the last space or comma,
+ * else at the length limit.
+ */
 function pieceEnd(text: string, start: number, lineEnd: number): number {
   const most = Math.min(start + PIECE_CHARS, lineEnd);
   const piece = text.slice(start, most);
@@ -138,7 +151,7 @@ function termsIn(piece: string, terms: readonly Term[]): number[] {
   return has;
 }
 
-/** The `P` of `boilingPoint` begins a word too. */
+/** Whether a word starts at this position. In camel case, the `P` of `boilingPoint` also starts a word. */
 function isStart(piece: string, folded: string, at: number): boolean {
   if (!isWord(folded[at - 1])) return true;
   return (
@@ -150,14 +163,18 @@ function isWord(char: string | undefined): boolean {
   return char !== undefined && /[\p{L}\p{N}\p{Co}]/u.test(char);
 }
 
-/** Pieces from `first` to `last`. */
+/** The pieces from index `first` to index `last`, both included. */
 interface Span {
   readonly first: number;
   readonly last: number;
+  /** Sum of the weights of the terms in the span. */
   readonly worth: number;
 }
 
-/** The best stretches of a text, each with what is around it. None begins or ends inside what another one shows. */
+/**
+ * Returns the best spans of a text, each extended with surrounding pieces. A span never overlaps a better one
+ * before it is extended.
+ */
 function spansOf(pieces: readonly Piece[], weights: readonly number[]): Span[] {
   const spans: Span[] = [];
   for (const [first, { start, has }] of pieces.entries()) {
@@ -165,26 +182,26 @@ function spansOf(pieces: readonly Piece[], weights: readonly number[]): Span[] {
     const held = new Set<number>();
     let span: Span = { first, last: first, worth: 0 };
     for (let last = first; last < pieces.length && pieces[last]!.end - start <= PASSAGE_CHARS; last++) {
-      const news = pieces[last]!.has.filter((i) => !held.has(i));
-      for (const i of news) held.add(i);
-      const more = news.reduce((sum, i) => sum + weights[i]!, 0);
+      const newTerms = pieces[last]!.has.filter((i) => !held.has(i));
+      for (const i of newTerms) held.add(i);
+      const more = newTerms.reduce((sum, i) => sum + weights[i]!, 0);
       if (more > 0) span = { first, last, worth: span.worth + more };
     }
     spans.push(span);
   }
-  // Of two with the same words the one on fewer lines: a row of a table says more than the end of one and the begin of the next.
+  // At equal worth prefer the span on fewer lines: one table row is clearer than parts of two rows.
   const lines = ({ first, last }: Span) => pieces[last]!.line - pieces[first]!.line;
   spans.sort((a, b) => b.worth - a.worth || lines(a) - lines(b) || a.last - a.first - (b.last - b.first));
   const chosen: Span[] = [];
   for (const span of spans) {
-    if (chosen.length === OF_ONE_TEXT) break;
+    if (chosen.length === PASSAGES_PER_TEXT) break;
     const apart = chosen.every(({ first, last }) => span.last < first || span.first > last);
     if (apart) chosen.push(withContext(span, pieces));
   }
   return chosen;
 }
 
-/** With as much before it as behind it, up to what may be shown. */
+/** Extends a span by pieces on both sides, up to `PASSAGE_CHARS`. */
 function withContext({ worth, ...span }: Span, pieces: readonly Piece[]): Span {
   let { first, last } = span;
   const fits = (from: number, to: number) =>
@@ -203,13 +220,13 @@ function hitOf(
   { first, last, worth }: Span,
   terms: readonly Term[],
 ): Hit {
-  const shown = text.slice(pieces[first]!.start, pieces[last]!.end);
-  const { marked, share } = mark(shown, terms);
+  const passage = text.slice(pieces[first]!.start, pieces[last]!.end);
+  const { marked, share } = mark(passage, terms);
   const snippet = `${first > 0 ? '…' : ''}${marked.trim()}${last < pieces.length - 1 ? '…' : ''}`;
   return { key, score: worth * (1 + share / 10), snippet, line: pieces[first]!.line, fields };
 }
 
-/** The text with what matched between U+0002 and U+0003, and the share of its words that did. */
+/** Puts each matching word between U+0002 and U+0003. `share` is the share of the words that match. */
 function mark(text: string, terms: readonly Term[]): { marked: string; share: number } {
   let [count, matched] = [0, 0];
   const marked = text.replace(words(), (word) => {

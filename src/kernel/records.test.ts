@@ -6,7 +6,7 @@ import { compareAndSet } from './records.ts';
 
 const atOnce = () => 0;
 
-test('what the first attempt gives is the answer, also when it is false, 0 or undefined', async () => {
+test('compareAndSet returns the first result that is not null, even false, 0 or undefined', async () => {
   for (const result of ['x', 0, false, '', undefined]) {
     let attempts = 0;
     const answer = await compareAndSet('x', async () => {
@@ -18,7 +18,7 @@ test('what the first attempt gives is the answer, also when it is false, 0 or un
   }
 });
 
-test('null means lost, and the next round is tried with its number', async () => {
+test('null starts another round, and attempt receives the number of the round', async () => {
   const rounds: number[] = [];
   const answer = await compareAndSet(
     'x',
@@ -32,7 +32,7 @@ test('null means lost, and the next round is tried with its number', async () =>
   assert.deepEqual(rounds, [0, 1, 2, 3, 4, 5]);
 });
 
-test('after 512 rounds it gives up with busy, and says what it was about', async () => {
+test('after 512 rounds compareAndSet throws busy and names what could not be changed', async () => {
   let attempts = 0;
   await assert.rejects(
     compareAndSet(
@@ -48,7 +48,7 @@ test('after 512 rounds it gives up with busy, and says what it was about', async
   assert.equal(attempts, 512);
 });
 
-test('an error ends it at once', async () => {
+test('an error of an attempt ends compareAndSet at once', async () => {
   let attempts = 0;
   const broken = compareAndSet('x', async () => {
     attempts++;
@@ -58,7 +58,7 @@ test('an error ends it at once', async () => {
   assert.equal(attempts, 1);
 });
 
-test('fifty writers of one record all get their change in', async () => {
+test('fifty concurrent writers of one record all succeed', async () => {
   await using engine = openMemory();
   const { records } = engine;
   await Promise.all(

@@ -4,7 +4,7 @@ import { pause } from '../base/pause.ts';
 
 export interface Stored<T extends Json = Json> {
   readonly value: T;
-  /** Grows with every write of the key, also across a delete; need not be gapless. */
+  /** Increases with every write of the key, even after a delete, and may have gaps. */
   readonly revision: number;
 }
 
@@ -14,25 +14,29 @@ export interface RecordItem extends Stored {
 
 export interface RecordPage {
   readonly items: RecordItem[];
-  /** Pass as `after` to go on; absent at the end. */
+  /** Pass as `after` to read the next page. Absent on the last page. */
   readonly next?: string;
 }
 
 export interface PutOptions {
-  /** The revision it must have now, or `absent`. */
+  /** Revision that the record must have, or `absent` if it must not exist. */
   readonly expect?: 'absent' | number;
   readonly expiresAt?: number;
-  /** What comes to last with it. */
+  /** Staged writes that become durable together with this record. */
   readonly with?: readonly Staged[];
-  /** An entry that tells of it: written in the same commit where the engine has one for both, else right behind it, never without it. */
+  /**
+   * Log entry that announces the record. Written in the same commit if the engine can, otherwise right after
+   * the record.
+   */
   readonly append?: AnnouncingEntry;
-  /** It belongs to a deletion: a store without room for new data still takes it. */
+  /** The write is part of a deletion, so a full store still accepts it. */
   readonly frees?: boolean;
 }
 
 /**
- * Whoever repeats the write and finds the record without it, because a crash came between both, appends it again: its id keeps it from
- * being there twice. A write that nobody repeats needs none.
+ * Log entry that announces a record. A crash can leave the record without its entry. A caller that retries
+ * the write then appends the entry again, and the id prevents a duplicate. A write that is never retried
+ * needs no id.
  */
 export interface AnnouncingEntry {
   readonly stream: string;
@@ -41,48 +45,68 @@ export interface AnnouncingEntry {
 }
 
 export interface AddOptions {
+  /** Largest value that the counter may reach. */
   readonly max?: number;
-  /** Counts where the counter is made. */
+  /** Expiry of a counter that this call creates. An existing counter keeps its own. */
   readonly expiresAt?: number;
-  /** It belongs to a deletion: a store without room for new data still takes it. */
+  /** The write is part of a deletion, so a full store still accepts it. */
   readonly frees?: boolean;
 }
 
-/** Small JSON documents with a revision. Every write is linearizable per key: of N racing writers one wins. */
+/**
+ * Port for small JSON documents with a revision. Writes are linearizable per key: of N racing writers one
+ * wins.
+ */
 export interface Records {
-  /** The value may be given to others too, and then is frozen: whoever wants to change it makes another. */
+  /**
+   * Returns the record; null if it does not exist or has expired. The value may be frozen and shared with
+   * other callers, so the caller must not modify it.
+   */
   get(key: string): Promise<Stored | null>;
-  /** The new revision, or null when `expect` did not hold. An expired record counts as absent. */
+  /**
+   * Writes the record and returns its new revision. Returns null if `expect` does not hold. An expired record
+   * counts as absent.
+   */
   put(key: string, value: Json, o?: PutOptions): Promise<number | null>;
-  /** A put without conditions that lasts with the write that names it. */
+  /**
+   * Like `put` without conditions, but the record becomes durable together with the write that lists it in
+   * `with`.
+   */
   stage(key: string, value: Json): Promise<Staged>;
   /**
-   * Adds to a counter (absent is 0) and gives its new value, or null when that would pass `max` or fall below 0, and then
-   * nothing changed. A negative delta gives back. Its value is a record.
+   * Adds `delta`, which may be negative, to a counter and returns the new value. An absent counter starts at
+   * 0. Returns null and changes nothing if the new value would be above `max` or below 0. A counter is a
+   * record whose value is the number.
    */
   add(key: string, delta: number, o?: AddOptions): Promise<number | null>;
-  /** Whether something was deleted; false when it was not there or `expect` did not hold. */
+  /** Deletes the record and returns true. Returns false if it does not exist or `expect` does not hold. */
   delete(key: string, o?: { expect?: number }): Promise<boolean>;
-  /** In key order. The prefix holds the whole first segment, with its slash: `ten.acme/…`. */
+  /**
+   * Lists the records whose keys start with the prefix, in key order. The prefix must contain the first
+   * segment and its slash: `ten.acme/`.
+   */
   list(prefix: string, o?: { after?: string; limit?: number }): Promise<RecordPage>;
 }
 
 /**
- * A write that is to last with another one, the commit point of what its maker does, which names it in `with`. Until then it may
- * be there or not, as the engine sees fit; once the commit point is acknowledged it is there for good. Where the commit point is
- * not written, because what it expects does not hold, or never comes, it is an orphan: its maker deletes it, or a sweep does.
- * An engine with transactions keeps it back and waits for its disk once for all of them. One without writes it at once.
+ * A prepared write. It becomes durable together with another write, the commit point, which lists it in
+ * `with`. Before that, readers may or may not see it. Once the commit point is acknowledged, the staged write
+ * is durable too. If the commit point fails or never comes, the staged write is an orphan; the caller or a
+ * sweep deletes it. An engine with transactions holds staged writes back and commits them all with one fsync.
+ * An engine without transactions writes them at once.
  */
 export interface Staged {
   readonly key: string;
 }
 
-/** Attempts before giving up. Writers in other processes may win many rounds in a row, and a write without a condition must get in all the same. */
+/**
+ * Attempts before `busy`. The number is high because writers in other processes may win many rounds in a row.
+ */
 const ATTEMPTS = 512;
 
 /**
- * Runs `attempt` until it gives something other than null (which means: lost the race, read again).
- * Waits a random moment between rounds so that racers spread out.
+ * Runs `attempt` until it returns something other than null. Null means that another writer was faster, so
+ * `attempt` must read again. Waits a random time between rounds, so that competing writers spread out.
  */
 export async function compareAndSet<T>(
   what: string,

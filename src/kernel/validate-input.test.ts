@@ -31,13 +31,13 @@ test('a key has 1 to 2048 bytes of well-formed UTF-8 without NUL', () => {
   }
   refused('bad_request', () => checkKey('a key', ''), 'a key must not be empty');
   refused('bad_request', () => checkKey('a key', 'a\ud800'), 'a key has an unpaired surrogate');
-  refused('bad_request', () => checkKey('a key', 'a\0'), 'a key must not hold a NUL');
+  refused('bad_request', () => checkKey('a key', 'a\0'), 'a key must not contain a NUL character');
   for (const key of ['é'.repeat(1025), '名'.repeat(683), '😀'.repeat(513), 'x'.repeat(2049)]) {
     refused('too_large', () => checkKey('a key', key), 'Too large: a key is limited to 2,048 bytes (2 KiB).');
   }
 });
 
-test('a scope holds its first segment and the slash, and a plain prefix may be empty', () => {
+test('a scope contains the first segment and its slash; a prefix may be empty', () => {
   checkScope('a scope', 'ten.acme/');
   checkScope('a scope', 'ten.acme/threads/a');
   checkPrefix('a prefix', '');
@@ -45,7 +45,7 @@ test('a scope holds its first segment and the slash, and a plain prefix may be e
     refused('bad_request', () => checkScope('a scope', scope), /first segment/);
 });
 
-test('a page holds 100 by default, and at most 1000', () => {
+test('a page has 100 items by default and at most 1000', () => {
   assert.equal(checkLimit(undefined), 100);
   assert.equal(checkLimit(1), 1);
   assert.equal(checkLimit(1000), 1000);
@@ -54,16 +54,16 @@ test('a page holds 100 by default, and at most 1000', () => {
   }
 });
 
-test('an expiry is a moment and a delta a whole number', () => {
+test('an expiry must be finite and a delta must be a whole number', () => {
   checkExpiry(undefined);
   checkExpiry(0);
   for (const at of [Number.NaN, Number.POSITIVE_INFINITY])
-    refused('bad_request', () => checkExpiry(at), /moment/);
+    refused('bad_request', () => checkExpiry(at), /finite/);
   checkDelta(-5);
   for (const delta of [0.1, Number.NaN, 2 ** 53]) refused('bad_request', () => checkDelta(delta), /whole/);
 });
 
-test('a range lies inside of the blob', () => {
+test('a range must be inside the blob', () => {
   for (const [start, end] of [
     [0, 0],
     [0, 10],
@@ -83,7 +83,7 @@ test('a range lies inside of the blob', () => {
   }
 });
 
-test('JSON is measured in bytes of UTF-8', () => {
+test('the size of JSON is counted in UTF-8 bytes', () => {
   const texts = ['', 'plain', 'é', '名前', '😀', 'a\ud800b', '\0', 'é😀名x'.repeat(50)];
   for (const text of texts) {
     const bytes = new TextEncoder().encode(JSON.stringify(text)).length;
@@ -97,7 +97,7 @@ test('JSON is measured in bytes of UTF-8', () => {
   );
 });
 
-test('key order is that of the UTF-8 bytes', () => {
+test('keys are ordered by their UTF-8 bytes', () => {
   const keys = [
     '',
     'a',
@@ -149,7 +149,7 @@ const TEXTS = [
   '\u{10ffff}\u{10ffff}z',
 ];
 
-test('a range holds exactly the keys that begin with the prefix and come behind a key, as SQLite sorts them', () => {
+test('keyRange selects exactly the keys with the prefix that sort after a key, in SQLite order', () => {
   const db = new DatabaseSync(':memory:');
   db.exec('CREATE TABLE t (key TEXT PRIMARY KEY)');
   for (const key of TEXTS) db.prepare('INSERT INTO t VALUES (?)').run(key);
@@ -168,15 +168,15 @@ test('a range holds exactly the keys that begin with the prefix and come behind 
             key.startsWith(prefix) &&
             all.indexOf(key) > all.indexOf(after ?? '') - (after === undefined ? 1 : 0),
         ),
-        `${JSON.stringify(prefix)} behind ${JSON.stringify(after)}`,
+        `${JSON.stringify(prefix)} after ${JSON.stringify(after)}`,
       );
     }
   }
   db.close();
 });
 
-test('nothing but a blob lies behind the last of all letters', () => {
+test('the upper bound of the last code point is an empty blob', () => {
   assert.deepEqual(prefixUpperBound('\u{10ffff}'), new Uint8Array());
   assert.equal(prefixUpperBound('a\u{10ffff}'), 'b');
-  assert.equal(prefixUpperBound('\ud7ff'), '\ue000', 'surrogates are no letters');
+  assert.equal(prefixUpperBound('\ud7ff'), '\ue000', 'surrogates are skipped');
 });

@@ -4,68 +4,75 @@ import { PAGE_ITEMS, PAGE_ITEMS_MAX, STORE_KEY_BYTES } from '../base/limits.ts';
 import { utf8Bytes } from '../base/utf8.ts';
 import type { BlobBody, ByteRange, Expiry } from './blobs.ts';
 
-/** What every engine refuses alike, so that code which works on one works on all. */
+/** Input checks that all engines share, so that code which works on one engine works on all. */
 
-/** A key, a stream's name or an entry's id: not empty, at most 2 KiB of UTF-8, no unpaired surrogate, no NUL. */
+/**
+ * Rejects an invalid key, stream name or entry id. It must have 1 to 2048 bytes of UTF-8, without unpaired
+ * surrogates or NUL.
+ */
 export function checkKey(what: string, key: string): void {
   if (key === '') throw badRequest(`${what} must not be empty`);
   checkPrefix(what, key);
 }
 
-/** The prefix of a listing or the scope of a search: what shards by the first segment can answer. */
+/**
+ * Rejects a prefix without a complete first segment. Engines shard by the first segment, so a listing or
+ * search needs it.
+ */
 export function checkScope(what: string, prefix: string): void {
   checkPrefix(what, prefix);
-  if (!prefix.includes('/')) throw badRequest(`${what} must hold the whole first segment, with its slash`);
+  if (!prefix.includes('/')) throw badRequest(`${what} must contain the first segment and its slash`);
 }
 
-/** A prefix that may also be empty. */
+/** Rejects an invalid prefix. It follows the rules for keys but may be empty. */
 export function checkPrefix(what: string, text: string): void {
   if (!text.isWellFormed()) throw badRequest(`${what} has an unpaired surrogate`);
-  if (text.includes('\0')) throw badRequest(`${what} must not hold a NUL`);
+  if (text.includes('\0')) throw badRequest(`${what} must not contain a NUL character`);
   if (utf8Exceeds(text, STORE_KEY_BYTES)) throw tooLarge(what, STORE_KEY_BYTES);
 }
 
-/** How many to give at most; more than a page holds is refused, not cut. */
+/** Returns the page size. Rejects a limit above the maximum instead of reducing it. */
 export function checkLimit(limit: number | undefined): number {
   if (limit === undefined) return PAGE_ITEMS;
   if (Number.isInteger(limit) && limit >= 1 && limit <= PAGE_ITEMS_MAX) return limit;
-  throw badRequest(`a limit is a whole number from 1 to ${PAGE_ITEMS_MAX}`);
+  throw badRequest(`a limit must be a whole number from 1 to ${PAGE_ITEMS_MAX}`);
 }
 
-/** An expiry is a moment in ms; NaN and Infinity would never come or always have been. */
+/** Rejects NaN and Infinity: comparing with them would make a record immortal or expired at once. */
 export function checkExpiry(expiresAt: number | undefined): void {
   if (expiresAt !== undefined && !Number.isFinite(expiresAt)) {
-    throw badRequest('expiresAt is not a moment in time');
+    throw badRequest('expiresAt must be a finite number of milliseconds');
   }
 }
 
-/** The moment itself, asked for where it was to be told later. */
+/** Returns the expiry time. Calls the function if the expiry is one. */
 export async function resolveExpiry(expiry: Expiry | undefined): Promise<number | undefined> {
   const expiresAt = typeof expiry === 'function' ? await expiry() : expiry;
   checkExpiry(expiresAt);
   return expiresAt;
 }
 
+/** Rejects a delta that is not a safe integer. */
 export function checkDelta(delta: number): void {
-  if (!Number.isSafeInteger(delta)) throw badRequest('a counter takes whole numbers only');
+  if (!Number.isSafeInteger(delta)) throw badRequest('a counter accepts only whole numbers');
 }
 
-/** What a counter comes to, or null where that would pass `max` or fall below 0. */
+/** Returns the new value of a counter, or null if it would be above `max` or below 0. */
 export function addToCounter(counter: Json, delta: number, max: number | undefined): number | null {
-  if (!Number.isSafeInteger(counter)) throw badRequest('that is no counter');
+  if (!Number.isSafeInteger(counter)) throw badRequest('the record is not a counter');
   const sum = (counter as number) + delta;
   checkDelta(sum);
   return sum < 0 || (max !== undefined && sum > max) ? null : sum;
 }
 
-/** A range that reaches beyond the blob is refused, not cut. */
+/** Rejects a range that is not inside the blob. */
 export function checkRange(range: ByteRange, size: number): void {
   const { start, end } = range;
   if (Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start <= end && end <= size) return;
   throw new RelayError('range_not_satisfiable', { size });
 }
 
-/** What a reader asked for, cut off at the end of what there is; refused where there is nothing of it. */
+/** Limits a range to the end of the content. Rejects a range that contains no byte of it. */
 export function cutRange(range: ByteRange, size: number): ByteRange {
   if (range.start < 0 || range.start >= size || range.end <= range.start) {
     throw new RelayError('range_not_satisfiable', { size });
@@ -73,7 +80,7 @@ export function cutRange(range: ByteRange, size: number): ByteRange {
   return { start: range.start, end: Math.min(range.end, size) };
 }
 
-/** The JSON text of a value that takes at most `limit` bytes. */
+/** Returns a value as JSON text. Rejects it if the text is longer than `limit` bytes. */
 export function encodeJson(what: string, value: Json, limit: number): string {
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) throw badRequest(`${what} is not JSON`);
@@ -81,7 +88,10 @@ export function encodeJson(what: string, value: Json, limit: number): string {
   return text;
 }
 
-/** Key order is that of the UTF-8 bytes; JavaScript's own puts emoji before U+E000 to U+FFFF. */
+/**
+ * Compares keys by their UTF-8 bytes. JavaScript compares UTF-16 units, which sorts emoji before U+E000 to
+ * U+FFFF.
+ */
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -92,14 +102,14 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Moves surrogates, which stand for code points above U+FFFF, behind every other unit. */
+/** Ranks surrogates, which encode code points above U+FFFF, after all other units. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
 /**
- * The least value behind every text that begins with the prefix, in the order of UTF-8 bytes, which is SQLite's.
- * Where there is no such text it is an empty blob, which SQLite sorts behind all text.
+ * Returns the smallest value that sorts after every text with the prefix, in SQLite's order (UTF-8 bytes). If
+ * no text does, returns an empty blob, because SQLite sorts blobs after all text.
  */
 export function prefixUpperBound(prefix: string): string | Uint8Array {
   const points = Array.from(prefix, (char) => char.codePointAt(0)!);
@@ -115,17 +125,23 @@ function utf8Exceeds(text: string, limit: number): boolean {
   return utf8Bytes(text) > limit;
 }
 
-/** A body that comes whole is hashed and written in slices of this, so that neither blocks the loop for long. */
+/**
+ * Size of the slices in which an in-memory body is processed, so that hashing it does not block the event
+ * loop for long.
+ */
 const SLICE_BYTES = 256 * 1024;
 
 export interface BodyLimits {
-  /** What the caller promised. */
+  /** Size that the caller announced, in bytes. */
   readonly size: number | undefined;
-  /** What the engine takes. */
+  /** Largest body that the engine accepts, in bytes. */
   readonly max: number;
 }
 
-/** Refuses ahead what the promise alone, or the length of a whole body, shows to be wrong. */
+/**
+ * Rejects a body that is too large or does not have the announced size. A stream is judged by its announced
+ * size only.
+ */
 export function checkSize(body: BlobBody, { size, max }: BodyLimits): void {
   const length = body instanceof Uint8Array ? body.length : undefined;
   if (Math.max(length ?? 0, size ?? 0) > max) throw tooLarge('a blob', max);
@@ -133,8 +149,8 @@ export function checkSize(body: BlobBody, { size, max }: BodyLimits): void {
 }
 
 /**
- * The pieces of a body as they come. Stops with an error as soon as there are more bytes than promised or allowed,
- * and then, or when it is left early, tells the producer.
+ * Yields the body in pieces. Throws as soon as there are more bytes than announced or allowed. Cancels the
+ * source stream on an error, or if the consumer stops early.
  */
 export async function* readPieces(body: BlobBody, o: BodyLimits): AsyncGenerator<Uint8Array, void, void> {
   if (body instanceof Uint8Array) {
@@ -157,7 +173,7 @@ export async function* readPieces(body: BlobBody, o: BodyLimits): AsyncGenerator
     ended = true;
     if (o.size !== undefined && length !== o.size) throw wrongSize(o.size, length);
   } finally {
-    // The source is not needed any more; a failure to close it changes nothing.
+    // The caller already gets the first error; an error while cancelling the source would hide it.
     if (!ended) await reader.cancel().catch(() => {});
     reader.releaseLock();
   }
@@ -165,18 +181,18 @@ export async function* readPieces(body: BlobBody, o: BodyLimits): AsyncGenerator
 
 function wrongSize(promised: number, found: number): RelayError {
   return badRequest(
-    `the body was announced with ${promised} bytes but has ${found > promised ? 'more' : found}`,
+    `the announced size is ${promised} bytes but the body has ${found > promised ? 'more' : found}`,
   );
 }
 
-/** A listing as a condition on `key` that an index answers, from where it begins to where it ends. */
+/** SQL condition on `key` for a listing, with its two bounds. The index on `key` can answer it. */
 export interface KeyRange {
   readonly where: 'key > ? AND key < ?' | 'key >= ? AND key < ?';
   readonly from: string;
   readonly to: string | Uint8Array;
 }
 
-/** The keys that begin with the prefix and come behind `after`. */
+/** Returns the condition for keys that start with the prefix and sort after `after`. */
 export function keyRange(prefix: string, after: string | undefined): KeyRange {
   const to = prefixUpperBound(prefix);
   return after !== undefined && compareKeys(after, prefix) >= 0
