@@ -11,7 +11,7 @@ import { storeAddress } from './store/remote-engines.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** What was read of each option, or its default. */
+/** The parsed value of each option, or its default. */
 type Options = {
   readonly [K in keyof typeof OPTIONS]:
     | ReturnType<(typeof OPTIONS)[K]['read']>
@@ -20,12 +20,15 @@ type Options = {
 
 export type Config = ReturnType<typeof loadConfig>;
 
-/** What a server in the background is started with. */
+/** Returns the environment of a background server. */
 export function detachedEnvironment(env: Environment, logFile: string): NodeJS.ProcessEnv {
   return { ...env, RELAY_LOG_FILE: logFile, NO_COLOR: '1' };
 }
 
-/** Reads the environment and `<home>/config.json`. What it does not know or cannot use is an error that names the place. */
+/**
+ * Reads the environment and `<home>/config.json`. An unknown option or a bad value is an error that names its
+ * location.
+ */
 export function loadConfig(env: Environment, flags: { home?: string; url?: string } = {}) {
   const home = findHome(flags.home, env);
   const options = readOptions(home, env);
@@ -33,7 +36,7 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
     ...options,
     home,
     engine: engineAddress(home, env, options),
-    /** What pointers begin with, without a slash at its end. */
+    /** Start of pointer URLs, without a trailing slash. */
     publicUrl: options.public_url ?? `http://127.0.0.1:${options.port || OPTIONS.port.default}`,
     channels: {
       retentionMs: options.channel_retention * 1000,
@@ -45,10 +48,10 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
       models: options.models,
       timeoutMs: options.model_timeout * 1000,
     },
-    /** The server to talk to instead of the local store. */
+    /** URL of the server to use instead of the local store. */
     remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
     apiKey: env.CONTEXTRELAY_API_KEY || null,
-    /** Where a detached server's output goes; its parent tells it in RELAY_LOG_FILE. */
+    /** Log file of a detached server, passed by its parent in RELAY_LOG_FILE. */
     logFile: env.RELAY_LOG_FILE || null,
   };
 }
@@ -79,7 +82,10 @@ function readOptions(home: string, env: Environment): Options {
   return Object.fromEntries(values);
 }
 
-/** `engine`, or what `engine_file` holds. A variable wins over config.json, as with every option. */
+/**
+ * Returns `engine`, or the content of the file that `engine_file` names. A variable overrides config.json, as for
+ * every option.
+ */
 function engineAddress(home: string, env: Environment, options: Options): string | null {
   const { engine, engine_file: file } = options;
   if (file === null) return engine;
@@ -115,7 +121,7 @@ export function unknownOption(where: string): RelayError {
   });
 }
 
-/** What counts for an option before it is read, and where it was said: a variable wins over the file, that over the default. */
+/** Returns an option's unparsed value and its source: the variable, else the file, else the default. */
 export function givenValue(
   name: string,
   option: Option,
@@ -128,19 +134,19 @@ export function givenValue(
   return value === null ? { from: 'default', value: option.default } : { from: 'file', value };
 }
 
-/** Makes the home and a configuration file to begin with. One that is there is not touched. */
+/** Creates the home and a first configuration file. An existing file stays unchanged. */
 export async function initHome(home: string): Promise<{ config: string; written: boolean }> {
   makeHome(home);
   const config = configFile(home);
   if (existsSync(config)) return { config, written: false };
-  // Only what people change most; all else keeps its default, also when a later version chooses a better one.
+  // Only the options that people change most. All others keep their default, which a later version may improve.
   const first = { host: OPTIONS.host.default, port: OPTIONS.port.default };
   const { writeAtomically } = await import('./store/atomic-file.ts');
   await writeAtomically(config, `${JSON.stringify(first, null, 2)}\n`, { mode: 0o600 });
   return { config, written: true };
 }
 
-/** Comments and trailing commas are allowed, as in the settings of editors. A file that is not there says nothing. */
+/** Reads a file in JSON with comments and trailing commas. A missing file is an empty object. */
 export function readConfigFile(file: string): { [key: string]: unknown } {
   const bad = (what: string) => new RelayError('bad_config', { where: file, what });
   let parsed: unknown;

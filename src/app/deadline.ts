@@ -1,4 +1,4 @@
-/** By when everything that was begun has to be over, though some of it hangs. */
+/** A time limit for several operations, some of which may hang. */
 export class Deadline {
   readonly #ms: number;
   readonly signal: AbortSignal;
@@ -12,7 +12,7 @@ export class Deadline {
     return Math.round(this.#ms / 1000);
   }
 
-  /** What the work gives, or what `late` gives where time is up first; the work is then left to itself. */
+  /** Returns the result of the work, or of `late` if the deadline passes first. The work then continues unobserved. */
   async race<T>(work: Promise<T>, late: () => T): Promise<T> {
     work.catch(() => {});
     if (this.signal.aborted) return late();

@@ -29,7 +29,7 @@ type Found = Omit<Check, 'name'>;
 /** How long another `relay` may take to print its version. */
 const PROGRAM_MS = 5_000;
 
-/** Tries everything a user relies on, until the deadline. `readConfig` throws where the configuration is wrong. */
+/** Checks everything a user relies on, until the deadline. `readConfig` throws if the configuration is wrong. */
 export async function* diagnose(
   host: Host,
   readConfig: () => Config,
@@ -66,7 +66,7 @@ export async function* diagnose(
   const checks: { readonly [name: string]: () => Promise<Found> } = remote === null ? here : elsewhere;
   const begun: { readonly [name: string]: Promise<Found> } = {};
   const late = () => wrong(`no answer within ${deadline.seconds} s`, 'relay status');
-  // Opening the store makes the home that others look at; where it hangs they go on without.
+  // Opening the store creates the home that other checks read. If it hangs, they continue without it.
   const ground = remote === null ? 'store' : 'server';
   for (const [name, check] of Object.entries(checks)) {
     const half = setTimeout(deadline.seconds * 500, null, { ref: false });
@@ -75,7 +75,7 @@ export async function* diagnose(
   }
   for (const [name, check] of Object.entries(begun)) {
     const found = await check;
-    // One cause, one line.
+    // A broken store or server is reported once, not again as a failed round trip.
     if (name === 'round trip' && found.state === 'wrong' && (await begun[ground])?.state === 'wrong')
       continue;
     yield { name, ...found };
@@ -105,10 +105,13 @@ function checkRuntime(remote: boolean): Found {
   return wrong(found, `the local store needs Node ${SQLITE_SINCE.join('.')} or newer: ${GET_RUNTIME}`);
 }
 
-/** Warns where the PATH has a `relay` of another version: hooks and people would run that one. Null where it has none, or this one. */
+/**
+ * Warns if the PATH has a `relay` of another version, which hooks and people would run. Returns null if it has none,
+ * or this one.
+ */
 async function checkProgramOnPath(own: string, env: Environment): Promise<Found | null> {
   const place = findProgram('relay', env);
-  // A relative folder on the PATH may lead into a stranger's project.
+  // A relative folder on the PATH may be inside someone else's project.
   if (place === null || !isAbsolute(place)) return null;
   const real = realPath(place);
   if (real === realPath(process.execPath) || real === realPath(process.argv[1] ?? '')) return null;
@@ -146,7 +149,7 @@ async function checkStore(host: Host): Promise<Found> {
   return ok(`opens; holds ${usage.blobs.count} payloads, ${bytes(usage.diskBytes)} on disk`);
 }
 
-/** A small text goes in, comes out as it was, and is gone afterwards. */
+/** Pushes a small text, pulls it, compares it, and deletes it. */
 async function roundTrip(host: Host): Promise<Found> {
   const text = `relay doctor ${Date.now()} ☂`;
   await using open = await host.relay.open();
@@ -167,7 +170,7 @@ async function checkDisk(home: string): Promise<Found> {
   return free > NO_SPACE ? warning(found, fix) : wrong(found, fix);
 }
 
-/** The clock must agree with the cluster's and with the disk's, and must not be behind the last write to the store. */
+/** The clock must agree with the cluster's and the disk's, and must not be behind the last write to the store. */
 async function checkClock(host: Host): Promise<Found> {
   const {
     home,

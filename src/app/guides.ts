@@ -3,13 +3,13 @@ import { guideIndex } from '../interfaces/cli/commands/about.ts';
 import type { Guides } from '../interfaces/cli/host.ts';
 import { ownFile } from './own-package.ts';
 
-/** The pages of docs/ that came with this program, in the order of their index. */
+/** Returns the guides of docs/ that come with this program, in the order of their index. */
 export function ownGuides(): Guides {
   const read = (file: string): string | null => {
     const bytes = ownFile(posix.join('docs', file));
     return bytes && new TextDecoder().decode(bytes);
   };
-  // The package leaves some out, such as how speed is measured.
+  // The package omits some guides, such as how speed is measured.
   const index = guideIndex(read('README.md') ?? '').map(({ title, guides }) => ({
     title,
     guides: guides.filter(({ file }) => read(file) !== null),

@@ -2,12 +2,12 @@ import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { isAbsolute, parse, relative, resolve, sep } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 
-/** More links than this lead in a circle. */
+/** Limit of links to follow; more than this form a circle. */
 const MOST_LINKS = 40;
 
 /**
- * Refuses a path below `folder` that symbolic links take out of it, whether or not a file is there: what is in a folder may
- * come from anybody. The folder itself may be a link, and a path that names another place by itself is taken as meant.
+ * Throws if symbolic links lead a path below `folder` out of it, even if no file exists there: the content of a folder
+ * may come from anyone. The folder itself may be a link. A path that is written as outside of the folder is allowed.
  */
 export function needInside(folder: string, path: string): void {
   const named = relative(resolve(folder), resolve(folder, path));

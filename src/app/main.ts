@@ -8,7 +8,7 @@ import { findHome, makeHome } from './store/home.ts';
 import type { Warn } from './store/open-core.ts';
 import { processTerminal } from './terminal.ts';
 
-/** The program. It ends by running out of things to do, or by an exit where that cannot cut output short. */
+/** The program. It ends when nothing is left to do, or exits once all output is written. */
 export async function runMain(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   const terminal = processTerminal();
   const code = await runCli(argv, terminal, (globals, warn) => makeHost(globals, terminal.env, warn));
@@ -17,8 +17,8 @@ export async function runMain(argv: readonly string[] = process.argv.slice(2)): 
 }
 
 /**
- * What commands are given. Nothing is read or loaded before it is asked for, so that a short command stays short, and
- * that `version` and `doctor` answer where the configuration is broken.
+ * Returns the host that commands use. Nothing is read or loaded before it is needed: short commands stay fast, and
+ * `version` and `doctor` work with a broken configuration.
  */
 export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host {
   let known: Config | null = null;
@@ -53,13 +53,13 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
         const { installChecks } = await import('./install/checks.ts');
         const { diagnose } = await import('./doctor.ts');
         const installed = installChecks(await installSettings(env, host.home), deadline);
-        // Begun at once, told last.
+        // Start this check now, but report it last.
         const first = installed.next();
-        // A failure is thrown where the check is told, below.
+        // A failure is thrown below, where the result is reported.
         first.catch(() => {});
         yield* diagnose(host, config, deadline, env);
         for (let next = await first; !next.done; next = await installed.next()) yield next.value;
-        // What still hangs is not waited for.
+        // Do not wait for checks that still hang.
         if (deadline.signal.aborted) setTimeout(() => process.exit(), 100).unref();
       },
     },

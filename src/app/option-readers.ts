@@ -3,7 +3,7 @@ import { KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../base/limits.ts';
 import type { PlanTable } from '../domain/usage/plans.ts';
 import { addressProblem } from '../engines/s3/address.ts';
 
-/** What was given on the command line in place of an option. */
+/** Parses a command-line flag that overrides an option. */
 export function readFlag<T>(where: string, read: (value: unknown) => T, value: string): T {
   try {
     return read(value);
@@ -12,7 +12,7 @@ export function readFlag<T>(where: string, read: (value: unknown) => T, value: s
   }
 }
 
-/** Each reader gives the value of an option, or throws a sentence that says what it must be. */
+/** Each reader returns the parsed value of an option, or throws an error that says what it must be. */
 
 export function text(value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
@@ -42,12 +42,12 @@ export function bucketAddress(value: unknown): string {
   return value as string;
 }
 
-/** `nats://***@a:4222`: a user and a password stand before the @. */
+/** Returns the address with user and password masked: `nats://***@a:4222`. */
 export function withoutPassword(address: string): string {
   return address.replace(/\/\/[^@/]*@/, '//***@');
 }
 
-/** The path of a webhook often is what proves who may post there. */
+/** Returns the address with its path masked, because the path of a webhook is often a secret. */
 export function hostAlone(address: string): string {
   const { origin, pathname } = new URL(address);
   return pathname === '/' ? origin : `${origin}/***`;
@@ -62,7 +62,7 @@ export function oneOf<const T extends string>(...words: T[]): (value: unknown) =
   };
 }
 
-/** Texts by these names. */
+/** Reads an object with these names as keys and texts as values. */
 export function byName(names: readonly string[]): (value: unknown) => { readonly [name: string]: string } {
   return (value) => {
     const entries = value !== null && typeof value === 'object' ? Object.entries(value) : null;
@@ -80,7 +80,7 @@ export function list(value: unknown): readonly string[] {
   throw new Error(`it must be a list of texts, not ${JSON.stringify(value)}.`);
 }
 
-/** Also as one text with commas, as it comes from the environment. */
+/** Reads a list of texts. A text with commas, as variables have it, is split. */
 export function words(value: unknown): readonly string[] {
   const items = typeof value === 'string' ? value.split(',').map((word) => word.trim()) : value;
   return list(items);
@@ -93,7 +93,7 @@ export function yesOrNo(value: unknown): boolean {
   throw new Error(`it must be true or false, not ${JSON.stringify(value)}.`);
 }
 
-/** `https://app.example`, or `*` for every page there is. */
+/** Reads a list of origins such as `https://app.example`, or `*` for every origin. */
 export function origins(value: unknown): readonly string[] {
   return words(value).map((word) => {
     if (word === '*') return word;
@@ -111,7 +111,7 @@ export function atLeast(least: number): (value: unknown) => number {
   };
 }
 
-/** Also as a text of digits, as it comes from the environment; null where it is none, or below 0. */
+/** Parses a whole number of at least 0, also from a text of digits; null otherwise. */
 function wholeNumber(value: unknown): number | null {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : null;
@@ -119,7 +119,7 @@ function wholeNumber(value: unknown): number | null {
 
 const PLAN_FIELDS = ['pushes', 'pulls', 'keys', 'payload_bytes', 'ttl_seconds', 'storage_bytes'];
 
-/** What is not said of a plan is not limited by it, beyond what the relay itself can do. */
+/** Reads the plans. A plan does not limit what it does not name, except by the relay's own limits. */
 export function plans(value: unknown): PlanTable {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Error('it must be an object of plans by name.');

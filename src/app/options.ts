@@ -18,10 +18,7 @@ import {
 } from './option-readers.ts';
 import { storeAddress } from './store/remote-engines.ts';
 
-/**
- * Every option there is, in one table. `<home>/config.json` holds them by name; where `env` is named, that variable
- * wins over the file.
- */
+/** The table of all options. `<home>/config.json` holds them by name. The variable `env` overrides the file. */
 export const OPTIONS = {
   host: {
     help: 'The address `relay up` listens on; anything but loopback opens it to the network.',
@@ -200,13 +197,13 @@ export const OPTIONS = {
 } as const satisfies { [key: string]: Option };
 
 export interface Option {
-  /** What it is for, as `relay config` and docs/configuration.md say it. */
+  /** Description for `relay config` and docs/configuration.md. */
   readonly help: string;
-  /** The variable that wins over the file. */
+  /** Variable that overrides the file. */
   readonly env?: string;
   readonly default: unknown;
-  /** The value, or throws a sentence that says what it must be. */
+  /** Returns the parsed value, or throws an error that says what it must be. */
   read(value: unknown): unknown;
-  /** What of a value may be seen by whoever looks over a shoulder; all of it by default. */
+  /** Masks the secret part of a value for display; by default the whole value is displayed. */
   readonly shown?: (value: string) => string;
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** Whether Bun runs this program; else Node does. Nothing else asks which of the two it is. */
+/** Whether Bun runs this program; otherwise Node does. Other code uses this constant and does not check by itself. */
 export const isBun = process.versions.bun !== undefined;
 
 /** Name and version of the runtime, for `relay version` and reports. */
@@ -10,15 +10,15 @@ export const RUNTIME = isBun ? `Bun ${process.versions.bun}` : `Node ${process.v
 /** Folder of the files inside an executable that Bun compiled; `fs` reads it like any other folder. */
 const EMBEDDED = process.platform === 'win32' ? 'B:\\~BUN\\root' : '/$bunfs/root';
 
-/** Whether runtime, program and its files are one file, `process.execPath`. */
+/** Whether runtime, program and files are one file, `process.execPath`. */
 export const isExecutable = import.meta.dirname.startsWith(EMBEDDED);
 
-/** The words that start this very program again. */
+/** Returns the command line that starts this program again. */
 export function ownCommand(): readonly string[] {
   return isExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, process.argv[1]!];
 }
 
-/** The folder and the version of our package, if that is what a file is in; null where it is another's. */
+/** Returns the folder and version of our package if `file` is inside it, else null. */
 export function ownPackage(
   file: string = import.meta.filename,
 ): { readonly folder: string; readonly version: string } | null {
@@ -36,14 +36,14 @@ export function packageVersion(): string {
   return ownPackage()?.version ?? 'unknown';
 }
 
-/** A file that came with the program, by its path in the package; null where there is none. */
+/** Reads a file of the program by its path in the package, or returns null. */
 export function ownFile(path: string): Uint8Array | null {
   const folder = ownPackage()?.folder;
   const place = folder === undefined ? undefined : join(folder, path);
   return place !== undefined && existsSync(place) ? readFileSync(place) : null;
 }
 
-/** The paths of the files that came with the program in a folder of the package, and below it. */
+/** Returns the paths of all files of the program below a folder of the package. */
 export function ownFiles(folder: string): string[] {
   const root = ownPackage()?.folder;
   if (root === undefined || !existsSync(join(root, folder))) return [];
@@ -52,14 +52,14 @@ export function ownFiles(folder: string): string[] {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
 }
 
-/** The file of a worker thread, which lies beside `importer` in the sources and in the bundle alike. */
+/** Returns the file of a worker thread, which is next to `importer` in the sources and in the bundle. */
 export function workerFile(name: string, importer: string): URL {
   return new URL(`./${name}${importer.endsWith('.ts') ? '.ts' : '.js'}`, importer);
 }
 
-/** Tells from now on whether our package was replaced on the disk, and calls `onFirst` when it first finds that. */
+/** Returns a function that says whether our package was replaced on disk. It calls `onFirst` when it first finds that. */
 export function watchPackage(onFirst: () => void): () => boolean {
-  // An executable that runs has all of itself, whatever becomes of its file.
+  // A running executable does not depend on its file.
   const folder = isExecutable ? undefined : ownPackage()?.folder;
   const files = folder === undefined ? [] : [import.meta.filename, join(folder, 'package.json')];
   const stamp = () =>
@@ -78,7 +78,7 @@ export function watchPackage(onFirst: () => void): () => boolean {
   };
 }
 
-/** With links followed; a file that does not exist keeps its name. */
+/** Resolves symbolic links. A path that does not exist is returned unchanged. */
 export function realPath(file: string): string {
   try {
     return realpathSync(file);

@@ -17,7 +17,7 @@ import {
 import { OPTIONS, type Option } from './options.ts';
 import { authOf, exposedAs } from './serve/addresses.ts';
 
-/** All that is wrong with the options of a home at once, where reading them stops at the first. */
+/** Returns all problems of a home's options at once. Reading them stops at the first. */
 export async function settingProblems(home: string, env: Environment): Promise<SettingProblem[]> {
   const file = configFile(home);
   let written: { [key: string]: unknown };
@@ -48,7 +48,7 @@ export async function settingProblems(home: string, env: Environment): Promise<S
     note('warning', inFile(name), `${option.env} is set and wins over it.`);
   }
   if (problems.some(({ state }) => state === 'wrong')) return problems;
-  // What each says is fine by itself; what they say together is looked at as a server would.
+  // Each option is valid by itself. Now check the combination as a server would.
   let config: Config;
   try {
     config = loadConfig(env, { home });

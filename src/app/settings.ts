@@ -13,10 +13,10 @@ import { writeAtomically } from './store/atomic-file.ts';
 import { makeHome } from './store/home.ts';
 import { VARIABLES } from './variables.ts';
 
-/** config.json may hold the password of a cluster. */
+/** config.json may contain a cluster's password. */
 const MODE = 0o600;
 
-/** The options of a home, for whoever looks at them or changes them. */
+/** Reads and changes the options of a home. */
 export function openSettings(home: string, env: Environment): Settings {
   const file = configFile(home);
   return {
@@ -89,7 +89,7 @@ function shown(option: Option, value: unknown): unknown {
   return option.shown && typeof value === 'string' ? option.shown(value) : value;
 }
 
-/** The first reading of the words that the option takes. */
+/** Returns the first interpretation of the words that the option accepts. */
 function usable(name: string, option: Option, words: readonly string[]): Json {
   const [word = ''] = words;
   const readings: Json[] = words.length > 1 ? [[...words]] : [...parsed(word), word, [word]];
@@ -117,11 +117,11 @@ function parsed(word: string): Json[] {
   }
 }
 
-/** Edits the text, so that comments and what we do not know stay, while no other process does. */
+/** Edits the file as text under a lock, so that comments and unknown options stay. */
 async function change(home: string, edit: (document: JsonDocument) => JsonDocument): Promise<boolean> {
   const file = configFile(home);
   return withFileLock(`${file}.lock`, { folder: home }, async (held) => {
-    // Refuses what is not JSON, by the name of the file.
+    // Throws if the file is not JSON, with its name.
     readConfigFile(file);
     const before = existsSync(file) ? readFileSync(file, 'utf8') : '{}\n';
     const { text: after } = edit(new JsonDocument(before, { comments: true }));

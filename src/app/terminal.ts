@@ -4,9 +4,9 @@ import { isatty } from 'node:tty';
 import type { Input, Output, Terminal } from '../interfaces/cli/io.ts';
 import { programName } from './install/launcher.ts';
 
-/** The terminal of this process. Node's own streams are made only for what needs them: they cost 4 ms each. */
+/** The terminal of this process. Node's own streams are created only if needed, because each costs 4 ms. */
 export function processTerminal(): Terminal & {
-  /** Whether all that was said is out. Where Node's own streams were used it may not be. */
+  /** Returns whether all output is written. With Node's own streams it may not be. */
   isWritten(): boolean;
 } {
   let streams = false;
@@ -61,7 +61,7 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
   const stream = (): NodeJS.WriteStream => {
     if (made !== null) return made;
     made = open();
-    // A reader that closed its end is not an accident; whoever sends a long body hears of it from `send`.
+    // A reader that closes its end is no error. A caller that sends a long body learns of it from `send`.
     made.on('error', (error: NodeJS.ErrnoException) => {
       gone = true;
       if (error.code !== 'EPIPE') process.exitCode ||= 1;
@@ -97,7 +97,7 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
 
 function isTerminal(fd: number): boolean {
   try {
-    // Loading node:tty costs more than asking the file first, and most of the time it is a pipe.
+    // Loading node:tty costs more than checking the file first, and usually it is a pipe.
     const file = process.platform === 'win32' ? null : fstatSync(fd);
     if (file && !file.isCharacterDevice()) return false;
     if (file && process.platform === 'linux' && file.rdev >> 8 === MEMORY_DEVICES) return false;
@@ -107,10 +107,10 @@ function isTerminal(fd: number): boolean {
   return isatty(fd);
 }
 
-/** /dev/null and its neighbours, by their number in Linux. */
+/** Major device number of /dev/null and similar devices on Linux. */
 const MEMORY_DEVICES = 1;
 
-/** Whether there was still a reader. */
+/** Returns whether there was still a reader. */
 function writeAll(fd: number, data: string | Uint8Array): boolean {
   let rest = typeof data === 'string' ? Buffer.from(data) : data;
   while (rest.byteLength > 0) {
@@ -126,7 +126,7 @@ function writeAll(fd: number, data: string | Uint8Array): boolean {
   return true;
 }
 
-/** The pipe was made non-blocking by whoever is at its other end, and is full. */
+/** Blocks for a moment: the pipe is full, and its other end made it non-blocking. */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

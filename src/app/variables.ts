@@ -3,11 +3,11 @@ import { PROVIDER_LIST, PROVIDERS, type Provider } from '../client/prompts/provi
 export interface Variable {
   readonly name: string;
   readonly help: string;
-  /** Shown as set or not set, never with its value. */
+  /** Displayed as set or not set, never with its value. */
   readonly secret?: true;
 }
 
-/** The variables of the environment that are read beside those of the options in options.ts, in the order of the page. */
+/** Environment variables besides those of the options in options.ts, in the order of the documentation. */
 export const VARIABLES: readonly Variable[] = [
   { name: 'RELAY_HOME', help: 'The folder of the local store and of config.json; `~/.relay` by default.' },
   {

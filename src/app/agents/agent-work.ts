@@ -27,8 +27,8 @@ import { openCore, type Warn } from '../store/open-core.ts';
 import { openRelay } from '../store/open-relay.ts';
 
 /**
- * Prompts and pipelines on the threads of a relay. Models and programs are asked from here, wherever the threads are, and
- * the answers kept for identical questions are kept here too.
+ * Opens prompts and pipelines on the threads of a relay. This process calls models and programs, wherever the threads
+ * are, and caches answers to identical prompts.
  */
 export async function openAgentWork(
   config: Config,
@@ -71,7 +71,7 @@ export async function openAgentWork(
   };
 }
 
-/** The relay as a named agent sees it. Behind HTTP the server says who it is, by the key that is sent. */
+/** Returns the relay as a named agent sees it. Over HTTP the server identifies the agent by its key. */
 function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
   if (config.remote !== null) {
     const remote = httpRelay({ baseUrl: config.remote, apiKey: config.apiKey ?? undefined });
@@ -80,7 +80,7 @@ function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
   return (name) => core.relay({ ...LOCAL_CALLER, name }, config.publicUrl);
 }
 
-/** Answers by what was asked, in records that expire by themselves. */
+/** Caches answers by a digest of the prompt, in records that expire. */
 function answerCache(records: Records, env: Env): AnswerCache {
   const key = (digest: string) => `ten.${LOCAL_CALLER.tenant}/answers/${digest}`;
   return {
@@ -95,8 +95,8 @@ function answerCache(records: Records, env: Env): AnswerCache {
 }
 
 /**
- * This process, as others are told of it. Of those at the same store on the same machine it can be seen whether they
- * live; a server is asked from many machines, of which two may have one name.
+ * Describes this process in run leases. Processes on the same store and machine can be checked for being alive.
+ * Clients of a server run on many machines, and two machines may have the same host name.
  */
 function pipelineWorker(remote: string | null): Worker {
   const host = hostname();
@@ -114,12 +114,12 @@ function user(): string {
   try {
     return userInfo().username;
   } catch {
-    // A process may run under a number that has no name.
+    // A process may run under a user id without a name.
     return 'somebody';
   }
 }
 
-/** Other people's programs, run as if they had been started by themselves. */
+/** Runs installed programs with the caller's environment and folder. */
 function programs(env: Environment, cwd: string): Programs {
   return {
     known: () => {
@@ -149,16 +149,16 @@ interface RunnerParts extends Pick<AgentWork, 'prompts' | 'model'> {
   readonly relay: Relay;
   readonly tokens: TokenCounter;
   readonly frameSecret: FrameSecret;
-  /** A client of the relay; made once, when a step needs it. */
+  /** Opens a client of the relay; called once, when a step first needs it. */
   open(): Promise<OpenClient>;
   readonly env: Environment;
   readonly cwd: string;
 }
 
-/** The step's own timeout ends it; this only keeps a wait from being endless by itself. */
+/** The step's own timeout ends the wait; this is only an upper bound. */
 const PATIENCE_MS = 24 * 60 * 60 * 1000;
 
-/** Where the steps of a pipeline are done. */
+/** Returns the runners for the steps of a pipeline. */
 function stepRunners({
   prompts,
   tokens,
@@ -171,14 +171,14 @@ function stepRunners({
 }: RunnerParts): StepRunners {
   const previews = ({ context }: StepCall) =>
     Promise.all(context.map((artifact) => artifactFrame(artifact, frameSecret)));
-  /** What an agent elsewhere is told: the words, and the previews of what it is shown. */
+  /** Text of a task for a remote agent: the prompt and the previews of its context. */
   const taskText = async (call: StepCall) => [call.prompt, ...(await previews(call))].join('\n\n');
   const priced = async ({ prompt, context }: StepCall, text: string) => {
     const [shown, words] = await Promise.all([tokens.count(text), tokens.count(prompt)]);
     const pasted = context.reduce((sum, artifact) => sum + artifact.tokens.content, words.tokens);
     return { tokens: shown, pasted: { ...words, tokens: pasted } };
   };
-  /** A step is shown its context and no other artifacts. */
+  /** Builds a prompt whose only artifacts are the step's context. */
   const bundleOf = ({ run, prompt, context }: StepCall, system?: string) => {
     const refs = context.slice(0, PROMPT_PREVIEWS).map(({ ref }) => ref);
     return prompts.bundle({ thread_id: run, words: prompt, system, refs, previews: refs.length });
@@ -221,7 +221,10 @@ function stepRunners({
       const { body } = await relay.threads.content(call.run, artifact_ref, { counted: false });
       return { content: await readText(body), by: capability, source_refs: [artifact_ref] };
     },
-    /** Done by whichever agent serves the channel. After a crash the same task is asked for again, not a second one. */
+    /**
+     * Sends the step as a task to the agent that serves the channel. After a crash it waits for the same task instead
+     * of sending a second one.
+     */
     async bridge(call, { signal }) {
       const { channel, done_channel, to } = call.agent;
       const opened = await open();
@@ -237,7 +240,8 @@ function stepRunners({
       });
       const waiting = bridge.wait(id, { signal, timeout: PATIENCE_MS });
       const answer = await waiting.catch(async (error) => {
-        // Nobody comes back for it, as somebody does for a run that was stopped. The timeout is reported even if canceling fails.
+        // After a timeout nobody waits for the task any more, so cancel it. A stopped run would resume it. The timeout
+        // is reported even if canceling fails.
         if (signal.reason?.name === 'TimeoutError')
           await client.tasks.cancel(id, { reason: `step ${call.step} took too long` }).catch(() => null);
         throw error;

@@ -9,7 +9,7 @@ import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { Config, Environment } from '../config.ts';
 import { nodeRunners } from './node-runners.ts';
 
-/** The agent that the command line names. Terminals are told apart with the profiles of this home too. */
+/** Opens the agent that the command line names. Terminals also use the profiles in this home. */
 export async function openRunner(spec: RunnerSpec, home: string): Promise<Runner> {
   if (spec.kind === 'exec') return nodeRunners.exec(spec);
   if (spec.kind === 'acp') return nodeRunners.acp(spec);
@@ -29,7 +29,10 @@ async function ownProfiles(path: string): Promise<JsonObject> {
   throw new RelayError('bad_config', { where: path, what: 'it holds no profiles by name' });
 }
 
-/** An agent elsewhere. A relay that we have a key for gets that key, every other only the token it was given. */
+/**
+ * Opens a remote agent. A relay for which we have an API key gets that key. Every other agent gets only the token
+ * given here.
+ */
 export async function openAgent(
   address: string,
   o: { readonly token?: string },
@@ -42,7 +45,7 @@ export async function openAgent(
       ? config.apiKey
       : null;
   const token = o.token ?? (env.A2A_TOKEN || own || undefined);
-  // The relay is opened only where a text is too long for a message.
+  // Opens the relay only if a text is too long for a message.
   const push: ContextRelay['push'] = async (...args) => {
     await using open = await host.relay.open();
     return await (await open.client()).push(...args);

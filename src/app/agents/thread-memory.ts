@@ -6,7 +6,7 @@ import type { ThreadMemory } from '../../interfaces/cli/host.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
 import { makeHome } from '../store/home.ts';
 
-/** Which thread was used last, in `<home>/current-thread.json`: by relay, since an id means nothing to another one. */
+/** Remembers the last used thread per relay in `<home>/current-thread.json`. An id means nothing to another relay. */
 export function openThreadMemory(home: string, remote: string | null): ThreadMemory {
   const path = join(home, 'current-thread.json');
   const relay = remote ?? 'local';
@@ -29,7 +29,7 @@ export function openThreadMemory(home: string, remote: string | null): ThreadMem
 
 type Known = { readonly [relay: string]: string };
 
-/** A convenience: what cannot be read is as good as nothing. */
+/** Reads the file. An unreadable file counts as empty, because it is only a convenience. */
 function read(path: string): Known {
   try {
     const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));

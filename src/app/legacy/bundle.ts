@@ -11,10 +11,10 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import { isMoment, type LegacyLogEvent, UNKNOWN_EVENT } from './source.ts';
 import type { LegacyVersion } from './versions.ts';
 
-/** Who made what came from a Go relay and does not say. */
+/** Author of imported data that names no author. */
 export const LEGACY_AUTHOR = 'legacy';
 
-/** What an event says travels in one piece. */
+/** Maximum size of an event's payload. */
 const PAYLOAD_BYTES = 64 * 1024;
 
 export interface LegacyContent {
@@ -32,7 +32,7 @@ export interface LegacyParts {
   readonly contents: readonly LegacyContent[];
 }
 
-/** A thread of a Go relay in the form in which threads travel, with its events and versions as they were there. */
+/** Returns a Go relay's thread as a bundle, with its events and versions. */
 export function legacyBundle(parts: LegacyParts, events: readonly StoredEvent[]): ReadableStream<Uint8Array> {
   const head = emptyHead(bareRoot(parts.thread_id));
   for (const event of events) advanceChecked(head, event);
@@ -48,8 +48,8 @@ export function legacyBundle(parts: LegacyParts, events: readonly StoredEvent[])
 }
 
 /**
- * The events of a thread. Those that made a version there make the same one here, and lead to the same state; a version
- * without an event gets one, which is told. An artifact comes with the event that names it.
+ * Returns the events of a thread. An event that made a version there makes the same version here, with the same state.
+ * A version without an event gets one, with a note. An artifact is added by the event that names it.
  */
 export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[] {
   const { versions, created, name, thread_id } = parts;
@@ -74,7 +74,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
     };
     events.push({ type, at: Date.parse(timestamp), payload, legacy });
   };
-  /** The next version, by the event that made it there. */
+  /** Adds the next version, with the event that made it. */
   const next = () => {
     const makes = versions[version]!;
     const isIt = ({ type, payload }: LegacyLogEvent) =>
@@ -108,7 +108,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
   return withRest(events, rest);
 }
 
-/** Artifacts that no event names come with the last one. */
+/** Adds artifacts that no event names to the last event. */
 function withRest(events: StoredEvent[], rest: ReadonlyMap<string, Artifact>): StoredEvent[] {
   if (rest.size === 0) return events;
   const last = events.at(-1)!;
@@ -131,7 +131,7 @@ function counted({ ref, size, tokens, provenance }: Artifact): CountedArtifact {
   return { ref, size, tokens, ...(capability === null ? {} : { capability }) };
 }
 
-/** An event that makes no version, as one that a log here can hold. */
+/** Returns an event that makes no version, changed so that it fits our log. */
 function fitting(event: LegacyLogEvent, notes: string[]): LegacyLogEvent {
   const { type, payload } = event;
   const tooLong = bytesOf(payload) > PAYLOAD_BYTES;

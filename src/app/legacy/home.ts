@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { shellWord } from '../../base/format.ts';
 import { APPLICATION_ID } from '../../engines/sqlite/schema.ts';
 
-/** Where an SQLite file says whose it is. */
+/** Offset of the application id in an SQLite file. */
 const OWNER_AT = 68;
 
-/** Whether a home was another relay's before: it has a database, and that is none of ours. */
+/** Returns whether a home belongs to another relay: it has a database that is not ours. */
 export function isLegacyHome(home: string): boolean {
   try {
     const file = openSync(join(home, 'relay.db'), 'r');
     try {
       const head = Buffer.alloc(OWNER_AT + 4);
-      // A database of ours that was only just made may be empty still.
+      // A new database of ours may still be empty.
       if (readSync(file, head, 0, head.length, 0) === 0) return false;
       return head.readUInt32BE(OWNER_AT) !== APPLICATION_ID;
     } finally {
@@ -24,7 +24,7 @@ export function isLegacyHome(home: string): boolean {
   }
 }
 
-/** How its threads are taken over, into a home of its own. */
+/** Returns a hint how to import its threads into a new home. */
 export function legacyHint(home: string): string {
   const elsewhere = join(homedir(), '.contextrelay');
   const to = elsewhere === home ? `${home}-new` : elsewhere;

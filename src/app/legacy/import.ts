@@ -32,12 +32,12 @@ import {
 } from './source.ts';
 import { versionsOf } from './versions.ts';
 
-/** A folder with none of these is something else. */
+/** A folder without any of these is no thread. */
 const PARTS = ['state.json', 'events.log', 'artifacts'];
 
 /**
- * The threads in a Go relay's folder: from its relay.db, and from the files of those threads that it does not know. The
- * folder is only read.
+ * Opens the threads in a Go relay's folder: those in its relay.db, and those that only have files. The folder is only
+ * read.
  */
 export function openLegacy(dir: string): LegacyHome & Disposable {
   const folder = join(dir, 'threads');
@@ -103,7 +103,7 @@ async function readThread(path: string, folder: string, db: LegacyDatabase | nul
   }
 }
 
-/** Reads one thread of a Go relay. What could not be taken over as it is stands in `notes`. */
+/** Reads one thread of a Go relay. `notes` says what could not be imported unchanged. */
 class ThreadReader {
   readonly notes: string[] = [];
   readonly #path: string;
@@ -124,7 +124,7 @@ class ThreadReader {
     const refs = new Map<string, string>();
     for (const artifact of source.artifacts) {
       const isFree = isRef(artifact.ref) && !taken.has(artifact.ref);
-      // What is no ref here gets one, the same at every import; so does a second file by the same ref.
+      // A ref that is invalid here, or used twice, is replaced by one that is the same at every import.
       const ref = isFree ? artifact.ref : await this.#derivedRef(artifact.file);
       const content = await this.#content({ ...artifact, ref });
       if (!content) continue;
@@ -136,7 +136,7 @@ class ThreadReader {
     }
     const { versions, misfit } = versionsOf(source.states(), created, refs, notes);
     const state = join(path, 'state.json');
-    // What has no place in a state here is not lost: the old file is kept whole, beside the new state.
+    // If a part of the old state has no place in ours, keep the whole old file as an artifact.
     if (misfit && isHere(state)) {
       const name = 'legacy-state.json';
       notes.push(`the old state.json is kept as the artifact ${name}`);
@@ -148,7 +148,7 @@ class ThreadReader {
     return { thread_id, name, created, hops: source.hops, versions, log: source.events, contents };
   }
 
-  /** Null where there is no such file, or one that cannot be taken over. */
+  /** Returns null if the file is missing or cannot be imported. */
   async #content(artifact: LegacyFile): Promise<LegacyContent | null> {
     const { ref, file } = artifact;
     const path = join(this.#path, 'artifacts', file);
@@ -162,7 +162,10 @@ class ThreadReader {
     return null;
   }
 
-  /** An artifact as it was there: with what the content itself says, where nobody else does or something else is said. */
+  /**
+   * Describes an artifact. Media type, size and hash come from the content if nothing else names them or they
+   * disagree.
+   */
   async #describe(path: string, row: LegacyFile): Promise<LegacyContent> {
     const { ref, file } = row;
     const changed = (what: string) => this.notes.push(`artifact ${ref}: ${what}`);

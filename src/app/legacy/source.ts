@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { Database } from '../../engines/sqlite/database.ts';
 
-/** A thread as a Go relay kept it, wherever that could be read. Versions, events and artifacts begin with the oldest. */
+/** A thread as a Go relay stored it. Versions, events and artifacts are ordered from the oldest. */
 type LegacySource = Awaited<ReturnType<typeof fromDatabase>>;
 
 export type LegacyLogEvent = Readonly<ReturnType<typeof eventOf>>;
 
-/** What is known of an artifact besides its file. */
+/** Metadata of an artifact's file. */
 export interface LegacyFile extends Partial<Omit<ArtifactRow, 'path'>> {
   readonly ref: string;
   readonly file: string;
@@ -17,7 +17,10 @@ export interface LegacyFile extends Partial<Omit<ArtifactRow, 'path'>> {
 
 export const UNKNOWN_EVENT = 'legacy.event';
 
-/** From the database, which knows everything. What lies in the folder beyond that is told. */
+/**
+ * Reads a thread from the database, which has everything. Files in the folder that the database does not list get a
+ * note.
+ */
 export async function fromDatabase(db: LegacyDatabase, id: string, folder: string, notes: string[]) {
   const { name, created_at, hop_count } = db.threads.get(id)!;
   const rows = db.artifacts(id);
@@ -34,7 +37,7 @@ export async function fromDatabase(db: LegacyDatabase, id: string, folder: strin
   return { name, created, hops: hop_count, states: () => db.states(id), events, artifacts };
 }
 
-/** From the legible files alone: the last state, the log, and the artifacts by the names of their files. */
+/** Reads a thread from its files alone: the last state, the log, and the artifacts by file name. */
 export async function fromFiles(folder: string, notes: string[]): Promise<LegacySource> {
   const state = await readState(folder, notes);
   const events = await readLog(join(folder, 'events.log'));
@@ -80,7 +83,7 @@ async function readState(folder: string, notes: string[]): Promise<JsonObject | 
   return state;
 }
 
-/** A line is `[time] id type {json}`, or in another version a JSON object; what is neither is kept as it is. */
+/** Reads a log. A line is `[time] id type {json}`, or a JSON object in other versions. Any other line is kept as text. */
 async function readLog(file: string): Promise<LegacyLogEvent[]> {
   if (!isHere(file)) return [];
   let timestamp = new Date((await lstat(file)).mtimeMs).toISOString();
@@ -115,17 +118,17 @@ function parse(json: string): Json {
   }
 }
 
-/** Whether something is there, and no link leads elsewhere on the way: a home from somebody else may have some. */
+/** Returns whether a path exists and no symbolic link is on the way: a home from someone else may contain links. */
 export function isHere(path: string): boolean {
   return existsSync(path) && realpathSync(path) === path;
 }
 
-/** Go writes its zero time, year 1, for what was never set. */
+/** Returns whether a value is a time. Go writes year 1 for a time that was never set. */
 export function isMoment(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 40 && Date.parse(value) > 0;
 }
 
-/** The database of a Go relay: what its REST answered from. Only there are all names, media types and versions. */
+/** The database of a Go relay, from which its REST API answered. Only it has all names, media types and versions. */
 export type LegacyDatabase = ReturnType<typeof readDatabase>;
 
 interface ThreadRow {
@@ -157,13 +160,13 @@ interface ArtifactRow {
   /** JSON. */
   readonly provenance: string;
   readonly created_at: string;
-  /** Where its file was; the folder may have been moved since. */
+  /** Path of its file at that time; the folder may have been moved since. */
   readonly path: string;
 }
 
 /**
- * Opens relay.db for reading, all of it as it is at this moment, though a Go relay may be writing to it. Null, with the
- * reason told, where it is missing or none of a Go relay's.
+ * Opens relay.db in a read transaction, because a Go relay may be writing to it. Returns null, after calling `tell`
+ * with the reason, if it is missing or not a Go relay's.
  */
 export function openLegacyDatabase(home: string, tell: (why: string) => void): LegacyDatabase | null {
   const path = join(home, 'relay.db');
@@ -173,7 +176,7 @@ export function openLegacyDatabase(home: string, tell: (why: string) => void): L
   }
   let db: Database | undefined;
   try {
-    // Without a WAL nobody has it open, and it is looked at without leaving anything beside it.
+    // Without a WAL no process has it open, so it can be opened as immutable, which creates no files next to it.
     db = new Database(path, existsSync(`${path}-wal`) ? { readOnly: true } : { asItIs: true });
     return readDatabase(db);
   } catch (error) {
@@ -191,7 +194,7 @@ function readDatabase(db: Database) {
   const states = db.sql<{ version: number; data: string }>(
     'SELECT version, data FROM states WHERE thread_id = ? ORDER BY version',
   );
-  // Their ids begin with the time. The timestamps themselves do not sort as text: Go leaves out zeros at the end.
+  // Ids begin with the time. The timestamps do not sort as text, because Go omits trailing zeros.
   const events = db.sql<EventRow>(
     'SELECT id, type, payload, timestamp FROM events WHERE thread_id = ? ORDER BY id',
   );
@@ -202,9 +205,9 @@ function readDatabase(db: Database) {
   const cached = db.sql<{ n: number }>('SELECT count(*) AS n FROM cache').get()!.n;
   return {
     threads: new Map(threads.all().map((row) => [row.id, row])),
-    /** Results of capabilities that it could have answered again. */
+    /** Cached results of capabilities. */
     cached,
-    /** Every version of a state there is, in rising order. */
+    /** Yields all versions of a state, in rising order. */
     *states(thread: string): Iterable<StateRow> {
       for (const { version, data } of states.iterate(thread)) yield { version, data: jsonObjectIn(data) };
     },

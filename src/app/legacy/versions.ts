@@ -7,20 +7,20 @@ import { bytesOf, checkField, checkItem, LISTS, type ListName } from '../../doma
 import { wayBack } from '../../domain/threads/threads.ts';
 import { isMoment, type StateRow } from './source.ts';
 
-/** A version of a state: the way to it from the one before, and what it says of itself. */
+/** A version of a state: the patch that leads to it, and its own metadata. */
 export interface LegacyVersion {
   readonly ops: Json;
   readonly stamp: NonNullable<LegacyEvent['stamp']>;
 }
 
-/** What a relay puts around the content of a state: version, time and metrics. */
+/** Room for what a relay adds to a state: version, time and metrics. */
 const AROUND_BYTES = 1024;
-/** More than that are not made up for where they cannot be read. */
+/** If more versions than this are missing, they are not filled in. */
 const MISSING_VERSIONS = 10_000;
 
 /**
- * The history of a state, each version as it was there; the first is version 1. Where one cannot be, the version before stands in for it.
- * `misfit`: something of the last version has no place in a state here.
+ * Returns the history of a state, starting with version 1. A version that cannot be imported is replaced by the one
+ * before. `misfit` is true if a part of the last version has no place in our state.
  */
 export function versionsOf(
   states: Iterable<StateRow>,
@@ -34,7 +34,7 @@ export function versionsOf(
   let content: Json = EMPTY;
   let misfit = false;
   let emptied = false;
-  /** What version 1 held: a thread begins empty here, so it comes with the next one. */
+  /** Adds the content of version 1 with the next version, because our threads start empty. */
   let late: (() => void) | undefined;
   const add = (next: Json, stamp: LegacyVersion['stamp']) => {
     versions.push({ ops: asJson(wayBack(content, next)), stamp });
@@ -80,7 +80,7 @@ export function versionsOf(
   return { versions, misfit };
 }
 
-/** As many sentences as anyone reads. */
+/** Maximum number of notes. */
 const NOTES = 20;
 
 const EMPTY = takeOverState({}, new Map()).content;
@@ -97,9 +97,9 @@ function stampOf({ updated_at, metrics }: JsonObject, created: string): LegacyVe
 type Told = { left: string[]; emptied: boolean };
 
 /**
- * What of a Go relay's state fits a state of this relay: in `content` every list, and the summary where there is one; in `left` what could not
- * be taken over as it is, in sentences. `emptied`: something was empty there that is not written at all here, since Go writes null and
- * empty texts. `refs` names the artifacts whose refs had to change.
+ * Converts a Go relay's state. `content` has all lists, and the summary if there is one. `left` says in sentences what
+ * could not be converted unchanged. `emptied` is true if an empty value was dropped: Go writes null and empty texts,
+ * we omit them. `refs` maps artifact refs that had to change.
  */
 export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, string>) {
   const told: Told = { left: [], emptied: false };
@@ -121,7 +121,7 @@ export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, strin
   return { content, ...told };
 }
 
-/** The relay itself keeps these. */
+/** Fields that the relay itself maintains. */
 const KEPT = new Set('$schema version thread_id name created_at updated_at metrics'.split(' '));
 
 function fitAll(list: ListName, items: Json[], refs: ReadonlyMap<string, string>, told: Told): Json[] {
@@ -132,7 +132,7 @@ function fitAll(list: ListName, items: Json[], refs: ReadonlyMap<string, string>
   });
 }
 
-/** Go leaves ids to chance. */
+/** Converts one item, or returns null. In Go the id is optional. */
 function fit(list: ListName, item: Json, index: number, told: Told): JsonObject | null {
   if (!isJsonObject(item)) return null;
   const { required, optional } = LISTS[list];

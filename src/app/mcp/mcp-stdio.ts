@@ -11,12 +11,13 @@ import { findProject, findProjectFolder } from '../projects/project-files.ts';
 import { homeSecret } from '../store/home.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 
-/** How long what is still under way may take once the client is gone. */
+/** How long running calls may take after the client has left. */
 const END_GRACE_MS = 2_000;
 
-/** Serves MCP over this process's own pipe until the client closes it, and leaves nothing behind. */
+/** Serves MCP over stdin and stdout until the client closes them, then releases everything. */
 export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
-  // Compiling checks pays off over thousands of messages; a client at the other end of a pipe sends dozens, and waits for the first.
+  // Compiled validators pay off after thousands of messages. A stdio client sends dozens and waits for the first
+  // answer.
   configureZod({ jitless: true });
   const tools = o.tools === null ? null : readToolNames(o.tools);
   const opened: { relay: Promise<RelayAccess & AsyncDisposable> | null } = { relay: null };
@@ -26,7 +27,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   };
   const open = (): Promise<RelayAccess> => {
     opened.relay ??= openClient().catch((error) => {
-      // The next tool tries again: a store that is busy now need not be so then.
+      // The next tool call tries again: a busy store may be free by then.
       opened.relay = null;
       throw error;
     });
@@ -47,12 +48,15 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   };
   const { stdin, stdout, onError, onWarning } = o;
   await serveMcpStdio(context, { version: host.program.version, tools, stdin, stdout, onError, onWarning });
-  // Whatever should still hold the process, a client that is gone waits for none of it.
+  // The client has left, so exit even if something still keeps the process alive.
   setTimeout(() => process.exit(), END_GRACE_MS).unref();
   await (await opened.relay)?.[Symbol.asyncDispose]();
 }
 
-/** What `project_brief` answers with: the cold start of the project around a folder. Most sessions never ask for it. */
+/**
+ * Returns the answer of `project_brief`: the cold start text of the project around a folder. Loaded late, because most
+ * sessions never use it.
+ */
 async function briefOf(
   folder: string,
   about: string | undefined,

@@ -5,7 +5,10 @@ import { isLoopback } from '../../contract/pointer-url.ts';
 import type { ServeOptions } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 
-/** Tells whether an address is in a list of `10.0.0.1`, `10.0.0.0/8`, `fd00::/8` and `loopback`. */
+/**
+ * Returns a function that checks whether an address is in a list such as `10.0.0.1`, `10.0.0.0/8`, `fd00::/8`,
+ * `loopback`.
+ */
 export function addressList(entries: readonly string[]): (address: string) => boolean {
   if (entries.length === 0) return () => false;
   const list = new BlockList();
@@ -37,8 +40,8 @@ function addTo(list: BlockList, entry: string): void {
 }
 
 /**
- * Whether an IP address is one of the public internet. Everything that leads back to this machine, its network, or a
- * cloud's metadata service is not, also where it is wrapped in an IPv6 address.
+ * Returns whether an IP address is on the public internet. Addresses of this machine, its network and cloud metadata
+ * services are not, even if wrapped in an IPv6 address.
  */
 export function isPublicAddress(address: string): boolean {
   const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '');
@@ -46,7 +49,7 @@ export function isPublicAddress(address: string): boolean {
   return isIP(bare) === 4 || isGlobalV6(bare);
 }
 
-/** Only this is given out to the public; within it some blocks lead elsewhere. */
+/** The range of public IPv6 addresses. Some blocks in it are reserved. */
 const isGlobalV6 = addressList(['2000::/3']);
 
 const isReserved = addressList([
@@ -64,7 +67,7 @@ const isReserved = addressList([
   '198.51.100.0/24',
   '203.0.113.0/24',
   '224.0.0.0/3',
-  // Teredo, benchmarking, ORCHID, documentation, and 6to4, which carries an IPv4 address of anyone's choice.
+  // Teredo, benchmarking, ORCHID, documentation, and 6to4, which can contain any IPv4 address.
   '2001::/32',
   '2001:2::/32',
   '2001:10::/28',
@@ -74,7 +77,7 @@ const isReserved = addressList([
   '2002::/16',
 ]);
 
-/** The host of a URL at which this machine itself reaches a server that listens on `host`. */
+/** Returns the host for URLs by which this machine reaches a server that listens on `host`. */
 export function localHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '[::1]' : hostInUrl(host);
@@ -91,8 +94,8 @@ function networkCards() {
 }
 
 /**
- * Where other machines reach a server that listens on `host`, with the protocol and the port of its own `url`: every address
- * of this machine where it listens on all of them, and none on loopback.
+ * Returns the URLs by which other machines reach a server that listens on `host`, with the protocol and port of `url`:
+ * one per address of this machine if it listens on all, none on loopback.
  */
 export function reachableAt(host: string, url: string): string[] {
   if (isLoopback(host)) return [];
@@ -101,13 +104,13 @@ export function reachableAt(host: string, url: string): string[] {
   return (
     networkCards()
       .filter(({ internal, family }) => !internal && (family === 'IPv4' || host === '::'))
-      // An address of one cable is none for others.
+      // Link-local addresses do not work from other networks.
       .filter(({ address }) => !/^fe80:/i.test(address))
       .map(({ address }) => `${protocol}//${hostInUrl(address)}:${port}`)
   );
 }
 
-/** The names by which a server that listens there may be called, apart from those of loopback. */
+/** Returns the host names of a server that listens on `host`, apart from loopback names. */
 export function ownHosts(host: string): string[] {
   if (isLoopback(host)) return [];
   if (!listensOnAll(host)) return [hostInUrl(host)];
@@ -117,8 +120,8 @@ export function ownHosts(host: string): string[] {
 type Network = Pick<ServeOptions, 'host' | 'publicUrl' | 'trustProxy'>;
 
 /**
- * The address at which others reach a server that is started like this; null where only this machine does. A proxy on this
- * machine connects from loopback, so a public URL or a trusted proxy counts as much as an address of the network.
+ * Returns the address by which other machines reach a server with these options, or null if only this machine can. A
+ * proxy on this machine connects from loopback, so a public URL or a trusted proxy counts as exposed.
  */
 export function exposedAs(config: Pick<Config, 'public_url' | 'trusted_proxies'>, o: Network): string | null {
   const publicUrl = o.publicUrl ?? config.public_url;
@@ -128,7 +131,7 @@ export function exposedAs(config: Pick<Config, 'public_url' | 'trusted_proxies'>
   return proxies.length > 0 ? `the proxy at ${proxies.join(', ')}` : null;
 }
 
-/** Whether the server asks for keys: as configured, else whenever others can reach it. */
+/** Returns whether the server requires keys: as configured, otherwise if other machines can reach it. */
 export function authOf(
   config: Pick<Config, 'auth' | 'public_url' | 'trusted_proxies'>,
   o: Network & Pick<ServeOptions, 'auth' | 'open'>,

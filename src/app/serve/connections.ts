@@ -2,12 +2,12 @@ import type { Server, ServerResponse } from 'node:http';
 import { type Socket, Server as TcpServer } from 'node:net';
 import { isBun } from '../own-package.ts';
 
-/** How long clients that keep a connection open are told with an answer to take another, before it is taken from them. */
+/** Before an open connection is closed, its answers carry `Connection: close` for this long. */
 const DRAIN_MS = 100;
-/** How long running requests may take to finish once the server was told to stop. */
+/** How long running requests may take after the server is told to stop. */
 const STOP_GRACE_MS = 10_000;
 
-/** Requests of one connection that have no answer yet. Clients that send several ahead send a few. */
+/** Maximum of unanswered requests per connection. Clients that pipeline send only a few. */
 const REQUESTS_AHEAD = 100;
 
 export interface ConnectionLimits {
@@ -15,11 +15,11 @@ export interface ConnectionLimits {
   readonly perAddress: number;
 }
 
-/** Who is connected: bounds how many and what each asks for at once, and lets them go without dropping what they asked for. */
+/** Tracks connections: limits their number and the requests of each, and closes them without dropping requests. */
 export class Connections {
   readonly #server: Server;
   readonly #byAddress = new Map<string, number>();
-  /** Of each connection, the answers that are not finished. */
+  /** Unfinished answers of each connection. */
   readonly #answers = new WeakMap<Socket, Set<ServerResponse>>();
 
   constructor(server: Server, limits: ConnectionLimits) {
@@ -35,26 +35,27 @@ export class Connections {
     return sum;
   }
 
-  /** Takes no new connections, answers what was asked on those there are, then resolves. */
+  /** Accepts no new connections, answers the open requests, then resolves. */
   async stop(): Promise<void> {
     this.#server.prependListener('request', (_, response) => response.setHeader('Connection', 'close'));
-    // On Node the TCP server's close: the HTTP server's own also cuts off clients between two requests. Bun has only the latter.
+    // On Node use the TCP server's close, because the HTTP server's also disconnects clients between two requests. Bun
+    // only has the HTTP server's.
     const { close } = isBun ? this.#server : TcpServer.prototype;
     const closed = new Promise<void>((resolve) => close.call(this.#server, () => resolve()));
     const force = setTimeout(() => this.#server.closeAllConnections(), STOP_GRACE_MS);
-    // Whoever is between two requests gets one more answer, which says that it was the last here.
+    // A client between two requests gets one more answer, with `Connection: close`.
     const idle = setInterval(() => this.#server.closeIdleConnections(), DRAIN_MS);
     if (this.open === 0) this.#server.closeIdleConnections();
     await closed;
     clearInterval(idle);
     clearTimeout(force);
-    // The rest of what closing an HTTP server does: it no longer looks at timeouts.
+    // Also close the HTTP server, which stops its timers.
     this.#server.close();
   }
 
   /**
-   * Node begins every request that has arrived, before the one ahead of it was answered. When the connection ends it only tells the answer whose
-   * turn it was; the others would follow a channel for ever.
+   * Node starts every request that has arrived, before the previous one is answered. When the connection ends, Node
+   * notifies only the answer whose turn it was. Without this the other answers would follow a channel forever.
    */
   #countAnswer(socket: Socket, response: ServerResponse): void {
     let answers = this.#answers.get(socket);
@@ -85,7 +86,7 @@ export class Connections {
   }
 }
 
-/** An answer that never had its turn has no connection that would tell of its end. */
+/** Ends an answer that never had its turn. It has no socket that would emit `close`. */
 function giveUp(answer: ServerResponse): void {
   answer.destroy();
   if (!answer.socket) answer.emit('close');

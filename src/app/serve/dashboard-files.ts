@@ -8,7 +8,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import { type DashboardFiles, typeOfFile } from '../../interfaces/http/dashboard.ts';
 import { isExecutable, ownFile, ownPackage } from '../own-package.ts';
 
-/** What the pages are made from; a change in any of it makes a build old. */
+/** Sources of the pages. A change in any of them makes a build outdated. */
 const SOURCES = [
   'ui',
   'scripts/build/dashboard.ts',
@@ -20,8 +20,8 @@ const SOURCES = [
 ];
 
 /**
- * The pages of this very program: of the package those that came with it; of a clone that runs its sources, built when they
- * are first asked for and when they have changed since. Undefined where there are none and no way to make them.
+ * Returns the pages of this program. A package contains them. A clone that runs its sources builds them at first use
+ * and after a change. Undefined if there are none and they cannot be built.
  */
 export function ownDashboard(): DashboardFiles | undefined {
   const folder = isExecutable ? undefined : ownPackage()?.folder;
@@ -32,7 +32,7 @@ export function ownDashboard(): DashboardFiles | undefined {
   return {
     async read(path, encodings) {
       building ??= build(folder, target).then(() => filesIn(target));
-      // Who asks next tries again.
+      // The next request tries again.
       building.catch(() => {
         building = null;
       });
@@ -49,7 +49,7 @@ export function filesIn(folder: string): DashboardFiles & { readonly folder: str
   return { folder, ...files };
 }
 
-/** The files of a build, each as it is or packed. What is there only packed is unpacked for the few who cannot take it so. */
+/** Serves the files of a build, compressed or not. A compressed file is decompressed for clients that do not accept it. */
 function filesFrom(read: (name: string) => Uint8Array | null): DashboardFiles {
   return {
     async read(path, encodings) {
@@ -68,7 +68,7 @@ function hashOf(body: Uint8Array): string {
   return createHash('sha256').update(body).digest('hex').slice(0, 32);
 }
 
-/** Builds beside the old one and puts it in its place, unless that is younger than its sources. */
+/** Builds next to the old build and replaces it, unless the old build is newer than its sources. */
 async function build(folder: string, target: string): Promise<void> {
   const made = statSync(join(target, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (SOURCES.every((path) => newest(join(folder, path)) <= made)) return;

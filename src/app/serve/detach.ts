@@ -11,10 +11,10 @@ import { runningServer, type ServerRecord } from './pid-file.ts';
 import { askHealth } from './port-owner.ts';
 import { rotateLog } from './server-log.ts';
 
-/** A start that takes longer than this has gone wrong in a way that only the log can tell. */
+/** A start that takes longer has failed; the log says why. */
 const START_PATIENCE_MS = 20_000;
 
-/** Starts this same program as `relay up` in the background, and comes back once it answers. */
+/** Starts this program as `relay up` in the background and resolves when it answers. */
 export async function detachServer(config: Config, env: Environment, o: ServeOptions): Promise<ServerRecord> {
   makeHome(config.home);
   const log = join(config.home, 'server.log');
@@ -32,7 +32,7 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   const child = spawn(program!, [...args, ...words], {
     detached: true,
     stdio: ['ignore', fd, fd],
-    // Not among the words: it may hold a password, and others can read those.
+    // Pass the engine in the environment, because it may contain a password and other users can read command lines.
     env: {
       ...detachedEnvironment(env, log),
       ...(config.engine ? { RELAY_ENGINE: config.engine, RELAY_ENGINE_FILE: '' } : {}),
@@ -71,7 +71,7 @@ function openLog(path: string): { fd: number; size: number } {
   return { fd, size: statSync(path).size };
 }
 
-/** What was written since, in its last lines. */
+/** Returns the last lines written after offset `from`. */
 function tail(path: string, from: number): string {
   const lines = readFileSync(path).subarray(from).toString('utf8').trimEnd().split('\n').slice(-8);
   return lines.map((line) => `    ${line}`).join('\n');

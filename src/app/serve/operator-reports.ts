@@ -5,13 +5,11 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import type { AnsweredRequest, LogEvent } from '../../interfaces/http/deps.ts';
 import type { Config } from '../config.ts';
 
-/*
- * What a server reports to addresses of its operator's choosing: what is used, and one span per request.
- */
+/** Reports that a server sends to addresses its operator configured: usage, and one span per request. */
 
 type Log = (event: LogEvent) => void;
 
-/** Usage figures, and spans, that wait for an address that does not answer; beyond it the oldest go, and the log says so. */
+/** Maximum of queued usage lines and spans. Beyond it the oldest are dropped and the log says so. */
 const FIGURES_WAITING = 10_000;
 const SPANS_WAITING = 2_048;
 const SPANS_AFTER_MS = 2_000;
@@ -21,8 +19,8 @@ const LAST_RETRY_MS = 300_000;
 const PATIENCE_MS = 10_000;
 
 /**
- * Hands on what is used as it is counted, to a file or to an address, both of the operator's choosing. At least once: each line
- * has an id by which a line that came twice can be told. Gives the way to stop.
+ * Writes usage to a file or posts it to an address, as it is counted. Delivery is at least once: each line has an id,
+ * by which duplicates can be found. Returns a function that stops it.
  */
 export function startMetering(
   core: RelayCore,
@@ -46,14 +44,14 @@ export function startMetering(
   }
   return async () => {
     await writing;
-    // One last try; what does not arrive then is in the statistics all the same.
+    // Try once more. The statistics contain what cannot be delivered.
     await webhook?.flush();
   };
 }
 
 /**
- * One span per request, sent to a collector in OTLP's JSON form. Only made where the configuration names an endpoint.
- * A span holds an operation's name and a status, never a path, a key or a payload.
+ * Sends one span per request to a collector, in OTLP JSON. Created only if the configuration names an endpoint. A span
+ * has an operation's name and a status, never a path, a key or a payload.
  */
 export class TraceExporter {
   readonly #spans: PostQueue<ReturnType<typeof spanOf>>;
@@ -71,7 +69,7 @@ export class TraceExporter {
     this.#spans.add([spanOf(seen)]);
   }
 
-  /** Sends what waits, and resolves once it is with the collector or was given up. */
+  /** Sends queued spans and resolves when they are delivered or given up. */
   flush(): Promise<void> {
     return this.#spans.flush();
   }
@@ -109,16 +107,16 @@ function nanoseconds(ms: number): string {
 }
 
 interface QueueOptions {
-  /** What the events in the log begin with. */
+  /** Prefix of the events in the log. */
   readonly name: string;
-  /** Rows that may wait. */
+  /** Maximum of queued rows. */
   readonly most: number;
-  /** How long the first row waits for others. */
+  /** How long the first row waits for more. */
   readonly afterMs?: number;
   readonly log: Log;
 }
 
-/** Rows that are posted together, and again after a while where that fails. A redirect is a failure. */
+/** Posts queued rows in batches and retries after a pause. A redirect is a failure. */
 class PostQueue<T> {
   readonly #url: string;
   readonly #o: QueueOptions;
@@ -141,7 +139,7 @@ class PostQueue<T> {
     this.#sending ??= this.#send();
   }
 
-  /** Tries what waits at once, and once more at the most. */
+  /** Sends queued rows now, with at most one retry. */
   async flush(): Promise<void> {
     this.#hurry.abort();
     await this.#sending;
@@ -181,7 +179,7 @@ class PostQueue<T> {
     if (!response.ok) throw new Error(`it answered with ${response.status}`);
   }
 
-  /** Each once, until something arrives again. */
+  /** Logs each problem once, until a delivery succeeds again. */
   #tell(level: 'warn' | 'error', what: string, fields: object): void {
     if (this.#told.has(what)) return;
     this.#told.add(what);

@@ -8,11 +8,9 @@ import type { PublicFetch } from '../../domain/threads/capabilities/built-in.ts'
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import { isPublicAddress } from './addresses.ts';
 
-/*
- * Requests to addresses that somebody else chose: they must not lead back into our own network.
- */
+/** Requests to addresses that users chose. They must not reach our own network. */
 
-/** Fetches from the public internet and from nowhere else; every hop is checked. `allow` is for tests. */
+/** Fetches only from the public internet and checks every redirect. `allow` is for tests. */
 export function publicFetch(allow: (address: string) => boolean = isPublicAddress): PublicFetch {
   const guard = { allow, refuse: (host: string) => refused(`${host} is not on the public internet`) };
   return async (start, { maxBytes, signal, accept = '*/*' }) => {
@@ -66,7 +64,7 @@ function refused(what: string): RelayError {
   return new RelayError('capability_failed', { capability: 'http.fetch', what });
 }
 
-/** Posts to webhooks of the public internet, and of this machine where its operator wants that (`loopback`). */
+/** Posts to webhooks on the public internet, and with `loopback` also on this machine. */
 export function webhookPost(o: { readonly loopback: boolean }): WebhookPost {
   const guard: AddressGuard = {
     allow: (address) => isPublicAddress(address) || (o.loopback && isLoopback(address)),
@@ -86,7 +84,7 @@ export function webhookPost(o: { readonly loopback: boolean }): WebhookPost {
   };
 }
 
-/** A name that nobody knows now may be known when something is sent, and what it leads to is checked then. */
+/** Ignores an unknown host name: it may be known when something is sent, and is checked again then. */
 function unlessUnknown(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOTFOUND' && error.code !== 'EAI_AGAIN') throw error;
 }
@@ -98,15 +96,15 @@ function webhookUrl(text: string): URL {
   return url;
 }
 
-/** Which addresses may be connected to, and what is said where one may not. */
+/** Decides which addresses may be connected to, and makes the error for the others. */
 interface AddressGuard {
   allow(address: string): boolean;
   refuse(host: string): Error;
 }
 
 /**
- * Sends a request and gives its answer; redirects are not followed. The connection is made to the very address that was
- * checked, so that a name cannot come to mean another one in between.
+ * Sends a request and returns the answer without following redirects. It connects to the address that was checked, so
+ * that DNS cannot return another address in between.
  */
 async function guardedRequest(
   url: URL,
@@ -122,7 +120,7 @@ async function guardedRequest(
   });
 }
 
-/** Whether a request to this host would be sent now; throws where not. */
+/** Throws if a request to this host would be rejected now. */
 async function checkHost(url: URL, guard: AddressGuard): Promise<void> {
   if (checkLiteral(url, guard)) return;
   await new Promise<void>((resolve, reject) => {
@@ -130,7 +128,7 @@ async function checkHost(url: URL, guard: AddressGuard): Promise<void> {
   });
 }
 
-/** A literal address is never looked up, so it is checked here. False where the host is a name. */
+/** Checks a literal address, which is never looked up. Returns false if the host is a name. */
 function checkLiteral(url: URL, guard: AddressGuard): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) === 0) return false;
@@ -138,7 +136,7 @@ function checkLiteral(url: URL, guard: AddressGuard): boolean {
   return true;
 }
 
-/** Every address of the name must be allowed: one that is not could be the one that is taken. */
+/** Looks up a name. Every address of the name must be allowed, because any of them may be used. */
 function guardedLookup({ allow, refuse }: AddressGuard): LookupFunction {
   return (hostname, options, done) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {

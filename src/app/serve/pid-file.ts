@@ -7,11 +7,11 @@ import type { RunningServer } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import { withoutPassword } from '../option-readers.ts';
 
-/** The server that serves a home, as it wrote itself down. */
+/** Record of the server that serves a home, written by the server. */
 export interface ServerRecord extends RunningServer {
-  /** Whether it asks for keys. */
+  /** Whether it requires keys. */
   readonly auth?: 'open' | 'keys';
-  /** Tells the process from a later one with the same number; null where the system cannot say. */
+  /** Identifies the process, because pids are reused; null if the system does not provide it. */
   readonly birth: string | null;
 }
 
@@ -19,13 +19,13 @@ export function pidFile(home: string): string {
   return join(home, 'server.json');
 }
 
-/** The server that runs on this home; null when there is none, also when one died without taking its file along. */
+/** Returns the server that runs on this home, or null. A file left by a dead server counts as none. */
 export function runningServer(home: string): ServerRecord | null {
   const record = readServerRecord(home);
   return record !== null && isAlive(record) ? record : null;
 }
 
-/** What the file says, whether or not it still holds; null when there is no file or it makes no sense. */
+/** Returns the content of the file, even if the server is dead; null if there is no valid file. */
 export function readServerRecord(home: string): ServerRecord | null {
   try {
     const value: unknown = JSON.parse(readFileSync(pidFile(home), 'utf8'));
@@ -37,8 +37,8 @@ export function readServerRecord(home: string): ServerRecord | null {
 }
 
 /**
- * Puts this server down as the one of its home. Of two that try at once one wins: the other gets the winner's
- * record. A file that a dead server left behind is replaced.
+ * Registers this server for its home. If two try at once, one wins and the other gets the winner's record. A dead
+ * server's file is replaced.
  */
 export function claimServer(home: string, record: Omit<ServerRecord, 'birth'>): ServerRecord | null {
   const mine: ServerRecord = { ...record, birth: birthOf(record.pid) };
@@ -58,7 +58,7 @@ export function claimServer(home: string, record: Omit<ServerRecord, 'birth'>): 
   return null;
 }
 
-/** Takes the file away, unless it has become another server's. */
+/** Deletes the file, unless it belongs to another server by now. */
 export function releaseServer(home: string, pid: number): void {
   if (readServerRecord(home)?.pid === pid) rmSync(pidFile(home), { force: true });
 }
@@ -68,7 +68,7 @@ export function processExists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: there is such a process, it is someone else's.
+    // EPERM: the process exists and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
@@ -82,11 +82,11 @@ export function isAlive(record: Pick<ServerRecord, 'pid' | 'birth'>): boolean {
 
 const DEAD = 'dead';
 
-/** Boot and start time of a process, where there is a /proc to ask. A zombie counts as dead. */
+/** Returns boot id and start time of a process, if /proc exists. A zombie counts as dead. */
 function birthOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold anything, so count from behind it.
+    // The name in parentheses may contain anything, so parse after the last parenthesis.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return DEAD;
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -97,12 +97,12 @@ function birthOf(pid: number): string | null {
 }
 
 /**
- * The cluster that commands on a home use; null where the home itself is the store. A server that runs there decides, so that its
- * pointers and keys are those of the commands. Refuses where the command was told of another store, or lacks the login.
+ * Returns the cluster that commands on a home use, or null if the home itself is the store. A running server decides,
+ * so that commands share its pointers and keys. Throws if the command names another store or lacks the login.
  */
 export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | null {
   const server = runningServer(config.home);
-  // A server of an earlier version does not say what it uses.
+  // Servers of earlier versions do not record their engine.
   if (server?.engine === undefined) return config.engine;
   if (config.engine !== null && server.engine !== null && isSameStore(config.engine, server.engine))
     return config.engine;
@@ -121,7 +121,7 @@ export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | nu
   });
 }
 
-/** Whether two addresses name the same store of a cluster, with whichever login. */
+/** Returns whether two addresses name the same store of a cluster, ignoring logins. */
 function isSameStore(one: string, other: string): boolean {
   const parts = (address: string) => {
     const [servers = '', name = 'relay'] = address.replace(/^\w+:\/\/(?:[^@/]*@)?/, '').split('/');

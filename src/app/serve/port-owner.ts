@@ -4,18 +4,18 @@ import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
 import type { Health } from '../../interfaces/cli/host.ts';
 
-/** Who listens on a port. */
+/** Process that listens on a port. */
 interface PortOwner {
   readonly pid: number;
   readonly command: string;
 }
 
-/** The process that listens there; null when it belongs to another user, or the system does not tell. */
+/** Returns the process that listens on a port; null if it belongs to another user or the system does not provide it. */
 export async function portOwner(port: number): Promise<PortOwner | null> {
   return (process.platform === 'linux' ? ownerFromProc(port) : null) ?? (await ownerFromLsof(port));
 }
 
-/** The first port from `from` on that can be listened on; null when none of the next fifty can. */
+/** Returns the first free port of the fifty from `from` on, or null. */
 export async function nextFreePort(host: string, from: number): Promise<number | null> {
   for (let port = from; port < Math.min(from + 50, 65_536); port++) {
     if ((await tryPort(host, port)) === 'free') return port;
@@ -23,7 +23,7 @@ export async function nextFreePort(host: string, from: number): Promise<number |
   return null;
 }
 
-/** `taken` only when somebody listens there; every other trouble is left to whoever really listens. */
+/** Returns `taken` only if something listens there. Other errors are reported when the server really listens. */
 export function tryPort(host: string, port: number): Promise<'free' | 'taken' | 'refused'> {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -71,13 +71,13 @@ function ownerFromLsof(port: number): Promise<PortOwner | null> {
   });
 }
 
-/** A command line may hold secrets and control characters; its beginning is enough to know it by. */
+/** Shortens a command line, which may contain secrets and control characters. */
 function shorten(command: string): string {
   const clean = command.replace(/[\u0000-\u001f\u007f]/g, ' ');
   return clean.length > 60 ? `${clean.slice(0, 59)}…` : clean;
 }
 
-/** Processes come and go, and most are of others: what cannot be read counts as empty. */
+/** Returns `nothing` if `look` throws: processes end, and many belong to other users. */
 function orElse<T>(nothing: T, look: () => T): T {
   try {
     return look();
@@ -92,7 +92,7 @@ const link = (path: string) => orElse('', () => readlinkSync(path));
 
 const PATIENCE_MS = 3000;
 
-/** What a relay at that address says about itself; null when nothing answers, or something that is no relay. */
+/** Returns the health of a relay at that address; null if nothing answers or it is no relay. */
 export async function askHealth(url: string, patienceMs = PATIENCE_MS): Promise<Health | null> {
   try {
     const response = await (isOwnTls(url) ? askOwn : fetch)(`${url}/health`, {
@@ -102,7 +102,7 @@ export async function askHealth(url: string, patienceMs = PATIENCE_MS): Promise<
     });
     const answer: unknown = await response.json();
     if (typeof answer !== 'object' || answer === null) return null;
-    // An unwell relay answers with its error instead.
+    // An unhealthy relay answers with its error instead.
     if ('status' in answer && typeof answer.status === 'string') return answer as Health;
     return 'error' in answer && 'code' in answer ? { status: String(answer.error) } : null;
   } catch {
@@ -110,12 +110,12 @@ export async function askHealth(url: string, patienceMs = PATIENCE_MS): Promise<
   }
 }
 
-/** A server on this machine may have a certificate for the name that others know it by, or one of its own making. */
+/** A server on this machine may have a certificate for its public name, or a self-signed one. */
 function isOwnTls(url: string): boolean {
   return /^https:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\])(:\d+)?$/.test(url);
 }
 
-/** Whatever its certificate says: nothing is sent that anyone could want. */
+/** Requests without checking the certificate. The request contains no secret. */
 async function askOwn(url: string, { signal }: { signal: AbortSignal }): Promise<Response> {
   const [{ get }, { text }] = await Promise.all([import('node:https'), import('node:stream/consumers')]);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -9,20 +9,20 @@ import type { Protocol } from '../../interfaces/protocol.ts';
 export interface ProtocolOptions {
   readonly core: RelayCore;
   readonly version: string;
-  /** Whether a key is asked for; `open` by default. */
+  /** Whether a key is required; `open` by default. */
   readonly auth?: 'open' | 'keys';
-  /** Posts to A2A's webhooks; asked for when the first agent asks for A2A. */
+  /** Returns the function that posts to A2A webhooks; called at the first A2A request. */
   webhooks(): Promise<WebhookPost>;
-  /** Tests put the fixtures of the official MCP conformance suite in here. */
+  /** Tests add the fixtures of the official MCP conformance suite here. */
   readonly extendMcp?: McpHttpOptions['extend'];
-  /** The largest message of a protocol: each is held whole, some of it several times. */
+  /** Maximum size of a protocol message. Messages are held in memory, partly several times. */
   readonly messageBytes?: number;
-  /** Whether the program was replaced on the disk since it started. */
+  /** Whether the program was replaced on disk since it started. */
   replaced?(): boolean;
   log(event: LogEvent): void;
 }
 
-/** MCP over HTTP, loaded when the first client asks for it. */
+/** MCP over HTTP, loaded at the first request. */
 export function mcpProtocol(o: Omit<ProtocolOptions, 'webhooks'>, stopping: AbortSignal): Protocol {
   const loaded = lazily(async () => {
     const { mcpOverHttp } = await import('../../interfaces/mcp/http.ts');
@@ -44,7 +44,7 @@ export function mcpProtocol(o: Omit<ProtocolOptions, 'webhooks'>, stopping: Abor
   };
 }
 
-/** A2A, loaded when the first agent asks for it. */
+/** A2A, loaded at the first request. */
 export function a2aProtocol(o: ProtocolOptions, stopping: AbortSignal) {
   const loaded = lazily(async () => {
     const [{ a2aOverHttp }, out] = await Promise.all([import('../../interfaces/a2a/http.ts'), o.webhooks()]);
@@ -58,14 +58,17 @@ export function a2aProtocol(o: ProtocolOptions, stopping: AbortSignal) {
       ['ALL', '/a2a/*'],
     ],
     answer: async (...asked) => (await loaded()).answer(...asked),
-    /** Goes on with what servers before this one did not get to tell, or with some of it. Where nothing is left it costs one look. */
+    /**
+     * Sends notifications that earlier servers did not deliver, or only the given ones. If there are none, it costs
+     * one read.
+     */
     resume: async (entries?: Iterable<OutboxEntry>) => {
       if (entries || (await hasOutboxEntries(o.core.deps))) await (await loaded()).resume(entries);
     },
   } satisfies Protocol & { resume(entries?: Iterable<OutboxEntry>): Promise<void> };
 }
 
-/** Calls `load` when its result is first asked for. */
+/** Calls `load` at the first call and memoizes its result. */
 function lazily<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | null = null;
   return () => {

@@ -15,12 +15,12 @@ import { type RunningServer, type ServerOptions, startServer } from './serve.ts'
 import { flushLog, limitLog, logEvent, logRequest } from './server-log.ts';
 
 /**
- * What is new in memory may not grow: after any burst of requests V8 would keep up to 48 MB for it, for good, which is more than
- * thousands of idle sockets take. The requests that follow are no slower for it.
+ * Keeps V8's young generation small. After a burst of requests it would otherwise keep up to 48 MB forever, more than
+ * thousands of idle sockets take. Later requests are no slower.
  */
 const V8_FLAGS = '--semi-space-growth-factor=1';
 
-/** Serves the store of a home in this process, until it is told to stop. */
+/** Serves the store of a home in this process until it is told to stop. */
 export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 'keys'): Promise<Serving> {
   setFlagsFromString(V8_FLAGS);
   const traces = config.otlp_endpoint === null ? null : new TraceExporter(config.otlp_endpoint, logEvent);
@@ -59,13 +59,13 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     const { promise: stopped, resolve, reject } = Promise.withResolvers<void>();
     return { url, isFull, stopped, stop: () => void end().then(resolve, reject) };
   } catch (error) {
-    // What goes wrong on the way out is a consequence; the reason is what the user has to know.
+    // Ignore errors of the cleanup; the user needs the original error.
     await end().catch(() => {});
     throw listenError(error, o);
   }
 }
 
-/** How far the server has read its own bodies, and what it found. */
+/** Reports how much of its bodies the server has verified, and what it found. */
 function scrubGauges(checks: StoreChecks): Gauge[] {
   const { bodies = 0, bytes = 0, rounds = 0, damaged = 0 } = checks.scrubbed() ?? {};
   return [
@@ -80,7 +80,7 @@ function scrubGauges(checks: StoreChecks): Gauge[] {
   ];
 }
 
-/** True where there was no room for that. A server without a record still serves; it is only found by its address. */
+/** Returns true if the disk is full. A server without a record still serves; it is only found by its address. */
 function claimOnFullDisk(claim: () => void, giveUpReserve = () => {}): boolean {
   for (const makeRoom of [null, giveUpReserve]) {
     try {
@@ -112,7 +112,7 @@ function claimHome(
   });
 }
 
-/** What the configuration and the command line make of a server, put together. */
+/** Combines the configuration and the command line into the server's options. */
 function serverOptions(
   config: Config,
   o: ServeOptions,

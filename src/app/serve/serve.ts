@@ -23,62 +23,65 @@ import { addressList, localHost } from './addresses.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { a2aProtocol, mcpProtocol, type ProtocolOptions } from './protocols.ts';
 
-/** Metadata may come in a header, and 16 KiB of it make 22 KiB of base64. */
+/** Metadata may be sent in a header: 16 KiB of it are 22 KiB in base64. */
 const MAX_HEADER_BYTES = 64 * 1024;
 const MAX_HEADERS = 200;
 const TIMEOUTS = {
-  /** A slow sender gets this long for its headers, and this long for a whole request of 25 MB over a poor line. */
+  /** Time limits for the headers, and for a whole request of 25 MB over a slow line. */
   headersMs: 20_000,
   requestMs: 300_000,
-  /** A connection on which nothing moves while an answer is under way: the reader is gone. */
+  /** A connection without any progress while an answer is sent: the reader is gone. */
   idleMs: 120_000,
-  /** Longer than clients keep an idle connection, so that it is they who close it and no request falls into the gap. */
+  /** Longer than clients keep an idle connection, so that the client closes it and no request is lost in between. */
   keepAliveMs: 65_000,
-  /** How often the above are looked at. */
+  /** Interval at which these limits are checked. */
   checkMs: 5_000,
 } as const;
-/** The other end may have vanished without a word; the system asks for it after this long. */
+/** After this idle time the system probes whether the other end still exists. */
 const TCP_KEEP_ALIVE_MS = 30_000;
 const CONNECTIONS: ConnectionLimits = { total: 20_000, perAddress: 12_000 };
 const TIDY_EVERY_MS = 60_000;
-/** The first time soon after the start: a server that is killed over and over would never get to it, and fill the disk. */
+/**
+ * The first sweep comes soon after the start. Otherwise a server that is killed repeatedly would never sweep and fill
+ * the disk.
+ */
 const TIDY_FIRST_MS = 1_000;
 const CERTIFICATE_CHECK_MS = 60_000;
 
 export interface ServerOptions extends Omit<ProtocolOptions, 'webhooks'> {
-  /** A2A webhooks may be on this machine; those, as all in our own network, are refused by default. */
+  /** Allows A2A webhooks on this machine. By default webhooks in our own network are rejected. */
   readonly loopbackWebhooks?: boolean;
-  /** Where pointers can be reached; the address that each request was sent to where it is null. */
+  /** Base URL of pointers; null uses the address that each request was sent to. */
   readonly publicUrl: string | null;
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly allowedHosts: readonly string[];
-  /** Files in PEM format; read again when they change. */
+  /** PEM files; they are read again when they change. */
   readonly tls?: { readonly cert: string; readonly key: string } | null;
-  /** Addresses and networks of proxies whose word counts: `10.0.0.0/8`. */
+  /** Addresses and networks of proxies whose `Forwarded` headers are trusted: `10.0.0.0/8`. */
   readonly trustedProxies?: readonly string[];
   readonly corsOrigins?: readonly string[];
   readonly rateLimits?: RateLimits | null;
   readonly connections?: Partial<ConnectionLimits>;
   readonly timeouts?: { readonly [name in keyof typeof TIMEOUTS]?: number };
   readonly sockets?: Partial<SocketLimits>;
-  /** The pages at `/ui` and of pointers; none where it is missing. */
+  /** Pages at `/ui` and of pointers; none if missing. */
   readonly dashboard?: DashboardFiles;
-  /** Called for every request that was answered; each then has an id, which is in its answer too. */
+  /** Called for every answered request. Each request then has an id, which is also in its answer. */
   observe?(seen: AnsweredRequest): void;
-  /** What `/metrics` tells besides. */
+  /** Additional gauges for `/metrics`. */
   gauges?(): readonly Gauge[];
 }
 
 export interface RunningServer {
-  /** `http://127.0.0.1:7474`, with the port that was really taken. */
+  /** URL with the actual port: `http://127.0.0.1:7474`. */
   readonly url: string;
-  /** Takes no new requests, answers those it has, then resolves. */
+  /** Accepts no new requests, answers the open ones, then resolves. */
   stop(): Promise<void>;
 }
 
-/** Listens and serves. The core is the caller's to close, after the server has stopped. */
+/** Listens and serves. The caller closes the core after the server has stopped. */
 export async function startServer(o: ServerOptions): Promise<RunningServer> {
   const { core, log } = o;
   const isTrustedProxy = addressList(o.trustedProxies ?? []);
@@ -151,15 +154,18 @@ interface Bindings {
   readonly outgoing?: ServerResponse;
 }
 
-/** Calls it when the client has left, also where that was before an answer began: the adapter would let such an answer go on for ever. */
+/**
+ * Calls `then` when the client has left, even before an answer began. The adapter would continue such an answer
+ * forever.
+ */
 function whenGone(outgoing: ServerResponse, then: () => void): void {
   if (outgoing.destroyed) then();
   else outgoing.once('close', then);
 }
 
 /**
- * A body of a known length, put together as it arrives: once copied and held once, where the way through a Request copies it
- * twice more. Rejects where the sender goes away before the end.
+ * Reads a body of known length into one buffer. A Request would copy it twice more. Rejects if the sender leaves
+ * before the end.
  */
 function readBody(incoming: IncomingMessage, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const body = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
@@ -178,7 +184,7 @@ function readBody(incoming: IncomingMessage, length: number): Promise<Uint8Array
   });
 }
 
-/** Node joins repeated headers of a request into one text; only Set-Cookie would be a list. */
+/** Node joins repeated request headers into one text; only Set-Cookie would be a list. */
 function headerOf({ headers }: IncomingMessage, name: string): string | null {
   return (headers[name] as string | undefined) ?? null;
 }
@@ -216,7 +222,7 @@ function readCertificate(tls: { cert: string; key: string }): { cert: Buffer; ke
   return { cert: read(tls.cert), key: read(tls.key) };
 }
 
-/** Certificates are renewed every few weeks, by a program that does not know of this one. */
+/** Reloads the certificate when its files change: other programs renew it every few weeks. */
 function renewCertificate(
   server: TlsServer,
   tls: { cert: string; key: string },
@@ -239,7 +245,7 @@ function renewCertificate(
 
 let utilisationBefore = performance.eventLoopUtilization();
 
-/** What the process tells about itself. The utilisation is since the last time it was asked for. */
+/** Returns gauges of the process. The event loop utilization is measured since the last call. */
 function processGauges(connections: number): Gauge[] {
   const { rss, heapUsed } = process.memoryUsage();
   const now = performance.eventLoopUtilization();
@@ -261,7 +267,7 @@ function tidy(o: ServerOptions, told: Set<string>): void {
   o.core.tidy().catch((error) => o.log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
 }
 
-/** Each once, until it is put right. */
+/** Logs each warning of the store once, until it is resolved. */
 async function warnOfStore(o: ServerOptions, told: Set<string>): Promise<void> {
   const state: Pick<EngineState, 'warnings' | 'unseen'> = await o.core.deps.engine
     .state()
@@ -280,7 +286,7 @@ function urlOf(server: Server, { host, tls }: ServerOptions): string {
   return `${tls ? 'https' : 'http'}://${localHost(host)}:${port}`;
 }
 
-/** A request that the adapter could not even make sense of: no Host, a broken target. */
+/** Answers a request that the adapter cannot parse: no Host, or an invalid target. */
 function malformed(error: unknown): Response {
   const refused = badRequest(`The request cannot be understood: ${(error as Error).message}.`);
   return jsonResponse(refused, { status: refused.status, headers: { Connection: 'close' } });

@@ -11,10 +11,10 @@ import { authOf, exposedAs, localHost, reachableAt } from './addresses.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
 
 const STOP_PATIENCE_MS = 15_000;
-/** Whoever holds the port is on this machine and answers soon, if it is a relay. */
+/** The process that holds the port is on this machine. If it is a relay, it answers within this time. */
 const NEIGHBOUR_PATIENCE_MS = 1000;
 
-/** Starts, finds and stops the server of a home. What only a server needs is loaded when one is started. */
+/** Starts, finds and stops the server of a home. Code that only a server needs is loaded when one starts. */
 export function serverControl(config: Config, env: Environment, warn?: Warn): ServerControl {
   const { home } = config;
   return {
@@ -35,7 +35,7 @@ export function serverControl(config: Config, env: Environment, warn?: Warn): Se
   };
 }
 
-/** The engine and the bucket that were named for this server alone win over the configuration. */
+/** Engine and bucket on the command line override the configuration. */
 function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions): Config {
   const named =
     engineFile === undefined
@@ -48,7 +48,7 @@ function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions):
   };
 }
 
-/** A login that only a flag or a variable has is not known to commands at another terminal. */
+/** A login that only a flag or variable contains is unknown to commands in another terminal. */
 function clusterOf({ engine, home }: Config, env: Environment): Cluster | null {
   if (engine === null) return null;
   const written = loadConfig({ ...env, RELAY_ENGINE: '', RELAY_ENGINE_FILE: '' }, { home }).engine;

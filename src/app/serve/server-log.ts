@@ -2,25 +2,25 @@ import { copyFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { redact } from '../../base/redact.ts';
 import type { AnsweredRequest, LogEvent } from '../../interfaces/http/deps.ts';
 
-/** Lines are written together, at the latest after this long; a warning or an error at once. */
+/** Lines are written in batches after at most this time; a warning or error is written at once. */
 const WRITE_AFTER_MS = 100;
 const WRITE_AFTER_CHARS = 64 * 1024;
 
-/** One older log is kept beside the current one. */
+/** Size at which a log is rotated. One older log is kept. */
 const LOG_BYTES = 8 * 1024 * 1024;
 
 let waiting = '';
 let timer: NodeJS.Timeout | null = null;
 let file: string | null = null;
 
-/** Has the log kept short while it is written. `path` is the file that stderr goes to. */
+/** Rotates the log while it is written. `path` is the file that stderr goes to. */
 export function limitLog(path: string): void {
   file = path;
 }
 
 /**
- * One JSON line per event on stderr, which is the log file of a detached server. Everything that is logged passes here, and
- * here credentials are taken out and whatever could pass for a line or a command of a terminal is escaped.
+ * Writes one JSON line per event to stderr, which is the log file of a detached server. All log output passes through
+ * here: credentials are removed, and control characters are escaped.
  */
 export function logEvent(event: LogEvent): void {
   waiting += logLine(event, new Date());
@@ -37,8 +37,8 @@ export function flushLog(): void {
 }
 
 /**
- * Sets a log aside that has become long. It is copied and cut, not renamed: a server goes on writing into the file that it
- * was started with.
+ * Rotates a log that has become too long. It is copied and truncated, not renamed, because the server keeps writing to
+ * the same file.
  */
 export function rotateLog(path: string): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= LOG_BYTES) return;
@@ -46,7 +46,7 @@ export function rotateLog(path: string): void {
     rmSync(`${path}.1`, { force: true });
     copyFileSync(path, `${path}.1`);
   } catch {
-    // There is no room for two: a log that is lost is better than one that grows without end.
+    // The disk has no room for a copy. Losing the old log is better than filling the disk.
   }
   truncateSync(path);
 }
@@ -56,7 +56,7 @@ export function logLine(event: LogEvent, at: Date): string {
   return `${redact(line).replace(UNSAFE, escaped)}\n`;
 }
 
-/** One line per request. No path and no query: a pointer's address may be all that protects it. */
+/** Logs one line per request. Path and query are left out, because a pointer's URL may be its only protection. */
 export function logRequest(seen: AnsweredRequest): void {
   const { id, method, operation, status, ms, address, caller } = seen;
   logEvent({
@@ -73,7 +73,10 @@ export function logRequest(seen: AnsweredRequest): void {
   });
 }
 
-/** What JSON leaves as it is, and a terminal or a reader of lines may not: DEL, C1 controls, separators, bidi marks. */
+/**
+ * Characters that JSON leaves unescaped but that affect terminals or line readers: DEL, C1 controls, separators, bidi
+ * marks.
+ */
 const UNSAFE = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 function escaped(character: string): string {
