@@ -28,9 +28,9 @@ import { fireHooks, listTools } from './trial-runs.ts';
 import { codexFolderTrust, codexHookTrust, geminiFolderTrust } from './trust.ts';
 
 /**
- * What of ours is installed in which client, tried out, all of it at once: every hook of this program is fired and its effect looked for,
- * its MCP server is started and asked for its tools, and what the client has been told to trust is read. The lines in the settings are
- * compared with what would be written, and never run. Nothing installed, nothing said.
+ * Checks what is installed in each client, all clients at once. It fires every hook of this program and looks for its
+ * effect, starts the MCP server and requests its tools, and reads what the client trusts. Commands in the settings are
+ * compared with what we would write and never run. If nothing is installed, it yields nothing.
  */
 export async function* installChecks(settings: InstallSettings, deadline: Deadline): AsyncGenerator<Check> {
   const begun = (['project', 'user'] as const).flatMap((scope) =>
@@ -49,26 +49,26 @@ export async function* installChecks(settings: InstallSettings, deadline: Deadli
   if (scopes.size === 0 || (await findProject(settings.places.project)) !== null) return;
   yield {
     name: 'project files',
-    // Who has it in every folder need not have a project in each.
+    // A user-wide installation does not require project files in every folder.
     state: scopes.has('project') ? 'warning' : 'ok',
     found: 'there are none in this folder, so hooks have nothing to tell here',
     fix: 'relay project init',
   };
 }
 
-/** A target with what its file says now. */
+/** A target with the current content of its file. */
 interface Installed extends SettingsTarget {
   readonly value: JsonObject;
 }
 
-/** What came of one hook or server. */
+/** Result of checking one hook or server. */
 interface Trial {
-  /** `hook Stop`, `MCP`. */
+  /** Name such as `hook Stop` or `MCP`. */
   readonly what: string;
   readonly file: string;
   readonly state: Check['state'];
   readonly found: string;
-  /** To install again, where nothing else is said. */
+  /** Command that fixes it; installing again by default. */
   readonly fix?: string;
 }
 
@@ -82,7 +82,7 @@ async function clientChecks(
   let report: InstallReport;
   try {
     const removal = await runInstall({ client, scope, action: 'remove', dryRun: true }, settings);
-    // The skill alone is shared: it does not tell that this client was set up.
+    // Clients share the skill, so the skill alone does not mean that this client is set up.
     if (!removal.changes.some(({ parts, what }) => !parts.includes('skill') && what !== 'same')) return [];
     report = await runInstall({ client, scope, action: 'add', dryRun: true }, settings);
   } catch (error) {
@@ -100,7 +100,7 @@ async function clientChecks(
     ...installed.map((target) => tryServer(target, trying)),
   ]);
   const tried = sameCauses(trials.flat());
-  // What is wrong with a file has been said where one of its lines was tried.
+  // Files that already have a failed check are not reported again.
   const told = trials.flat().flatMap(({ state, file }) => (state === 'ok' ? [] : [file]));
   const changed = report.changes.filter(({ what }) => what !== 'same' && what !== 'kept');
   const drifted = changed.flatMap(({ path }) => (told.includes(path) ? [] : [path]));
@@ -122,7 +122,7 @@ async function clientChecks(
   ];
 }
 
-/** One cause, one line. */
+/** Merges results with the same cause into one line. */
 function sameCauses(trials: readonly Trial[]): Check[] {
   const causes = Map.groupBy(trials, ({ state, found }) => `${state} ${found}`);
   return [...causes.values()].map((same) => {
@@ -132,10 +132,10 @@ function sameCauses(trials: readonly Trial[]): Check[] {
   });
 }
 
-/** What the checks of one client have in common. */
+/** What all checks of one client share. */
 interface Trying {
   readonly client: Client;
-  /** How this program would be called in the settings. */
+  /** How settings would call this program. */
   readonly own: string;
   readonly places: Places;
   readonly deadline: Deadline;
@@ -194,7 +194,7 @@ function wrong(found: string | null | undefined): Fault | null {
   return found ? { state: 'wrong', found } : null;
 }
 
-/** A hook that its client never fires, or that we do not know. */
+/** Reports a hook that its client never fires, or that we do not know. */
 function misplaced(event: string, word: string, client: HookClient): Fault | null {
   const known: { readonly [word: string]: string } = HOOK_EVENTS[client];
   if (known[word] === undefined) return wrong(`relay has no hook "${word}"`);
@@ -205,12 +205,12 @@ function misplaced(event: string, word: string, client: HookClient): Fault | nul
   );
 }
 
-/** What is written where the program is installed on each machine or in the project. */
+/** Program names that work on every machine or in the project. */
 const PORTABLE = /^(?:relay|npx (?:-y|--no-install) contextrelay)$/;
 
 /**
- * Why the program that a line of settings starts is missing, or is not this one. It is looked at, never run. The same sentence for every
- * line with the same cause: `sameCauses` makes one line of them.
+ * Returns why the program in a settings line is missing or is not this one. It is inspected, never run. Lines with the
+ * same cause give the same sentence, which `sameCauses` merges.
  */
 function programFault(program: string, own: string, env: Environment): Fault | null {
   if (program === own) return null;
@@ -218,7 +218,7 @@ function programFault(program: string, own: string, env: Environment): Fault | n
   const place = isAbsolute(name) ? (existsSync(name) ? name : null) : findProgram(name, env);
   const portable = PORTABLE.test(program);
   if (portable) {
-    // Installing again would write where the program is on this machine into a file that others share.
+    // Installing again would write a path of this machine into a file that others share.
     const fix = `put ${name} on the PATH that the client is started with; docs/install.md says how`;
     if (place === null)
       return { state: 'wrong', found: `${name} is not on the PATH, so nothing of relay runs`, fix };
@@ -233,10 +233,10 @@ function firstWord(line: string): string {
   return quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '';
 }
 
-/** How much is shown of a command that somebody else wrote. */
+/** Maximum length to display of another program's command. */
 const SHOWN_CHARS = 80;
 
-/** Hooks and servers of other programs in the files that ours are in. They are named, and never run. */
+/** Names hooks and servers of other programs in the files that contain ours. They are never run. */
 function othersIn(client: Client, installed: readonly Installed[]): Check[] {
   const named = installed.flatMap(({ entries, value }) =>
     entries.flatMap((entry) => {
@@ -255,7 +255,10 @@ function othersIn(client: Client, installed: readonly Installed[]): Check[] {
   return named.length === 0 ? [] : [{ name: 'others', state: 'ok', found: `not tried: ${named.join(', ')}` }];
 }
 
-/** Only what the client itself goes by. Claude Code asks whoever starts it in a new folder, and runs all the same with -p. */
+/**
+ * Checks only what the client itself requires. Claude Code asks the user in a new folder, but runs hooks with -p
+ * anyway.
+ */
 async function trustChecks(
   client: Client,
   scope: Scope,
@@ -293,14 +296,14 @@ async function trustChecks(
   return checks;
 }
 
-/** The servers beside ours, by name: the object that `path` leads into. */
+/** Returns the servers next to ours by name: the object that `path` leads into. */
 function serversAt(path: readonly string[], value: JsonObject): JsonObject {
   let found: Json | undefined = value;
   for (const step of path.slice(0, -1)) found = isJsonObject(found) ? found[step] : undefined;
   return isJsonObject(found) ? found : {};
 }
 
-/** Empty where it cannot be read, which has been told already. */
+/** Reads a file, or returns an empty object if it is unreadable, which was already reported. */
 async function readSettings(file: string): Promise<JsonObject> {
   try {
     const text = await readFile(file, 'utf8');
@@ -312,15 +315,15 @@ async function readSettings(file: string): Promise<JsonObject> {
   }
 }
 
-/** What Codex gives to a server by itself; anything else its entry has to name. */
+/** Variables that Codex passes to a server by itself. Its entry must name all others. */
 const CODEX_GIVES =
   /^(?:HOME|LOGNAME|PATH|SHELL|USER|LANG|LC_ALL|TERM|TMPDIR|TZ|__CF_USER_TEXT_ENCODING|SYSTEMROOT|PATHEXT|COMSPEC|APPDATA|LOCALAPPDATA|USERPROFILE)$/;
-/** What Gemini CLI takes for a secret by its name, and gives to no server. */
+/** Names that Gemini CLI considers secrets and passes to no server. */
 const GEMINI_KEEPS = /TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT/i;
 
 /**
- * Which of the variables that choose the relay an MCP server does not get as the hooks of the same client do. It gets what the client leaves
- * of its own environment, and what its entry says.
+ * Returns the variables that select a relay and that an MCP server does not get, unlike the hooks of the same client.
+ * A server gets what the client passes on, and what its entry contains.
  */
 function lostVariables(client: Client, server: JsonObject, env: Environment): string[] {
   const named = Array.isArray(server.env_vars) ? server.env_vars : [];
@@ -335,7 +338,7 @@ function lostVariables(client: Client, server: JsonObject, env: Environment): st
   });
 }
 
-/** `$NAME`, `${NAME}` and `${NAME:-default}`, as clients write them. */
+/** Expands `$NAME`, `${NAME}` and `${NAME:-default}` as clients do. */
 function expand(text: string, env: Environment): string {
   return text.replace(
     /\$(?:(\w+)|\{(\w+)(?::-([^}]*))?\})/g,

@@ -10,9 +10,9 @@ export type Client = (typeof CLIENTS)[number];
 export type Scope = 'project' | 'user';
 export type Part = 'skill' | Entry['kind'];
 
-/** Where things are on this machine. */
+/** Folders on this machine. */
 export interface Places {
-  /** The folder that `--project` means. */
+  /** The folder of `--project`. */
   readonly project: string;
   readonly home: string;
   readonly env: { readonly [name: string]: string | undefined };
@@ -29,7 +29,7 @@ export interface SkillTarget {
 }
 
 export interface SettingsTarget {
-  /** In `jsonc`, comments and trailing commas are right; in `json` they are a fault that the file's owner should see. */
+  /** `jsonc` allows comments and trailing commas; in `json` they are errors that the user should see. */
   readonly kind: 'json' | 'jsonc' | 'toml';
   readonly parts: readonly Part[];
   readonly file: string;
@@ -38,18 +38,19 @@ export interface SettingsTarget {
 
 export interface ClientPlan {
   readonly targets: readonly Target[];
-  /** What this client cannot do, or what its user must do. */
+  /** Limits of this client, or steps that its user must take. */
   readonly notes: readonly string[];
 }
 
 export const SKILL_NAME = 'context-relay';
 
-/** The time limit of a hook: long enough for a machine under load. */
+/** Time limit of a hook in seconds, long enough for a busy machine. */
 const HOOK_SECONDS = 10;
 
 /**
- * Which relay an agent is on, and as whom. Hooks have the environment of their client; servers get what the client leaves of
- * it, unless their entry names it: by name, so that no value gets into a file that is committed.
+ * Variables that select the relay and the agent's name. Hooks have their client's environment. Servers get only a part
+ * of it, unless their entry names the variables. Entries contain names, not values, so that no value gets into a
+ * committed file.
  */
 export const RELAY_VARIABLES = [
   'RELAY_HOME',
@@ -57,18 +58,18 @@ export const RELAY_VARIABLES = [
   'CONTEXTRELAY_API_KEY',
   'RELAY_AGENT',
 ] as const;
-/** Empty where it is not set. */
+/** Values that expand to the variable, or to an empty text if it is not set. */
 const EXPANDED = Object.fromEntries(RELAY_VARIABLES.map((name) => [name, `\${${name}:-}`]));
 
-/** What Codex calls it when the tools of a server run without asking. */
+/** The Codex setting that lets tools of a server run without asking. */
 export const CODEX_APPROVAL = { default_tools_approval_mode: 'approve' };
-/** Said only where it has not been done yet. */
+/** Note printed only if this setting is missing. */
 export const CODEX_APPROVAL_OFFER =
   'Codex asks before it runs a tool of relay that writes, and codex exec, which cannot ask, refuses it. To have them run without asking: relay install codex --approve-tools';
 
 export const CODEX_TRUST =
   'Codex runs a hook only after you have trusted it: start codex, type /hooks, and trust those of relay.';
-/** Said instead where a hook that was there before is another one now. */
+/** Note printed instead if an existing hook has changed. */
 export const CODEX_TRUST_AGAIN =
   'The hooks changed, so Codex runs none of them until you trust them again: start codex, type /hooks, and trust those of relay.';
 
@@ -133,7 +134,7 @@ export function clientPlan(
     }
     case 'opencode': {
       const folder = ours ? base : join(env.XDG_CONFIG_HOME || join(base, '.config'), 'opencode');
-      // The client reads both; the one with comments is meant where it exists.
+      // The client reads both files; prefer the one with comments if it exists.
       const commented = join(folder, 'opencode.jsonc');
       const file = existsSync(commented) ? commented : join(folder, 'opencode.json');
       const command = [stdio.command, ...stdio.args];
@@ -172,7 +173,7 @@ function hooksEntry(client: HookClient, launcher: Launcher, { platform }: Places
   const events = Object.entries(HOOK_EVENTS[client]).map(([name, event]) => {
     const command = hookLine(launcher, ['hook', client, name], platform);
     const handler = { type: 'command', command, timeout: HOOK_SECONDS };
-    // Gemini counts in milliseconds and shows the name in its list of hooks.
+    // Gemini counts in milliseconds and displays the name in its list of hooks.
     const gemini = { name: `relay ${name}`, ...handler, timeout: HOOK_SECONDS * 1000 };
     return [event, client === 'gemini' ? gemini : handler] as const;
   });

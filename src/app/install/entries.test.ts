@@ -83,7 +83,7 @@ test('adding keeps what others wrote, adding again changes nothing, and removing
     assert.equal(add(added), added);
     const keep = presentContainers(text, BOTH);
     const removed = removeEntries(added, BOTH, keep);
-    // Empty braces with white space in them come back without it; a receipt brings back even that.
+    // Empty braces with white space lose the space; a receipt restores even that.
     assert.equal(removed.replace('{ }', '{}'), text.replace('{ }', '{}'));
   }
   const added = add(OTHERS);

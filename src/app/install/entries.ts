@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject, jsonEqual } from '../../base/
 import { JsonDocument, type JsonPath } from '../../formats/json-document.ts';
 import { readToml } from '../../formats/toml.ts';
 
-/** What we put into somebody's JSON settings. Ours is told from theirs by one rule, for adding, checking and removing. */
+/** An entry that we add to JSON settings. One rule identifies our entries when adding, checking and removing. */
 export type Entry = HooksEntry | ServerEntry;
 
 /** `{"hooks": {"SessionStart": [{"hooks": [{type, command, timeout}]}]}}`. */
@@ -12,14 +12,17 @@ interface HooksEntry {
   readonly events: { readonly [event: string]: JsonObject & { readonly command: string } };
 }
 
-/** A member of an object that may hold others': `mcpServers.relay`. */
+/** A member of an object that may contain others: `mcpServers.relay`. */
 interface ServerEntry {
   readonly kind: 'mcp';
   readonly path: readonly string[];
   readonly value: JsonObject;
 }
 
-/** A hook that this or an earlier version wrote, however the program was called then: the line before `hook`, and the event. */
+/**
+ * Recognizes a hook written by this or an earlier version, whatever the program was called. Returns the text before
+ * `hook`, and the event.
+ */
 export function ourHook(
   command: unknown,
   client: string,
@@ -31,13 +34,13 @@ export function ourHook(
   return found && { program: found[1]!, event: found[2]! };
 }
 
-/** The program and the arguments of a server. */
+/** Returns the program and arguments of a server. */
 export function serverWords(value: Json | undefined): string[] {
   const { command, args } = isJsonObject(value) ? value : {};
   return [command, args].flat().filter((word) => typeof word === 'string');
 }
 
-/** A server that runs `relay mcp`, in any of the shapes clients write it. */
+/** Returns whether a server runs `relay mcp`, in any form that clients write. */
 export function isOurServer(value: Json | undefined): boolean {
   const words = serverWords(value);
   return (
@@ -46,10 +49,10 @@ export function isOurServer(value: Json | undefined): boolean {
   );
 }
 
-/** Thrown where another program's entry stands in the place of ours. */
+/** Thrown if another program's entry has the name of ours. */
 export class Occupied extends Error {}
 
-/** The text with our entries in it as they should be; the same text where they are. */
+/** Returns the text with our entries added or corrected; unchanged if they are already correct. */
 export function addEntries(text: string, entries: readonly Entry[], comments: boolean): string {
   const doc = new JsonDocument(text.trim() === '' ? '{}\n' : text, { comments });
   if (doc.root.kind !== 'object') throw new Occupied('it must hold an object');
@@ -60,7 +63,10 @@ export function addEntries(text: string, entries: readonly Entry[], comments: bo
   return doc.text === '{}\n' ? text : doc.text;
 }
 
-/** The text without our entries, and without what they leave empty; `keep` names objects that were there before. */
+/**
+ * Returns the text without our entries and without containers that become empty. `keep` names objects that existed
+ * before.
+ */
 export function removeEntries(text: string, entries: readonly Entry[], keep: readonly string[] = []): string {
   const doc = new JsonDocument(text, { comments: true });
   for (const entry of entries) {
@@ -71,7 +77,7 @@ export function removeEntries(text: string, entries: readonly Entry[], keep: rea
   return doc.text;
 }
 
-/** Which of the objects and lists that our entries need are there already: they stay when we go. */
+/** Returns which containers of our entries already exist. They stay when our entries are removed. */
 export function presentContainers(text: string, entries: readonly Entry[]): string[] {
   if (text.trim() === '') return [];
   const doc = new JsonDocument(text, { comments: true });
@@ -92,7 +98,7 @@ function addServer(doc: JsonDocument, { path, value }: ServerEntry): void {
   doc.set(path, mergedServer(present, value));
 }
 
-/** Ours as it should be. What a person added to it (a variable, a flag of the client) stays. */
+/** Updates our server entry and keeps what a person added, such as a variable or a client flag. */
 function mergedServer(present: Json | undefined, value: JsonObject): JsonObject {
   if (!isJsonObject(present)) return value;
   const { env, env_vars: names } = present;
@@ -123,12 +129,12 @@ function addHooks(doc: JsonDocument, { client, events }: HooksEntry): void {
 }
 
 function removeHooks(doc: JsonDocument, client: string, keep: readonly string[]): void {
-  // Looked for again each time: where a name is there twice, removing the later member uncovers the earlier one.
+  // Search again after each removal: if a name occurs twice, removing the later member reveals the earlier one.
   for (let ours = ourHandlers(doc.get(), client).at(-1); ours; ours = ourHandlers(doc.get(), client).at(-1))
     removeHandler(doc, pathOf(ours), keep);
 }
 
-/** The handler, then its group and so on upwards as long as nothing else is in them. */
+/** Removes the handler, then its group and so on upwards while they are empty. */
 function removeHandler(doc: JsonDocument, path: JsonPath, keep: readonly string[]): void {
   const group = path.slice(0, -2);
   const siblings = doc.get(path.slice(0, -1));
@@ -146,17 +152,17 @@ function removeUpwards(doc: JsonDocument, path: JsonPath, keep: readonly string[
   }
 }
 
-/** Our handler of an event, with its group and its place in that. */
+/** Our handler of an event, with its group and index. */
 type OurHandler = ReturnType<typeof allHandlers>[number] & { readonly handler: { readonly command: string } };
 
-/** What of a client's settings is ours, whatever shape the rest is in. */
+/** Returns our handlers in a client's settings, whatever else they contain. */
 export function ourHandlers(settings: Json | undefined, client: string): OurHandler[] {
   return allHandlers(settings).filter(
     (one): one is OurHandler => ourHook(one.handler.command, client) !== null,
   );
 }
 
-/** What is not: the event, and what it runs as far as one can tell. */
+/** Returns handlers that are not ours: the event, and the command as far as it is known. */
 export function otherHandlers(
   settings: Json | undefined,
   client: string,
@@ -192,7 +198,7 @@ function needObjects(doc: JsonDocument, path: readonly string[]): void {
   }
 }
 
-/** `[mcp_servers.relay]` in a TOML file, added and removed as text: comments, order and line ends stay. */
+/** Edits `[mcp_servers.relay]` in a TOML file as text, so that comments, order and line endings stay. */
 
 const TABLE = 'mcp_servers';
 const NAME = 'relay';
@@ -230,7 +236,7 @@ function appended(text: string, server: JsonObject): string {
   return `${text}${gap}${[`[${TABLE}.${NAME}]`, ...lines].join(eol)}${eol}`;
 }
 
-/** The lines of our keys anew, and behind `args` the keys that were not there. */
+/** Rewrites the lines of our keys and inserts missing keys after `args`. */
 function replaced(text: string, server: JsonObject, keys: readonly string[]): string {
   const lines = text.split(/(?<=\n)/);
   const ours = ourLines(lines);
@@ -251,7 +257,7 @@ function replaced(text: string, server: JsonObject, keys: readonly string[]): st
     .join('');
 }
 
-/** The header, what stands below it up to the last pair, tables of its own, and the blank line we put before it. */
+/** Returns our lines: the header, its keys up to the last one, its sub-tables, and the blank line we put before it. */
 function ourLines(lines: readonly string[]): Set<number> {
   const ours = new Set<number>();
   let inside = false;
@@ -274,18 +280,18 @@ function ourLines(lines: readonly string[]): Set<number> {
   return ours;
 }
 
-/** What was written is what was meant, or nothing is written. */
+/** Returns the text if it parses to what we intended; otherwise throws, so that nothing is written. */
 function proven(text: string, expected: Json): string {
   try {
     if (jsonEqual(readToml(text), expected)) return text;
   } catch {
-    // What no longer parses is not what was meant either.
+    // Text that does not parse is wrong too.
   }
   throw new Occupied(`"${TABLE}" is written in a form that cannot be changed safely; change it by hand`);
 }
 
 function tomlValue(value: Json): string {
-  // Strings and lists of strings are the same in TOML and in JSON, but for the escape of DEL, which JSON leaves out.
+  // Strings and lists of strings are equal in TOML and JSON, except that JSON does not escape DEL.
   return Array.isArray(value)
     ? `[${value.map(tomlValue).join(', ')}]`
     : JSON.stringify(value).replaceAll('\u007f', '\\u007F');

@@ -16,19 +16,19 @@ import {
   removeTomlServer,
 } from './entries.ts';
 
-/** A file before and after the change; null where there is no file. */
+/** A file before and after the change; null means no file. */
 export interface FilePlan {
   readonly path: string;
   readonly parts: readonly Part[];
   readonly before: string | null;
   readonly after: string | null;
-  /** What to give back when it is removed again. */
+  /** Content to restore when it is removed again. */
   readonly original: string | null;
-  /** Only some of our entries are removed, so that others stay in the file. */
+  /** Only some of our entries are removed; the others stay in the file. */
   readonly partial?: boolean;
 }
 
-/** A settings file with our entries in it as they should be. */
+/** Plans a settings file with our entries added or corrected. */
 export async function planAdd(target: SettingsTarget, receipt: Receipt | null): Promise<FilePlan> {
   const { file: path, parts } = target;
   const before = await readText(path);
@@ -36,13 +36,13 @@ export async function planAdd(target: SettingsTarget, receipt: Receipt | null): 
   return guarded(path, () => {
     const after = withOurs(target, text);
     const untouched = receipt?.after === digest(text);
-    // Somebody wrote into the file since: giving back our old copy would take that away again.
+    // Someone has edited the file since. Restoring our old copy would discard that edit.
     const original = untouched ? receipt.original : before && withoutOurs(target, before, receipt?.original);
     return { path, parts, before, after, original };
   });
 }
 
-/** A settings file without our entries. With `partial` some of them stay, so that the old copy cannot be given back. */
+/** Plans a settings file without our entries. With `partial` some of them stay, so the old copy cannot be restored. */
 export async function planRemove(
   target: SettingsTarget,
   receipt: Receipt | null,
@@ -65,14 +65,14 @@ function withOurs({ kind, entries }: SettingsTarget, text: string): string {
   return servers.reduce((added, { value }) => addTomlServer(added, value), text);
 }
 
-/** What the file held before us, though it may have been empty, stays: `original`, where it is known. */
+/** Removes our entries. Containers that `original` had stay, even if they were empty. */
 export function withoutOurs(target: SettingsTarget, text: string, original: string | null = null): string {
   if (target.kind === 'toml') return removeTomlServer(text);
   const keep = presentContainers(original ?? '', target.entries);
   return text.trim() === '' ? text : removeEntries(text, target.entries, keep);
 }
 
-/** A file that cannot be read, or has another's entry in our place, stops the installation before anything is written. */
+/** Turns an unreadable file, or another program's entry in our place, into an error before anything is written. */
 function guarded<T>(file: string, plan: () => T): T {
   try {
     return plan();
@@ -96,15 +96,15 @@ function leftAlone(path: string, why: string, remedy: string): RelayError {
   });
 }
 
-/** The skill as it is shipped: path below its folder → text. */
+/** Files of the skill: path below its folder → text. */
 export type SkillFiles = ReadonlyMap<string, string>;
 
-/** How a skill of ours is told from another one of the same name. */
+/** Identifies our skill among others of the same name. */
 const OURS = /^ {2}source: contextrelay$/m;
 
 /**
- * Writes every file of the skill, or gives back what was there before. Files that somebody changed since we wrote them are
- * left alone, and listed in `edited`.
+ * Plans to write every file of the skill, or to restore what was there before. Files that someone edited since are
+ * left alone and listed in `edited`.
  */
 export async function planSkill(
   action: 'add' | 'remove',
@@ -124,7 +124,7 @@ export async function planSkill(
     if (before === null && action === 'remove') continue;
     const original = receipt?.original ?? null;
     const own = before === null || before === text || receipt?.after === digest(before);
-    // Without a receipt, an older version of ours cannot be told from an edited file: adding replaces both.
+    // Without a receipt an older version cannot be told from an edited file: adding replaces both.
     if (own || (action === 'add' && receipt === null)) {
       const after = action === 'add' ? text : original;
       files.push({ path, parts: ['skill'], before, after, original });
@@ -133,13 +133,13 @@ export async function planSkill(
   return { files, edited };
 }
 
-/** What happens to a file; null stands for no file. */
+/** Returns the kind of change; null means no file. */
 export function changeBetween(before: string | null, after: string | null) {
   if (before === after) return 'same';
   return before === null ? 'created' : after === null ? 'deleted' : 'changed';
 }
 
-/** Null where there is no file. */
+/** Reads a file as text; null if it does not exist. */
 export async function readText(path: string): Promise<string | null> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
@@ -152,16 +152,16 @@ export async function readText(path: string): Promise<string | null> {
 }
 
 /**
- * What we did to a file, kept in the relay's own home for its owner alone: the file as it was (settings may hold
- * secrets), and what we left, so that removing gives back the very bytes.
+ * Record of our change to a file: its original content and a digest of what we wrote, so that removing restores the
+ * exact bytes. It is in the relay's home, readable only by its owner, because settings may contain secrets.
  */
 export interface Receipt {
   readonly path: string;
-  /** Null where there was no file. */
+  /** Null if there was no file. */
   readonly original: string | null;
-  /** The digest of what we wrote. */
+  /** Digest of what we wrote. */
   readonly after: string;
-  /** Folders that we had to make, outermost first. */
+  /** Folders that we created, outermost first. */
   readonly folders: readonly string[];
 }
 
@@ -186,7 +186,7 @@ export class Receipts {
     await writeAtomically(this.#file(receipt.path), `${JSON.stringify(receipt, null, 2)}\n`, { mode: 0o600 });
   }
 
-  /** A folder that we made and that another of our files still needs: that one takes it along when it goes. */
+  /** Another of our files still needs a folder that we created, so its receipt gets the folder. */
   async passOn(folder: string): Promise<void> {
     for (const name of await readdir(this.#folder).catch(() => [])) {
       const receipt: Receipt = JSON.parse(await readFile(join(this.#folder, name), 'utf8'));

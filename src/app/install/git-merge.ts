@@ -13,8 +13,8 @@ const ATTRIBUTES = PROJECT_FILES.map((name) => `${name} merge=relay`);
 const DRIVER = 'merge.relay.driver';
 
 /**
- * Has git merge the project files of this repository by `relay project merge`. .gitattributes says so and is committed; which
- * program that is stands in the settings of the repository, which are this machine's. A clone without them merges by lines.
+ * Makes git merge the project files of this repository with `relay project merge`. .gitattributes says so and is
+ * committed. The program is named in the repository's local settings. A clone without these settings merges by lines.
  */
 export async function installGitMerge(
   { action, dryRun, followLinks, scope }: InstallRequest,

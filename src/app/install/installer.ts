@@ -42,14 +42,14 @@ import { losesCodexTrust } from './trust.ts';
 
 export interface InstallSettings {
   readonly places: Places;
-  /** How settings call this program: those of this folder, or those of the user, which hold in every folder. */
+  /** Returns how settings call this program: settings of this folder, or of the user, which apply in every folder. */
   readonly launcher: (scope: Scope) => Launcher;
-  /** Where receipts are kept. */
+  /** Folder of the receipts. */
   readonly relayHome: string;
   readonly skill: SkillFiles;
 }
 
-/** For this machine, this folder and this program. */
+/** Returns the settings for this machine, folder and program. */
 export async function installSettings(env: Environment, relayHome: string): Promise<InstallSettings> {
   const skill = ownSkill();
   if (skill.size === 0) {
@@ -61,7 +61,7 @@ export async function installSettings(env: Environment, relayHome: string): Prom
   return { places, launcher, relayHome, skill };
 }
 
-/** The files of the skill that came with the program, by their paths in its folder. */
+/** Returns the skill's files that come with the program, by their paths in its folder. */
 function ownSkill(): SkillFiles {
   const folder = `skill/${SKILL_NAME}/`;
   const paths = ownFiles(folder).filter((path) => !path.endsWith('.pyc'));
@@ -97,7 +97,7 @@ function instead({ command, args, portable }: Launcher): string {
   return `relay is not on your PATH: ${[command, ...args].join(' ')} is written instead, ${price}.`;
 }
 
-/** Where there is no project, hooks have nothing to tell. */
+/** Note for a folder without project files, in which hooks have nothing to report. */
 const NEXT = 'There are no project files here yet, which hooks tell of. Next: relay project init';
 
 interface ClientRequest extends InstallRequest {
@@ -105,10 +105,10 @@ interface ClientRequest extends InstallRequest {
   readonly only?: readonly Part[];
 }
 
-/** How often everything is planned again when a client writes its settings at the same moment. */
+/** How often everything is planned again if a client writes its settings at the same moment. */
 const ATTEMPTS = 5;
 
-/** Adds or removes exactly what is ours. Everything is planned before anything is written; a problem stops all of it. */
+/** Adds or removes exactly our entries. Everything is planned before anything is written; a problem stops all of it. */
 export async function runInstall(request: ClientRequest, settings: InstallSettings): Promise<InstallReport> {
   const receipts = new Receipts(settings.relayHome);
   let report: InstallReport | null = null;
@@ -120,7 +120,7 @@ export async function runInstall(request: ClientRequest, settings: InstallSettin
       const emptied: string[] = [];
       for (const file of plans)
         emptied.push(...(await apply(file, request.action, receipts, settings.places)));
-      // Deepest first; a folder that holds anything else stays.
+      // Deepest first; a folder with other content stays.
       for (const folder of [...new Set(emptied)].sort((a, b) => b.length - a.length)) {
         await rmdir(folder).catch(() => receipts.passOn(folder));
       }
@@ -157,7 +157,7 @@ async function plan(
       kept.push(...edited.map((path) => ({ path, parts, what: 'kept' as const, diff: [] })));
       continue;
     }
-    // `--only mcp` of a file that holds hooks too.
+    // `--only mcp` for a file that also contains hooks.
     const entries = target.entries.filter(({ kind }) => only?.includes(kind) ?? true);
     const wanted = { ...target, entries, parts: entries.map(({ kind }) => kind) };
     const receipt = await receipts.get(target.file);
@@ -174,7 +174,7 @@ async function plan(
   return { plans, notes: [...told, ...open], changes: [...kept, ...plans.map(describe)] };
 }
 
-/** In a project, nothing may lead out of it; for the user, nothing out of the folder that the settings or skills are in. */
+/** Throws if a target leads out of the project, or for the user out of the folder of the settings or skills. */
 function needTargetInside(target: Target, scope: Scope, { places, skill }: InstallSettings): void {
   const skills = target.kind === 'skill';
   const own = skills ? dirname(dirname(target.folder)) : dirname(target.file);
@@ -186,11 +186,11 @@ function describe({ path, parts, before, after }: FilePlan): InstallReport['chan
   return { path, parts, what: changeBetween(before, after), diff: lineDiff(before ?? '', after ?? '') };
 }
 
-/** How many lines without a change are shown around one. */
+/** Number of unchanged lines to print around a change. */
 const DIFF_AROUND = 2;
 const DIFF_MARKS = { same: ' ', added: '+', removed: '-' } as const;
 
-/** What changes between two texts, as people read it: `-` and `+` with a few lines around, nothing where they are equal. */
+/** Returns the difference of two texts as lines with `-` and `+` and some context; empty if they are equal. */
 function lineDiff(before: string, after: string): string[] {
   if (before === after) return [];
   const rows = diffLines(linesOf(before), linesOf(after)).map(({ kind, text }) => DIFF_MARKS[kind] + text);
@@ -211,7 +211,7 @@ function linesOf(text: string): string[] {
   return lines;
 }
 
-/** Other clients that are set up and find the skill in the same folder. */
+/** Returns other clients that are set up and use the skill in the same folder. */
 async function otherUsers(folder: string, request: ClientRequest, settings: InstallSettings) {
   const users = new Set<Client>();
   for (const client of CLIENTS.filter((other) => other !== request.client)) {
@@ -224,7 +224,7 @@ async function otherUsers(folder: string, request: ClientRequest, settings: Inst
         const before = await readText(target.file);
         if (before !== null && withoutOurs(target, before) !== before) users.add(client);
       } catch {
-        // A file that cannot be read has nothing of ours in it.
+        // An unreadable file contains nothing of ours.
       }
     }
   }
@@ -240,7 +240,7 @@ class ChangedMeanwhile extends RelayError {
   }
 }
 
-/** Returns the folders that may be empty now. */
+/** Writes a file and returns folders that may now be empty. */
 async function apply(
   file: FilePlan,
   action: 'add' | 'remove',
@@ -263,7 +263,7 @@ async function apply(
     const folders = missingFolders(dirname(path), places);
     await mkdir(dirname(path), { recursive: true });
     if (action === 'add') await note(after, folders);
-    // Settings may hold secrets: a new file of the user's is for them alone, one that exists keeps its mode.
+    // Settings may contain secrets: a new user file is readable only by its owner; an existing file keeps its mode.
     const open = file.parts.includes('skill') || path.startsWith(places.project + sep);
     await writeAtomically(path, after, { mode: open ? 0o644 : 0o600, before: unchanged });
   }

@@ -9,13 +9,14 @@ import { isExecutable, ownPackage, realPath } from '../own-package.ts';
 export interface Launcher {
   readonly command: string;
   readonly args: readonly string[];
-  /** It names no place on this machine, so that the same line works for everybody who has the program there too. */
+  /** True if the command contains no path of this machine, so that it works for everyone who has the program. */
   readonly portable: boolean;
 }
 
 /**
- * `relay` where the PATH has ours. In the folder of a project that depends on our package, the npx that runs what is installed there and fetches
- * nothing. Otherwise this very program by its place, which holds on this machine only.
+ * Returns `relay` if the PATH has our program. In a project that depends on our package it returns the npx command
+ * that runs the installed version without downloading. Otherwise it returns this program's path, which works only on
+ * this machine.
  */
 export function findLauncher(
   env: Environment,
@@ -39,21 +40,27 @@ export function findLauncher(
   return { command: process.execPath, args: [realPath(script)], portable: false };
 }
 
-/** The script `relay` of the clone that this executable was built in: it outlives the executable, which lies in a cache. */
+/**
+ * Returns the script `relay` of the clone in which this executable was built. Unlike the executable, which is in a
+ * cache, the script stays.
+ */
 function cloneScript(): string | null {
   const [, clone] = /^(.*)[/\\]node_modules[/\\]\.cache[/\\]executable[/\\]/.exec(process.execPath) ?? [];
   const script = clone === undefined ? null : join(clone, 'relay');
   return script !== null && existsSync(script) ? script : null;
 }
 
-/** While npm runs us (npx, a script), it has put folders on the PATH that are gone from it afterwards. */
+/** Returns the PATH without the folders that npm adds while it runs us (npx, a script). */
 function ownPath(env: Environment): string {
   const folders = (env.PATH ?? env.Path ?? '').split(delimiter);
   const kept = env.npm_command ? folders.filter((at) => !/[/\\]node_modules[/\\]\.bin$/.test(at)) : folders;
   return kept.join(delimiter);
 }
 
-/** What npm puts on the PATH is a link to our file; on Windows a small script beside the package. */
+/**
+ * Returns whether a file is our program. npm puts a link to our file on the PATH; on Windows a small script next to
+ * the package.
+ */
 export function isOurProgram(file: string): boolean {
   return (
     (isExecutable && realPath(file) === process.execPath) ||
@@ -63,9 +70,9 @@ export function isOurProgram(file: string): boolean {
 }
 
 /**
- * The line of a hook. Without the program it prints nothing and ends with 0, because Gemini CLI takes any other exit code with a text
- * for a refusal. BUN_BE_BUN would turn an executable that Bun compiled into Bun itself. Windows gets the plain line: cmd.exe and
- * PowerShell share no syntax for the rest.
+ * Returns the command line of a hook. If the program is missing, it prints nothing and exits with 0, because Gemini
+ * CLI treats any other exit code with output as a refusal. It unsets BUN_BE_BUN, which would turn our executable into
+ * Bun itself. Windows gets the plain command, because cmd.exe and PowerShell share no syntax for the rest.
  */
 export function hookLine(
   launcher: Pick<Launcher, 'command' | 'args'>,
@@ -76,7 +83,10 @@ export function hookLine(
   return platform === 'win32' ? line : `unset BUN_BE_BUN; ${line} 2>/dev/null || exit 0`;
 }
 
-/** One line for a shell; words that need it are in double quotes, which POSIX shells and cmd.exe both take. */
+/**
+ * Joins words to a shell command line. Words with special characters get double quotes, which POSIX shells and cmd.exe
+ * both accept.
+ */
 export function shellLine(launcher: Pick<Launcher, 'command' | 'args'>, words: readonly string[]): string {
   const special = process.platform === 'win32' ? /["]/g : /["$`\\]/g;
   return [launcher.command, ...launcher.args, ...words]
@@ -85,8 +95,8 @@ export function shellLine(launcher: Pick<Launcher, 'command' | 'args'>, words: r
 }
 
 /**
- * How this program is called, as it is typed in a shell: `here`, in this folder, or from anywhere on this machine. RELAY_COMMAND says
- * it where the one who started us knows better.
+ * Returns how to call this program in a shell: in this folder (`here`) or from anywhere on this machine. RELAY_COMMAND
+ * overrides it.
  */
 export function programName(env: Environment, where: 'here' | 'anywhere', cwd = process.cwd()): string {
   const named = env.RELAY_COMMAND;

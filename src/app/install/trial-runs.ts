@@ -12,9 +12,9 @@ import { openProject } from '../projects/project-files.ts';
 import { runGit } from '../projects/run-git.ts';
 
 /**
- * Fires hooks of this very program in a project made for the purpose, and looks for what each of them is there for: the brief, the message
- * from the inbox, the checkpoint, the reminder. `null` where that was seen, else what is wrong. A line that stands in the settings of a
- * client is never run: whoever filled the folder may have written it.
+ * Fires hooks of this program in a temporary project and looks for the effect of each: the brief, the message from the
+ * inbox, the checkpoint, the reminder. Returns null if the effect was seen, else what is wrong. It never runs a
+ * command from a client's settings, because anyone may have written it.
  */
 export async function fireHooks(
   events: readonly string[],
@@ -42,7 +42,7 @@ export async function fireHooks(
   }
 }
 
-/** A hook gives up rather than hold its agent up, as it may while everything is tried at once. */
+/** A hook gives up instead of delaying its agent. That can happen while all checks run at once, so retry. */
 const TRIES = 3;
 
 type Stage = Awaited<ReturnType<typeof setStage>>;
@@ -60,7 +60,7 @@ async function setStage(root: string, env: Environment, deadline: Deadline) {
   writeFileSync(state, readFileSync(state, 'utf8').replace(/"last_update": ".*"/, `"last_update": "${old}"`));
   const { CONTEXTRELAY_URL: _, ...rest } = env;
   const stage = { folder, mark, deadline, env: { ...rest, RELAY_HOME: home, RELAY_AGENT: 'doctor' } };
-  // Something that is not yet written down. Without git nobody sees it, and `lookFor` knows that.
+  // A change that is not recorded yet. Without git it is invisible, which `lookFor` considers.
   await runGit(folder, ['init', '-q']).catch(() => {});
   writeFileSync(join(folder, 'work.txt'), '');
   const { openRelay } = await import('../store/open-relay.ts');
@@ -93,7 +93,10 @@ function fire(client: string, event: string, { folder: cwd, env, mark, deadline 
   return run({ words, cwd, env, input: JSON.stringify(input) }, deadline);
 }
 
-/** Starts this program as an MCP server over stdio, as a client would, and asks for its tools. Throws a sentence where that fails. */
+/**
+ * Starts this program as an MCP server over stdio, as a client would, and requests its tools. Throws an error with a
+ * full sentence if that fails.
+ */
 export async function listTools(cwd: string, env: Environment, deadline: Deadline): Promise<string[]> {
   const clientInfo = { name: 'relay doctor', version: '1' };
   const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
@@ -103,7 +106,7 @@ export async function listTools(cwd: string, env: Environment, deadline: Deadlin
     { id: 2, method: 'tools/list', params: {} },
   ];
   const input = asked.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
-  // A client keeps its end open for as long as it lives: whoever answers only at the end never answers.
+  // A client keeps its input open, so wait for the answer and not for the end.
   const answered = (stdout: string) => /"id":\s*2\b[^\n]*\n/.test(stdout);
   const words = [...ownCommand(), 'mcp'];
   const { stdout, fault } = await run({ words, cwd, env, input, answered }, deadline);
@@ -130,7 +133,7 @@ function readAnswer(line: string): JsonObject {
 
 interface Ran {
   readonly stdout: string;
-  /** Why it did not end well, in words. */
+  /** Why it failed, as text; null if it succeeded. */
   readonly fault: string | null;
 }
 
@@ -139,11 +142,11 @@ interface Start {
   readonly cwd: string;
   readonly env: Environment;
   readonly input: string;
-  /** Whether what was wanted has come; its input ends only then. */
+  /** Returns whether the expected output has arrived; only then is the input closed. */
   readonly answered?: (stdout: string) => boolean;
 }
 
-/** Whatever it starts goes with it when time is up. */
+/** Runs a program. At the deadline it is killed with all its children. */
 function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promise<Ran> {
   const [command, ...args] = words;
   const grouped = process.platform !== 'win32';
@@ -178,5 +181,5 @@ function run({ words, input, answered, ...o }: Start, deadline: Deadline): Promi
   return promise.finally(() => deadline.signal.removeEventListener('abort', timeUp));
 }
 
-/** Only the first line of it is told. */
+/** Limit of stderr; only its first line is reported. */
 const STDERR_CHARS = 10_000;

@@ -10,7 +10,7 @@ const KEY = '/h/.codex/hooks.json:session_start:1:0';
 const trust = (state: object) => codexHookTrust('/h/.codex/hooks.json', HOOKS, { hooks: { state } } as never);
 
 test('a hook of Codex is trusted by its place and the digest of what it does', () => {
-  // As Codex 0.166 itself tells it for such a hook.
+  // The digest that Codex 0.166 itself computes for this hook.
   assert.equal(
     codexDigest('session_start', { ...HANDLER, command: 'relay hook codex session-start' }),
     'sha256:38e1c138a5bd52882dea27cd08530875ed4a83022b322b7cc5ddf181fd9e3f67',

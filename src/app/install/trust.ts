@@ -4,13 +4,13 @@ import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
 import { ourHandlers } from './entries.ts';
 import { digest } from './file-plan.ts';
 
-/** What clients have been told about our hooks and this folder. It is read, never written: trust is the user's to give. */
+/** Reads what clients trust: our hooks and this folder. It never writes it, because only the user may grant trust. */
 
 export type Trust = 'trusted' | 'changed' | 'untrusted' | 'refused';
 
 /**
- * Codex runs a hook only while `hooks.state` in its user configuration holds the digest of that very hook. The digest is
- * made from the event and the handler with its defaults filled in, as sorted JSON.
+ * Codex runs a hook only while `hooks.state` in its user configuration has the hook's digest. The digest is made from
+ * the event and the handler, with defaults filled in, as sorted JSON.
  */
 export function codexHookTrust(
   file: string,
@@ -38,7 +38,7 @@ export function codexDigest(label: string, handler: JsonObject): string {
   return `sha256:${digest(JSON.stringify(identity))}`;
 }
 
-/** Whether a hook of ours that is in the one text of a settings file is another one, or gone, in the other. */
+/** Returns whether one of our hooks in the text before has changed or is missing in the text after. */
 export function losesCodexTrust(before: string | null, after: string | null): boolean {
   const digests = (text: string | null) => {
     const settings = text?.trim() ? jsonValue(parseJsonText(text, { comments: true })) : {};
@@ -48,7 +48,7 @@ export function losesCodexTrust(before: string | null, after: string | null): bo
   return !digests(before).every((old) => fresh.includes(old));
 }
 
-/** `[projects."/path"] trust_level = "trusted"`, for the folder or one above it. */
+/** Reads `[projects."/path"] trust_level = "trusted"` for the folder or one above it. */
 export function codexFolderTrust(folder: string, config: JsonObject): Trust {
   return nearest(folder, (at) => {
     const project = projectIn(config, at);
@@ -56,7 +56,7 @@ export function codexFolderTrust(folder: string, config: JsonObject): Trust {
   });
 }
 
-/** `trustedFolders.json`: path → TRUST_FOLDER, TRUST_PARENT or DO_NOT_TRUST. The nearest one counts. */
+/** Reads `trustedFolders.json`: path → TRUST_FOLDER, TRUST_PARENT or DO_NOT_TRUST. The nearest folder counts. */
 export function geminiFolderTrust(folder: string, folders: JsonObject): Trust {
   return nearest(folder, (at) => {
     const parent = Object.entries(folders).some(
@@ -72,7 +72,7 @@ function projectIn({ projects }: JsonObject, folder: string): JsonObject | undef
   return isJsonObject(project) ? project : undefined;
 }
 
-/** What is said of the folder itself, or of the nearest one above that anything is said of. */
+/** Returns the trust of the folder itself, or of the nearest folder above that has an entry. */
 function nearest(folder: string, trustOf: (folder: string) => Trust | undefined): Trust {
   const trust = trustOf(folder);
   if (trust) return trust;

@@ -13,7 +13,7 @@ import { writeAtomically } from '../store/atomic-file.ts';
 import { projectGit } from './project-git.ts';
 import { withFileLock } from './project-lock.ts';
 
-/** The project in this very folder. */
+/** Opens the project in exactly this folder. */
 export function openProject(folder: string, o: ProjectOptions = {}): Project {
   const whole = resolve(folder);
   return new Project(projectFiles(whole, o), projectGit(whole, o.gitMs), systemEnv.now);
@@ -25,7 +25,7 @@ export async function findProject(from: string, o: ProjectOptions = {}): Promise
   return folder === null ? null : openProject(folder, o);
 }
 
-/** A project's folder on this disk. */
+/** Accesses a project's files on disk. */
 export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFiles {
   const guarded = (name: string) => {
     if (!o.followLinks) needInside(folder, name);
@@ -65,7 +65,7 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
           }
         }).catch(cannotWrite(folder));
       });
-      // Whoever asked for this turn hears of its failure; the next turn comes all the same.
+      // The caller gets the failure of its own turn; the next turn starts regardless.
       queue = turn.catch(() => {});
       return turn;
     },
@@ -82,7 +82,7 @@ function cannotWrite(folder: string): (error: NodeJS.ErrnoException) => never {
   };
 }
 
-/** Synchronous: these files are small, and reading them through the thread pool takes longer. */
+/** Reads synchronously: these files are small, and the thread pool is slower. */
 function readText(path: string, name: string): FileText | null {
   let bytes: Buffer;
   let modifiedAt: number;
@@ -112,7 +112,7 @@ function firstBadByte(bytes: Uint8Array): { line: number; column: number } {
   return { line: sound.length, column: sound.at(-1)!.length + 1 };
 }
 
-/** The local folder has a .gitignore of its own, so that nobody has to add it to theirs. */
+/** The local folder has its own .gitignore, so that users need not edit theirs. */
 const IGNORE = `${LOCAL_FOLDER}/.gitignore`;
 
 async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
@@ -125,14 +125,14 @@ async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
   }
 }
 
-/** What a project file of ours begins with or holds; other programs have a state.json too. */
+/** Patterns that identify our project files, since other programs have a state.json too. */
 const OURS: { readonly [name: string]: RegExp } = {
   'PROJECT.md': /./,
   'state.json': /"(?:current_task|next_steps)"/,
   'todos.json': /"todos"/,
 };
 
-/** The nearest folder, from here upwards, that has project files; null where there is none below the home or the root. */
+/** Returns the nearest folder from here upwards with project files; null if there is none below the home or the root. */
 export function findProjectFolder(from: string, home: string): string | null {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     for (const [name, sign] of Object.entries(OURS)) {
@@ -143,7 +143,7 @@ export function findProjectFolder(from: string, home: string): string | null {
   }
 }
 
-/** A link that leads out of the folder counts, so that whoever reads the files is told of it. */
+/** A link that leads out of the folder counts as a project file, so that the reader gets an error about it. */
 function hasSign(folder: string, name: string, sign: RegExp): boolean {
   try {
     needInside(folder, name);

@@ -5,19 +5,19 @@ import { RelayError } from '../../base/errors.ts';
 import { LOCAL_FOLDER, PROJECT_FILES, type ProjectGit, type Standing } from '../../client/projects/files.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 
-/** To tell whether the files of a submodule have changed, git would start itself there, with the settings of that repository. */
+/** Without this flag git would start itself inside submodules, with the settings of those repositories. */
 const NO_SUBMODULES = '--ignore-submodules=dirty';
 const STATUS = `status --porcelain=v2 --branch -z --untracked-files=normal ${NO_SUBMODULES}`.split(' ');
-/** Unlike git diff, diff-index writes no index and knows no external diff. */
+/** Unlike git diff, diff-index writes no index and runs no external diff. */
 const CHANGED_LINES = `diff-index HEAD --numstat --no-renames --relative -z ${NO_SUBMODULES}`.split(' ');
 const HISTORY = 'log --full-history --topo-order -m --raw --no-abbrev --no-renames'.split(' ');
 const STAGED = `diff --cached --name-only --no-ext-diff ${NO_SUBMODULES}`.split(' ');
 const NO_BLOB = '0'.repeat(40);
-/** As many of the largest project files as fit in what git may answer. */
+/** As many of the largest project files as fit into git's output limit. */
 const BLOBS_AT_ONCE = 15;
 const OWN = new Set<string>(PROJECT_FILES);
 
-/** git in a folder. Where git or a repository is missing, or it takes too long, the answers are empty. */
+/** Runs git in a folder. Answers are empty if git or a repository is missing, or git takes too long. */
 export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
   const inRepository = async (args: readonly string[], o: GitOptions) => {
     if (!repositoryAround(folder)) throw new Error('not a git repository');
@@ -81,7 +81,7 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
       if (merged) return { base: (await lines('merge-base', ours, merged))[0] ?? null, ours, theirs: merged };
       const [place = ''] = await lines('rev-parse', '--absolute-git-dir');
       const done = await promises.readFile(join(place, 'rebase-merge', 'done'), 'utf8').catch(() => '');
-      // While a merge driver runs, a rebase has noted only in its list which commit it picks.
+      // During a rebase that runs a merge driver, only the rebase's todo list names the picked commit.
       const picked = /^\w+ ([0-9a-f]{7,64})/.exec(done.trim().split('\n').at(-1) ?? '')?.[1];
       const theirs = (await commit('CHERRY_PICK_HEAD')) ?? (picked ? await commit(picked) : undefined);
       return theirs ? { base: (await commit(`${theirs}^`)) ?? null, ours, theirs } : null;
@@ -95,7 +95,7 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
       try {
         const files = { ours, base, theirs };
         for (const [name, text] of Object.entries(files)) await promises.writeFile(join(place, name), text);
-        // It ends with the number of conflicts.
+        // The exit code is the number of conflicts.
         const args = ['merge-file', ...Object.keys(files).flatMap((name) => ['-L', name])];
         const conflict = await runGit(place, [...args, ...Object.keys(files)], { timeoutMs }).then(
           () => false,
@@ -133,7 +133,7 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
   };
 }
 
-/** `git merge` names the other branch to the programs that it runs: `GITHEAD_<commit>=<name>`. */
+/** `git merge` passes the other branch to its programs in `GITHEAD_<commit>=<name>`. */
 function headInEnv(): string | undefined {
   const heads = Object.keys(process.env).flatMap(
     (name) => /^GITHEAD_([0-9a-f]{40,64})$/.exec(name)?.[1] ?? [],
@@ -141,14 +141,17 @@ function headInEnv(): string | undefined {
   return heads.length === 1 ? heads[0] : undefined;
 }
 
-/** A repository that has no commits, or a folder without one or without git, has no history. Anything else is a failure. */
+/**
+ * Returns no history for a repository without commits, a folder without one, or a missing git. Throws on any other
+ * error.
+ */
 function noHistory(error: Error): string {
   if (/not a git repository|does not have any commits|ENOENT/.test(error.message)) return '';
   const hint = 'Run the command again; git log shows what is wrong.';
   throw new RelayError('failed', { what: `git could not tell the history: ${error.message}`, hint });
 }
 
-/** Reads `git log -m --raw`: NUL, a commit and its parents, then a line with two blobs for each parent that differs. */
+/** Parses `git log -m --raw`: NUL, a commit and its parents, then a line with two blobs for each parent that differs. */
 function readLog(text: string): { commit: string; before: string[]; after: string }[] {
   const found = new Map<string, { commit: string; parents: number; before: string[]; after: string }>();
   for (const entry of text.split('\0').slice(1)) {
@@ -161,11 +164,11 @@ function readLog(text: string): { commit: string; before: string[]; after: strin
       found.set(commit, change);
     }
   }
-  // A merge in which the file is that of one parent changed nothing.
+  // A merge whose file equals that of one parent changed nothing.
   return [...found.values()].filter(({ parents, before }) => before.length >= parents);
 }
 
-/** Reads `git cat-file --batch`: `<id> blob <bytes>`, a line end, the bytes, a line end. */
+/** Parses `git cat-file --batch`: `<id> blob <bytes>`, a line end, the bytes, a line end. */
 function* readBlobs(output: Buffer): Generator<[id: string, text: string]> {
   for (let at = 0; at < output.length; ) {
     const end = output.indexOf('\n', at);
@@ -178,8 +181,8 @@ function* readBlobs(output: Buffer): Generator<[id: string, text: string]> {
 }
 
 /**
- * Reads `git status --porcelain=v2 --branch -z`: fields with a space between them, names last and ended by NUL; a rename has a
- * second name behind it.
+ * Parses `git status --porcelain=v2 --branch -z`: fields separated by spaces, names last and ended by NUL. A rename is
+ * followed by a second name.
  */
 function readStatus(text: string): Standing {
   let branch: string | null = null;
@@ -200,7 +203,10 @@ function readStatus(text: string): Standing {
   return { branch, commit, inFlight };
 }
 
-/** Where a folder is in the repository around it, as `deep/below/`; null where there is none. Asking git takes far longer. */
+/**
+ * Returns a folder's path in its repository, such as `deep/below/`; null if there is none. Asking git takes much
+ * longer.
+ */
 function repositoryAround(folder: string): { readonly prefix: string } | null {
   const place = existsSync(folder) ? realpathSync(folder) : folder;
   for (let top = place; ; top = dirname(top)) {

@@ -13,7 +13,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 test('whoever waits for a stale lock that cannot be broken yet lets others run, and gives up in time', async () => {
   const lock = join(folder, '.lock');
-  // As a full disk leaves them: made, but without room for what they say.
+  // A full disk leaves such a lock: created, but empty.
   writeFileSync(lock, '');
   const longAgo = new Date(Date.now() - 3_600_000);
   utimesSync(lock, longAgo, longAgo);

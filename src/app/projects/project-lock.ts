@@ -6,8 +6,9 @@ import { processExists } from '../serve/pid-file.ts';
 import { unique } from '../store/atomic-file.ts';
 
 /**
- * A lock across processes: a file that only one of them can make. It names its holder, so that one who died is
- * noticed. `held` tells whether it is still ours: a holder that slept too long may have lost it.
+ * Runs `work` under a lock across processes: a file that only one process can create. The file names its holder, so
+ * that a dead holder is noticed. `held` says whether the lock is still ours: a holder that slept too long may have
+ * lost it.
  */
 export async function withFileLock<T>(
   lock: string,
@@ -52,7 +53,7 @@ function create(path: string, token: string): boolean {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
-    // On a full disk the file is made, and stays empty.
+    // On a full disk the file is created but empty.
     if (code === 'ENOSPC' || code === 'EDQUOT') rmSync(path, { force: true });
     throw error;
   }
@@ -62,7 +63,7 @@ function holderOf(path: string): Holder | null {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch {
-    // Gone, or made this instant and not yet written.
+    // The file is gone, or was just created and is still empty.
     return null;
   }
 }
@@ -74,8 +75,8 @@ function isStale(lock: string, holder: Holder | null): boolean {
 }
 
 /**
- * Of two processes that notice the same dead holder only one may delete its lock, or it could delete the other's new one. False for the
- * other one.
+ * Deletes a dead holder's lock. If two processes notice the same dead holder, only one may delete it; otherwise it
+ * could delete the other's new lock. Returns false for the other process.
  */
 function breakLock(lock: string, dead: Holder | null): boolean {
   const breaking = `${lock}.break`;

@@ -1,52 +1,57 @@
 /**
- * Runs git in a folder that somebody else may have filled. A repository's own settings and attributes can name programs, and git runs them
- * in commands that only read: each of those ways is closed here. Every call of git in this program goes through this file.
+ * Runs git in a folder whose content may come from someone else. A repository's settings and attributes can name
+ * programs, which git runs even in commands that only read. Each of these ways is closed here. All calls of git in
+ * this program go through this file.
  */
 
-/** For every command. A value given with -c wins over that of the repository. */
+/** Settings for every command. -c overrides the repository. */
 const ALWAYS = [
-  // Names a program that git asks which files have changed.
+  // Names a program that git asks for changed files.
   'core.fsmonitor=false',
-  // A folder that has the layout of a bare repository, as a clone may bring one, is no repository.
+  // Ignores a folder with the layout of a bare repository, which a clone may contain.
   'safe.bareRepository=explicit',
   'core.quotepath=off',
 ];
 
-/** For everything but the user's own commits. */
+/** Settings for everything but the user's own commits. */
 const READING = [
   'core.hooksPath=/dev/null',
-  // Runs gpg.program.
+  // Would run gpg.program.
   'log.showSignature=false',
-  // "remerge" would merge again, with the merge drivers of the repository.
+  // "remerge" would merge again, with the repository's merge drivers.
   'log.diffMerges=separate',
 ];
 
 const READING_ENV = {
-  // Without the lock, git status does not write the index, and so runs no hook.
+  // Without the lock git status does not write the index, and so runs no hook.
   GIT_OPTIONAL_LOCKS: '0',
-  // A partial clone would fetch what it lacks, by an ssh, proxy, credential or upload-pack program that its settings name.
+  // A partial clone would fetch missing objects with an ssh, proxy, credential or upload-pack program from its
+  // settings.
   GIT_ALLOW_PROTOCOL: 'none',
   GIT_NO_LAZY_FETCH: '1',
   GIT_TERMINAL_PROMPT: '0',
 };
 
-/** Commands that look at no file of the work tree, so that no filter of the repository applies. */
+/** Commands that read no file of the work tree, so that no filter of the repository runs. */
 const WITHOUT_FILES = 'cat-file config init log merge-base merge-file remote rev-parse'.split(' ');
 
-/** Enough for the largest project files, several at once. */
+/** Enough for several of the largest project files. */
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** How long git may take by default: enough for a large repository. */
+/** Default timeout of git, enough for a large repository. */
 const GIT_MS = 5_000;
 
 export interface GitOptions {
   readonly timeoutMs?: number;
   readonly input?: string;
-  /** A commit that the user asked for: with the hooks, filters and signatures of the repository, as if they had typed it. */
+  /**
+   * For a commit that the user requested: hooks, filters and signatures of the repository apply, as if the user had
+   * typed it.
+   */
   readonly asUser?: boolean;
 }
 
-/** Rejects with the last line that git wrote to stderr. */
+/** Runs git and returns its output. Rejects with the last line of stderr. */
 export async function runGit(folder: string, args: readonly string[], o: GitOptions = {}): Promise<Buffer> {
   const settings = [...ALWAYS, ...(o.asUser ? [] : READING)];
   if (!o.asUser && !WITHOUT_FILES.includes(args[0]!)) settings.push(...(await filtersOff(folder, o)));
@@ -54,21 +59,22 @@ export async function runGit(folder: string, args: readonly string[], o: GitOpti
 }
 
 /**
- * A clean filter runs for each changed file that git compares, and any settings file that the repository includes may define one. Filters
- * of the user's own settings are switched off as well: which one applies is said by the attributes of the repository.
+ * Returns settings that disable all filters. A clean filter runs for each changed file that git compares, and any
+ * settings file that the repository includes may define one. The user's own filters are disabled too, because the
+ * repository's attributes choose which filter applies.
  */
 async function filtersOff(folder: string, o: GitOptions): Promise<string[]> {
   const asked = start(folder, ALWAYS, ['config', '--name-only', '-z', '--get-regexp', '^filter\\.'], o);
   const keys = String(await asked.catch(none)).split('\0');
   const names = new Set(keys.flatMap((key) => /^filter\.(.*)\.[^.]+$/s.exec(key)?.[1] ?? []));
   return [...names].flatMap((name) => {
-    // Between -c and its value there can be no such name: better no answer than one that this filter had a part in.
+    // -c cannot set a name with "=". Failing is better than an answer that this filter influenced.
     if (name.includes('=')) throw new Error(`the filter "${name}" of this repository cannot be switched off`);
     return ['clean=', 'smudge=', 'process=', 'required=false'].map((part) => `filter.${name}.${part}`);
   });
 }
 
-/** `git config` ends with 1 where nothing matches. */
+/** `git config` exits with 1 if nothing matches. */
 function none(error: GitError): string {
   if (error.status === 1) return '';
   throw error;
@@ -89,9 +95,9 @@ async function start(
   args: readonly string[],
   { timeoutMs = GIT_MS, input, asUser }: GitOptions,
 ): Promise<Buffer> {
-  // Loaded only where git is asked: not every hook and command does.
+  // Load it only if git is used: not every hook and command does.
   const { execFile } = await import('node:child_process');
-  // When run from a git hook, these variables would name another repository than that of the folder.
+  // In a git hook these variables would name another repository.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
   const o = {
     timeout: timeoutMs,
@@ -107,7 +113,7 @@ async function start(
       if (!error) resolve(stdout);
       else reject(new GitError(String(stderr).trim().split('\n').at(-1) || error.message, error.code));
     });
-    // git may end without having read all of it.
+    // git may exit before it has read all input.
     if (input !== undefined) child.stdin!.on('error', () => {}).end(input);
   });
 }

@@ -18,7 +18,10 @@ import { maskSecrets } from '../../text/secrets.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 import { openProject } from './project-files.ts';
 
-/** The projects in these folders, read anew each time. What only git knows is left out: a server starts no programs for a page. */
+/**
+ * Reads the projects in these folders again at each request. Data that only git has is left out, because a server
+ * starts no programs for a page.
+ */
 export function shownProjects(folders: readonly string[]): ProjectSource {
   const shown = new Map(folders.map((folder) => [idOf(folder), openProject(checked(folder))]));
   return {
@@ -33,7 +36,7 @@ export function shownProjects(folders: readonly string[]): ProjectSource {
   };
 }
 
-/** Says nothing of where the folder is. */
+/** Returns an id that does not reveal the folder's path. */
 function idOf(folder: string): string {
   return createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 12);
 }
@@ -44,7 +47,7 @@ function checked(folder: string): string {
   throw new RelayError('bad_usage', { what, hint: 'Check --project.' });
 }
 
-/** A folder without any files of a project is shown as that: it may get some. */
+/** A folder without project files is listed as empty: it may get some later. */
 const read = (project: Project, o?: ReadOptions) => readProject(project.files, systemEnv.now(), o);
 
 const NO_GIT = {

@@ -15,9 +15,9 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 
 /**
- * Replaces a file in one step: whoever reads sees the old bytes or the new ones, whole, also after a crash (of the machine
- * only with `flush`, which is the default). The mode stays, and where the name is a symbolic link the file it points to is
- * replaced and the link stays. `before` is called just before the file is replaced, and may throw.
+ * Replaces a file atomically: readers see the old or the new content, never a part, also after a crash. After a crash
+ * of the machine this needs `flush`, which is the default. The mode stays. A symbolic link stays and its target is
+ * replaced. `before` is called just before the replacement and may throw.
  */
 export async function writeAtomically(
   path: string,
@@ -47,12 +47,12 @@ export async function writeAtomically(
 
 let made = 0;
 
-/** A name that no other process and no other call uses at the same time; loading a source of real chance takes 6 ms. */
+/** Returns a name that no other process or call uses at the same time. Loading a random source would take 6 ms. */
 export function unique(): string {
   return `${process.pid}-${Date.now().toString(36)}-${++made}`;
 }
 
-/** Follows links to the file that is meant, which need not exist yet. */
+/** Follows links to the final file, which need not exist yet. */
 function finalTarget(path: string): string {
   let target = resolve(path);
   for (let hops = 0; hops < 40; hops++) {

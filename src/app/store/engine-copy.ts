@@ -13,25 +13,28 @@ import { besideBucket, isArtifactFile } from './open-engine.ts';
 import { remoteEngineAt } from './remote-engines.ts';
 import { type MovableEngine, StoreCopy } from './store-copy.ts';
 
-/** How long a source takes nothing new after the copy was last heard of. Renewed while the last changes are copied. */
+/**
+ * How long a source rejects writes after the last sign of life from the copy. Renewed while the last changes are
+ * copied.
+ */
 const FROZEN_MS = 30_000;
 const RENEW_MS = 10_000;
-/** A pass that is over so soon leaves so little for the last one that writers hardly wait. */
+/** A pass this short leaves so little for the last pass that writers hardly wait. */
 const SHORT_MS = 2_000;
-/** Passes beside those who write, and attempts to make the last one while nobody does. */
+/** Passes while others write, and attempts of the last pass while nobody does. */
 const PASSES = 10;
 const ATTEMPTS = 3;
 
-/** A store by its place: the address of a cluster, or a home folder. */
+/** A store, opened by the address of a cluster or by a home folder. */
 export interface OpenStore extends AsyncDisposable {
   readonly engine: MovableEngine;
-  /** What it is called, without what is secret. */
+  /** Name without secrets. */
   readonly name: string;
   /** Its folder; null for a cluster. */
   readonly home: string | null;
 }
 
-/** `blobs`: the bucket for large bodies of a target; a source knows its own. */
+/** Opens a store. `blobs` is the bucket for large bodies of a target; a source knows its own. */
 export async function openPlace(
   place: string,
   role: 'source' | 'target',
@@ -52,7 +55,7 @@ export async function openPlace(
     throw new RelayError('no_store', { what: 'store', path: home });
   makeHome(home);
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
-  // Bodies that come in thousands share their waits for the disk, as in a server.
+  // With the role `server`, thousands of bodies share their fsyncs.
   const engine = await openSqlite({
     home,
     role: role === 'target' ? 'server' : 'cli',
@@ -63,12 +66,12 @@ export async function openPlace(
   return { engine: whole, name: home, home, [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
 }
 
-/** Copies a store that may be in use, and has it take its leave: from then on the other one is the store. */
+/** Copies a store that may be in use, then closes it for good: from then on the copy is the store. */
 export async function copyEngine(
   o: {
     readonly from: string;
     readonly to: string;
-    /** A bucket for the large bodies of the target. */
+    /** Bucket for the large bodies of the target. */
     readonly blobs?: string;
     readonly env: Environment;
     readonly warn?: Warn;
@@ -112,7 +115,7 @@ export async function copyStore(from: OpenStore, to: OpenStore, report: CopyRepo
   return { from: from.name, to: to.name, ...copy.counts(), lost: [...copy.lost], frozen_ms: frozenMs };
 }
 
-/** Takes back what a copy did to its source. */
+/** Undoes what a copy did to its source. */
 export async function reopenEngine(
   place: string,
   warn?: Warn,
@@ -123,7 +126,10 @@ export async function reopenEngine(
   return { store: store.name, was: was?.to ?? null };
 }
 
-/** The target is empty, or holds what an earlier copy of the same source left. Whoever opens it otherwise is told so. */
+/**
+ * Starts or resumes a copy. The target must be empty or contain an earlier copy of the same source. Until the copy
+ * ends, opening the target otherwise is an error.
+ */
 export async function beginCopy(from: OpenStore, to: OpenStore, report: CopyReport): Promise<StoreCopy> {
   const { records, moving } = to.engine;
   const arriving = await records.get(ARRIVING_KEY);
@@ -143,7 +149,7 @@ export async function beginCopy(from: OpenStore, to: OpenStore, report: CopyRepo
   return copy;
 }
 
-/** Has nobody write into the source while the last changes are copied, and then ever again. Gives how long that took. */
+/** Stops writes to the source while the last changes are copied, and then permanently. Returns how long that took. */
 async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Promise<number> {
   const { moving } = from.engine;
   const began = performance.now();
@@ -154,7 +160,7 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if (!isGone) await freeze();
       const timer = setInterval(() => {
-        // `leave` refuses where the freeze was not renewed in time, and the pass is made again.
+        // `leave` fails if the freeze was not renewed in time; then the pass is repeated.
         renewing = renewing.then(freeze).catch(() => {});
       }, RENEW_MS);
       try {
@@ -173,7 +179,7 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
   throw new RelayError('busy', { what: 'the last changes took longer to copy than nobody may write' });
 }
 
-/** The files of threads, which people read, are made of the store. */
+/** Writes the readable files of threads from the store. */
 export async function makeLegible(home: string, env: Environment): Promise<void> {
   const { repairStore } = await import('./housekeeping.ts');
   await repairStore({ ...loadConfig(env, { home }), engine: null, remote: null });
@@ -185,10 +191,10 @@ function itemsOf({ blobs, records, entries }: Usage): number {
 
 const SILENT = { step: () => {}, add: () => {} };
 
-/** Passes of a backup beside those who write, of which each finds less to do. */
+/** Passes of a backup while others write. Each finds less to do. */
 const BACKUP_PASSES = 2;
 
-/** Whether bodies of the store in this home lie elsewhere, so that its files are not all of it. */
+/** Returns whether bodies of this home's store are in a bucket, so that its files are not complete. */
 export async function hasBucket(home: string): Promise<boolean> {
   if (!existsSync(join(home, 'relay.db'))) return false;
   await using store = await openPlace(home, 'source');
@@ -196,8 +202,9 @@ export async function hasBucket(home: string): Promise<boolean> {
 }
 
 /**
- * Copies a store, that of a cluster or one with bodies in a bucket, into a new home folder that needs neither, while servers go on writing: each thread and each channel as it was at one
- * moment, and all of it read again. One that was interrupted goes on when it is made again.
+ * Copies the store of a cluster, or one with bodies in a bucket, into a new home folder that needs neither. Servers
+ * continue to write: each thread and channel is copied as of one moment, and everything is read again. An interrupted
+ * backup continues when it is started again.
  */
 export async function backupByCopy(place: string, target: string): Promise<{ lost: string[] }> {
   const isBegun = existsSync(join(target, 'relay.db'));
@@ -214,7 +221,7 @@ export async function backupByCopy(place: string, target: string): Promise<{ los
   return await finish(copy, from, to);
 }
 
-/** Puts a backup, or any home folder that is not in use, into an empty store, that of a cluster or one with a bucket. */
+/** Copies a backup, or any home folder that is not in use, into an empty cluster or a store with a bucket. */
 export async function restoreByCopy(
   source: string,
   target: string,
@@ -248,7 +255,7 @@ async function restoreStore(from: OpenStore, to: OpenStore, partial: boolean): P
   return await finish(copy, from, to);
 }
 
-/** All of it is compared, and then it is a store. */
+/** Verifies the copy and marks it as complete. */
 async function finish(copy: StoreCopy, from: OpenStore, to: OpenStore): Promise<{ lost: string[] }> {
   await copy.verify();
   await to.engine.moving.prepare(await from.engine.moving.highestNumber());

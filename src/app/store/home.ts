@@ -12,14 +12,14 @@ const WHY: { readonly [code: string]: string } = {
   EACCES: 'no permission',
   EPERM: 'no permission',
   EROFS: 'the disk is read-only',
-  // The folder above it is there, or it would have been made: it is one of /proc, or the like.
+  // The parent folder exists, otherwise it would have been created: it is one of /proc or the like.
   ENOENT: 'that is no place for files',
 };
 
-/** Payloads and keys of a person: nobody else on the machine reads them. */
+/** The home contains a person's payloads and keys, so no other user may read it. */
 const HOME_MODE = 0o700;
 
-/** `--home`, else RELAY_HOME, else `~/.relay`; always absolute. The folder need not exist. */
+/** Returns the absolute path of `--home`, else RELAY_HOME, else `~/.relay`. The folder need not exist. */
 export function findHome(
   flag: string | undefined,
   env: { readonly [name: string]: string | undefined },
@@ -30,7 +30,7 @@ export function findHome(
   return named === undefined ? join(homedir(), '.relay') : resolve(named);
 }
 
-/** Makes the folder where it is missing, for its owner alone. One that exists keeps its mode: `doctor` looks at that. */
+/** Creates the folder for its owner alone if it is missing. An existing folder keeps its mode, which `doctor` checks. */
 export function makeHome(home: string): void {
   try {
     if (makeFolders(home) !== undefined) chmodSync(home, HOME_MODE);
@@ -55,10 +55,9 @@ function notAFolder(home: string): RelayError {
   });
 }
 
-/** Of the secret. */
 const SECRET_BYTES = 32;
 
-/** A secret of the home, made once, for programs that have no store open: their relay may be elsewhere. */
+/** Returns the home's secret, created once, for programs that have no store open because their relay may be elsewhere. */
 export function homeSecret(home: string): FrameSecret {
   return async () => {
     const path = join(home, 'frame-secret');
@@ -69,7 +68,7 @@ export function homeSecret(home: string): FrameSecret {
   };
 }
 
-/** Whole or not at all: of two processes that make it at once, both use the one that was first. */
+/** Creates the file atomically. If two processes create it at once, both use the first one. */
 function makeSecret(home: string, path: string): void {
   makeHome(home);
   const draft = `${path}.${unique()}.tmp`;

@@ -11,7 +11,7 @@ import { Mirror } from './mirror.ts';
 import { openCore, type Warn } from './open-core.ts';
 import type { Legible, StoreChecks } from './open-engine.ts';
 
-/** Housekeeping of the store: of what engine and domain keep alike. */
+/** Opens the store's maintenance operations, which concern both engine and domain. */
 export async function openStore(config: Config, warn?: Warn): Promise<LocalStore> {
   const { core, engine, checks, ...open } = await openCore(config, 'cli', { warn });
   return {
@@ -34,7 +34,7 @@ export async function repairStore(config: Config, warn?: Warn): Promise<Repaired
   return await repairThreads(opened.legible, opened.core, warn);
 }
 
-/** Makes everything that is derived from the logs of threads anew: what a search looks through, and their files where they have a home. */
+/** Rebuilds what is derived from the logs of threads: the search index, and their files if they have a home. */
 export async function repairThreads(
   legible: Legible | null,
   core: RelayCore,
@@ -62,13 +62,13 @@ export async function repairThreads(
   return done;
 }
 
-/** What is damaged is in the way of nothing else. */
+/** Skips damaged data, so that everything else is repaired. */
 function unlessDamaged(error: unknown): false {
   if (isRelayError(error, 'store_damaged')) return false;
   throw error;
 }
 
-/** Reads every body of the store, and says of what is damaged what refers to it. */
+/** Reads every body of the store and names what refers to damaged ones. */
 async function* checkBodies(core: RelayCore, checks: StoreChecks): AsyncGenerator<BodyCheck> {
   for await (const { key, file, size, fault } of checks.checkBodies()) {
     if (fault === null) yield { size };
@@ -76,7 +76,7 @@ async function* checkBodies(core: RelayCore, checks: StoreChecks): AsyncGenerato
   }
 }
 
-/** By the names that the domain gives to its bodies; null where nothing refers to it any more. */
+/** Finds the referrer by the names that the domain gives to its bodies; null if nothing refers to it any more. */
 async function referrerOf(core: RelayCore, key: string): Promise<string | null> {
   const [, kind, id, rest] = /^(ptr|thr)\.([^/]+)\/(.*)$/s.exec(key) ?? [];
   if (kind === 'ptr') {

@@ -6,7 +6,7 @@ import type { Keyring } from '../../interfaces/cli/host.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
 
-/** Whoever reads this file reads every payload that was encrypted for its channels. */
+/** This file decrypts every payload that was encrypted for its channels, so only its owner may read it. */
 const MODE = 0o600;
 const ATTEMPTS = 20;
 
@@ -17,7 +17,7 @@ interface Entry {
 
 type Entries = { readonly [channel: string]: Entry };
 
-/** The channel keys of a home, in `<home>/keyring.json`. They never go to a relay. */
+/** Opens the channel keys of a home in `<home>/keyring.json`. They are never sent to a relay. */
 export function openKeyring(home: string): Keyring {
   const path = join(home, 'keyring.json');
   return {
@@ -48,7 +48,7 @@ export function openKeyring(home: string): Keyring {
   };
 }
 
-/** Reads, changes and replaces the file; begins again where another process was faster. */
+/** Reads, changes and replaces the file, and starts again if another process was faster. */
 async function change(path: string, edit: (entries: Entries) => Entries | null): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { text, entries } = await read(path);
@@ -82,7 +82,7 @@ async function read(path: string): Promise<{ text: string | null; entries: Entri
   return { text, entries: parse(path, text) };
 }
 
-/** A file that others could read is closed to them before anything is done with it. */
+/** Removes other users' permissions from the file before it is used. */
 async function keepPrivate(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const { mode } = await stat(path);
@@ -99,7 +99,7 @@ function parse(path: string, text: string): Entries {
       }
     }
   } catch {
-    // Told below: the keys in it may still be saved by hand, so it is never written over.
+    // Handled below. The file is never overwritten, because its keys may still be recovered by hand.
   }
   throw new RelayError('failed', {
     what: `${path} is not a keyring. It was left as it is.`,

@@ -25,14 +25,15 @@ import { writeAtomically } from './atomic-file.ts';
 import type { Legible } from './open-engine.ts';
 import { setMark, staleMarks, threadsFolder } from './stale-marks.ts';
 
-/** Contents of artifacts that are held in memory to be written. */
+/** Maximum of artifact contents in memory waiting to be written. */
 const FILES_AT_ONCE = 64;
 
 /**
- * The legible files of threads: `threads/<root>/state.json`, `events.log`, and of `artifacts/` those that the engine does not
- * make at once. They follow the log, which is the truth: written after each commit, forward only, by one process at a time. What a crash left behind is found again by a mark
- * that was set before the commit, and made up for when the store is next opened. A `state.json` that somebody edited is
- * kept beside it and told.
+ * Writes the readable files of threads: `threads/<root>/state.json`, `events.log`, and those of `artifacts/` that the
+ * engine does not write itself.
+ * The log is the truth and the files follow it: they are written after each commit, forward only, by one process at a
+ * time. A mark set before the commit shows what a crash left unwritten, and the next opening of the store writes it. A
+ * `state.json` that someone edited is copied aside with a warning.
  */
 export class Mirror {
   readonly #folder: string;
@@ -40,17 +41,17 @@ export class Mirror {
   readonly #threads: ThreadServices;
   readonly #warn: (what: string) => void;
   readonly #restMs: number;
-  /** Threads whose files are being written; true when something came meanwhile. */
+  /** Threads whose files are being written; true if something was committed meanwhile. */
   readonly #writing = new Map<ThreadRoot, boolean>();
   readonly #marks = new Map<ThreadRoot, string>();
-  /** Where each events.log ends, as this process left it. */
+  /** End of each events.log as this process left it. */
   readonly #ends = new Map<ThreadRoot, { size: number; count: number; seq: number }>();
-  /** Each state.json as this process left it. */
+  /** Stamp of each state.json as this process left it. */
   readonly #states = new Map<ThreadRoot, string>();
-  /** What is in the state.json of a thread that this process has not written yet, if nobody edited it. */
+  /** Expected content of a state.json that this process has not written yet, if nobody edited it. */
   readonly #expected = new Map<ThreadRoot, Head>();
 
-  /** What comes within `restMs` of a commit is written together with it. */
+  /** Commits within `restMs` of each other are written together. */
   constructor(
     { home, makeFiles }: Legible,
     threads: ThreadServices,
@@ -69,7 +70,7 @@ export class Mirror {
     });
   }
 
-  /** Brings the files of threads up to date that another process left stale. */
+  /** Updates files that another process left outdated. */
   async heal(): Promise<void> {
     for (const { root, path } of staleMarks(this.#folder)) {
       await this.write(root);
@@ -78,28 +79,28 @@ export class Mirror {
     }
   }
 
-  /** Writes the files of a thread anew, whatever is in them; where that fails they stay as they were. */
+  /** Rewrites all files of a thread. If the log cannot be read, they stay unchanged. */
   async rewrite(root: ThreadRoot): Promise<void> {
-    // Everything that has to be read for it.
+    // Read the whole log first, so that a failure changes nothing.
     for await (const _ of this.#threads.log.heads.events(root, 0));
     this.#ends.delete(root);
     rmSync(join(this.#folder, root, 'events.log'), { force: true });
     await this.write(root);
   }
 
-  /** Brings the files of a thread up to its head. */
+  /** Updates the files of a thread to its head. */
   async write(root: ThreadRoot): Promise<void> {
     const folder = join(this.#folder, root);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     await withFileLock(join(folder, '.lock'), { folder }, async () => {
-      // Loaded under the lock: nobody can have written anything newer.
+      // Loaded under the lock, so no process can have written anything newer.
       const head = await this.#threads.log.heads.load(root);
       if (head) {
         await this.#appendEvents(folder, head);
         await this.#keepEdited(folder, head);
         const state = textOf(head);
         const path = join(folder, 'state.json');
-        // Not forced to the disk: what a power cut takes is written anew.
+        // Not synced: what a power failure loses is written again.
         await writeAtomically(path, state, { mode: 0o600, flush: false });
         this.#states.set(root, stampOf(path)!);
         this.#expected.delete(root);
@@ -108,7 +109,10 @@ export class Mirror {
     if (await this.#isGone(root)) this.#remove(root);
   }
 
-  /** A thread that is being imported has a log, and artifacts in its folder, before it has a record. */
+  /**
+   * Returns whether a thread was deleted. A thread that is being imported has a log and artifacts before it has a
+   * record.
+   */
   async #isGone(root: ThreadRoot): Promise<boolean> {
     const { log } = this.#threads;
     if ((await log.ownerOf(root)) !== undefined) return false;
@@ -148,7 +152,7 @@ export class Mirror {
     });
   }
 
-  /** Contents have been taken away by the engine; the folder and its files are ours. */
+  /** Removes the folder and our files in it. The engine has already deleted the contents. */
   #remove(root: ThreadRoot): void {
     this.#ends.delete(root);
     this.#states.delete(root);
@@ -157,7 +161,10 @@ export class Mirror {
     this.#unmark(root);
   }
 
-  /** Puts a copy of a state.json that is no state of this thread's log beside it. Empty is what a power cut leaves. */
+  /**
+   * Copies a state.json that is no state of this thread's log. An empty file is what a power failure leaves, so it is
+   * skipped.
+   */
   async #keepEdited(folder: string, head: Head): Promise<void> {
     const path = join(folder, 'state.json');
     const stamp = stampOf(path);
@@ -183,7 +190,7 @@ export class Mirror {
     const version = found?.version;
     if (!Number.isSafeInteger(version) || version! < 1 || version! > head.version) return false;
     if (version === head.version) return isDeepStrictEqual(found, JSON.parse(JSON.stringify(head.state)));
-    // Whose thread it is matters only for whose turn it is.
+    // The tenant only matters for the order of the queue.
     const [state] = await this.#threads.log.fold({ tenant: '' }, head.root, 'states', [version!]);
     return isDeepStrictEqual(found, JSON.parse(JSON.stringify(state)));
   }
@@ -197,7 +204,7 @@ export class Mirror {
       let text = '';
       let contents: string[] = [];
       let written = fstatSync(file).size;
-      // What is in events.log has its files: whoever heals goes on from there.
+      // Events in events.log have their files written, so a repair continues after them.
       const flush = async () => {
         await this.#makeFiles(contents);
         written += appendAll(file, text);
@@ -220,7 +227,7 @@ export class Mirror {
     }
   }
 
-  /** The last event in the file; half a line behind it is cut off. A file that makes no sense is begun anew. */
+  /** Finds the last event in the file and cuts off an incomplete line after it. An invalid file is started again. */
   async #findEnd(head: Head, file: number, size: number): Promise<{ count: number; seq: number }> {
     const { end, count } = lastEvent(file, size);
     if (count > head.count || end === 0) {
@@ -242,20 +249,20 @@ function textOf({ state }: Head): string {
   return `${JSON.stringify(state, null, 2)}\n`;
 }
 
-/** Changes whenever the file does; undefined where there is none. */
+/** Returns a value that changes whenever the file does; undefined if there is no file. */
 function stampOf(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
   return stat && `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
 }
 
-/** Gives how many bytes it was. */
+/** Appends the text and returns its size in bytes. */
 function appendAll(file: number, text: string): number {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
   return bytes.length;
 }
 
-/** Looks from the end of the file for a whole line that is an event. */
+/** Searches from the end of the file for a complete line that is an event. */
 function lastEvent(file: number, size: number): { end: number; count: number } {
   let length = 64 * 1024;
   for (;;) {

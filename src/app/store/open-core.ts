@@ -15,24 +15,24 @@ export interface OpenCore extends AsyncDisposable, OpenedEngine {
 
 export interface CoreOptions {
   readonly auth?: 'open' | 'keys';
-  /** Nobody is asked for a key, and others can reach the relay. */
+  /** True if the relay requires no key and other machines can reach it. */
   readonly exposed?: boolean;
   readonly warn?: Warn;
   readonly projects?: ProjectSource;
 }
 
-/** A server answers first, and writes the files of a thread once for all that comes so close together. */
+/** A server answers first and writes a thread's files once for all commits within this time. */
 const SERVER_REST_MS = 25;
 
-/** A server that has just begun to listen lets others go first before it indexes what is left. */
+/** A server that just started waits this long before it indexes what is left. */
 const RESUME_MS = 2_000;
 
-/** Told what is wrong beside the matter at hand, as a whole sentence. */
+/** Called with a full sentence about a problem that does not stop the operation. */
 export type Warn = (what: string) => void;
 
 /**
- * The domain on the store of a home, with everything it needs; closes all of it when disposed. A command with the role
- * `agents` runs agents meanwhile, so texts are worked on in threads of their own, as in a server.
+ * Opens the domain on the store of a home, with all it needs, and closes everything when disposed. A command with the
+ * role `agents` runs agents meanwhile, so it processes texts in worker threads, as a server does.
  */
 export async function openCore(
   config: Config,
@@ -42,7 +42,7 @@ export async function openCore(
   const { auth = config.auth ?? 'open', warn = () => {} } = o;
   const { home, channels, plans, default_plan: defaultPlan } = config;
   makeHome(home);
-  // A server keeps its database in shape while it runs; a command is gone too soon for that.
+  // A server maintains its database while it runs; a command ends too soon for that.
   const engineRole = role === 'server' ? 'server' : 'cli';
   const env = systemEnv;
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
@@ -57,7 +57,7 @@ export async function openCore(
     ? (threads: ThreadServices) => keepLegible(legible, threads, warn, restMs)
     : undefined;
   const core = new RelayCore(
-    // A command is the only one to index what it stores, where no server runs.
+    // Without a server, only the command itself can index what it stores, so it waits for that.
     { engine, env, texts, capabilities, indexWaitMs: role === 'cli' ? Number.POSITIVE_INFINITY : undefined },
     { channels, auth, exposed: o.exposed, plans, defaultPlan, onThreads, projects: o.projects },
   );
@@ -78,7 +78,7 @@ export async function openCore(
   };
 }
 
-/** The files of threads follow, from the first moment on; what an earlier process left stale is made up for. */
+/** Keeps the readable files of threads up to date and repairs what an earlier process left outdated. */
 async function keepLegible(
   legible: Legible,
   threads: ThreadServices,

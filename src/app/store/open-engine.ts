@@ -14,25 +14,25 @@ import type { Config } from '../config.ts';
 import { homeEngine } from '../serve/pid-file.ts';
 import { remoteEngineAt } from './remote-engines.ts';
 
-/** What can be looked at below the ports. */
+/** Checks that look below the ports. */
 export type StoreChecks = Pick<SqliteEngine, 'missingBodies' | 'checkBodies' | 'checkDatabase' | 'scrubbed'>;
 
 export interface OpenedEngine {
   readonly engine: Engine;
   readonly checks: StoreChecks;
-  /** Makes room for a few small files on a full disk; absent where the home is not the store. */
+  /** Frees space for a few small files on a full disk; absent if the home is not the store. */
   readonly giveUpReserve?: () => void;
-  /** Threads are files too, for people to read, where the home is the store; null elsewhere. */
+  /** Readable files of threads, if the home is the store; otherwise null. */
   readonly legible: Legible | null;
 }
 
 export interface Legible {
   readonly home: string;
-  /** Makes files of the contents of artifacts, where they are not yet. */
+  /** Writes the contents of artifacts to files that do not exist yet. */
   makeFiles(keys: readonly string[]): Promise<void>;
 }
 
-/** The engine that the configuration names; each is loaded only where it is the one. */
+/** Opens the engine that the configuration names; only that engine's code is loaded. */
 export async function openEngine(
   config: Config,
   role: 'server' | 'cli',
@@ -64,8 +64,9 @@ export async function openEngine(
 }
 
 /**
- * The engine with its large bodies in the bucket that the caller or the store itself names. Where there is none it is the same engine,
- * unless other servers share the store, of which one may begin with a bucket. The credentials are those of the process.
+ * Returns the engine with its large bodies in the bucket that the caller or the store names. Without a bucket it
+ * returns the same engine, unless other servers share the store, since one of them may add a bucket. The credentials
+ * are those of the process.
  */
 export async function besideBucket<E extends Engine>(
   engine: E,
@@ -83,12 +84,12 @@ export async function besideBucket<E extends Engine>(
   });
 }
 
-/** The contents of artifacts are files for people, however large. */
+/** Returns whether a key is an artifact's content, which is always a file for people, however large. */
 export function isArtifactFile(key: string): boolean {
   return ARTIFACT_FILES.path(key) !== undefined;
 }
 
-/** A store that is still being filled from another is nobody's yet. */
+/** Throws if the store is still being filled from another one. */
 async function refuseArriving(engine: Engine, path: string): Promise<void> {
   const found = await engine.records.get(ARRIVING_KEY);
   if (found === null) return;
@@ -96,7 +97,7 @@ async function refuseArriving(engine: Engine, path: string): Promise<void> {
   throw new RelayError('store_arriving', { path, from: (found.value as { from: string }).from });
 }
 
-/** What the engine holds itself is looked at below the ports, and what lies in the bucket is read through them. */
+/** Checks the engine's own bodies below the ports, and those in the bucket through the ports. */
 async function* checkAlsoInBucket(engine: SqliteEngine, { blobs }: Engine): AsyncGenerator<CheckedBody> {
   for await (const found of engine.checkBodies()) {
     if (found.fault !== null || found.size !== STUB_BYTES) yield found;
@@ -108,7 +109,7 @@ async function* checkAlsoInBucket(engine: SqliteEngine, { blobs }: Engine): Asyn
   }
 }
 
-/** Where nothing below the ports is ours to look at. */
+/** Checks for stores without direct access below the ports. */
 function checksThroughPorts({ blobs }: Engine): StoreChecks {
   return {
     missingBodies: async () => ({ count: 0, some: [] }),
@@ -122,7 +123,7 @@ function checksThroughPorts({ blobs }: Engine): StoreChecks {
   };
 }
 
-/** Reads all of it. What was deleted meanwhile is fine. */
+/** Reads a whole body. A body that was deleted meanwhile has no fault. */
 async function faultOf(blobs: Engine['blobs'], key: string): Promise<BodyFault | null> {
   try {
     const found = await blobs.get(key);

@@ -17,7 +17,7 @@ type StoreOptions = Pick<CoreOptions, 'warn'>;
 
 type ConnectionOptions = NonNullable<Parameters<RelayHost['open']>[0]>;
 
-/** The relay a command works on: behind HTTP where a server is named, else on the local store, with no daemon. */
+/** Opens the relay of a command: over HTTP if a server is named, else the local store without a daemon. */
 export async function openRelay(
   config: Config,
   o: ConnectionOptions = {},
@@ -26,11 +26,11 @@ export async function openRelay(
   return config.remote === null ? onStore(config, store) : overHttp(config, config.remote, o);
 }
 
-/** A relay on a store of its own in a temporary folder, which goes with it. */
+/** Opens a relay on a new store in a temporary folder, which is deleted with it. */
 export async function openScratch(config: Config): Promise<OpenClient> {
   const home = mkdtempSync(join(tmpdir(), 'relay-scratch-'));
   const remove = () => rmSync(home, { recursive: true, force: true });
-  // What is gone in a moment need not survive a power cut.
+  // Temporary data need not survive a power failure.
   const scratch: Config = { ...config, home, remote: null, engine: null, durability: 'process' };
   const open = await openRelay(scratch).catch((error) => {
     remove();
@@ -58,7 +58,7 @@ async function overHttp(config: Config, remote: string, o: ConnectionOptions): P
 async function onStore(config: Config, o: StoreOptions): Promise<OpenClient> {
   const server = runningServer(config.home);
   const served = server?.url;
-  // What a command pushes is as visible as what is pushed through the server beside it.
+  // Pushes of a command are as visible as those through the server on the same home.
   const { core, ...open } = await openCore(config, 'cli', {
     auth: config.auth ?? server?.auth ?? 'open',
     ...o,
@@ -79,7 +79,7 @@ async function onStore(config: Config, o: StoreOptions): Promise<OpenClient> {
   };
 }
 
-/** Many commands ask the relay alone. */
+/** Creates the client at first use, because many commands need only the relay. */
 function clientOf(o: ContextRelayOptions): () => Promise<ContextRelay> {
   let made: Promise<ContextRelay> | undefined;
   return () => {
@@ -88,18 +88,18 @@ function clientOf(o: ContextRelayOptions): () => Promise<ContextRelay> {
   };
 }
 
-/** Looked up when a channel is pushed to encrypted or subscribed to, and not before. */
+/** Looks up a key only when a channel is pushed to encrypted or subscribed to. */
 function channelKeys(config: Config): (channel: string) => Promise<string | undefined> {
   return async (channel) => (await import('./keyring.ts')).openKeyring(config.home).get(channel);
 }
 
-/** Stands for the local store in a pointer; no name server will ever know it. */
+/** Stands for the local store in a pointer's URL; `.invalid` never resolves. */
 const STORE = 'http://store.invalid';
 
 /**
- * Where to look for a pointer. One that bears an address of this machine is looked for in the store first, whatever
- * its port: servers come and go, and the store stays. What is not there may be with a relay that answers at that
- * address, on a store of its own.
+ * Returns where to look for a pointer. If its address is of this machine, the store is searched first, whatever the
+ * port: servers come and go, and the store stays. A pointer that is not there may be on another relay that answers at
+ * that address.
  */
 async function resolve(url: string, relay: Relay, own: readonly string[]): Promise<string> {
   const ref = parseReadable(url);
@@ -114,7 +114,7 @@ async function resolve(url: string, relay: Relay, own: readonly string[]): Promi
   return elsewhere || !ours ? url : here;
 }
 
-/** `localhost` is the same place under another name. */
+/** Replaces `localhost` by its address. */
 function byNumber(base: string): string {
   return base.replace(/(?<=^https?:\/\/)localhost(?=[:/]|$)/, '127.0.0.1');
 }

@@ -19,7 +19,7 @@ import { ownFile } from '../own-package.ts';
 
 let counter: Promise<(text: string) => TokenCount> | null = null;
 
-/** Works in this process, and loads what it needs when there is something to do. For a command that ends soon. */
+/** Processes texts in this process and loads code when needed. For commands, which end soon. */
 export const ownTextWork: TextWork = {
   async count(text) {
     counter ??= openTokenCounter();
@@ -27,7 +27,7 @@ export const ownTextWork: TextWork = {
     return countTokens(typeof text === 'string' ? text : await readText(text));
   },
   async part(body, request) {
-    // The regular expressions are a large library that few commands need.
+    // The regular expression library is large, and few commands need it.
     const { re2Matcher } = await import('../../text/parts/re2-matcher.ts');
     return takePart(body, request, re2Matcher);
   },
@@ -43,14 +43,17 @@ async function openTokenCounter(): Promise<(text: string) => TokenCount> {
   return tokenCounter(await readTable());
 }
 
-/** What is published carries the vocabulary, and the table is made of that; a clone makes it from the package that has it. */
+/** Returns the token table. A published package contains the vocabulary; a clone uses the npm package that has it. */
 async function readTable(): Promise<TokenTable> {
   if (!import.meta.url.endsWith('.ts')) return unpackedTable();
   const script = new URL('../../../scripts/build/token-table.ts', import.meta.url);
   return openTokenTable(await (await import(script.href)).tokenTable());
 }
 
-/** Made once, in some 50 ms, and kept beside what the compiler made. Where nothing can be kept it is made every time. */
+/**
+ * Builds the table once, in about 50 ms, and caches it next to the compiled code. Without a writable cache it is built
+ * every time.
+ */
 async function unpackedTable(): Promise<TokenTable> {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
   const home = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : LOCALAPPDATA);
@@ -64,13 +67,13 @@ async function unpackedTable(): Promise<TokenTable> {
   return openTokenTable(table);
 }
 
-/** Null where there is none, or not all of it. */
+/** Returns null if the file is missing or incomplete. */
 function keptTable(path: string): TokenTable | null {
   try {
     const made = readFileSync(path);
     return isWholeTable(made) ? openTokenTable(made) : null;
   } catch {
-    // Not made yet.
+    // Not built yet.
     return null;
   }
 }
@@ -82,6 +85,6 @@ function keep(path: string, table: Uint8Array): void {
     writeFileSync(fresh, table, { flush: true });
     renameSync(fresh, path);
   } catch {
-    // A folder that cannot be written to, a full disk: the table is there all the same.
+    // The folder is read-only or the disk full: the table in memory is still usable.
   }
 }

@@ -10,8 +10,8 @@ import { makeHome } from './home.ts';
 import type { Warn } from './open-core.ts';
 
 /**
- * For hooks, which must not hold anybody up: one question, no retry. A store is not made for the sake of looking, and the
- * request to a server ends when `signal` says so. Gives the newest messages; of those that a `session` was given before, none.
+ * Reads an inbox for hooks, which must not delay anyone: one request without retry. It does not create a store, and
+ * `signal` ends a request to a server. Returns the newest messages, without those that this `session` got before.
  */
 export async function peekInbox(
   config: Config,
@@ -26,7 +26,7 @@ export async function peekInbox(
   const file = join(folder, `${hash('sha256', whose).slice(0, 24)}.json`);
   const told = readTold(file);
   const messages = inbox.messages.filter(({ channel, seq }) => seq > (told[channel] ?? 0));
-  // Whoever has given up has told nobody.
+  // If the caller aborted, do not mark the messages as seen.
   if (messages.length > 0 && !o.signal.aborted) {
     makeHome(config.home);
     await writeAtomically(file, JSON.stringify({ ...told, ...inbox.cursors }), { mode: 0o600, flush: false });
@@ -35,7 +35,7 @@ export async function peekInbox(
   return { ...inbox, messages, more: inbox.more && messages.length === inbox.messages.length };
 }
 
-/** Up to which message of each channel a session has been told. */
+/** Reads the last message of each channel that a session has seen. */
 function readTold(file: string): { readonly [channel: string]: number } {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
@@ -44,7 +44,7 @@ function readTold(file: string): { readonly [channel: string]: number } {
   }
 }
 
-/** Longer than a session goes on. */
+/** Longer than any session lasts. */
 const TOLD_MS = 7 * 24 * 3_600_000;
 
 function forgetOld(folder: string): void {
@@ -64,7 +64,7 @@ async function readNewest(
   if (remote !== null) {
     const answer = await fetch(`${remote}/inbox/${encodeURIComponent(agent)}?limit=${o.limit}&newest=1`, {
       headers: { Accept: 'application/json', ...(apiKey ? { Authorization: `Bearer ${apiKey}` } : {}) },
-      // The key goes to the relay alone.
+      // Never send the key to another host.
       redirect: 'error',
       signal: o.signal,
     });

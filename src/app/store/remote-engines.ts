@@ -2,22 +2,22 @@ import type { NatsOptions } from '../../engines/nats/engine.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import type { Moving } from '../../kernel/moving.ts';
 
-/** What an engine may use of the process that opens it. */
+/** Options that an engine gets from the process that opens it. */
 export type RemoteOptions = Omit<NatsOptions, 'url'>;
 
 /** An engine that is reached by an address. */
 export interface RemoteEngine {
-  /** The protocols of its addresses. */
+  /** URL schemes of its addresses. */
   readonly schemes: readonly string[];
   readonly what: string;
   readonly example: string;
   open(address: string, o?: RemoteOptions): Promise<Engine & { readonly moving: Moving }>;
-  /** The address without what is secret. */
+  /** Returns the address without secrets. */
   shown(address: string): Promise<string>;
 }
 
 /**
- * Every engine with an address; each is loaded when it is opened. To add one, write its folder in src/engines with a
+ * All engines with an address; each is loaded when it is opened. To add one, write its folder in src/engines with a
  * conformance test, and a row here.
  */
 const REMOTE_ENGINES: readonly RemoteEngine[] = [
@@ -33,20 +33,23 @@ const REMOTE_ENGINES: readonly RemoteEngine[] = [
   },
 ];
 
-/** The engine that an address belongs to; null where it is no address of an engine. */
+/** Returns the engine of an address; null if no engine has its scheme. */
 export function remoteEngineAt(address: string): RemoteEngine | null {
   const [, scheme] = /^([a-z]+):\/\//.exec(address) ?? [];
   return REMOTE_ENGINES.find(({ schemes }) => schemes.includes(scheme ?? '')) ?? null;
 }
 
-/** What an address of an engine has to be, for whoever gave another. */
+/** Describes valid addresses, for an error message. */
 export function wantedAddress(): string {
   return REMOTE_ENGINES.map(({ what, example }) => `the address of ${what}, such as ${example}`).join(
     ', or ',
   );
 }
 
-/** The reader of an option with such an address. The engine itself reads it whole; it may hold a password, so it is never shown. */
+/**
+ * Reads an option with such an address. The engine itself parses it. It may contain a password, so it is never
+ * displayed.
+ */
 export function storeAddress(value: unknown): string {
   if (typeof value === 'string' && remoteEngineAt(value) && /^[a-z]+:\/\/[^/\s]+/.test(value)) return value;
   throw new Error(`it must be ${wantedAddress()}.`);

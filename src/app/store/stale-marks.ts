@@ -5,8 +5,8 @@ import { processExists } from '../serve/pid-file.ts';
 import { unique } from './atomic-file.ts';
 
 /**
- * Marks of threads whose legible files may lag behind: one file for each thread and process, set before a commit and
- * taken away after the files have been written.
+ * Marks of threads whose readable files may be outdated: one file per thread and process, created before a commit and
+ * deleted after the files are written.
  */
 
 const STALE = '.stale';
@@ -15,12 +15,12 @@ export function threadsFolder(home: string): string {
   return join(home, 'threads');
 }
 
-/** Whether a process died before it had written what it had committed. One look at a folder that is mostly empty. */
+/** Returns whether a process died before it wrote the files of its commits. Reads one folder, which is usually empty. */
 export function hasStale(home: string): boolean {
   return staleMarks(threadsFolder(home)).length > 0;
 }
 
-/** Gives the mark's file. */
+/** Creates a mark and returns its file. */
 export function setMark(folder: string, root: ThreadRoot): string {
   const path = join(folder, STALE, `${root}.${process.pid}.${unique()}`);
   try {
@@ -32,7 +32,7 @@ export function setMark(folder: string, root: ThreadRoot): string {
   return path;
 }
 
-/** The marks of processes that are no more. */
+/** Returns the marks of processes that no longer run. */
 export function staleMarks(folder: string): { root: ThreadRoot; path: string }[] {
   let names: string[];
   try {

@@ -15,12 +15,12 @@ import {
   type Moving,
 } from '../../kernel/moving.ts';
 
-/** So many on their way at once. Bodies may be large. */
+/** Number of concurrent copies. Bodies may be large. */
 const WIDTH = { logs: 16, records: 64, documents: 16, blobs: 8 };
-/** How often a log that is written meanwhile is copied once more until it holds still: some ten seconds, all in all. */
+/** How often a log that changes is copied again until it is stable: about ten seconds in all. */
 const SETTLE_TRIES = 200;
 const SETTLE_PAUSE_MS = 100;
-/** Entries that are imported at once. */
+/** Entries per import. */
 const ENTRIES = 200;
 
 export interface Counts {
@@ -34,7 +34,7 @@ export interface Counts {
 
 export type MovableEngine = Engine & { readonly moving: Moving };
 
-/** What is known to be in the target, and in which pass it was last seen in the source. */
+/** An item in the target, with the pass in which it was last seen in the source. */
 interface Known {
   readonly version: string;
   readonly bytes: number;
@@ -44,9 +44,9 @@ interface Known {
 type KnownLog = Omit<ExportedLog, 'stream'> & { seen: number };
 
 /**
- * Makes one store the same as another, in passes: each goes through all that the source holds, imports what has changed since the
- * last one and removes what is gone. What a body or a record refers to was stored before it, so logs come first and bodies
- * last. Everything can be done again, so a copy that was interrupted goes on with what it finds in the target.
+ * Makes one store equal to another, in passes. Each pass goes through the whole source, imports what has changed since
+ * the last pass, and removes what is gone. Bodies are stored before what refers to them, so logs come first and bodies
+ * last. Every step can be repeated, so an interrupted copy continues with what is in the target.
  */
 export class StoreCopy {
   readonly #from: MovableEngine;
@@ -56,18 +56,18 @@ export class StoreCopy {
   readonly #records = new Map<string, Known>();
   readonly #documents = new Map<string, Known>();
   readonly #logs = new Map<string, KnownLog>();
-  /** Keys of bodies that are damaged in the source, which the target does without. */
+  /** Keys of bodies that are damaged in the source and therefore missing in the target. */
   readonly lost = new Set<string>();
   #passes = 0;
 
-  /** `moved` is told how many items have been looked at, or read again. */
+  /** `moved` is called with the number of items compared or read again. */
   constructor(from: MovableEngine, to: MovableEngine, moved: (items: number) => void = () => {}) {
     this.#from = from;
     this.#to = to;
     this.#moved = moved;
   }
 
-  /** Finds out what the target has already. */
+  /** Reads what the target already has. */
   async learn(): Promise<void> {
     const { moving } = this.#to;
     const known = (version: string, bytes = 0): Known => ({ version, bytes, seen: 0 });
@@ -80,7 +80,7 @@ export class StoreCopy {
       this.#blobs.set(blob.key, known(blobVersion(blob), blob.size));
   }
 
-  /** How many things were not the same. With `checked`, each of them is read again from the target. */
+  /** Runs a pass and returns how many items differed. With `checked`, each of them is read again from the target. */
   async pass(o: { checked?: boolean } = {}): Promise<number> {
     const { moving } = this.#from;
     const pass = ++this.#passes;
@@ -120,8 +120,8 @@ export class StoreCopy {
   }
 
   /**
-   * For a source that is written meanwhile and is not to be frozen: what has changed under a log since it was copied is copied
-   * together with the bodies below it, until it holds still for that long. Each thread and each channel is then as it was at one moment.
+   * For a source that is written meanwhile and must not be frozen: copies each changed log again with its bodies until
+   * it is stable. Each thread and channel is then as of one moment.
    */
   async settle(): Promise<void> {
     for await (const log of this.#from.moving.exportLogs()) {
@@ -143,7 +143,7 @@ export class StoreCopy {
     }
   }
 
-  /** Reads all of the target, with every body and every entry, and refuses what is not what was copied. */
+  /** Reads the whole target with every body and entry, and throws if anything differs from what was copied. */
   async verify(): Promise<void> {
     const { moving, blobs } = this.#to;
     const found = new StoreCopy(this.#from, this.#to);
@@ -254,7 +254,7 @@ export class StoreCopy {
     );
   }
 
-  /** False for one that is no longer there, or is not what was stored. */
+  /** Returns false if the body is gone or damaged. */
   async #copyBody(blob: ExportedBlob, checked: boolean): Promise<boolean> {
     try {
       const found = await this.#from.blobs.get(blob.key);
@@ -270,7 +270,7 @@ export class StoreCopy {
     return true;
   }
 
-  /** Whether something had changed. */
+  /** Returns whether the log had changed. */
   async #copyLog(log: ExportedLog, pass: number, checked: boolean): Promise<boolean> {
     const { stream, last, trimmed } = log;
     if (this.#isSame(log)) {
@@ -281,7 +281,7 @@ export class StoreCopy {
     if (known.count !== log.count || known.last !== last) {
       const now = await this.#from.moving.exportLog(log.stream);
       const isBehind = now !== null && now.last > known.last;
-      // Either it was changed while it was read, and comes with the next pass, or it was dropped and begun anew.
+      // The log changed while it was read and comes with the next pass, or it was dropped and started again.
       if (now !== null && !isBehind && (now.count !== known.count || now.last !== known.last)) {
         await this.#to.logs.drop(stream);
         known = await this.#appendTo(now, undefined);
@@ -292,7 +292,7 @@ export class StoreCopy {
     return true;
   }
 
-  /** The entries that the target does not have yet, and without those that were trimmed away. */
+  /** Appends entries that the target lacks and removes trimmed ones. */
   async #appendTo({ stream, last, trimmed }: ExportedLog, known: KnownLog | undefined) {
     const { logs, moving } = this.#to;
     let end = { last: known?.last ?? 0, count: known?.count ?? 0 };
@@ -318,7 +318,7 @@ export class StoreCopy {
     return known?.last === last && known.count === count && known.trimmed === trimmed;
   }
 
-  /** Up to the last one that was copied; what the source has trimmed away since cannot be compared. */
+  /** Compares entries up to the last copied one. Entries that the source has trimmed since cannot be compared. */
   async #compareEntries({ stream, last }: Pick<ExportedLog, 'stream' | 'last'>): Promise<void> {
     const copied = this.#to.moving.exportEntries(stream, 0)[Symbol.asyncIterator]();
     for await (const entry of this.#from.moving.exportEntries(stream, 0)) {
@@ -338,7 +338,7 @@ function notTheSame(what: string): RelayError {
   });
 }
 
-/** What two things that are kept in two stores are compared by: the same text for the same thing. */
+/** Versions for comparing items of two stores: equal items give equal texts. */
 
 function recordVersion({ revision, expiresAt = 0, value }: Omit<ExportedRecord, 'key'>): string {
   return `${revision} ${expiresAt} ${digest(value)}`;
@@ -348,7 +348,7 @@ function blobVersion({ at, size, sha256, expiresAt = 0 }: ExportedBlob): string 
   return `${at} ${size} ${sha256} ${expiresAt}`;
 }
 
-/** Without what no engine keeps. */
+/** Ignores characters that no engine stores. */
 function documentVersion({ text, fields }: ExportedDocument): string {
   return digest([text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' '), fields]);
 }

@@ -9,7 +9,7 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import { ownTextWork } from './own-text-work.ts';
 import type { BodyPiece, TextAnswer, TextJob, TextResult } from './text-workers.ts';
 
-/** What a TextThread runs: one job at a time. */
+/** Code of a worker thread: runs one job at a time for a TextThread. */
 parentPort?.on('message', async (job: TextJob) => {
   parentPort?.postMessage(await answer(job));
 });
@@ -33,7 +33,7 @@ async function done({ body: sent, part, preview, fold, index }: TextJob): Promis
   return part ? ownTextWork.part(body as BlobBody, part) : ownTextWork.count(body);
 }
 
-/** The events of a body that has one as JSON on each line. */
+/** Parses the events of a body, one JSON line each. */
 async function* eventsIn(body: BlobBody): AsyncGenerator<StoredEvent> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -44,7 +44,7 @@ async function* eventsIn(body: BlobBody): AsyncGenerator<StoredEvent> {
   }
 }
 
-/** The body that a `BodySender` sends. */
+/** Returns the body that a `BodySender` sends. */
 function received(port: MessagePort): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {

@@ -8,7 +8,7 @@ import { TextWorkers } from './text-workers.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** A body that never ends by itself, and tells when it was let go. */
+/** A body that never ends and records when it is cancelled. */
 function endless() {
   const seen = { letGo: false };
   const body = new ReadableStream<Uint8Array>({
@@ -106,7 +106,7 @@ test('beyond the limit of what may wait, more is refused and let go', async () =
   await Promise.all(held);
 });
 
-/** A body that is not read before its job begins, and ends when it is told to. */
+/** A body that is not read before its job begins, and that ends on request. */
 function gated(begun: string[], name: string) {
   const gate = Promise.withResolvers<void>();
   const body = new ReadableStream<Uint8Array>(

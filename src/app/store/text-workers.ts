@@ -22,25 +22,25 @@ import { ownTextWork } from './own-text-work.ts';
 
 const LIMITS = {
   threads: TEXT_THREADS,
-  /** Jobs of one tenant that wait, of long texts and of short ones each. */
+  /** Maximum of waiting jobs per tenant, for long and short texts each. */
   waiting: TEXT_JOBS_WAITING,
   timeMs: TEXT_JOB_TIME_MS,
   memoryMb: TEXT_JOB_MEMORY_MB,
 };
 
-/** Made a preview of on the spot: sooner than a thread is told of it. */
+/** Texts below this size are previewed in this process, which is faster than a thread. */
 const SHORT_BYTES = 8 * 1024;
 
-/** What a client that was refused is told to wait. */
+/** Seconds after which a rejected client may retry. */
 const RETRY_S = 5;
 
 type Turn = PromiseWithResolvers<void>;
 
-/** Jobs of one kind: how many are under way, and those that wait, by tenant. */
+/** Jobs of one kind: the number running, and those waiting, by tenant. */
 class Lane {
   readonly most: number;
   running = 0;
-  /** The tenant whose turn it is comes first. A tenant with nothing waiting is not in it. */
+  /** Waiting jobs by tenant. The first tenant is next. A tenant without waiting jobs is not in the map. */
   readonly #waiting = new Map<string, Turn[]>();
 
   constructor(most: number) {
@@ -61,7 +61,7 @@ class Lane {
     else this.#waiting.set(tenant, [turn]);
   }
 
-  /** The oldest job of the tenant that has waited longest for a turn. That tenant is last in line then. */
+  /** Returns the oldest job of the next tenant and moves that tenant to the end. */
   shift(): Turn | undefined {
     for (const [tenant, turns] of this.#waiting) {
       const turn = turns.shift();
@@ -72,7 +72,7 @@ class Lane {
     return undefined;
   }
 
-  /** Whether it was still waiting. */
+  /** Returns whether the job was still waiting. */
   remove(tenant: string, turn: Turn): boolean {
     const turns = this.#waiting.get(tenant) ?? [];
     const at = turns.indexOf(turn);
@@ -84,9 +84,9 @@ class Lane {
 }
 
 /**
- * Works in threads, so that a long text does not hold up those who ask a server for something else. A thread begins when there
- * is work for it. Long texts never take the last one, so short texts, such as the header of a thread, are worked on meanwhile.
- * Tenants take turns, so one that asks for much waits for itself.
+ * Runs jobs in worker threads, so that a long text does not block other requests. A thread starts when there is work
+ * for it. Long texts never use the last thread, so short texts, such as headers, are processed meanwhile. Tenants take
+ * turns, so a tenant with many jobs delays only itself.
  */
 export class TextWorkers implements TextWork, AsyncDisposable {
   readonly #limits: typeof LIMITS;
@@ -116,13 +116,13 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     return this.#run({ body: start, preview }, o) as Promise<Preview>;
   }
 
-  /** The thread is sent the events as it takes them in. */
+  /** Folds events in a thread, which receives them as it needs them. */
   async fold<K extends FoldKind>(
     fold: FoldJob<K>,
     events: AsyncIterable<StoredEvent>,
     o?: WorkOptions,
   ): Promise<FoldAnswers[K]> {
-    // A thread only learns that its body ended early; whoever asked is told why.
+    // The thread only learns that its body ended early; the caller gets the reason.
     let failure: { readonly error: unknown } | null = null;
     const body = await readBeginning(
       streamFrom(encoded(events, (error) => (failure = { error }))),
@@ -140,7 +140,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     return this.#run({ body: '', index }, o) as Promise<Hit[]>;
   }
 
-  /** Jobs under way and waiting. */
+  /** Number of running and waiting jobs. */
   get jobs(): { running: number; waiting: number } {
     const [short, long] = [this.#short, this.#long];
     return { running: short.running + long.running, waiting: short.waiting + long.waiting };
@@ -158,7 +158,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     try {
       await this.#turn(lane, tenant, signal);
     } catch (error) {
-      // The caller is told why the job was refused.
+      // The caller gets the reason why the job was rejected.
       if (body instanceof ReadableStream) body.cancel().catch(() => {});
       throw error;
     }
@@ -172,7 +172,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   }
 
   async #work(job: TextJob, signal?: AbortSignal): Promise<TextResult> {
-    // One may have ended since its last job.
+    // A thread may have ended since its last job.
     let thread = this.#idle.pop();
     while (thread?.ended) thread = this.#idle.pop();
     thread ??= await TextThread.start(this.#limits);
@@ -185,7 +185,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     }
   }
 
-  /** Resolves when a job of this kind may begin. */
+  /** Resolves when a job of this kind may start. */
   async #turn(lane: Lane, tenant: string, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) throw leftAlone();
     if (lane.waitingOf(tenant) >= this.#limits.waiting)
@@ -210,10 +210,10 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   }
 }
 
-/** Bytes of events that are sent to a thread at once, about. */
+/** Approximate batch size of events sent to a thread. */
 const SENT_BYTES = 64 * 1024;
 
-/** Events as a thread reads them: one as JSON on each line. */
+/** Encodes events for a thread, one JSON line each. */
 async function* encoded(
   events: AsyncIterable<StoredEvent>,
   onError: (error: unknown) => void,
@@ -239,9 +239,9 @@ function isLong(body: TextJob['body']): boolean {
 }
 
 /**
- * One kind of work. `part`: take this part of the body. `preview`: make a preview of a content that begins with the body. `fold`: fold
- * the events in the body, one as JSON on each line. `index`: search or change a search index; the body is empty. None of them: count
- * the tokens of the body.
+ * One kind of work. `part`: extract this part of the body. `preview`: make a preview of content that starts with the
+ * body. `fold`: fold the events in the body, one JSON line each. `index`: search or change a search index; the body is
+ * empty. Without any of them: count the tokens of the body.
  */
 export interface TextJob {
   readonly body: string | BlobBody;
@@ -258,7 +258,10 @@ export type TextAnswer =
   | { readonly refused: { readonly code: ErrorCode; readonly details: { [name: string]: unknown } } }
   | { readonly failed: string };
 
-/** One thread that does one job at a time, and ends with a job that takes too much or that nobody waits for any more. */
+/**
+ * A worker thread that runs one job at a time. It is ended with a job that exceeds a limit or that nobody waits for
+ * any more.
+ */
 class TextThread {
   readonly #worker: Worker;
   readonly #timeMs: number;
@@ -305,7 +308,7 @@ class TextThread {
     }
   }
 
-  /** Whoever waits for its job is told once the thread is gone, and with it the memory it took. */
+  /** Ends the thread. The waiting caller is notified only after the thread and its memory are gone. */
   async end(error: Error = leftAlone()): Promise<void> {
     if (this.ended) return;
     this.ended = true;
@@ -328,12 +331,12 @@ function taken(answer: TextAnswer): TextResult {
   throw new Error(answer.failed);
 }
 
-/** One piece of a body; null at its end, an error where it cannot be read. */
+/** A chunk of a body; null at its end, an error if it cannot be read. */
 export type BodyPiece = { readonly bytes: Uint8Array } | { readonly failed: string } | null;
 
-/** Sends a body to a thread piece by piece, each when the thread asks for it. (Bun cannot transfer a ReadableStream.) */
+/** Sends a body to a thread chunk by chunk, on request of the thread. (Bun cannot transfer a ReadableStream.) */
 class BodySender {
-  /** The thread's end. */
+  /** The thread's end of the channel. */
   readonly port: MessagePort;
   error: unknown;
   readonly #own: MessagePort;
@@ -351,7 +354,7 @@ class BodySender {
     try {
       const { done, value } = await this.#reader.read();
       if (done) return null;
-      // A view is sent with all of its buffer, so a part of a buffer is copied first.
+      // postMessage copies the whole buffer of a view, so copy a partial view first.
       return { bytes: value.byteLength === value.buffer.byteLength ? value : value.slice() };
     } catch (error) {
       this.error = error;
@@ -361,7 +364,7 @@ class BodySender {
 
   close(): void {
     this.#own.close();
-    // The answer is complete, or nobody waits for it: a source that cannot be cancelled changes neither.
+    // The answer is complete or nobody waits for it, so a failed cancel does not matter.
     void this.#reader.cancel().catch(() => {});
   }
 }
