@@ -79,7 +79,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       get engine() {
         return homeEngine(config());
       },
-      open: async () => (await import('./store/housekeeping.ts')).openStore(config(), warn),
+      open: async () => (await import('./store/maintenance.ts')).openStore(config(), warn),
       init: () => initHome(config().home),
       backup: async (target, engine) => {
         const cluster = engine ?? homeEngine(config());
@@ -105,7 +105,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
         return (await import('./store/engine-copy.ts')).copyEngine({ from, to, blobs, env, warn }, report);
       },
       reopen: async (place) => (await import('./store/engine-copy.ts')).reopenEngine(place, warn),
-      repair: async () => (await import('./store/housekeeping.ts')).repairStore(config(), warn),
+      repair: async () => (await import('./store/maintenance.ts')).repairStore(config(), warn),
       openLegacy: async (dir) => (await import('./legacy/import.ts')).openLegacy(dir),
     },
     projects: {

@@ -43,21 +43,21 @@ export function bucketAddress(value: unknown): string {
 }
 
 /** Returns the address with user and password masked: `nats://***@a:4222`. */
-export function withoutPassword(address: string): string {
+export function maskPassword(address: string): string {
   return address.replace(/\/\/[^@/]*@/, '//***@');
 }
 
 /** Returns the address with its path masked, because the path of a webhook is often a secret. */
-export function hostAlone(address: string): string {
+export function maskPath(address: string): string {
   const { origin, pathname } = new URL(address);
   return pathname === '/' ? origin : `${origin}/***`;
 }
 
-export function oneOf<const T extends string>(...words: T[]): (value: unknown) => T {
+export function oneOf<const T extends string>(...wordList: T[]): (value: unknown) => T {
   return (value) => {
-    if (words.includes(value as T)) return value as T;
+    if (wordList.includes(value as T)) return value as T;
     throw new Error(
-      `it must be ${words.map((word) => `"${word}"`).join(' or ')}, not ${JSON.stringify(value)}.`,
+      `it must be ${wordList.map((word) => `"${word}"`).join(' or ')}, not ${JSON.stringify(value)}.`,
     );
   };
 }
@@ -81,7 +81,7 @@ export function list(value: unknown): readonly string[] {
 }
 
 /** Reads a list of texts. A text with commas, as variables have it, is split. */
-export function words(value: unknown): readonly string[] {
+export function wordList(value: unknown): readonly string[] {
   const items = typeof value === 'string' ? value.split(',').map((word) => word.trim()) : value;
   return list(items);
 }
@@ -95,7 +95,7 @@ export function yesOrNo(value: unknown): boolean {
 
 /** Reads a list of origins such as `https://app.example`, or `*` for every origin. */
 export function origins(value: unknown): readonly string[] {
-  return words(value).map((word) => {
+  return wordList(value).map((word) => {
     if (word === '*') return word;
     if (URL.canParse(word) && /^https?:$/.test(new URL(word).protocol) && new URL(word).origin === word)
       return word;

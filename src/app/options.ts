@@ -4,16 +4,16 @@ import {
   atLeast,
   bucketAddress,
   byName,
-  hostAlone,
   list,
+  maskPassword,
+  maskPath,
   oneOf,
   origins,
   plans,
   portNumber,
   text,
   url,
-  withoutPassword,
-  words,
+  wordList,
   yesOrNo,
 } from './option-readers.ts';
 import { storeAddress } from './store/remote-engines.ts';
@@ -43,7 +43,7 @@ export const OPTIONS = {
     env: 'RELAY_ENGINE',
     default: null,
     read: storeAddress,
-    shown: withoutPassword,
+    mask: maskPassword,
   },
   engine_file: {
     help: 'A file that holds the address for `engine`, so that its password is in no command line or configuration. A relative path begins at the home folder.',
@@ -141,7 +141,7 @@ export const OPTIONS = {
     help: 'Proxies whose X-Forwarded-For, -Proto and -Host count: addresses, networks such as 10.0.0.0/8, or "loopback".',
     env: 'RELAY_TRUSTED_PROXIES',
     default: [],
-    read: words,
+    read: wordList,
   },
   loopback_webhooks: {
     help: 'Whether A2A webhooks may be on this machine, where whoever may send tasks then reaches what listens on loopback.',
@@ -192,7 +192,7 @@ export const OPTIONS = {
     help: 'An address that the same usage is posted to.',
     default: null,
     read: url,
-    shown: hostAlone,
+    mask: maskPath,
   },
 } as const satisfies { [key: string]: Option };
 
@@ -205,5 +205,5 @@ export interface Option {
   /** Returns the parsed value, or throws an error that says what it must be. */
   read(value: unknown): unknown;
   /** Masks the secret part of a value for display; by default the whole value is displayed. */
-  readonly shown?: (value: string) => string;
+  readonly mask?: (value: string) => string;
 }

@@ -52,7 +52,7 @@ export function openSettings(home: string, env: Environment): Settings {
       const overridden = option.env !== undefined && Boolean(env[option.env]);
       return {
         name,
-        value: (value === null ? option.default : shown(option, value)) as Json,
+        value: (value === null ? option.default : maskValue(option, value)) as Json,
         file,
         changed,
         overridden_by: overridden ? option.env! : null,
@@ -79,14 +79,14 @@ function settingOf(name: string, written: { readonly [key: string]: unknown }, e
   const row = { name, from, default: option.default, variable: option.env ?? null, help: option.help };
   try {
     if (from !== 'default') option.read(value);
-    return { ...row, value: shown(option, value) };
+    return { ...row, value: maskValue(option, value) };
   } catch (error) {
     return { ...row, value: option.default, problem: (error as Error).message };
   }
 }
 
-function shown(option: Option, value: unknown): unknown {
-  return option.shown && typeof value === 'string' ? option.shown(value) : value;
+function maskValue(option: Option, value: unknown): unknown {
+  return option.mask && typeof value === 'string' ? option.mask(value) : value;
 }
 
 /** Returns the first interpretation of the words that the option accepts. */

@@ -209,7 +209,7 @@ export class RelayCore {
    * Drops what need not be kept any longer, of these tenants and of all who were here: every minute or so. Of several servers on
    * one store one does it at a time.
    */
-  async tidy(tenants: Iterable<string> = []): Promise<SweepResult> {
+  async sweepStore(tenants: Iterable<string> = []): Promise<SweepResult> {
     await unlessFull(() => this.keys.use.flush());
     await underTidyLease(this.deps, async () => {
       await unlessFull(() => this.tidySome());

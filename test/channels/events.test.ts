@@ -70,7 +70,7 @@ test('a gap is an event of its own kind', async () => {
   await using server = await startTestServer({ channels: { messages: 16 } });
   const first = (await server.post('/channels/c', { msg: 'first' })).json.seq;
   for (let i = 0; i < 40; i++) await server.relay.channels.publish('c', i);
-  await server.core.core.tidy();
+  await server.core.core.sweepStore();
   const events = await listen(server, `/channels/c/events?since=${first}`);
   const gap = await events.next();
   assert.deepEqual([gap.event, gap.data.gap], ['gap', true]);

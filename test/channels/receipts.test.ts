@@ -211,7 +211,7 @@ test('receipts that the first versions noted for dropping move too', async () =>
   await using t = openTestCore();
   await t.engine.logs.append('rcp.gone', { notes: [] });
   await t.engine.records.put(`sys.rcp/${String(t.engine.now()).padStart(15, '0')}/gone`, 1);
-  await t.core.tidy();
+  await t.core.sweepStore();
   assert.equal((await t.engine.records.list('sys.rcp/')).items.length, 0);
   assert.equal((await t.engine.logs.info('rcp.gone')).count, 0);
 });

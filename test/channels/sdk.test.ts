@@ -283,7 +283,7 @@ test('a gap is marked on the message behind it', async () => {
   await using server = await startTestServer({ channels: { messages: 16 } });
   const { seq } = await server.relay.channels.publish('c', 'first');
   for (let i = 0; i < 40; i++) await server.relay.channels.publish('c', i);
-  await server.core.core.tidy();
+  await server.core.core.sweepStore();
   const client = new ContextRelay({ baseUrl: server.url });
   const gaps: unknown[] = [];
   for await (const { msg, gap } of client.subscribe('c', { since: seq })) {

@@ -61,7 +61,7 @@ test('a socket resumes behind the sequence it names, and is told of a gap', asyn
   await using server = await startTestServer({ channels: { messages: 16 } });
   const sent: number[] = [];
   for (let i = 0; i < 40; i++) sent.push((await server.relay.channels.publish('c', i)).seq);
-  await server.core.core.tidy();
+  await server.core.core.sweepStore();
   await using behind = await connect(`${server.ws}/ws/c?since=${sent[2]}`);
   const [gap, ...messages] = await behind.take(17);
   assert.deepEqual(gap, { gap: true, after: sent[2], next: sent[24] });

@@ -153,9 +153,9 @@ export async function startOnWorker(o: RelayOptions): Promise<RelayUnderTest | n
 class CoreBesideWorker extends RelayCore {
   cron: () => Promise<unknown> = async () => {};
 
-  override async tidy(tenants?: Iterable<string>) {
+  override async sweepStore(tenants?: Iterable<string>) {
     await this.cron();
-    return super.tidy(tenants);
+    return super.sweepStore(tenants);
   }
 }
 

@@ -62,7 +62,7 @@ export const writtenBehindCases: readonly Case[] = [
         listed = 0;
         clock.advance(60_000);
         await core.receipts.flush();
-        await core.tidy([LOCAL_CALLER.tenant]);
+        await core.sweepStore([LOCAL_CALLER.tenant]);
         return listed;
       };
       await push();

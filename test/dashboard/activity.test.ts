@@ -298,7 +298,7 @@ test('figures count by the hour and by the day, with what was left out of the lo
   await Promise.all(Array.from({ length: 200 }, () => pushJson(relay, { data: '12345' })));
   const { thread_id } = await api.threads.create();
   await api.threads.record(thread_id, 'prompt.answered', { prompt_tokens: 40, pasted_tokens: 100 });
-  await relay.core.tidy();
+  await relay.core.sweepStore();
   const { points, method } = await api.activity.figures({ hours: 3 });
   assert.equal(points.length, 3);
   const sum = (what: 'pushes' | 'pushed_bytes' | 'prompts' | 'pasted_tokens' | 'shown_tokens') =>

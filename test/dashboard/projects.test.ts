@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { dashboardProjects } from '../../src/app/projects/dashboard-projects.ts';
 import { openProject } from '../../src/app/projects/project-files.ts';
-import { shownProjects } from '../../src/app/projects/shown-projects.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
@@ -25,7 +25,7 @@ test('a project is shown read-only, and says nothing of where it lies', async (t
       readFileSync(join(folder, name), 'utf8'),
     );
   const before = files();
-  await using relay = await startRelay({ core: { projects: shownProjects([folder]) } });
+  await using relay = await startRelay({ core: { projects: dashboardProjects([folder]) } });
   const api = httpRelay({ baseUrl: relay.url });
   const { projects } = await api.projects.list();
   assert.equal(projects.length, 1);
@@ -44,9 +44,9 @@ test('projects are for the tenant of whoever runs the relay', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-shown-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'x'));
-  await using relay = await startGuarded({ core: { projects: shownProjects([folder]) } });
+  await using relay = await startGuarded({ core: { projects: dashboardProjects([folder]) } });
   const [own, other] = [await relay.key({ tenant: 'local' }), await relay.key({})];
   assert.equal((await relay.ask('GET', '/projects', { key: own })).json.projects.length, 1);
   assert.deepEqual((await relay.ask('GET', '/projects', { key: other })).json.projects, []);
-  assert.throws(() => shownProjects([join(folder, 'none')]), /no folder/);
+  assert.throws(() => dashboardProjects([join(folder, 'none')]), /no folder/);
 });

@@ -247,7 +247,7 @@ for (const [engine, open] of [
         const again = await files.put('s', 'a', { body: bytes('new'), if_none_match: '*', ttl: 60 });
         assert.equal(again.version, 1);
         relay.advance(61_000);
-        await relay.core.tidy();
+        await relay.core.sweepStore();
         const { items } = await relay.engine.records.list('fil.local.s/at/');
         assert.equal(items.length, 2, 'housekeeping removes what has ended');
         assert.deepEqual((await relay.engine.records.list('sys.fil/')).items, []);

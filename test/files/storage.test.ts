@@ -59,7 +59,7 @@ test('files count against the storage quota, and a plan rejects what does not fi
   assert.equal((await put(relay, key, 'd', 'x'.repeat(1_000), '?ttl=60')).status, 200);
   const before = await used();
   relay.advance(61_000);
-  await relay.core.tidy();
+  await relay.core.sweepStore();
   assert.ok(before - (await used()) > 1_000, 'what expired is freed');
   assert.equal((await relay.ask('POST', '/files/s/delete', { key, body: { prefix: '' } })).json.deleted, 2);
   assert.equal(await used(), 0);
@@ -124,7 +124,7 @@ test('after kill -9 the sum is at most too high; a recount corrects it and remov
   assert.ok((await bytes()) > 0);
   // The next sweep removes files whose deletion was interrupted. Orphan bodies stay for an hour.
   relay.advance(2 * HOUR);
-  await relay.core.tidy();
+  await relay.core.sweepStore();
   await relay.core.recount('acme');
   const sum = await held(relay.engine);
   assert.equal(await usedOf(relay, key), sum);
@@ -176,7 +176,7 @@ test('a crash between the steps of a write or delete does no harm', async () => 
   await engine.records.put('fil.local.s/at/a', { ...(now.value as object), expires: 0 });
   await assert.rejects(files.get('s', 'a'), { code: 'not_found' });
   assert.equal((await files.put('s', 'b', { body: body('other') })).version, 1);
-  await core.tidy();
+  await core.sweepStore();
   assert.deepEqual((await engine.records.list('fil.local.s/old/')).items, []);
   assert.equal((await files.put('s', 'a', { body: body('again') })).version, 1);
   // A version record of the deleted file, left by a writer that lost the race.

@@ -47,7 +47,7 @@ test('servers that trim a channel at the same time free its messages once', asyn
   const publish = (relay: GuardedRelay, at: number) =>
     relay.ask('POST', '/channels/c', { key, body: { msg: 'x'.repeat(at) } });
   for (let at = 0; at < 60; at++) assert.equal((await publish(at % 2 ? one : two, at)).status, 200);
-  for (let round = 0; round < 3; round++) await Promise.all([one.core.tidy(), two.core.tidy()]);
+  for (let round = 0; round < 3; round++) await Promise.all([one.core.sweepStore(), two.core.sweepStore()]);
   assert.equal((await one.engine.logs.info('chn.acme.c')).count, 20);
   assert.equal(await usedOf(one, key), await heldBy(one.engine, [], ['c']));
 });
@@ -112,10 +112,10 @@ test('housekeeping puts a sum right that is too high, after hours', async () => 
   // As a crash leaves it: counted, and never written.
   await relay.engine.records.add('ten.acme/storage/written', 10_000);
   assert.equal(await usedOf(relay, key), held + 10_000);
-  await relay.core.tidy();
+  await relay.core.sweepStore();
   assert.equal(await usedOf(relay, key), held + 10_000);
   relay.advance(7 * HOUR);
-  await relay.core.tidy();
+  await relay.core.sweepStore();
   assert.equal(await usedOf(relay, key), held);
 });
 

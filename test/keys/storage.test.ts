@@ -101,7 +101,7 @@ const WAYS: [
     'trimming the messages of channels',
     async (relay) => {
       relay.advance(25 * HOUR);
-      await relay.core.tidy();
+      await relay.core.sweepStore();
     },
   ],
 ];
@@ -126,7 +126,7 @@ test('a thread that expires makes room again', async () => {
   assert.equal((await putArtifact(relay, key, id, 3_000)).status, 402);
   relay.advance(61_000);
   await relay.ask('GET', '/threads', { key });
-  await relay.core.tidy();
+  await relay.core.sweepStore();
   assert.equal(await usedOf(relay, key), 0);
   const next = await newThread(relay, key);
   assert.equal((await putArtifact(relay, key, next, 3_000)).status, 201);

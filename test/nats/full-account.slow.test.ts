@@ -133,7 +133,7 @@ test('an account without room refuses pushes with 507, and everything can still 
   assert.equal((await ask(`${relay.url}/pull/${ids[0]}`)).status, 200);
   await deleteMost(furnished);
   await deleteArtifact(furnished);
-  await relay.core.tidy([LOCAL_CALLER.tenant]);
+  await relay.core.sweepStore([LOCAL_CALLER.tenant]);
   for (const id of ids) assert.equal((await ask(`${relay.url}/pull/${id}`, 'DELETE')).status, 204);
   await until(async () => (await pushRaw(relay, BODY)).response.status === 200);
   await until(async () => {
@@ -161,7 +161,7 @@ test('what another program left no room for can be deleted by a server that star
   assert.equal((await ask(`${relay.url}/ready`)).body.writable, false);
   await until(() => relay.log.some(({ message }) => /storage limit/.test(String(message))));
   await deleteMost(furnished);
-  await relay.core.tidy([LOCAL_CALLER.tenant]);
+  await relay.core.sweepStore([LOCAL_CALLER.tenant]);
   for (const id of ids) assert.equal((await ask(`${relay.url}/pull/${id}`, 'DELETE')).status, 204);
   await until(() =>
     deleteArtifact(furnished).then(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shownProjects } from '../../src/app/projects/shown-projects.ts';
+import { dashboardProjects } from '../../src/app/projects/dashboard-projects.ts';
 import { runHere } from '../cli/in-process.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 
@@ -64,8 +64,8 @@ test('sync stores a note with a secret and warns; no brief shows it, and each sa
     assert.match(stdout, /Rotate \[redacted\]/, command.join(' '));
     assert.match(stdout, /What looks like a secret was masked: /, command.join(' '));
   }
-  const [shown] = await shownProjects([folder.path]).list();
-  assertNone(JSON.stringify(await shownProjects([folder.path]).get(shown!.id)));
+  const [shown] = await dashboardProjects([folder.path]).list();
+  assertNone(JSON.stringify(await dashboardProjects([folder.path]).get(shown!.id)));
 });
 
 test('a secret that invisible characters take apart is masked too', async () => {

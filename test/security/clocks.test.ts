@@ -47,7 +47,7 @@ test('a pointer that has not expired survives a clock that goes back and comes r
   const { id } = await process.as('ann').pointers.push({ body: encode('x'), ttl: 3 * 24 * 3600 });
   for (const ms of [-DAY, DAY, DAY, -DAY]) {
     machine.jump(ms);
-    await process.core.tidy(['local']);
+    await process.core.sweepStore(['local']);
     await everywhere(machine, [process], async ({ as }) => {
       assert.equal((await as('bob').pointers.peek(id)).size, 1);
     });
@@ -114,7 +114,7 @@ test('messages and receipts that are written while the clock jumps are all kept,
     assert.equal(ts, machine.now);
     await process.as(`reader${seqs.length}`).pointers.pull(id);
     await process.core.receipts.flush();
-    await process.core.tidy(['local']);
+    await process.core.sweepStore(['local']);
   }
   await using all = readFrom(relay, 'c', { since: 'all' });
   const messages = await all.take(6);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { repairThreads } from '../../src/app/store/housekeeping.ts';
+import { repairThreads } from '../../src/app/store/maintenance.ts';
 import { mirrored, openLocal, temporaryHome } from './local-store.ts';
 import { text } from './open-threads.ts';
 

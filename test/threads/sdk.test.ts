@@ -80,7 +80,7 @@ describe('threads over HTTP', () => {
     assert.ok((await short.info()).expires_at);
     relay.advance(61_000);
     await assert.rejects(short.info(), { code: 'not_found' });
-    await relay.core.tidy();
+    await relay.core.sweepStore();
     assert.equal((await relay.engine.logs.info(`thr.${short.id}`)).count, 0);
     assert.equal((await thread.patch([fact('f1')], { ifMatch: 'v1' })).version, 2);
     await assert.rejects(thread.patch([fact('f2')], { ifMatch: 'v1' }), { code: 'version_conflict' });

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { startFakeModel } from '../../examples/fake-model.ts';
 import { openProject } from '../../src/app/projects/project-files.ts';
-import { shownProjects } from '../../src/app/projects/shown-projects.ts';
+import { dashboardProjects } from '../../src/app/projects/dashboard-projects.ts';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
@@ -37,7 +37,7 @@ test('every command that the dashboard offers works as it stands', { skip: noBro
   prepare(folder);
   const project = openProject(folder.path);
   await project.init();
-  await using dashboard = await openDashboard({ core: { projects: shownProjects([folder.path]) } });
+  await using dashboard = await openDashboard({ core: { projects: dashboardProjects([folder.path]) } });
   await using model = await startFakeModel(() => 'Ask who pays.');
   const terminal = new Terminal(folder, { ...model.env, CONTEXTRELAY_URL: dashboard.url });
 
@@ -97,7 +97,7 @@ async function onEmptyPages(dashboard: Dashboard): Promise<string[]> {
   const commands = [];
   for (const page of [...pages, 'tasks', 'tasks?tab=agents'])
     commands.push(...(await commandsOn(dashboard, `/ui/${page}`)));
-  await using bare = await openDashboard({ core: { projects: shownProjects([]) } });
+  await using bare = await openDashboard({ core: { projects: dashboardProjects([]) } });
   return [...commands, ...(await commandsOn(bare, '/ui/projects'))];
 }
 

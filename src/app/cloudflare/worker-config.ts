@@ -9,7 +9,7 @@ import {
 import type { CoreOptions } from '../../domain/relay-core.ts';
 import type { Bindings } from '../../engines/cloudflare/store-object.ts';
 import type { RateLimits } from '../../interfaces/http/rate-limit.ts';
-import { atLeast, origins, plans, text, url, words, yesOrNo } from '../option-readers.ts';
+import { atLeast, origins, plans, text, url, wordList, yesOrNo } from '../option-readers.ts';
 
 /** What the Worker is given by its configuration: where to keep things, its pages, and variables, all of them texts. */
 export interface RelayBindings extends Bindings {
@@ -94,7 +94,7 @@ function readConfig(bindings: RelayBindings): WorkerConfig {
     channels,
     calls: option('RELAY_CALLS', atLeast(CALLS), CALLS),
     publicUrl: option('RELAY_PUBLIC_URL', url, null as string | null),
-    allowedHosts: option('RELAY_ALLOWED_HOSTS', words, ['*']),
+    allowedHosts: option('RELAY_ALLOWED_HOSTS', wordList, ['*']),
     corsOrigins: option('RELAY_CORS_ORIGINS', origins, []),
     rateLimits: {
       perKey: limit('RELAY_RATE_LIMIT_KEY', 100),

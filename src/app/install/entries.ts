@@ -212,9 +212,10 @@ export function addTomlServer(text: string, server: JsonObject): string {
   }
   const merged = mergedServer(present, server);
   if (jsonEqual(present, merged)) return text;
-  const after = present === undefined ? appended(text, server) : replaced(text, merged, Object.keys(server));
+  const after =
+    present === undefined ? appended(text, server) : replaceServer(text, merged, Object.keys(server));
   const expected = { ...before, [TABLE]: { ...(servers as JsonObject), [NAME]: merged } };
-  return proven(after, expected);
+  return verifyToml(after, expected);
 }
 
 export function removeTomlServer(text: string): string {
@@ -226,7 +227,7 @@ export function removeTomlServer(text: string): string {
   const expected = Object.keys(others).length > 0 ? { ...before, [TABLE]: others } : rest;
   const lines = text.split(/(?<=\n)/);
   const kept = lines.filter((_line, index) => !ourLines(lines).has(index));
-  return proven(kept.join(''), expected);
+  return verifyToml(kept.join(''), expected);
 }
 
 function appended(text: string, server: JsonObject): string {
@@ -237,7 +238,7 @@ function appended(text: string, server: JsonObject): string {
 }
 
 /** Rewrites the lines of our keys and inserts missing keys after `args`. */
-function replaced(text: string, server: JsonObject, keys: readonly string[]): string {
+function replaceServer(text: string, server: JsonObject, keys: readonly string[]): string {
   const lines = text.split(/(?<=\n)/);
   const ours = ourLines(lines);
   const missing = new Set(keys);
@@ -281,7 +282,7 @@ function ourLines(lines: readonly string[]): Set<number> {
 }
 
 /** Returns the text if it parses to what we intended; otherwise throws, so that nothing is written. */
-function proven(text: string, expected: Json): string {
+function verifyToml(text: string, expected: Json): string {
   try {
     if (jsonEqual(readToml(text), expected)) return text;
   } catch {

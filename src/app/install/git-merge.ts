@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { PROJECT_FILES } from '../../client/projects/files.ts';
 import type { InstallReport, InstallRequest } from '../../interfaces/cli/host.ts';
-import { needInside } from '../link-guard.ts';
 import { runGit } from '../projects/run-git.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
+import { assertInside } from '../symlink-guard.ts';
 import { changeBetween, readText } from './file-plan.ts';
 import { type Launcher, shellLine } from './launcher.ts';
 
@@ -31,7 +31,7 @@ export async function installGitMerge(
     throw new RelayError('failed', { what, hint: 'Run git init first.' });
   });
   const path = join(folder, '.gitattributes');
-  if (!followLinks) needInside(folder, path);
+  if (!followLinks) assertInside(folder, path);
   const before = await readText(path);
   const others = (before ?? '').split('\n').filter((line) => !ATTRIBUTES.includes(line.trim()));
   if (others.at(-1) === '') others.pop();

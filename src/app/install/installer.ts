@@ -6,10 +6,10 @@ import { RelayError } from '../../base/errors.ts';
 import type { Installer, InstallReport, InstallRequest } from '../../interfaces/cli/host.ts';
 import { diffLines } from '../../text/line-diff.ts';
 import type { Environment } from '../config.ts';
-import { needInside } from '../link-guard.ts';
 import { ownFile, ownFiles } from '../own-package.ts';
 import { findProject } from '../projects/project-files.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
+import { assertInside } from '../symlink-guard.ts';
 import {
   CLIENTS,
   type Client,
@@ -179,7 +179,7 @@ function needTargetInside(target: Target, scope: Scope, { places, skill }: Insta
   const skills = target.kind === 'skill';
   const own = skills ? dirname(dirname(target.folder)) : dirname(target.file);
   const files = skills ? [...skill.keys()].map((name) => join(target.folder, name)) : [target.file];
-  for (const file of files) needInside(scope === 'project' ? places.project : own, file);
+  for (const file of files) assertInside(scope === 'project' ? places.project : own, file);
 }
 
 function describe({ path, parts, before, after }: FilePlan): InstallReport['changes'][number] {

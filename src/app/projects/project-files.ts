@@ -8,8 +8,8 @@ import { PROJECT_FILE_BYTES } from '../../base/limits.ts';
 import { type FileText, LOCAL_FOLDER, type ProjectFiles } from '../../client/projects/files.ts';
 import { Project } from '../../client/projects/project.ts';
 import type { ProjectOptions } from '../../interfaces/cli/host.ts';
-import { needInside } from '../link-guard.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
+import { assertInside } from '../symlink-guard.ts';
 import { projectGit } from './project-git.ts';
 import { withFileLock } from './project-lock.ts';
 
@@ -28,7 +28,7 @@ export async function findProject(from: string, o: ProjectOptions = {}): Promise
 /** Accesses a project's files on disk. */
 export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFiles {
   const guarded = (name: string) => {
-    if (!o.followLinks) needInside(folder, name);
+    if (!o.followLinks) assertInside(folder, name);
     return join(folder, name);
   };
   let held: (() => Promise<void>) | null = null;
@@ -146,7 +146,7 @@ export function findProjectFolder(from: string, home: string): string | null {
 /** A link that leads out of the folder counts as a project file, so that the reader gets an error about it. */
 function hasSign(folder: string, name: string, sign: RegExp): boolean {
   try {
-    needInside(folder, name);
+    assertInside(folder, name);
     return sign.test(readText(join(folder, name), name)?.text ?? '');
   } catch (error) {
     return isRelayError(error, 'link_outside');

@@ -5,7 +5,7 @@ import { isJsonObject } from '../../base/json.ts';
 import { translateError } from '../../engines/sqlite/translate-error.ts';
 import type { RunningServer } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
-import { withoutPassword } from '../option-readers.ts';
+import { maskPassword } from '../option-readers.ts';
 
 /** Record of the server that serves a home, written by the server. */
 export interface ServerRecord extends RunningServer {
@@ -108,7 +108,7 @@ export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | nu
     return config.engine;
   if (config.engine === server.engine) return server.engine;
   if (config.engine === null && !server.engine!.includes('@')) return server.engine;
-  const place = (engine: string | null) => (engine === null ? 'the home folder' : withoutPassword(engine));
+  const place = (engine: string | null) => (engine === null ? 'the home folder' : maskPassword(engine));
   const told =
     config.engine === null ? 'has no address of that cluster' : `was told to use ${place(config.engine)}`;
   throw new RelayError('bad_config', {

@@ -3,7 +3,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { ServeOptions, Serving } from '../../interfaces/cli/host.ts';
 import type { AnsweredRequest, Gauge } from '../../interfaces/http/deps.ts';
 import type { Config } from '../config.ts';
-import { withoutPassword } from '../option-readers.ts';
+import { maskPassword } from '../option-readers.ts';
 import { packageVersion, watchPackage } from '../own-package.ts';
 import { openCore } from '../store/open-core.ts';
 import type { StoreChecks } from '../store/open-engine.ts';
@@ -28,7 +28,9 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
   if (config.logFile !== null) limitLog(config.logFile);
   const folders = o.projects ?? config.projects;
   const projects =
-    folders.length > 0 ? (await import('../projects/shown-projects.ts')).shownProjects(folders) : undefined;
+    folders.length > 0
+      ? (await import('../projects/dashboard-projects.ts')).dashboardProjects(folders)
+      : undefined;
   const { core, engine, checks, ...opened } = await openCore(config, 'server', {
     auth,
     exposed: auth === 'open' && exposedAs(config, o) !== null,
@@ -102,7 +104,7 @@ function claimHome(
   { url, version, auth }: Pick<ServerRecord, 'url' | 'version' | 'auth'>,
 ): void {
   const started_at = new Date().toISOString();
-  const engine = address && withoutPassword(address);
+  const engine = address && maskPassword(address);
   const record = { pid: process.pid, url, version, started_at, log: logFile, auth, engine };
   const other = claimServer(home, record);
   if (other === null) return;

@@ -40,12 +40,12 @@ const TIMEOUTS = {
 /** After this idle time the system probes whether the other end still exists. */
 const TCP_KEEP_ALIVE_MS = 30_000;
 const CONNECTIONS: ConnectionLimits = { total: 20_000, perAddress: 12_000 };
-const TIDY_EVERY_MS = 60_000;
+const SWEEP_INTERVAL_MS = 60_000;
 /**
  * The first sweep comes soon after the start. Otherwise a server that is killed repeatedly would never sweep and fill
  * the disk.
  */
-const TIDY_FIRST_MS = 1_000;
+const FIRST_SWEEP_MS = 1_000;
 const CERTIFICATE_CHECK_MS = 60_000;
 
 export interface ServerOptions extends Omit<ProtocolOptions, 'webhooks'> {
@@ -97,7 +97,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     peerOf: (env) => (env as Bindings | undefined)?.incoming?.socket.remoteAddress ?? null,
     headerOf: (env, name) => headerOf((env as Bindings).incoming!, name),
     bodyOf: (env, length) => readBody((env as Bindings).incoming!, length),
-    onGone: (env, then) => whenGone((env as Bindings).outgoing!, then),
+    onGone: (env, then) => onDisconnect((env as Bindings).outgoing!, then),
     trustsProxies: (o.trustedProxies ?? []).length > 0,
     isTrustedProxy,
     addRequestId: o.observe && ((env, id) => (env as Bindings).outgoing?.setHeader(ID_HEADER, id)),
@@ -131,8 +131,8 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   await once(server, 'listening');
   const told = new Set<string>();
   const timers = [
-    setInterval(() => tidy(o, told), TIDY_EVERY_MS),
-    setTimeout(() => tidy(o, told), TIDY_FIRST_MS),
+    setInterval(() => sweepStore(o, told), SWEEP_INTERVAL_MS),
+    setTimeout(() => sweepStore(o, told), FIRST_SWEEP_MS),
   ];
   if (o.tls) timers.push(renewCertificate(server as TlsServer, o.tls, log));
   for (const timer of timers) timer.unref();
@@ -158,7 +158,7 @@ interface Bindings {
  * Calls `then` when the client has left, even before an answer began. The adapter would continue such an answer
  * forever.
  */
-function whenGone(outgoing: ServerResponse, then: () => void): void {
+function onDisconnect(outgoing: ServerResponse, then: () => void): void {
   if (outgoing.destroyed) then();
   else outgoing.once('close', then);
 }
@@ -261,10 +261,10 @@ function processGauges(connections: number): Gauge[] {
   ];
 }
 
-function tidy(o: ServerOptions, told: Set<string>): void {
+function sweepStore(o: ServerOptions, told: Set<string>): void {
   o.replaced?.();
   void warnOfStore(o, told);
-  o.core.tidy().catch((error) => o.log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
+  o.core.sweepStore().catch((error) => o.log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
 }
 
 /** Logs each warning of the store once, until it is resolved. */

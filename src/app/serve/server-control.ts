@@ -4,7 +4,7 @@ import { pause } from '../../base/pause.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { Cluster, PortTaken, ServeOptions, ServerControl } from '../../interfaces/cli/host.ts';
 import { type Config, type Environment, loadConfig, readEngineFile } from '../config.ts';
-import { bucketAddress, readFlag, withoutPassword } from '../option-readers.ts';
+import { bucketAddress, maskPassword, readFlag } from '../option-readers.ts';
 import type { Warn } from '../store/open-core.ts';
 import { storeAddress } from '../store/remote-engines.ts';
 import { authOf, exposedAs, localHost, reachableAt } from './addresses.ts';
@@ -52,7 +52,7 @@ function withStore(config: Config, { engine, engineFile, blobs }: ServeOptions):
 function clusterOf({ engine, home }: Config, env: Environment): Cluster | null {
   if (engine === null) return null;
   const written = loadConfig({ ...env, RELAY_ENGINE: '', RELAY_ENGINE_FILE: '' }, { home }).engine;
-  const shown = withoutPassword(engine);
+  const shown = maskPassword(engine);
   return { shown, isKnown: shown === engine || written === engine };
 }
 

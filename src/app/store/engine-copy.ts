@@ -45,7 +45,7 @@ export async function openPlace(
     const engine = await remote.open(place);
     return {
       engine: await besideBucket(engine, { address: blobs }),
-      name: await remote.shown(place),
+      name: await remote.displayAddress(place),
       home: null,
       [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
     };
@@ -181,7 +181,7 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
 
 /** Writes the readable files of threads from the store. */
 export async function makeLegible(home: string, env: Environment): Promise<void> {
-  const { repairStore } = await import('./housekeeping.ts');
+  const { repairStore } = await import('./maintenance.ts');
   await repairStore({ ...loadConfig(env, { home }), engine: null, remote: null });
 }
 

@@ -13,7 +13,7 @@ export interface RemoteEngine {
   readonly example: string;
   open(address: string, o?: RemoteOptions): Promise<Engine & { readonly moving: Moving }>;
   /** Returns the address without secrets. */
-  shown(address: string): Promise<string>;
+  displayAddress(address: string): Promise<string>;
 }
 
 /**
@@ -26,7 +26,7 @@ const REMOTE_ENGINES: readonly RemoteEngine[] = [
     what: 'a NATS cluster',
     example: 'nats://a:4222,b:4222,c:4222',
     open: async (url, o) => (await import('../../engines/nats/engine.ts')).openNats({ url, ...o }),
-    async shown(address) {
+    async displayAddress(address) {
       const { parseAddress, formatAddress } = await import('../../engines/nats/opening.ts');
       return formatAddress(parseAddress(address));
     },

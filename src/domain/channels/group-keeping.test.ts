@@ -13,10 +13,10 @@ test('unclaimed work is kept beyond the number of messages, and when it ages out
     await t.relay.channels.ack('c', 'g', claimOf(message!));
   }
   for (let i = 0; i < 100; i++) await t.relay.channels.publish('c', i);
-  await t.core.tidy();
+  await t.core.sweepStore();
   assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 100);
   t.advance(61_000);
-  await t.core.tidy();
+  await t.core.sweepStore();
   assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 0);
   await using dead = readFrom(t.relay, 'c.dead', { since: 'all' });
   const letters = await dead.take(16);
@@ -29,7 +29,7 @@ test('work that is leased does not age out', async () => {
   await using a = readFrom(t.relay, 'c', { group: 'g' });
   const [message] = await a.take(1);
   t.advance(120_000);
-  await t.core.tidy();
+  await t.core.sweepStore();
   await t.relay.channels.ack('c', 'g', claimOf(message!));
 });
 
@@ -123,7 +123,7 @@ test('a group that nobody has worked in for a week is forgotten', async () => {
   }
   await t.core.close();
   t.advance(8 * 86_400_000);
-  await t.core.tidy();
+  await t.core.sweepStore();
   assert.deepEqual((await t.relay.channels.inspect('c')).groups, []);
 });
 

@@ -82,7 +82,7 @@ test('a channel keeps about as many messages as it should, and a reader that fel
   await using t = openTestCore({ messages: 32 });
   const first = await t.relay.channels.publish('c', 0);
   for (let i = 1; i < 300; i++) await t.relay.channels.publish('c', i);
-  await t.core.tidy();
+  await t.core.sweepStore();
   const { messages } = await t.relay.channels.inspect('c');
   assert.equal(messages, 32);
   await using reader = readFrom(t.relay, 'c', { since: first.seq });
@@ -150,7 +150,7 @@ test('a channel that nobody uses any more leaves the list and its last message i
   await using t = openTestCore({ retentionMs: 60_000 });
   const { seq } = await t.relay.channels.publish('once', 'secret');
   t.advance(61_000);
-  await t.core.tidy();
+  await t.core.sweepStore();
   assert.deepEqual(await t.relay.channels.list(), { channels: [] });
   const { entries } = await t.engine.logs.read('chn.local.once');
   assert.equal(JSON.stringify(entries).includes('secret'), false);

@@ -444,7 +444,7 @@ export interface Guide {
 }
 
 export interface LocalStore extends AsyncDisposable {
-  sweep(): ReturnType<RelayCore['tidy']>;
+  sweep(): ReturnType<RelayCore['sweepStore']>;
   usage: RelayCore['deps']['engine']['usage'];
   state: RelayCore['deps']['engine']['state'];
   /** Bodies whose files are gone, and the files of some of them. */

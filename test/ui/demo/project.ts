@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openProject } from '../../../src/app/projects/project-files.ts';
-import { shownProjects } from '../../../src/app/projects/shown-projects.ts';
+import { dashboardProjects } from '../../../src/app/projects/dashboard-projects.ts';
 
 /** A project in a folder of its own, as a relay shows it. */
 export async function shownDemoProject() {
@@ -36,7 +36,7 @@ export async function shownDemoProject() {
     if (status !== 'pending') await project.changeTodo(id, { status, reason: 'nobody there has answered' });
   }
   return {
-    source: shownProjects([folder]),
+    source: dashboardProjects([folder]),
     folder,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };

@@ -17,7 +17,7 @@ export async function openStore(config: Config, warn?: Warn): Promise<LocalStore
   return {
     async sweep() {
       await core.files.store.removeOrphans(LOCAL_CALLER.tenant);
-      return core.tidy([LOCAL_CALLER.tenant]);
+      return core.sweepStore([LOCAL_CALLER.tenant]);
     },
     usage: () => engine.usage(),
     state: () => engine.state(),

@@ -9,7 +9,7 @@ const MOST_LINKS = 40;
  * Throws if symbolic links lead a path below `folder` out of it, even if no file exists there: the content of a folder
  * may come from anyone. The folder itself may be a link. A path that is written as outside of the folder is allowed.
  */
-export function needInside(folder: string, path: string): void {
+export function assertInside(folder: string, path: string): void {
   const named = relative(resolve(folder), resolve(folder, path));
   if (leavesFolder(named)) return;
   const root = lstatSync(folder, { throwIfNoEntry: false }) ? realpathSync(folder) : resolve(folder);

@@ -22,7 +22,7 @@ import { openProject } from './project-files.ts';
  * Reads the projects in these folders again at each request. Data that only git has is left out, because a server
  * starts no programs for a page.
  */
-export function shownProjects(folders: readonly string[]): ProjectSource {
+export function dashboardProjects(folders: readonly string[]): ProjectSource {
   const shown = new Map(folders.map((folder) => [idOf(folder), openProject(checked(folder))]));
   return {
     list: () =>
