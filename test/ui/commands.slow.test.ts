@@ -4,8 +4,8 @@ import { chmodSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'nod
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { startFakeModel } from '../../examples/fake-model.ts';
-import { openProject } from '../../src/app/projects/project-files.ts';
 import { dashboardProjects } from '../../src/app/projects/dashboard-projects.ts';
+import { openProject } from '../../src/app/projects/project-files.ts';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openProject } from '../../../src/app/projects/project-files.ts';
 import { dashboardProjects } from '../../../src/app/projects/dashboard-projects.ts';
+import { openProject } from '../../../src/app/projects/project-files.ts';
 
 /** A project in a folder of its own, as a relay shows it. */
 export async function shownDemoProject() {
