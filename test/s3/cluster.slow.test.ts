@@ -66,7 +66,7 @@ describe('a bucket beside a cluster', { skip: missing?.missing }, () => {
       const part = await pull(id, { Range: 'bytes=1000000-2000000' });
       assert.deepEqual(part, { status: 206, bytes: bytes.subarray(1_000_000, 2_000_001) });
       assert.match(await said('du'), /in the bucket +3 MiB in s3:\/\/bodies/);
-      assert.match(await said('status'), /engine +NATS .*\/one, large bodies in s3:\/\/bodies/);
+      assert.match(await said('status'), /engine +NATS .*\/one, large payloads in s3:\/\/bodies/);
       assert.match(await said('doctor', '--deep'), /2 bodies read, 3 MiB, all as they were stored/);
 
       faults.isOut = true;

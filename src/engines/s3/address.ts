@@ -1,12 +1,12 @@
-/** Where a bucket is and who may use it. */
+/** Location of a bucket and the credentials for it. */
 export interface BucketAddress {
   readonly bucket: string;
-  /** What the names of all objects begin with: empty, or with a slash at its end. */
+  /** Prefix of all object names. It is empty or ends with a slash. */
   readonly prefix: string;
-  /** The URL of the bucket itself, without a slash at its end. */
+  /** URL of the bucket, without a slash at the end. */
   readonly url: string;
   readonly region: string;
-  /** Null where the environment has none. */
+  /** Null if the environment has no credentials. */
   readonly credentials: Credentials | null;
 }
 
@@ -18,31 +18,32 @@ export interface Credentials {
 
 type Environment = { readonly [name: string]: string | undefined };
 
-const SHAPE = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w./-]*))?(?:\?(.*))?$/;
+const ADDRESS_PATTERN = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w./-]*))?(?:\?(.*))?$/;
 const PARAMETERS = ['endpoint', 'region'];
 
-/** What is wrong with an address, as a sentence; null where nothing is. */
+/** Returns a sentence about what is wrong with an address, or null if it is valid. */
 export function addressProblem(address: string): string | null {
-  const [matched, , , query] = SHAPE.exec(address) ?? [];
-  if (matched === undefined) return 'it must be a bucket, such as s3://bucket?endpoint=https://s3.example.';
+  const [matched, , , query] = ADDRESS_PATTERN.exec(address) ?? [];
+  if (matched === undefined)
+    return 'it must be the address of a bucket, such as s3://bucket?endpoint=https://s3.example.';
   const parameters = new URLSearchParams(query);
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
-  if (unknown !== undefined) return `of a bucket there are endpoint and region to tell, not ${unknown}.`;
+  if (unknown !== undefined) return `it has the unknown parameter ${unknown}. Use only endpoint and region.`;
   const endpoint = parameters.get('endpoint');
   if (endpoint === null) return null;
   const parsed = URL.canParse(endpoint) ? new URL(endpoint) : null;
   if (!parsed || !/^https?:$/.test(parsed.protocol)) return 'the endpoint must be an http or https URL.';
   if (parsed.username || parsed.password)
-    return 'credentials go into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.';
+    return 'it must not contain credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.';
   return null;
 }
 
 /**
- * `s3://bucket/prefix?endpoint=https://…&region=…`. What it leaves open, and the credentials, come from the variables that every
- * program for S3 reads. With an endpoint the bucket is the first part of the path, which all servers understand.
+ * Parses `s3://bucket/prefix?endpoint=https://…&region=…`. Missing parts and the credentials come from the standard AWS_…
+ * environment variables. With an endpoint, the URL has the bucket in its path, because every S3 server supports that.
  */
 export function parseBucket(address: string, env: Environment): BucketAddress {
-  const [, bucket = '', path = '', query] = SHAPE.exec(address) ?? [];
+  const [, bucket = '', path = '', query] = ADDRESS_PATTERN.exec(address) ?? [];
   const parameters = new URLSearchParams(query);
   const endpoint = parameters.get('endpoint') ?? (env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || null);
   const region = parameters.get('region') ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1');

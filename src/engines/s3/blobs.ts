@@ -20,15 +20,15 @@ import { BODY_BYTES_MAX, readStub, STUB_BYTES, type Stub, writeStub } from './st
 
 export interface BucketBlobsOptions {
   readonly store: StoreBucket;
-  /** Bodies above this go into the bucket. */
+  /** Size in bytes above which a blob is stored in the bucket. */
   readonly above: number;
-  /** Those that stay with the engine, however large. */
+  /** Returns true for keys whose blobs always stay in the engine. */
   readonly stays: (key: string) => boolean;
-  /** Told the size of each object that has been put. */
+  /** Called with the size of each uploaded object. */
   readonly uploaded?: (bytes: number) => void;
 }
 
-/** What goes to the engine: the body itself, or its stub. Then `info` tells of the body. */
+/** The bytes for the engine: a blob or its stub. For a stub, `info` has the size and hash of the blob. */
 export interface Diverted {
   readonly body: BlobBody;
   readonly options: BlobOptions;
@@ -36,9 +36,9 @@ export interface Diverted {
 }
 
 /**
- * The blobs of any engine, of which the large ones lie in a bucket: what the engine keeps of them is a stub under the same key, written
- * once the object is there. Time, expiry, order and what lasts together are the engine's as ever. An object
- * whose stub is gone stays until it is swept, so whoever reads it can go on.
+ * Wraps the blobs of any engine and stores large ones in a bucket. The engine stores a stub under the same key, which is
+ * written after the object. The engine still handles times, expiry, order and commits. An object whose stub was deleted
+ * stays until a sweep, so running readers can finish.
  */
 export class BucketBlobs implements Blobs {
   readonly #inner: Blobs;
@@ -50,22 +50,22 @@ export class BucketBlobs implements Blobs {
   }
 
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
-    if (this.#isKept(key, body, o)) return this.#inner.put(key, body, o);
-    const kept = await this.divert(key, body, o);
-    const info = await this.#inner.put(key, kept.body, kept.options);
-    return kept.info ?? info;
+    if (this.#staysInEngine(key, body, o)) return this.#inner.put(key, body, o);
+    const diverted = await this.divert(key, body, o);
+    const info = await this.#inner.put(key, diverted.body, diverted.options);
+    return diverted.info ?? info;
   }
 
   async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<Staged & BlobInfo> {
-    if (this.#isKept(key, body, o)) return this.#inner.stage(key, body, o);
-    const kept = await this.divert(key, body, o);
-    // The engine knows what it staged by the very object.
-    return Object.assign(await this.#inner.stage(key, kept.body, kept.options), kept.info);
+    if (this.#staysInEngine(key, body, o)) return this.#inner.stage(key, body, o);
+    const diverted = await this.divert(key, body, o);
+    // The engine recognizes staged blobs by object identity, so extend its object instead of copying it.
+    return Object.assign(await this.#inner.stage(key, diverted.body, diverted.options), diverted.info);
   }
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
     const found = await this.#inner.get(key, range).catch((error) => {
-      // A range of the body may be none of its stub.
+      // A range that is valid for the blob may be outside its stub.
       if (range && isRelayError(error, 'range_not_satisfiable')) return { error };
       throw error;
     });
@@ -84,13 +84,13 @@ export class BucketBlobs implements Blobs {
     const page = await this.#inner.list(prefix, o);
     const items = page.items.map(async (item) => {
       if (item.size !== STUB_BYTES) return item;
-      const stub = await this.stub(item.key).catch(ifDamaged);
+      const stub = await this.stub(item.key).catch(ignoreDamage);
       return stub ? { ...item, size: stub.size } : item;
     });
     return { ...page, items: await Promise.all(items) };
   }
 
-  /** What is kept under the key in place of a body in the bucket; null where it is a body itself, or nothing. */
+  /** Reads the stub of a key. Returns null if the engine has the blob itself or nothing under the key. */
   async stub(key: string): Promise<Stub | null> {
     if (this.#o.stays(key)) return null;
     const found = await this.#inner.get(key);
@@ -99,13 +99,13 @@ export class BucketBlobs implements Blobs {
       return null;
     }
     const bytes = new Uint8Array(await new Response(found.body as BodyInit).arrayBuffer());
-    return this.#stubIn(bytes);
+    return this.#parseStub(bytes);
   }
 
-  /** The names of all objects that are in use. */
+  /** Yields the names of all objects that have a stub. */
   async *objects(): AsyncGenerator<string> {
     for await (const { key, size } of everyItem('items', (o) => this.#inner.list('', o))) {
-      const stub = size === STUB_BYTES ? await this.stub(key).catch(ifDamaged) : null;
+      const stub = size === STUB_BYTES ? await this.stub(key).catch(ignoreDamage) : null;
       if (stub) yield stub.name;
     }
   }
@@ -120,13 +120,14 @@ export class BucketBlobs implements Blobs {
     return checkedBody(source, wanted, { key, size, hashes: blocks, crc32 });
   }
 
+  /** Uploads a large blob to the bucket and returns its stub. Returns a small blob unchanged. */
   async divert(key: string, body: BlobBody, o: BlobOptions): Promise<Diverted> {
-    if (this.#isKept(key, body, o)) return { body, options: o };
+    if (this.#staysInEngine(key, body, o)) return { body, options: o };
     const { store, above } = this.#o;
     checkKey('a key', key);
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
     const limits = { size: o.size, max: BODY_BYTES_MAX };
-    // Whoever gave it may use its bytes again as soon as this waits.
+    // Copy the bytes: the caller may change its buffer after the first await.
     const own = body instanceof Uint8Array ? body.slice() : body;
     if (own instanceof Uint8Array) checkSize(own, limits);
     const upload = new Upload(store);
@@ -134,7 +135,7 @@ export class BucketBlobs implements Blobs {
       for await (const piece of readPieces(own, limits)) await upload.write(piece);
       if (upload.size <= above) {
         const held = upload.held();
-        if ((await this.#stubIn(held)) === null) return { body: held, options: o };
+        if ((await this.#parseStub(held)) === null) return { body: held, options: o };
       }
       const expiresAt = await resolveExpiry(o.expiresAt);
       const { id, stub } = await upload.finish();
@@ -148,44 +149,44 @@ export class BucketBlobs implements Blobs {
     }
   }
 
-  /** A stub is written after the store knows its bucket, so whoever has read one finds it known. */
-  async #stubIn(bytes: Uint8Array): Promise<Stub | null> {
+  /** Parses a stub. The bucket record is always written before the first stub, so `known` finds it. */
+  async #parseStub(bytes: Uint8Array): Promise<Stub | null> {
     const known = bytes.length === STUB_BYTES ? await this.#o.store.known() : null;
     return known && readStub(known.id, bytes);
   }
 
-  /** Whether that it is the engine's can be seen ahead. */
-  #isKept(key: string, body: BlobBody, { size }: BlobOptions): boolean {
+  /** Returns true if the blob certainly belongs into the engine, judged by its key and announced size. */
+  #staysInEngine(key: string, body: BlobBody, { size }: BlobOptions): boolean {
     if (this.#o.stays(key) || !this.#o.store.isNamed) return true;
     const length = body instanceof Uint8Array ? body.length : size;
     return length !== undefined && length <= this.#o.above && length !== STUB_BYTES;
   }
 }
 
-/** Of a stub that is damaged itself nothing is known. */
-function ifDamaged(error: unknown): null {
+/** Treats a damaged stub as no stub. */
+function ignoreDamage(error: unknown): null {
   if (isRelayError(error, 'store_damaged')) return null;
   throw error;
 }
 
-/** What is sent, and sent again, at once; also what an upload holds in memory. S3 takes no parts below 5 MiB. */
+/** Bytes per part of a multipart upload, which are held in memory for retries. S3 requires at least 5 MiB. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** From when on an object that nothing refers to is an orphan. S3 may date an object by when its upload began. */
+/** Age at which an object without a stub is an orphan. S3 may count the age from the start of the upload. */
 export const ORPHAN_MS = 3_600_000;
-/** So an upload must be over well before. */
-const UPLOAD_MS = ORPHAN_MS / 2;
+/** Maximum duration of an upload. It must be shorter than `ORPHAN_MS`, otherwise a sweep could delete a new object. */
+const MAX_UPLOAD_MS = ORPHAN_MS / 2;
 
-/** A body on its way in. It is held until it is a part, so a small one can still go elsewhere. */
+/** Upload of one blob. Nothing is sent before a full part has arrived, so a small blob can still go to the engine. */
 class Upload {
   readonly #store: StoreBucket;
-  /** Where it goes, from when any of it does. */
+  /** Bucket and object name, or null before anything is sent. */
   #to: (Place & { readonly name: string }) | null = null;
   readonly #hashes = new BodyHashes();
   readonly #began = performance.now();
   #held: Uint8Array[] = [];
   #heldBytes = 0;
-  /** The id under which its parts are sent. */
+  /** Id of the multipart upload. */
   #upload: string | null = null;
   readonly #etags: string[] = [];
 
@@ -204,12 +205,12 @@ class Upload {
     while (this.#heldBytes > PART_BYTES) await this.#sendPart(PART_BYTES);
   }
 
-  /** What was not sent yet; all of it, where it is small. */
+  /** Returns the bytes that are not sent yet. For a small blob these are all its bytes. */
   held(): Uint8Array<ArrayBuffer> {
     return joined(this.#held);
   }
 
-  /** Gives the id of the store along with the stub. */
+  /** Completes the upload. Returns the id of the store and the stub. */
   async finish(): Promise<{ id: string; stub: Stub }> {
     const { id, bucket, name } = await this.#target();
     if (this.#upload === null) await bucket.put(name, this.held());
@@ -217,14 +218,14 @@ class Upload {
       await this.#sendPart(this.#heldBytes);
       await bucket.complete(name, this.#upload, this.#etags, this.size);
     }
-    if (performance.now() - this.#began > UPLOAD_MS)
-      throw new RelayError('busy', { what: 'the body came so slowly that it was given up' });
+    if (performance.now() - this.#began > MAX_UPLOAD_MS)
+      throw new RelayError('busy', { what: 'the payload arrived too slowly and was not stored' });
     return { id, stub: { name, ...this.#hashes.digest() } };
   }
 
   async abandon(): Promise<void> {
     if (this.#to === null || this.#upload === null) return;
-    // Otherwise a sweep aborts it.
+    // If this fails, a sweep aborts the upload.
     await this.#to.bucket.abort(this.#to.name, this.#upload).catch(() => {});
   }
 

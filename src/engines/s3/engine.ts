@@ -7,13 +7,13 @@ import { BucketBlobs, ORPHAN_MS } from './blobs.ts';
 import { type Place, StoreBucket, type StoreBucketOptions } from './store-bucket.ts';
 import { BODY_BYTES_MAX, BUCKET_RECORD, STUB_BYTES } from './stub.ts';
 
-/** A body above this is worth a request to another machine. */
-const ABOVE_BYTES = 1024 * 1024;
-/** A sweep of the bucket lists all of its objects and all bodies of the store, which is more than a minute's work may be. */
+/** Default size above which a blob is stored in the bucket. */
+const BUCKET_ABOVE_BYTES = 1024 * 1024;
+/** Interval of bucket sweeps. They list all objects and all blobs, which is too expensive for every minute. */
 const SWEEP_EVERY_MS = 3_600_000;
 
-export interface BucketOfStore extends StoreBucketOptions {
-  /** Bodies that stay with the engine, however large. */
+export interface BucketEngineOptions extends StoreBucketOptions {
+  /** Returns true for keys whose blobs always stay in the engine. */
   readonly stays?: (key: string) => boolean;
   readonly above?: number;
   readonly orphanMs?: number;
@@ -23,21 +23,24 @@ export interface BucketEngine extends Engine {
   readonly blobs: BucketBlobs;
 }
 
-/** The same engine with its large bodies in the bucket that the caller or the store names, or another process will have named. */
-export async function withBucket<E extends Engine>(inner: E, o: BucketOfStore): Promise<E & BucketEngine> {
+/** Wraps an engine so that it stores large blobs in a bucket. The address comes from the caller or from the store. */
+export async function withBucket<E extends Engine>(
+  inner: E,
+  o: BucketEngineOptions,
+): Promise<E & BucketEngine> {
   const store = new StoreBucket(inner.records, o);
   await store.open();
   const count = new BucketCount(inner.now);
   const blobs = new BucketBlobs(inner.blobs, {
     store,
-    above: o.above ?? ABOVE_BYTES,
+    above: o.above ?? BUCKET_ABOVE_BYTES,
     stays: o.stays ?? (() => false),
     uploaded: (bytes) => count.add(bytes),
   });
   let sweptAt = Number.NEGATIVE_INFINITY;
   return {
     ...inner,
-    ...(inner.moving ? { moving: movingWithBodies(inner.moving, blobs) } : {}),
+    ...(inner.moving ? { moving: movingWithBucket(inner.moving, blobs) } : {}),
     blobs,
     limits: { ...inner.limits, blobBytes: Math.min(inner.limits.blobBytes, BODY_BYTES_MAX) },
     async sweep(): Promise<SweepResult> {
@@ -45,7 +48,9 @@ export async function withBucket<E extends Engine>(inner: E, o: BucketOfStore): 
       const place = await store.place();
       if (place === null || inner.now() - sweptAt < SWEEP_EVERY_MS) return swept;
       sweptAt = inner.now();
-      const found = await sweepBucket(place, { blobs, orphanMs: o.orphanMs ?? ORPHAN_MS }).catch(ifOut);
+      const found = await sweepBucket(place, { blobs, orphanMs: o.orphanMs ?? ORPHAN_MS }).catch(
+        ignoreOutage,
+      );
       if (found !== null) count.set(found.left);
       return { ...swept, bytes: swept.bytes + (found?.freed ?? 0) };
     },
@@ -66,20 +71,22 @@ export async function withBucket<E extends Engine>(inner: E, o: BucketOfStore): 
       const { name, outage } = place.bucket;
       const warnings = [...state.warnings];
       if (outage !== null)
-        warnings.push(`The bucket ${name} cannot be used, and large bodies with it: ${outage}.`);
-      return { ...state, engine: `${state.engine}, large bodies in ${name}`, warnings };
+        warnings.push(
+          `The bucket ${name} cannot be used, so large payloads cannot be stored or read: ${outage}.`,
+        );
+      return { ...state, engine: `${state.engine}, large payloads in ${name}`, warnings };
     },
   };
 }
 
-/** An outage of the bucket is in the way of nothing that can do without. */
-function ifOut(error: unknown): null {
+/** Ignores an outage of the bucket. */
+function ignoreOutage(error: unknown): null {
   if (isRelayError(error, 'bucket_unavailable')) return null;
   throw error;
 }
 
-/** A store leaves its bucket behind: what is copied are the bodies themselves, and where they arrive large ones go into the bucket there, if there is one. */
-function movingWithBodies(inner: Moving, blobs: BucketBlobs): Moving {
+/** Export and import with the bytes of the blobs instead of stubs. The target store puts large blobs into its own bucket. */
+function movingWithBucket(inner: Moving, blobs: BucketBlobs): Moving {
   return {
     ...inner,
     async *exportBlobs(prefix) {
@@ -93,18 +100,18 @@ function movingWithBodies(inner: Moving, blobs: BucketBlobs): Moving {
     },
     async importBlob(kept, body) {
       const { key, size, sha256, expiresAt } = kept;
-      const diverted = await blobs.divert(key, body, { size, expiresAt });
-      if (diverted.info === undefined) return inner.importBlob(kept, diverted.body);
-      if (diverted.info.sha256 !== sha256) throw damagedBodyError(`the body ${key}`, 'altered');
-      const stub = diverted.body as Uint8Array;
+      const target = await blobs.divert(key, body, { size, expiresAt });
+      if (target.info === undefined) return inner.importBlob(kept, target.body);
+      if (target.info.sha256 !== sha256) throw damagedBodyError(`the body ${key}`, 'altered');
+      const stub = target.body as Uint8Array;
       await inner.importBlob({ ...kept, size: stub.length, sha256: hash('sha256', stub) }, stub);
     },
   };
 }
 
 /**
- * Deletes the objects of this store that no stub names, and uploads that came to nothing, once they are old enough for nobody to be
- * about to name them. The objects are listed first: what is named later is younger. Gives the bytes that went and those that are left.
+ * Deletes objects without a stub and unfinished uploads that are older than `orphanMs`. It lists the objects before the stubs,
+ * so a stub written meanwhile belongs to a younger object. Returns the freed and the remaining bytes.
  */
 async function sweepBucket(
   { id, bucket }: Place,
@@ -126,12 +133,12 @@ async function sweepBucket(
   return { freed, left: left - freed };
 }
 
-/** A listing is a request for every thousand objects, so a process counts them once an hour. */
-const COUNT_EVERY_MS = 3_600_000;
-/** A bucket that is out is asked again after this. */
-const OUT_MS = 60_000;
+/** Interval at which the bytes in the bucket are counted again. A listing takes one request per 1000 objects. */
+const RECOUNT_MS = 3_600_000;
+/** Interval of counting attempts while the bucket is unavailable. */
+const OUTAGE_RETRY_MS = 60_000;
 
-/** What a bucket holds of a store: as it was last listed, with what this process has put since. */
+/** Bytes of a store in its bucket: the result of the last listing plus uploads of this process since then. */
 class BucketCount {
   readonly #now: () => number;
   #bytes: number | null = null;
@@ -146,13 +153,13 @@ class BucketCount {
     if (this.#bytes !== null) this.#bytes += bytes;
   }
 
-  /** What a listing for another purpose has found. */
+  /** Sets the count from a listing that a sweep made. Null means that the bucket is unavailable. */
   set(bytes: number | null): void {
     this.#bytes = bytes;
-    this.#until = this.#now() + (bytes === null ? OUT_MS : COUNT_EVERY_MS);
+    this.#until = this.#now() + (bytes === null ? OUTAGE_RETRY_MS : RECOUNT_MS);
   }
 
-  /** In bytes; null where the bucket is out. */
+  /** Returns the bytes in the bucket, or null if the bucket is unavailable. */
   async of(place: Place): Promise<number | null> {
     if (this.#now() >= this.#until) {
       this.#counting ??= this.#count(place).finally(() => {

@@ -5,26 +5,26 @@ import { Bucket, type BucketOptions } from './bucket.ts';
 import { BUCKET_RECORD } from './stub.ts';
 
 export interface StoreBucketOptions extends BucketOptions {
-  /** `s3://bucket/prefix?endpoint=…&region=…`; where there is none, the one that the store knows. */
+  /** `s3://bucket/prefix?endpoint=…&region=…`. Null uses the address recorded in the store. */
   readonly address: string | null;
   readonly env: { readonly [name: string]: string | undefined };
 }
 
-/** Where the objects of a store are: their names begin with its id. */
+/** Bucket of a store, and the store's id. All its object names start with that id. */
 export interface Place {
   readonly id: string;
   readonly bucket: Bucket;
 }
 
 /**
- * Which bucket a store has. The store knows it from its first object on, and nothing is written before: an empty store stays one.
- * Whoever has the store open finds out when it meets what may be a stub, also if it was opened before there was a bucket.
+ * The bucket of a store. A record with its address is written before the first object, and not earlier, so an empty store
+ * stays empty. A process that opened the store before reads the record when it finds a possible stub.
  */
 export class StoreBucket {
   readonly #records: Records;
   readonly #o: StoreBucketOptions;
   #known: Place | null = null;
-  /** What becomes known with the first object, unless another process has one first. */
+  /** Bucket that this process will record with its first object, unless another process is faster. */
   readonly #proposed: Place | null;
 
   constructor(records: Records, o: StoreBucketOptions) {
@@ -34,7 +34,7 @@ export class StoreBucket {
     this.#proposed = o.address === null ? null : this.#place(id, o.address);
   }
 
-  /** To be called first: an address that was given wins over the one that the store knows. */
+  /** Reads the bucket record. If the options have another address, writes that address into the record. Call it first. */
   async open(): Promise<void> {
     const { address } = this.#o;
     for (let isKnown = false; !isKnown; ) {
@@ -50,23 +50,23 @@ export class StoreBucket {
     }
   }
 
-  /** Whether there is one to put anything into, as far as is known. */
+  /** True if the record or the options name a bucket. */
   get isNamed(): boolean {
     return (this.#known ?? this.#proposed) !== null;
   }
 
-  /** Null while the store has no objects. */
+  /** Returns the recorded bucket, or null while the store has no objects. */
   async known(): Promise<Place | null> {
     if (this.#known === null) await this.open();
     return this.#known;
   }
 
-  /** Where objects are, or would be; null where there is no bucket. */
+  /** Returns the recorded bucket, else the bucket in the options, else null. */
   async place(): Promise<Place | null> {
     return (await this.known()) ?? this.#proposed;
   }
 
-  /** To be called before an object is put. Of several processes that begin, all use the id of the first. */
+  /** Records the bucket before the first upload. If several processes start at once, all use the id of the first. */
   async claim(): Promise<Place> {
     for (;;) {
       const known = await this.known();

@@ -1,45 +1,46 @@
 import { fromBase64, toBase64 } from '../../base/base64.ts';
 import type { BlobInfo } from '../../kernel/blobs.ts';
 
-/** The largest body that there is on any engine; the hashes of its blocks are what makes a stub as long as it is. */
+/** Largest blob of any engine. A stub has room for the block hashes of such a blob. */
 export const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Every stub has this length, so that hardly any other body has to be read to see that it is none: room for the hashes of
- * the largest body, in base64, and for what else it says.
+ * Length of every stub. A blob of any other length cannot be a stub, so it need not be read to find out. The length fits
+ * the block hashes of the largest blob in base64, plus the other fields.
  */
 export const STUB_BYTES = 5_807;
 
-/** The record of a store with bodies in a bucket: where it is, and the id with which the names of its objects begin. */
+/** Key of the record with the address of the bucket and the id that all object names start with. */
 export const BUCKET_RECORD = 'sys/bucket';
 
-/** What the engine keeps in place of a body that lies in the bucket. */
+/** The engine's placeholder for a blob in the bucket. */
 export interface Stub extends BlobInfo {
-  /** That of the object, below the id of the store. */
+  /** Name of the object. It starts with the id of the store. */
   readonly name: string;
-  /** As in `block-hashes.ts`. */
+  /** Block hashes, in the format of `block-hashes.ts`. */
   readonly blocks: Uint8Array;
 }
 
-/** The id of the store is known to nobody outside, so nobody can push what passes for a stub. */
-function opening(storeId: string): string {
+/** First bytes of a stub. They contain the secret id of the store, so no client can push a fake stub. */
+function stubStart(storeId: string): string {
   return `{"bodyInBucketOf":"${storeId}",`;
 }
 
+/** Encodes a stub. */
 export function writeStub(storeId: string, { name, size, sha256, blocks }: Stub): Uint8Array<ArrayBuffer> {
   const rest = JSON.stringify({ name, size, sha256, blocks: toBase64(blocks) }).slice(1);
   const bytes = new Uint8Array(STUB_BYTES).fill(0x20);
-  const text = new TextEncoder().encode(opening(storeId) + rest);
-  if (text.length > STUB_BYTES) throw new RangeError('a body has more blocks than a stub can name');
+  const text = new TextEncoder().encode(stubStart(storeId) + rest);
+  if (text.length > STUB_BYTES) throw new RangeError('the blob has more blocks than a stub can hold');
   bytes.set(text);
   return bytes;
 }
 
-/** Null for any other body. */
+/** Decodes a stub. Returns null for any other blob. */
 export function readStub(storeId: string, bytes: Uint8Array): Stub | null {
   if (bytes.length !== STUB_BYTES) return null;
   const text = new TextDecoder().decode(bytes);
-  if (!text.startsWith(opening(storeId))) return null;
+  if (!text.startsWith(stubStart(storeId))) return null;
   const { name, size, sha256, blocks } = JSON.parse(text) as Omit<Stub, 'blocks'> & { blocks: string };
   return { name, size, sha256, blocks: fromBase64(blocks)! };
 }
