@@ -28,12 +28,12 @@ export interface AgentOptions {
   readonly agent: AgentEntry;
   readonly card: AgentCard;
   readonly tasks: TaskService;
-  /** Fires when the client is gone or the server stops. */
+  /** Aborted when the client disconnects, its key is revoked, or the server stops. */
   readonly signal: AbortSignal;
   readonly webhooks: Webhooks;
 }
 
-/** One agent, as one caller sees it during one request. It holds no state: what it answers with is in the store. */
+/** Creates the A2A request handler of one agent for one request. It has no state of its own: everything is in the store. */
 export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOptions): A2ARequestHandler {
   const { caller, base } = tasks;
 
@@ -45,13 +45,13 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     const task = params.message?.taskId ? await find(a2a.send, params.message.taskId) : null;
     const record = task ? await tasks.proceed(agent, task, params) : await tasks.submit(agent, params);
     if (!webhook?.url) return record;
-    // The same message again names the same webhook.
+    // A repeated message names the same webhook again: follow the task, but do not add the webhook twice.
     if (record.webhooks.some(({ config }) => config.url === webhook.url)) webhooks.follow(record, tasks);
     else await webhooks.add({ ...webhook, taskId: record.id }, context.requestedVersion, record, tasks);
     return record;
   }
 
-  /** Whoever has sent a message is told until the agent has answered it, others until the task is over. */
+  /** Streams the changes of a task until it is over. With `answered`, also stops when the agent asks for input. */
   async function* stream(
     first: TaskRecord,
     o: { readonly answered: boolean },
@@ -64,7 +64,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     }
   }
 
-  /** One on a channel that the caller’s key is kept from is as unknown as any other. */
+  /** Finds a task. A task on a channel that the caller's key may not use counts as not found. */
   async function find(verb: Verb, id: string): Promise<TaskRecord> {
     if (!id.trim()) throw new RequestMalformedError('id is required');
     const record = await tasks.find(id);
@@ -72,7 +72,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     throw new TaskNotFoundError(`Task not found: ${id}`);
   }
 
-  /** Records made by 0.1.0 do not say where the task was put: then it is where its agent looks now. */
+  /** Returns the task's channels. Records of 0.1.0 have no task channel; use the agent's current one. */
   function channelsOf({ task_channel, done_channel }: TaskRecord): FromRecord {
     return { channel: task_channel ?? agent.task_channel, done_channel };
   }
@@ -83,7 +83,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     return { ...task, history: historyLength > 0 ? task.history.slice(-historyLength) : [] };
   }
 
-  /** Whoever did not name the webhook is told where it is, and nothing that it is called with: a URL may be a secret too. */
+  /** Hides a webhook's secrets from callers that did not add it. Its URL path may be a secret too. */
   function configFor({ config, key }: Webhook): TaskPushNotificationConfig {
     if (hasMade(caller, key)) return config;
     const { authentication } = config;

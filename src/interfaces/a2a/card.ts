@@ -9,13 +9,13 @@ import { directChannel } from '../../contract/tasks.ts';
 export interface AgentEntry {
   readonly name: string;
   readonly description: string;
-  /** Where tasks for it are put. */
+  /** Channel on which the agent gets its tasks. */
   readonly task_channel: string;
-  /** Where its results come from. */
+  /** Channel on which the agent announces its results. */
   readonly done_channel: string;
 }
 
-/** The relay's own: whoever of the bridges is free takes the task. */
+/** The relay's own agent. Any free bridge takes its tasks. */
 export const RELAY_AGENT: AgentEntry = {
   name: 'relay',
   description: 'Hands tasks to the coding agents that listen on this relay, and their results back.',
@@ -23,7 +23,7 @@ export const RELAY_AGENT: AgentEntry = {
   done_channel: 'agent-done',
 };
 
-/** The relay's own agent, or the bridge that registered under this name and is there. */
+/** Returns the relay's own agent, or the running bridge with this name. Throws `not_found`. */
 export async function findAgent(name: string, relay: () => Promise<Relay>): Promise<AgentEntry> {
   if (name === RELAY_AGENT.name) return RELAY_AGENT;
   const { agents } = await (await relay()).agents.list();
@@ -42,18 +42,18 @@ export async function findAgent(name: string, relay: () => Promise<Relay>): Prom
   };
 }
 
-/** Names the extension by which large parts travel as pointers. */
+/** URI of the A2A extension for large parts that are sent as pointers. */
 export const POINTER_EXTENSION = 'https://contextrelay.dev/a2a/pointers/v1';
 
 export interface CardOptions {
   readonly version: string;
-  /** `https://relay.example` */
+  /** The relay's URL, such as `https://relay.example`. */
   readonly base: string;
-  /** Whether a key is needed. */
+  /** Whether callers need an API key. */
   readonly keys: boolean;
 }
 
-/** What an agent says of itself. The same for everyone who asks. */
+/** Builds the agent card. It is the same for every client. */
 export function agentCard(agent: AgentEntry, o: CardOptions): AgentCard {
   const url = `${o.base}/a2a/${encodeURIComponent(agent.name)}`;
   const bindings = ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({

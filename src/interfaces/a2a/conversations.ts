@@ -8,17 +8,17 @@ import { recordsOf } from '../../domain/records.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { summaryOf } from './messages.ts';
 
-/** A message that begins a task. */
+/** The conversation that a message starts a task in. */
 export interface Begun {
   readonly context_id: string;
   readonly thread_id: string;
-  /** Which time this is that the very same message begins a task. */
+  /** Counts how often an identical message has started a task, from 1. */
   readonly attempt: number;
-  /** The task that it has begun. */
+  /** Id of the task, once it exists. */
   readonly task?: string;
 }
 
-/** Which thread a message belongs to, for one caller: a conversation is a thread, however often a message comes. */
+/** Maps messages and A2A contexts of one caller to threads. Repeating a message does not create another thread. */
 export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
   const { engine, env } = core.deps;
   const prefix = `ten.${caller.tenant}/a2a/`;
@@ -42,7 +42,7 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
       const kept = await contexts.get(key);
       const access = kept ? await accessTo(kept.value) : 'absent';
       if (access === 'foreign' && key === shared) {
-        // Somebody else's conversation has the same name: this one is known by it to its own key alone.
+        // Another key uses this context name for its own thread: store the name for this key only.
         key = `${prefix}context/${caller.keyId}/${name}`;
         continue;
       }
@@ -54,7 +54,7 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
     }
   }
 
-  /** A context may be the id of a thread. The relay writes there only for who may, or who began it over A2A. */
+  /** Checks access to a thread named as context. Writable for keys that may write to threads, and for its creator. */
   async function accessTo(id: string): Promise<'absent' | 'foreign' | 'writable'> {
     const thread = await (await core.threads()).log.find(caller.tenant, id);
     if (!thread) return 'absent';
@@ -64,7 +64,7 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
   }
 
   return {
-    /** `isRepeated`: whether the task that the same message has begun before is what it asks for again. */
+    /** Returns the thread for a message. If the message already started a task, `isRepeated` decides whether to reuse it. */
     async begin(
       message: Message,
       digest: string,
@@ -78,14 +78,15 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
         const context_id = message.contextId || thread_id;
         const begun = { context_id, thread_id, attempt: (before?.attempt ?? 0) + 1 };
         if (await note(digest, begun, seen?.revision ?? 'absent')) return begun;
-        // The same message has come twice at once.
+        // A concurrent request with the same message won: delete our thread and use the other.
         if (!message.contextId) await relay.threads.delete(thread_id);
       }
     },
 
+    /** Stores the task that the message started. */
     began: (digest: string, begun: Begun, task: string) => note(digest, { ...begun, task }),
 
-    /** The thread that a message began which 0.1.0 took; null where it took none of this id. */
+    /** Returns the thread of a message that version 0.1.0 accepted, by message id. Null if there is none. */
     async begunByOlder(agent: string, messageId: string): Promise<string | null> {
       const name = encodeURIComponent(`${agent} ${messageId}`).slice(0, 500);
       return (await contexts.get(`${prefix}message/${name}`))?.value ?? null;

@@ -52,21 +52,22 @@ export interface A2AOptions extends WebhooksOptions {
   readonly version: string;
   /** Whether callers need a key. */
   readonly keys: boolean;
-  /** The largest request; what the largest payload takes by default. */
+  /** Maximum size of a request. By default large enough for the largest payload. */
   readonly messageBytes?: number;
 }
 
+/** Serves A2A 1.0 and 0.3 over HTTP: agent cards, JSON-RPC and HTTP+JSON. */
 export function a2aOverHttp(o: A2AOptions) {
   const { engine } = o.core.deps;
   const webhooks = new Webhooks(o, (work) => engine.defer(work));
-  // The relay's own card follows from its version and options, which do not change while it runs.
+  // Last-Modified of the relay's own card, which does not change while the server runs.
   const since = o.core.deps.env.now();
   const open = async (enter: Enter, verb: Verb) => {
     const { caller, base } = await enter();
     authorize(caller, verb);
     return new TaskService(o.core, caller, base);
   };
-  /** `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON below it, and its card; the relay's own agent also at the root. */
+  /** Serves `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON and the card below it. The relay's own agent is also at `/a2a`. */
   const answer = async (c: Context, enter: Enter, base: string) => {
     const { name, rest } = readPath(c.req.path);
     const [, file] = /^\.well-known\/(agent-card|agent)\.json$/.exec(rest) ?? [];
@@ -94,7 +95,7 @@ export function a2aOverHttp(o: A2AOptions) {
     });
     return withHeartbeat(answering);
   };
-  /** Goes on with what servers before this one did not get to tell. */
+  /** Resumes webhook calls that earlier server processes did not finish. */
   const resume = async (
     entries: Iterable<OutboxEntry> | AsyncIterable<OutboxEntry> = outboxEntries(o.core.deps),
   ) => {
@@ -102,7 +103,7 @@ export function a2aOverHttp(o: A2AOptions) {
       const tasks = new TaskService(o.core, caller, base);
       await tasks.find(task).then(
         (record) => webhooks.follow(record, tasks),
-        // Its sender never got an answer, and sends it again; or it is so old that it is gone.
+        // Not found: the server stopped before it stored the task, so its sender will retry. Or the task has expired.
         (error) => error instanceof TaskNotFoundError || o.onError(error),
       );
     }
@@ -110,7 +111,7 @@ export function a2aOverHttp(o: A2AOptions) {
   return { answer, resume };
 }
 
-/** `/a2a`, `/a2a/{agent}`, `/a2a/{agent}/{what}`, `/.well-known/agent-card.json`, `/.well-known/agent.json`. */
+/** Splits a path into agent name and rest: `/a2a`, `/a2a/{agent}`, `/a2a/{agent}/{rest}`, `/.well-known/agent-card.json`. */
 function readPath(path: string): { name: string; rest: string } {
   const below = path.replace(/^\/a2a(?=\/|$)/, '').replace(/\/+$/, '');
   const [, name = RELAY_AGENT.name, ...rest] = below.split('/');
@@ -118,14 +119,14 @@ function readPath(path: string): { name: string; rest: string } {
   return { name: percentDecoded(name) ?? name, rest: rest.join('/') };
 }
 
-/** Named in a header or, where a client can set none, in the request's parameters. */
+/** Returns the protocol version from the header, or from the query for clients that cannot set headers. */
 function versionOf(c: Context): string | undefined {
   return c.req.header(A2A_VERSION_HEADER) || c.req.query(A2A_VERSION_HEADER) || undefined;
 }
 
 /**
- * The card is for everyone, also for those who have no key yet: it says that they need one. Clients of 0.3 get one with the
- * fields that they look for, where they name their version or ask for `agent.json`.
+ * Serves the card, also without a key: the card tells clients that they need one. Clients of A2A 0.3 get the fields
+ * of their version, if they name it or request `agent.json`.
  */
 async function cardResponse(
   c: Context,
@@ -134,7 +135,7 @@ async function cardResponse(
 ): Promise<Response> {
   let shown = AgentCard.toJSON(card) as object;
   if (version === '0.3') {
-    // The library translates a card only on behalf of a handler.
+    // The library converts a card only through a request handler.
     const holder: Partial<A2ARequestHandler> = { getAuthenticatedExtendedAgentCard: async () => card };
     const older = new LegacyRestTransportHandler(holder as A2ARequestHandler);
     shown = { ...shown, ...(await older.getAuthenticatedExtendedAgentCard(new ServerCallContext())) };
@@ -152,7 +153,7 @@ async function cardResponse(
   return new Response(body, { headers: { 'Content-Type': 'application/json', ...headers } });
 }
 
-/** A call of one agent, by either binding. */
+/** A call to one agent, by JSON-RPC or HTTP+JSON. */
 interface Call {
   readonly c: Context;
   readonly agent: A2ARequestHandler;
@@ -190,7 +191,7 @@ async function jsonRpcResponse(call: Call): Promise<Response> {
   }
 }
 
-/** The HTTP+JSON binding: method and path below the agent's own, and the method of JSON-RPC that does the same. */
+/** Routes of the HTTP+JSON binding, below the agent's path, with the equivalent JSON-RPC method. */
 const ROUTES = [
   route('POST', 'message:send', 'SendMessage', { body: true }),
   route('POST', 'message:stream', 'SendStreamingMessage', { body: true }),
@@ -227,7 +228,7 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
     throw new RelayError('method_not_allowed', { method, path, allowed });
   }
   const context = callContext(c);
-  // JSON-RPC has codes of its own for what goes wrong, so the error itself is kept for the status.
+  // Keep the original error: the JSON-RPC error code is not enough to choose the HTTP status.
   let thrown: unknown = null;
   const agent = withErrors(call.agent, (error) => {
     thrown = translate(error, onError);
@@ -241,7 +242,7 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
     const given = found.body ? await jsonBody(call) : queryParams(c.req.query());
-    // A name that cannot be decoded is taken as it is, and found nowhere.
+    // A parameter that cannot be decoded is used as it is and will not be found.
     const named = Object.entries(found.path.exec(rest)!.groups ?? {}).map(([name, text]) => [
       name,
       percentDecoded(text) ?? text,
@@ -258,7 +259,7 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
   }
 }
 
-/** In this binding a task without artifacts has no such field in a list. */
+/** Removes empty `artifacts` fields: lists of this binding omit them. */
 function leaveOutEmptyArtifacts({ tasks }: ListTasksResponse): void {
   for (const task of tasks as Partial<Task>[]) if (task.artifacts?.length === 0) delete task.artifacts;
 }
@@ -267,14 +268,14 @@ async function* results(answers: AsyncIterable<unknown>): AsyncGenerator<unknown
   for await (const answer of answers) yield (answer as { result: unknown }).result;
 }
 
-/** As revision 1.0.0 has it, and HTTP itself: the library goes by 1.0.1, which has no status of its own for it. */
+/** Returns the HTTP status of an error. 415 follows A2A 1.0.0 and HTTP; the library follows 1.0.1, which dropped it. */
 function statusOf(error: unknown): number {
   if (isRelayError(error)) return error.status;
   if (error instanceof Error && isRelayError(error.cause)) return error.cause.status;
   return error instanceof ContentTypeNotSupportedError ? 415 : restStatusFor(error);
 }
 
-/** What is empty counts as missing. */
+/** Returns the query parameters. Empty values count as missing. */
 function queryParams(query: { readonly [name: string]: string }): object {
   const given = Object.entries(query).filter(([, text]) => text !== '');
   for (const [name, text] of given) {
@@ -295,14 +296,14 @@ function readBody({ c, messageBytes = A2A_REQUEST_BYTES }: Call): Promise<string
   return jsonText(c.req.raw, { bytes: messageBytes, what: 'an A2A request', hint: POINTER_HINT });
 }
 
-/** A body without a media type is taken for what it should be. */
+/** Rejects media types other than JSON. A missing media type is accepted. */
 function checkMediaType(c: Context): void {
   const type = mediaType(c.req.header('content-type'));
   if (type && type !== 'application/json' && type !== A2A_CONTENT_TYPE)
     throw new ContentTypeNotSupportedError(`Send application/json or ${A2A_CONTENT_TYPE}, not ${type}.`);
 }
 
-/** Of an answer over HTTP+JSON: revisions of 1.0 differ about the media type, so it is the one that the client speaks. */
+/** Returns the media type of an HTTP+JSON response. Revisions of A2A 1.0 disagree on it, so it follows the client. */
 function answerType(c: Context): string {
   const accepted = (c.req.header('accept') ?? '').split(',').map(mediaType);
   const speaks = mediaType(c.req.header('content-type')) === A2A_CONTENT_TYPE;
@@ -313,7 +314,7 @@ function mediaType(header = ''): string {
   return header.split(';', 1)[0]!.trim().toLowerCase();
 }
 
-/** Server-sent events. What goes wrong before the first is thrown, to be answered as if it were no stream. */
+/** Responds with server-sent events. An error before the first event is thrown, so that it gets a normal response. */
 async function asEvents(
   events: AsyncIterable<unknown>,
   failure: (error: unknown) => unknown,
@@ -332,7 +333,7 @@ async function* from(first: IteratorResult<unknown>, rest: AsyncIterator<unknown
   for (let next = first; !next.done; next = await rest.next()) yield next.value;
 }
 
-/** An answer that may take minutes, refused as soon as the key that it was asked for with no longer works. */
+/** Rejects a slow request with `unauthorized` as soon as the caller's key is revoked. */
 async function untilKeyEnds(
   watch: KeyWatch,
   caller: Caller,
@@ -352,8 +353,8 @@ async function untilKeyEnds(
 }
 
 /**
- * An answer that may take minutes. One that takes longer than a heartbeat begins with spaces, which mean nothing in JSON,
- * so that no proxy takes the connection for dead.
+ * Keeps the connection alive while a response takes minutes: sends spaces before the JSON body, which JSON ignores.
+ * Otherwise proxies would close the idle connection.
  */
 async function withHeartbeat(answer: Promise<Response>): Promise<Response> {
   const settled = new AbortController();
@@ -368,7 +369,7 @@ async function* bodyOf(answer: Promise<Response>): AsyncGenerator<string> {
   yield await (await answer).text();
 }
 
-/** The agent, which throws what `translate` makes of its errors. */
+/** Wraps the agent and passes its errors through `translate`. */
 function withErrors(agent: A2ARequestHandler, translate: (error: unknown) => unknown): A2ARequestHandler {
   const fail = (error: unknown): never => {
     throw translate(error);
@@ -393,7 +394,7 @@ async function* streamFailingWith(events: AsyncIterable<unknown>, fail: (error: 
   }
 }
 
-/** Errors of ours in the words of the protocol; accidents are logged instead of shown. */
+/** Converts an error to an A2A error. Unexpected errors are logged and not shown. */
 function translate(error: unknown, onError: (error: unknown) => void): unknown {
   if (error instanceof A2AError) return error;
   if (isRelayError(error) && error.status < 500)

@@ -19,6 +19,7 @@ import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { PointersApi, Pushed } from '../../contract/pointers.ts';
 import type { AgentEntry } from './card.ts';
 
+/** Returns the message of a request after checking its ids. */
 export function checkedMessage({ message }: SendMessageRequest): Message {
   if (!message?.messageId) throw new RequestMalformedError('message.messageId is required');
   checkId('message.messageId', message.messageId);
@@ -26,7 +27,7 @@ export function checkedMessage({ message }: SendMessageRequest): Message {
   return message;
 }
 
-/** Ids that a client makes up become keys of ours and variables of processes. */
+/** Checks an id chosen by the client. It becomes part of storage keys and environment variables. */
 function checkId(what: string, id: string): void {
   if (id.length > A2A_ID_CHARS || !id.isWellFormed() || /\p{Cc}/u.test(id))
     throw new RequestMalformedError(
@@ -34,21 +35,22 @@ function checkId(what: string, id: string): void {
     );
 }
 
-/** Two messages with the same id and other content are two messages. */
+/** Returns a digest of a message's content. Messages with equal ids but different content are different messages. */
 export function digestOf({ name }: AgentEntry, message: Message): Promise<string> {
   return sha256Hex(JSON.stringify([name, Message.toJSON(message)]));
 }
 
+/** One message to the agent, with its conversation. */
 export interface Turn {
-  /** Without its large parts. */
+  /** The message. Pointers replace its large parts. */
   readonly message: Message;
   readonly context_id: string;
   readonly thread_id: string;
-  /** The task that it goes on with, and what was said in there. */
+  /** The task that the message continues, with its earlier messages. */
   readonly task?: { readonly id: string; readonly history: readonly Message[] };
 }
 
-/** Puts a message where the agent looks, with what a bridge can tell the agent of it. */
+/** Pushes a message to the agent's task channel, with the A2A fields as metadata for the bridge. */
 export async function putTurn(
   { task_channel, done_channel }: AgentEntry,
   turn: Turn,
@@ -74,7 +76,7 @@ export async function putTurn(
   });
 }
 
-/** With what was said before in the same task: whoever does the next turn may know nothing of the last. */
+/** Renders the message with the earlier messages of the task. The agent of this turn may not have seen them. */
 function turnText({ message, task }: Turn): string {
   const before: string[] = [];
   let chars = 0;
@@ -88,7 +90,7 @@ function turnText({ message, task }: Turn): string {
   return `Earlier in this task:\n\n${before.join('\n\n')}\n\nNow the sender says:\n\n${taskText(message)}`;
 }
 
-/** The newest of them that a record has room for. */
+/** Returns the newest messages, as many as fit in a task record. */
 export function newestOf(history: readonly Message[]): JsonObject[] {
   const kept: JsonObject[] = [];
   let chars = 0;
@@ -101,7 +103,7 @@ export function newestOf(history: readonly Message[]): JsonObject[] {
   return kept;
 }
 
-/** A payload as a part of a message: a URL that anyone can get the bytes from, and the pointer for those who know it. */
+/** Builds a message part for a payload: a URL that returns the bytes, and the pointer as metadata for relay clients. */
 export function pointerPart(o: {
   readonly base: string;
   readonly id: string;
@@ -123,8 +125,8 @@ export function textPart(text: string, mediaType = 'text/plain'): Part {
 }
 
 /**
- * The message with everything large taken out and stored, so that what is kept and passed on stays small. `digest` is the
- * message's: the same one again is stored once.
+ * Stores the large parts of a message and returns the message with pointers instead. `digest` is the digest of the
+ * message: storing the same message again creates no second copy.
  */
 export async function storeLargeParts(
   message: Message,
@@ -152,8 +154,8 @@ export async function storeLargeParts(
 }
 
 /**
- * Stores parts that are too large for a record, and all bytes, which say nothing in a text. Gives the pointer of a part, or null where
- * the part stays in its record. `keyOf` makes the same part again the same pointer.
+ * Returns a function that stores a part if it is binary or too large for a record. It returns the part's pointer, or
+ * null if the part stays in the record. `keyOf` gives the idempotency key of the nth part.
  */
 export function largePartStore(pointers: PointersApi, keyOf: (at: number) => string) {
   let room = A2A_MESSAGE_BYTES;
@@ -171,7 +173,7 @@ export function largePartStore(pointers: PointersApi, keyOf: (at: number) => str
   };
 }
 
-/** What the agent that does the task is given to read: the words, and where everything else is. */
+/** Renders a message as the task text for the agent: its texts, then the URLs of its attachments. */
 export function taskText(message: Message): string {
   const words: string[] = [];
   const attached: string[] = [];
@@ -193,7 +195,7 @@ export function summaryOf(message: Message): string {
   return (taskText(message).split('\n').find(Boolean) ?? '').slice(0, 80);
 }
 
-/** Null where it is a URL. */
+/** Returns the content of a part as bytes. Null if the part is a URL. */
 export function bytesOf({ content }: Part): Uint8Array | null {
   if (content?.$case === 'text') return encodeUtf8(content.value);
   if (content?.$case === 'raw') return content.value;

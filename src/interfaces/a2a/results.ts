@@ -17,7 +17,7 @@ import { type AnsweredArtifact, type PartRecord, type TaskRecord, threadOf, turn
 
 type Outcome = Pick<TaskRecord, 'state' | 'note' | 'said' | 'artifact' | 'artifacts' | 'direct'>;
 
-/** Makes the result an artifact of the task's thread, or several of one that comes in parts. Doing it twice makes one. */
+/** Stores the result as artifacts of the task's thread and returns the task's new state. Idempotent. */
 export async function recordResult(
   record: TaskRecord,
   { url, status, summary }: FoundResult,
@@ -61,7 +61,7 @@ export async function recordResult(
   }
 }
 
-/** Whoever gave us the task is told a URL and nothing else, so the URL must be enough. */
+/** Returns a pointer that its URL alone gives access to. Copies the payload if the pointer needs a key. */
 async function reachable(id: string, relay: Relay): Promise<string> {
   if ((await relay.pointers.peek(id)).visibility === 'link') return id;
   const { about, body } = await relay.pointers.pull(id);
@@ -72,8 +72,8 @@ async function reachable(id: string, relay: Relay): Promise<string> {
 }
 
 /**
- * What an agent said in the protocol's own JSON, with everything large and all bytes behind pointers. The content of its
- * artifacts is also stored in the task's thread. Doing it twice makes one of each.
+ * Stores an answer in A2A JSON. Pointers replace its large and binary parts. The contents of its artifacts are also
+ * stored in the task's thread. Idempotent.
  */
 async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Promise<Outcome> {
   let answer: AgentAnswer | null;

@@ -13,7 +13,7 @@ const FIRST: TaskRecord = {
   webhooks: [],
 };
 
-test('what an agent said in an earlier turn has the same id for who hears of it late', () => {
+test('a message of an earlier turn has the same id in the history of a late reader', () => {
   const at = (second: number) => `2026-01-01T00:00:0${second}.000Z`;
   const asked = nextStep(FIRST, { ...FIRST, state: 'input_required', at: at(1), note: 'more?' });
   const working = nextStep(asked, {

@@ -14,51 +14,51 @@ import { pointerPart, textPart } from './messages.ts';
 
 export type State = 'submitted' | 'working' | 'canceled' | AnswerState;
 
-/** A task as it is kept. Its id is that of the pointer that was put on the channel first, its context is a thread. */
+/** A task as stored. Its id is the id of the first pointer pushed to the agent. */
 export interface TaskRecord {
   readonly id: string;
   readonly context_id: string;
-  /** The thread of the context, where the client made up a name of its own for the context. */
+  /** Thread of the conversation. Absent if the context id is the thread id. */
   readonly thread_id?: string;
   readonly agent: string;
-  /** Where the task was put; absent in records made by 0.1.0. */
+  /** Channel that the task was pushed to. Absent in records of 0.1.0. */
   readonly task_channel?: string;
   readonly done_channel: string;
   readonly state: State;
-  /** ISO 8601. */
+  /** Time of the last state change, in ISO 8601. */
   readonly at: string;
-  /** What there is to say about the state. */
+  /** Explanation of the state. */
   readonly note?: string;
-  /** The same in parts, where the agent said it in parts. */
+  /** Explanation of the state as message parts, if the agent sent parts. */
   readonly said?: readonly PartRecord[];
-  /** What the state was before, oldest first: every stream tells of each. */
+  /** Earlier states, oldest first. Streams report each of them. */
   readonly steps?: readonly Step[];
   /** The first message. */
   readonly message: JsonObject;
-  /** Those after the first, of both sides, oldest first. */
+  /** Later messages of both sides, oldest first. */
   readonly history?: readonly JsonObject[];
-  /** The pointer that the agent was given last, where it is not the first: each message of the client is one. */
+  /** Pointer of the client's newest message to the agent. Absent while there is only the first. */
   readonly turn?: string;
-  /** Digest of the client's newest message, by which the same again is known; absent in records made by 0.1.0. */
+  /** Digest of the client's newest message, to recognize a repetition. Absent in records of 0.1.0. */
   readonly asked?: string;
   readonly artifact?: ArtifactRecord;
-  /** What an agent that answers in parts has made, in all turns. */
+  /** Artifacts of an agent that answers in parts, of all turns. */
   readonly artifacts?: readonly AnsweredArtifact[];
-  /** The agent answered with a message in place of a task. */
+  /** Set if the agent answered with a message instead of a task. */
   readonly direct?: true;
   readonly webhooks: readonly Webhook[];
 }
 
-/** Tells one state of a task from another, and from the same at another time. */
+/** Identifies one state change of a task. */
 export type StateAt = Pick<TaskRecord, 'state' | 'at'>;
 
-/** A state that a task was in. */
+/** An earlier state of a task. */
 export interface Step extends Pick<TaskRecord, 'state' | 'at' | 'note' | 'said' | 'turn'> {
-  /** How many of the `artifacts` there were. */
+  /** Number of `artifacts` at that time. */
   readonly made: number;
 }
 
-/** A part in the protocol's JSON, or the pointer to what was too large or no text. */
+/** A part in A2A JSON, or a pointer to a part that is binary or too large. */
 export type PartRecord =
   | { readonly part: JsonObject }
   | { readonly pointer: string; readonly size: number; readonly name: string; readonly mime: string };
@@ -75,23 +75,23 @@ export interface ArtifactRecord {
   readonly name: string;
   readonly mime: string;
   readonly size: number;
-  /** The content, where it is small text. */
+  /** The content, if it is a small text. */
   readonly text?: string;
-  /** The pointer to it, where it is not. */
+  /** Pointer to any other content. */
   readonly pointer?: string;
 }
 
 export interface Webhook {
   readonly config: TaskPushNotificationConfig;
-  /** The version of the protocol that it was asked for in. */
+  /** Protocol version of the request that added it. */
   readonly version: string;
-  /** The key that named it, and with which it ends; absent in records made by 0.1.0. */
+  /** Id of the key that added it. It is not called once that key is revoked. Absent in records of 0.1.0. */
   readonly key?: string;
-  /** The last state before the end that it was told of, or that whoever named it knew; absent in records made by 0.1.0. */
+  /** Last state that it was notified of, or the state when it was added. Absent in records of 0.1.0. */
   readonly knows?: StateAt;
-  /** Somebody tells it how the task ended, until then at most; in ms. */
+  /** Lease, in ms since the epoch: until then one server reports the end of the task to it. */
   readonly telling?: number;
-  /** It has answered when it was told how the task ended. */
+  /** Whether it has confirmed the end of the task. */
   readonly told?: boolean;
 }
 
@@ -110,12 +110,12 @@ export function isOver({ state }: TaskRecord): boolean {
   return state === 'completed' || state === 'failed' || state === 'canceled' || state === 'rejected';
 }
 
-/** Nothing goes on until the client says something. */
+/** Whether the task waits for a message from the client. */
 export function isWaiting({ state }: TaskRecord): boolean {
   return state === 'input_required' || state === 'auth_required';
 }
 
-/** The pointer that the agent was given last. */
+/** Returns the pointer of the newest message to the agent. */
 export function turnOf({ id, turn = id }: TaskRecord): string {
   return turn;
 }
@@ -124,7 +124,7 @@ export function threadOf({ context_id, thread_id = context_id }: TaskRecord): st
   return thread_id;
 }
 
-/** The record that comes after another of the same task. */
+/** Returns `next` with the state of `before` added to its `steps`, if the state changed. */
 export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
   const { state, at, note, said, turn, steps = [], artifacts = [] } = before;
   if (next.state === state && next.at === at) return next;
@@ -133,7 +133,7 @@ export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
   return { ...next, steps: [...steps, step].slice(-A2A_STEPS) };
 }
 
-/** The task as it was in each state that it has been in since it was `last`, and as it is. */
+/** Yields the task in each state since `last`, ending with the current one. */
 export function* stepsSince(last: StateAt, record: TaskRecord): Generator<TaskRecord> {
   const { steps = [] } = record;
   const known = stepIn(record, last);
@@ -141,7 +141,7 @@ export function* stepsSince(last: StateAt, record: TaskRecord): Generator<TaskRe
   if (record.state !== last.state || record.at !== last.at) yield record;
 }
 
-/** The task as it was in a state before; undefined where it does not remember. */
+/** Returns the task in an earlier state. Undefined if the record no longer has that state. */
 export function asItWas(record: TaskRecord, last: StateAt): TaskRecord | undefined {
   const step = record.steps?.[stepIn(record, last)];
   return step && asIn(record, step);
@@ -206,7 +206,7 @@ export function toTask(record: TaskRecord, base: string): Task {
   };
 }
 
-/** What a stream or a webhook is told of a change: artifacts that were not there `before`, then the state. */
+/** Yields the events of a change, for streams and webhooks: artifacts that are new since `before`, then the state. */
 export function* changes(record: TaskRecord, base: string, before?: TaskRecord): Generator<StreamResponse> {
   const about = { taskId: record.id, contextId: record.context_id, metadata: undefined };
   const known = new Set(before ? artifactsOf(before, base).map(({ artifactId }) => artifactId) : []);
@@ -218,7 +218,7 @@ export function* changes(record: TaskRecord, base: string, before?: TaskRecord):
   yield { payload: { $case: 'statusUpdate', value: { ...about, status: statusOf(record, base) } } };
 }
 
-/** What the agent said with the state; undefined where it said nothing. */
+/** Returns the agent's message that explains the state. Undefined if there is none. */
 export function agentMessage(record: TaskRecord, base: string): Message | undefined {
   const { note, said } = record;
   if (said === undefined && note === undefined) return undefined;

@@ -30,11 +30,11 @@ import {
   turnOf,
 } from './task-record.ts';
 
-/** Tasks that others give to agents of this relay, for one caller. Everything it knows is in the store. */
+/** Creates, finds, changes and follows the A2A tasks of one caller. All its state is in the store. */
 export class TaskService {
   readonly core: RelayCore;
   readonly caller: Caller;
-  /** What the URLs of pointers begin with. */
+  /** Base URL of pointers. */
   readonly base: string;
   readonly relay: Relay;
   readonly #records: RecordsOf<TaskRecord>;
@@ -45,7 +45,7 @@ export class TaskService {
     this.core = core;
     this.caller = caller;
     this.base = base;
-    // A key for tasks is enough: that a task is a push and a thread behind it is our affair. Its prefix still binds.
+    // The scope `tasks` is enough: the relay itself does the push and writes the thread. The key's prefix still applies.
     this.relay = core.relay({ ...caller, scopes: SCOPES, asRelay: true }, base);
     this.#records = recordsOf(core.deps.engine.records);
     this.#prefix = `ten.${caller.tenant}/a2a/task/`;
@@ -53,8 +53,8 @@ export class TaskService {
   }
 
   /**
-   * Puts the task where the agent looks. The same message again is the same task, until something else was said there or
-   * it was cancelled: whoever did that knew of the task, and does not ask again for want of an answer.
+   * Creates a task and pushes it to the agent. A repeated message returns the existing task, because the client probably
+   * missed the answer. After another message or a cancellation the client knows the task, so a repetition starts a new one.
    */
   async submit(agent: AgentEntry, request: SendMessageRequest): Promise<TaskRecord> {
     const message = checkedMessage(request);
@@ -91,7 +91,7 @@ export class TaskService {
     return record;
   }
 
-  /** Another message of a task that waits for one. It is another turn of the agent, which a pointer of its own begins. */
+  /** Sends another message to a task that waits for input. Each message is pushed to the agent as its own pointer. */
   async proceed(agent: AgentEntry, record: TaskRecord, request: SendMessageRequest): Promise<TaskRecord> {
     const message = checkedMessage(request);
     const { id, context_id } = record;
@@ -122,19 +122,19 @@ export class TaskService {
       await this.relay.threads.record(thread_id, 'a2a.task.continued', { task_id: id, turn });
       return working;
     }
-    // A pointer that cannot be deleted now expires by itself.
+    // If this fails, the pointer expires later.
     await pointers.delete(turn).catch(() => {});
     throw new UnsupportedOperationError('Somebody else has answered this task in the meantime.');
   }
 
-  /** The task as it is now: what has come of it in the meantime is taken in first. */
+  /** Returns the task, after updating it with a result that has arrived. */
   async find(id: string): Promise<TaskRecord> {
     const kept = /^[0-9a-f-]{36}$/.test(id) ? await this.#get(id) : null;
     if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
     return this.#current(kept.value, kept.revision);
   }
 
-  /** Newest first. */
+  /** Lists the tasks that `keep` accepts, newest first. */
   async list(keep: (record: TaskRecord) => boolean): Promise<TaskRecord[]> {
     const found: TaskRecord[] = [];
     for await (const { value } of allRecords(this.#records, this.#prefix)) {
@@ -144,7 +144,7 @@ export class TaskService {
     return found.filter(keep).sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   }
 
-  /** Applies a change to the newest state of a task; null leaves it as it is. */
+  /** Changes a task with compare-and-set. `change` gets the current record; if it returns null, nothing changes. */
   async change(id: string, change: (now: TaskRecord) => TaskRecord | null): Promise<TaskRecord> {
     for (;;) {
       const kept = await this.#get(id);
@@ -160,7 +160,7 @@ export class TaskService {
     const { id } = record;
     if (isOver(record)) throw new TaskNotCancelableError(`Task is ${record.state}: ${id}`);
     await this.relay.tasks.cancel(turnOf(record)).catch((error) => {
-      // A result was first; `find` tells which. What has expired meanwhile is nobody's work any more.
+      // Conflict: a result came first, and `find` below reads it. Not found: the pointer has expired.
       if (!isRelayError(error, 'conflict') && !isRelayError(error, 'not_found')) throw error;
     });
     const now = await this.find(id);
@@ -168,12 +168,12 @@ export class TaskService {
       ? now
       : await this.change(id, (old) => (isOver(old) ? null : { ...old, state: 'canceled', at: this.#now() }));
     if (over.state !== 'canceled') throw new TaskNotCancelableError(`Task is ${over.state}: ${id}`);
-    // A pointer that cannot be deleted now expires by itself.
+    // If this fails, the pointer expires later.
     await this.relay.pointers.delete(turnOf(over)).catch(() => {});
     return over;
   }
 
-  /** The task, and again whenever it has changed, until it is over or the signal fires; `answered`: or until it waits. */
+  /** Yields the task now and after each change, until it is over or the signal aborts. With `answered`, also until it waits. */
   async *follow(
     first: TaskRecord,
     signal: AbortSignal,
@@ -207,12 +207,12 @@ export class TaskService {
   }
 
   /**
-   * Asks for the task and not only for its receipts: its result is on disk before anybody is told of it, while receipts are
-   * written a moment later and a crash may swallow them.
+   * Updates a task with its result, if there is one. Reads the task itself, not only its receipts: receipts are
+   * write-behind, so a crash may lose them.
    */
   async #current(record: TaskRecord, revision: number): Promise<TaskRecord> {
     if (isOver(record) || isWaiting(record)) return record;
-    // A turn that has expired has no result any more.
+    // The pointer may have expired. Then there is no result.
     const known = await this.relay.tasks.get(turnOf(record)).catch(() => null);
     const result = known?.result ?? resultFromReceipts(known?.receipts ?? []);
     if (result) {
@@ -224,7 +224,7 @@ export class TaskService {
     return this.#move(record, { ...record, state: 'working', at: taken.at }, revision);
   }
 
-  /** What the task is then: this, or what somebody else has made of it in the meantime. */
+  /** Writes the new state. If another process changed the task first, returns that state instead. */
   async #move(before: TaskRecord, next: TaskRecord, revision: number): Promise<TaskRecord> {
     const record = nextStep(before, next);
     if (await this.#write(record, revision)) return record;
@@ -235,13 +235,13 @@ export class TaskService {
     return this.#records.get(this.#prefix + id);
   }
 
-  /** False where the task is not what was expected of it. */
+  /** Returns false if the stored revision differs from `expect`. */
   async #write(record: TaskRecord, expect: 'absent' | number): Promise<boolean> {
     const expiresAt = this.core.deps.env.now() + A2A_TASK_TTL_MS;
     return (await this.#records.put(this.#prefix + record.id, record, { expect, expiresAt })) !== null;
   }
 
-  /** The task of a message that 0.1.0 took, which knew a message by its id and noted the thread that it began. */
+  /** Finds the task of a message that version 0.1.0 accepted. It stored only the message id and the thread. */
   async #takenByOlder({ name }: AgentEntry, message: Message): Promise<TaskRecord | null> {
     const thread = await this.#conversations.begunByOlder(name, message.messageId);
     if (thread === null) return null;
@@ -252,13 +252,13 @@ export class TaskService {
     return found ? this.find(found.id) : null;
   }
 
-  /** Calls `heard` with the task of each result that is announced on a channel, so that nobody has to wait for the next look. */
+  /** Calls `heard` with the task id of each result on a channel, so that followers need not wait for the next poll. */
   async #hearResults(channel: string, signal: AbortSignal, heard: (task: unknown) => void): Promise<void> {
     try {
       for await (const { metadata } of this.relay.channels.subscribe(channel, { signal }))
         heard(metadata?.task_id);
     } catch {
-      // Whoever follows the task still looks at it every second.
+      // Followers still poll the task every second.
     }
   }
 

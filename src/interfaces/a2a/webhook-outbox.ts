@@ -3,20 +3,20 @@ import type { Caller } from '../../contract/caller.ts';
 import type { Deps } from '../../domain/deps.ts';
 import { allRecords, recordsOf } from '../../domain/records.ts';
 
-/** Of all tenants in one place, so that a server that starts finds them without knowing who there is. */
+/** Key prefix for the entries of all tenants, so that a starting server finds them with one listing. */
 const INDEX = 'sys.a2a/';
 
-/** Enough to go on where another server stopped. */
+/** Data that a server needs to continue notifying webhooks after another server stopped. */
 export interface OutboxEntry {
   readonly task: string;
-  /** Who named the webhook. */
+  /** Caller that added the webhook. */
   readonly caller: Caller;
   readonly base: string;
 }
 
 /**
- * Tasks of one caller with webhooks that have yet to be told how the task ended. It outlives the server, and a task is
- * added before whoever named the webhook gets an answer.
+ * Outbox: tasks of one caller whose webhooks must still be notified of the end. It is stored, so it survives a
+ * restart. A task is added before the request that adds the webhook is answered.
  */
 export function outboxOf({ engine, env }: Deps, caller: Caller, base: string) {
   const records = recordsOf<OutboxEntry>(engine.records);
@@ -24,14 +24,14 @@ export function outboxOf({ engine, env }: Deps, caller: Caller, base: string) {
   return {
     add: (task: string) =>
       records.put(key(task), { task, caller, base }, { expiresAt: env.now() + A2A_TASK_TTL_MS }),
-    /** Changes whenever the task is added again; null where it is not there. */
+    /** Returns the entry's revision, which changes when the task is added again. Null if there is no entry. */
     mark: async (task: string) => (await records.get(key(task)))?.revision ?? null,
-    /** False: it was added again since, and something may be left to tell. */
+    /** Removes the entry. Returns false if the task was added again since `mark`: a webhook may be waiting. */
     remove: (task: string, mark: number) => records.delete(key(task), { expect: mark }),
   };
 }
 
-/** Those of all callers. */
+/** Lists the entries of all callers. */
 export async function* outboxEntries({ engine }: Deps): AsyncGenerator<OutboxEntry> {
   for await (const { value } of allRecords(recordsOf<OutboxEntry>(engine.records), INDEX)) yield value;
 }

@@ -17,14 +17,14 @@ import {
 import type { TaskService } from './task-service.ts';
 import { outboxOf } from './webhook-outbox.ts';
 
-/** The pause before the end of a task is sent again to a webhook that did not take it. Each pause is four times the last. */
+/** First delay in ms before a failed notification of a task's end is retried. Each delay is four times the last. */
 const AGAIN_MS = 1_000;
-/** Over twenty minutes in all, in which a receiver is restarted. After that it is up to the next server that starts. */
+/** Number of attempts, over more than 20 minutes: enough for a receiver to restart. Later, the next server start retries. */
 const TRIES = 7;
-/** How long one who tells a webhook how a task ended keeps others from it: they may have stopped on the way. */
+/** Lease in ms on notifying a webhook of the end. It expires, because the server that holds it may stop. */
 const TELLING_MS = 2 * WEBHOOK_TIME_MS;
 
-/** Posts to an address that somebody else chose: refuses those that lead back into our own network. */
+/** Sends HTTP requests to URLs that clients chose. Rejects URLs that lead into our own network. */
 export interface WebhookPost {
   check(url: string): Promise<void>;
   post(url: string, o: { readonly headers: Record<string, string>; readonly body: string }): Promise<void>;
@@ -37,18 +37,18 @@ export interface WebhooksOptions {
 }
 
 /**
- * Tells webhooks of the changes of tasks, with one follower for each task. The end of a task is sent until every webhook
- * has answered, by the next server if need be, so it may arrive twice. Changes before the end are sent at most once. A
- * webhook whose key no longer works is told nothing. What each was told is kept with its task and claimed before it is told:
- * several may follow one task, on servers of one store and in requests of a Worker.
+ * Notifies webhooks of task changes, with one follower per task. The end of a task is sent at least once: it is retried
+ * until the webhook confirms it, also by the next server. Earlier changes are sent at most once. A webhook whose key was
+ * revoked gets nothing. Several servers or Worker requests may follow one task, so each claims a notification in the
+ * task's record before sending it.
  */
 export class Webhooks {
   readonly #o: WebhooksOptions;
   readonly #defer: (work: () => Promise<unknown>) => void;
-  /** A follow that was asked for while the task had a follower, which may be about to end without having seen it. */
+  /** Tasks with a follower. The value restarts it if `follow` was called again: the follower may have been about to end. */
   readonly #followed = new Map<string, (() => void) | null>();
 
-  /** `defer` keeps what is told after the request is over. */
+  /** `defer` keeps work running after the request has been answered. */
   constructor(o: WebhooksOptions, defer: (work: () => Promise<unknown>) => void) {
     this.#o = o;
     this.#defer = defer;
@@ -62,7 +62,7 @@ export class Webhooks {
     }
   }
 
-  /** `shown` is the task as whoever names the webhook is told of it. */
+  /** Adds a webhook to a task. `shown` is the task as returned to the client, so earlier states are not sent again. */
   async add(
     config: TaskPushNotificationConfig,
     version: string,
@@ -103,7 +103,7 @@ export class Webhooks {
         this.#followed.delete(id);
         if (!this.#o.stopping.aborted) again?.();
       });
-    // A server that stops waits for none of it: the outbox has what is left to tell.
+    // A stopping server does not wait for it: the outbox keeps the rest for the next server.
     this.#defer(() => Promise.race([told, aborted(this.#o.stopping)]));
   }
 
@@ -121,7 +121,7 @@ export class Webhooks {
     for (const step of stepsSince(known, record)) {
       if (isOver(step) || !(await mayTell(webhook, tasks))) return;
       const { state, at } = step;
-      // Nobody has told it of this state, or is about to.
+      // Claim this state, unless another follower has already sent it.
       const claimed = await changeWebhook(tasks, record.id, webhook, (one, task) => {
         const news = [...stepsSince(knownTo(one, task), task)];
         return news.some((each) => each.state === state && each.at === at)
@@ -161,7 +161,7 @@ export class Webhooks {
     }
   }
 
-  /** Whether the webhook took it. */
+  /** Sends a change. Returns whether the webhook accepted it. */
   async #post(webhook: Webhook, record: TaskRecord, base: string, before?: TaskRecord): Promise<boolean> {
     const { url, token, authentication } = webhook.config;
     const headers: Record<string, string> = {};
@@ -184,12 +184,12 @@ export class Webhooks {
   }
 }
 
-/** Whether the key that named the webhook still works. */
+/** Whether the key that added the webhook is still valid. */
 function mayTell({ key }: Webhook, { core, caller }: TaskService): Promise<boolean> {
   return core.keys.isValid({ ...caller, keyId: key ?? caller.keyId });
 }
 
-/** False where nothing changed: another webhook has taken its place, or `change` answered null. */
+/** Changes a webhook in the task's record. Returns false if the webhook was replaced or `change` returned null. */
 async function changeWebhook(
   tasks: TaskService,
   taskId: string,
@@ -206,7 +206,7 @@ async function changeWebhook(
   return changed;
 }
 
-/** Of one that an earlier version kept nobody knows: it is told of what the task is now. */
+/** Returns the last state that a webhook was notified of. Unknown for records of 0.1.0: then only the current state is sent. */
 function knownTo({ knows }: Webhook, { at }: TaskRecord): StateAt {
   return knows ?? { state: 'submitted', at };
 }

@@ -1,15 +1,16 @@
 import type { Receipts } from '../../domain/receipts/receipts.ts';
 import type { RelaySocket } from './relay-socket.ts';
 
-/** How long after a message a socket is asked whether it is there, and how many are asked at once. */
+/** Delay in ms between a message and the ping that confirms it. */
 const ASK_AFTER_MS = 250;
+/** Maximum number of sockets pinged at once. */
 const ASK_AT_ONCE = 100;
-/** Pointers remembered for one socket between two answers; what is beyond is not reported. */
+/** Maximum number of unconfirmed pointers per socket. Pointers beyond it get no "notified" receipt from this socket. */
 const REMEMBERED = 256;
 
 /**
- * The evidence for "notified": a socket that answers a ping which was sent behind a message has received the message.
- * Asked in small numbers, so that a large audience is not made to answer all at once.
+ * Collects the evidence for "notified" receipts. The server pings a socket after a message. A pong proves that the
+ * message arrived before it. Pings are sent in small batches, so that not all subscribers answer at once.
  */
 export class Confirmations {
   readonly #receipts: Receipts;
@@ -21,6 +22,7 @@ export class Confirmations {
     this.#receipts = receipts;
   }
 
+  /** Remembers that a message about this pointer was sent to the socket. */
   sent(socket: RelaySocket, pointer: string): void {
     socket.unconfirmed ??= [];
     if (socket.unconfirmed.length >= REMEMBERED) return;
@@ -29,7 +31,7 @@ export class Confirmations {
     this.#askSoon();
   }
 
-  /** A ping whose answer can be told from any other pong. */
+  /** Pings the socket. If pointers are unconfirmed, the ping carries a stamp that identifies its pong. */
   ping(socket: RelaySocket): void {
     if (socket.readyState !== socket.OPEN) return;
     if (socket.asked === 0 && socket.unconfirmed) {
@@ -40,6 +42,7 @@ export class Confirmations {
     this.#waiting.delete(socket);
   }
 
+  /** Handles a pong: writes receipts for the pointers that were sent before its ping. */
   answered(socket: RelaySocket, data: Buffer): void {
     const { unconfirmed, asked } = socket;
     if (asked === 0 || !unconfirmed || data.toString() !== String(socket.stamp)) return;

@@ -7,9 +7,9 @@ import type { Confirmations } from './confirmations.ts';
 import { gapFrame, SharedFrame, TEXT, TOO_SLOW } from './protocol.ts';
 import type { RelaySocket } from './relay-socket.ts';
 
-/** After so many sends in a row everyone else gets a turn. */
+/** Number of sends after which the event loop may run other work. */
 const SENDS_AT_ONCE = 1024;
-/** Entries taken from the log ahead of the sockets. */
+/** Maximum number of log entries waiting to be sent. */
 const AHEAD = 256;
 const RETRY_MS = 1000;
 
@@ -19,24 +19,24 @@ interface FanOutOptions {
   readonly channel: string;
   readonly confirmations: Confirmations;
   readonly slowReaderBytes: number;
-  /** Nobody listens any more, or the store could not be read: it is not to be used again. */
+  /** Called when no socket is left or the store could not be read. The fan-out must not be used afterwards. */
   readonly onStop: () => void;
 }
 
 /**
- * One channel of one tenant: a single subscription to its log, however many sockets there are. Whoever is behind reads
- * the log by itself and joins where the two meet.
+ * Sends the messages of one channel to all its sockets, with one subscription to the log. A socket that is behind
+ * first reads the log on its own until it has caught up.
  */
 export class FanOut {
   readonly #o: FanOutOptions;
   readonly #ended = new AbortController();
   readonly #started: Promise<void>;
   readonly #sockets = new Set<RelaySocket>();
-  /** Also those that are catching up. */
+  /** Number of sockets, including those that are still catching up. */
   #members = 0;
   #queue: Entry[] = [];
   #sending: Promise<void> | null = null;
-  /** The newest entry that has been sent to everyone here. */
+  /** Sequence number of the newest entry that has been sent to all sockets in `#sockets`. */
   #position = 0;
 
   constructor(o: FanOutOptions) {
@@ -44,7 +44,7 @@ export class FanOut {
     this.#started = this.#start();
   }
 
-  /** Sends what the socket has missed, as fast as it reads, then everything that comes. */
+  /** Sends the messages that the socket missed, at the speed it reads them. Then adds it to the live sockets. */
   async join(socket: RelaySocket, start: Start): Promise<void> {
     this.#members++;
     socket.seq = start.after;
@@ -95,7 +95,7 @@ export class FanOut {
       await flushed;
     }
     socket.gap = view.owesGap;
-    // Without a pause after the last look at the position, or an entry could slip through in between.
+    // No await between the loop's last check of `#position` and this line: otherwise an entry could be missed.
     if (socket.readyState === socket.OPEN) this.#sockets.add(socket);
   }
 
@@ -112,18 +112,18 @@ export class FanOut {
         }
         return;
       } catch {
-        // The store did not answer: those who wait here wait on, and miss nothing.
+        // The store did not answer: retry from the last entry. The sockets miss nothing.
         await pause(RETRY_MS, signal);
       }
     }
   }
 
-  /** In a turn of its own, so that whoever pushed has its answer before a thousand others have theirs. */
+  /** Sends the queue. Starts in a later turn of the event loop, so that the pushing client gets its response first. */
   async #sendAll(): Promise<void> {
     await setImmediate();
     let sends = 0;
     for (let entry = this.#queue.shift(); entry; entry = this.#queue.shift()) {
-      // First of all: who joins from here on has read this one by itself.
+      // Set the position first: a socket that joins from here on has read this entry from the log.
       this.#position = entry.seq;
       const frame = channelEntry(entry.data) ? new SharedFrame(entry) : null;
       for (const socket of this.#sockets) {

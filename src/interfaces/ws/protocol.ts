@@ -7,7 +7,7 @@ import { channelEntry, type Entry, toMessage } from '../../domain/channels/messa
 import { checkSubscription } from '../../domain/channels/reader.ts';
 import { checkChannelName } from '../../domain/names.ts';
 
-/** What a socket asks for in its address. */
+/** Channel and options in the URL of a WebSocket request. */
 export interface Target extends Omit<SubscribeOptions, 'signal'> {
   readonly channel: string;
   readonly ticket?: string;
@@ -15,7 +15,7 @@ export interface Target extends Omit<SubscribeOptions, 'signal'> {
 
 const PREFIXES = ['/ws/', '/v1/ws/'];
 
-/** Null where the address is none for sockets. Taken from the request line itself, before anything could rewrite it. */
+/** Parses the raw URL of the request line. Returns null if it is not a WebSocket path. */
 export function parseTarget(url: string): Target | null {
   const at = url.indexOf('?');
   const path = at < 0 ? url : url.slice(0, at);
@@ -32,18 +32,18 @@ export function parseTarget(url: string): Target | null {
   };
 }
 
-/** A member of a group, or a mere reader, at whose socket a frame came in. */
+/** The client that sent a frame: a member of a group, or a reader without a group. */
 export interface Settler {
-  /** The relay as the member sees it; null for readers. */
+  /** The relay with the member's rights. Null for readers. */
   readonly relay: Relay | null;
   readonly channel: string;
   readonly group: string | null;
 }
 
-/** What a member may say of its work, and how that is confirmed. */
+/** Requests that a group member may send, and the field of the reply that confirms each. */
 const SETTLED = { ack: 'acked', nack: 'nacked', extend: 'extended' } as const;
 
-/** Does what `{"ack": seq, "token": t}` asks for, or the same with `nack` and `extend`, and gives the frame that confirms it. */
+/** Executes `{"ack": seq, "token": t}` (or `nack`, `extend`) and returns the frame that confirms it. */
 export async function settle(
   { relay, channel, group }: Settler,
   frame: JsonObject | null,
@@ -60,25 +60,25 @@ export async function settle(
   return { [SETTLED[what]]: seq, token, ...more };
 }
 
-/** What a frame was about, for the error that answers it. */
+/** Returns the message and token that a frame refers to, for the error frame. */
 export function aboutOf(frame: JsonObject | null): { seq?: number; token?: number } {
   const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
   return { seq: number(frame?.ack ?? frame?.nack ?? frame?.extend), token: number(frame?.token) };
 }
 
-/** Text frames, as they are. */
+/** Send options for an uncompressed text frame. */
 export const TEXT = { binary: false, compress: false, fin: true } as const;
 
-/** Close codes. 1001 and 1008 are the protocol's own. */
+/** Close codes. RFC 6455 defines 1001 and 1008. */
 export const GOING_AWAY = 1001;
 export const REFUSED = 1008;
-/** The reader does not keep up. */
+/** Own close code: the client reads too slowly. */
 export const TOO_SLOW = 4008;
 
-/** A message on its way to many sockets: written out once for each address that its readers know the relay by. */
+/** A message for many sockets. It is serialized once per base URL, because pointer URLs contain the base URL. */
 export class SharedFrame {
   readonly entry: Entry;
-  /** The pointer it is about, for the receipt. */
+  /** Pointer that the message announces, for the receipt. */
   readonly pointer: string | null;
   readonly #byBase = new Map<string, Buffer>();
 
@@ -97,12 +97,12 @@ export class SharedFrame {
   }
 }
 
-/** A gap has a frame of its own, so that a message looks the same to everyone. */
+/** Serializes a message without `gap`. A gap has its own frame, so that the message is the same for all sockets. */
 export function messageFrame({ gap: _, ...message }: Message): Buffer {
   return Buffer.from(JSON.stringify(message));
 }
 
-/** Messages behind `after` and before `next` are no longer kept. */
+/** Tells a socket that the messages between `after` and `next` have been deleted. */
 export function gapFrame(after: number, next: number): Buffer {
   return Buffer.from(JSON.stringify({ gap: true, after, next }));
 }

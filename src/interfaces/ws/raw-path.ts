@@ -10,18 +10,17 @@ interface ParseError extends Error {
 }
 
 /**
- * Some WebSocket clients send the name of a channel as raw UTF-8, which Node's parser refuses to see in a path. The
- * request is parsed once more with those bytes percent-encoded, as other clients send them; anything else that cannot be
- * parsed is refused as Node refuses it.
+ * Accepts WebSocket requests with raw UTF-8 in the path. Some clients send channel names that way, but Node's HTTP
+ * parser rejects them. Such a request is percent-encoded and parsed again. Other unparsable requests get Node's error.
  */
 export function acceptRawPaths(server: Server, upgrade: Upgrade): void {
   const taken = new WeakSet<Duplex>();
   server.on('clientError', (error: ParseError, socket) => {
-    // The parser that gave up goes on waiting for headers, and complains when they do not come.
+    // The failed parser still reports a timeout later, because it waits for headers.
     if (taken.has(socket)) return;
     const encoded = encodedUpgrade(error);
     if (encoded === null) return refuse(error, socket);
-    // Those of the parser that gave up; the connection is the socket's from here on.
+    // Remove the failed parser's listeners: the WebSocket owns the connection now.
     taken.add(socket);
     for (const event of ['data', 'end', 'drain']) socket.removeAllListeners(event);
     parseUpgrade(encoded, (request, head) => {
@@ -32,7 +31,7 @@ export function acceptRawPaths(server: Server, upgrade: Upgrade): void {
   });
 }
 
-/** The head of a request for a socket with its path encoded; null for anything else, and for half a head. */
+/** Returns the request head with an encoded path. Null if it is not a complete WebSocket request. */
 function encodedUpgrade({ code, rawPacket }: ParseError): Buffer | null {
   if (code !== 'HPE_INVALID_URL' || !rawPacket) return null;
   const text = rawPacket.toString('latin1');
@@ -42,11 +41,11 @@ function encodedUpgrade({ code, rawPacket }: ParseError): Buffer | null {
   return Buffer.from(encoded + text.slice(line.length), 'latin1');
 }
 
-/** Has Node parse a request that came by another way than a connection. Null where it asks for no upgrade. */
+/** Parses the bytes of a request with Node's HTTP server. Calls `done` with null if it is not an upgrade. */
 function parseUpgrade(bytes: Buffer, done: (request: IncomingMessage | null, head: Buffer) => void): void {
   const parser = createServer((_request, response) => response.end());
   parser.on('upgrade', (request, _connection, head) => done(request, head));
-  // Whatever is answered, by this parser or by Node itself, is a refusal.
+  // Any response, from this server or from Node itself, means that it was not an upgrade.
   const answered = (_chunk: unknown, _encoding: unknown, written: () => void) => {
     connection.destroy();
     written();

@@ -5,40 +5,40 @@ import type { Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { aboutOf, errorFrame, REFUSED, settle, TEXT } from './protocol.ts';
 
-/** What the server knows of a socket. On the socket itself: at thousands of sockets every further object counts. */
+/** A WebSocket with the server's state of it. The state is on the socket itself to save memory per socket. */
 export class RelaySocket extends WebSocket {
   caller!: Caller;
-  /** The relay as this caller sees it: for members of a group, who acknowledge. */
+  /** The relay with the caller's rights. Only for group members, who acknowledge messages. */
   relay: Relay | null = null;
-  /** Where pointers are said to be reachable. */
+  /** Base URL of the pointers in its messages. */
   base!: string;
   channel!: string;
   group: string | null = null;
-  /** Where a reader gets its messages from. */
+  /** The fan-out that sends messages to a reader. */
   source: { leave(socket: RelaySocket): void } | null = null;
-  /** The newest message sent. */
+  /** Sequence number of the newest message sent. */
   seq = 0;
-  /** It asked to resume, so it understands being told of a gap. */
+  /** Whether the client connected with `since`. Only such clients understand gap frames. */
   resumes = false;
-  /** A gap that is still to be told. */
+  /** Whether a gap frame must be sent before the next message. */
   gap = false;
-  /** It has been heard of since the last ping. */
+  /** Whether the client has sent anything since the last ping. */
   alive = true;
-  /** Pointers it was told of and has not answered for. */
+  /** Pointers announced to this socket and not yet confirmed by a pong. */
   unconfirmed: string[] | null = null;
-  /** How many of them were sent before the ping that is under way; 0 where there is none. */
+  /** Number of unconfirmed pointers sent before the pending ping. 0 if no ping is pending. */
   asked = 0;
-  /** Marks that ping. */
+  /** Payload of the pending ping, to recognize its pong. */
   stamp = 0;
-  /** Frames that were taken in and whose answers have not been sent yet. */
+  /** Number of received frames whose replies have not been sent yet. */
   open = 0;
 }
 
 const PONG = Buffer.from('{"pong":1}');
 
 /**
- * What a socket may say: `{"ack": seq, "token": t}`, the same with `nack` and `extend`, and `{"ping": 1}`. A client that goes on asking and
- * does not read the answers is cut off, or they would fill the memory.
+ * Handles a frame from a client: `{"ack": seq, "token": t}`, `nack` or `extend` likewise, or `{"ping": 1}`. Disconnects
+ * a client that sends frames without reading the replies, because the replies would fill the memory.
  */
 export function receive(socket: RelaySocket, data: Buffer, binary: boolean): void {
   if (!begins(socket)) return;
@@ -56,12 +56,12 @@ export function receive(socket: RelaySocket, data: Buffer, binary: boolean): voi
     .then(answer);
 }
 
-/** Answers a ping of the protocol itself. */
+/** Answers a WebSocket ping frame. */
 export function answerPing(socket: RelaySocket, data: Buffer): void {
   if (begins(socket)) socket.pong(data, false, () => socket.open--);
 }
 
-/** Whether a frame is answered: counts it, and reads no more from a client that leaves too many answers unread. */
+/** Counts a frame to be answered. Returns false and disconnects if too many replies are unread. */
 function begins(socket: RelaySocket): boolean {
   if (socket.readyState !== socket.OPEN) return false;
   if (socket.open++ < INBOUND_FRAMES_OPEN) return true;

@@ -23,16 +23,16 @@ import {
 } from './protocol.ts';
 import { answerPing, RelaySocket, receive } from './relay-socket.ts';
 
-/** What the WebSocket interface is given by the app. */
+/** Everything that the WebSocket interface gets from the app. */
 export interface SocketDeps {
   readonly core: RelayCore;
-  /** Where pointers say they can be reached; null: where the socket came in. */
+  /** Base URL of pointers. Null: the address that the client connected to. */
   readonly publicUrl: string | null;
-  /** Throws for a request that a foreign web page made. */
+  /** Throws if a foreign web page made the request. */
   guard(request: IncomingMessage): void;
-  /** Who sends that header; throws `unauthorized`. */
+  /** Returns the caller of an `Authorization` header. Throws `unauthorized`. */
   authenticate(authorization: string | null): Caller | Promise<Caller>;
-  /** Throws `rate_limited` for a caller, or an address without one, that asks too often. */
+  /** Throws `rate_limited` if the caller sends too many requests. Without a caller, the address counts. */
   limit(caller: Caller | null, request: IncomingMessage): Promise<void>;
   log(event: {
     readonly level: 'warn' | 'error';
@@ -40,22 +40,22 @@ export interface SocketDeps {
     readonly [field: string]: unknown;
   }): void;
   readonly limits?: Partial<SocketLimits>;
-  /** Whether the program was replaced on the disk since it started. */
+  /** Whether the package on disk was replaced since the server started. */
   replaced?(): boolean;
 }
 
 export interface SocketLimits {
   readonly pingEveryMs: number;
-  /** What may wait for a reader that does not keep up. */
+  /** Maximum number of bytes that may wait for a slow reader. */
   readonly slowReaderBytes: number;
 }
 
-/** How long sockets are given to say goodbye when the server stops. */
+/** Time in ms that sockets have to close when the server stops. */
 const FAREWELL_MS = 1000;
-/** After so many pings in a row everyone else gets a turn. */
+/** Number of pings after which the event loop may run other work. */
 const PINGS_AT_ONCE = 256;
 
-/** WebSockets on channels. Node only: the HTTP server hands over the connections that ask for an upgrade. */
+/** WebSocket server for channels, for Node only. The HTTP server passes upgrade requests to it. */
 export class SocketServer {
   readonly #deps: SocketDeps;
   readonly #server = new WebSocketServer({
@@ -80,9 +80,9 @@ export class SocketServer {
     this.#pinging = setInterval(() => void this.#pingAll(), this.#limits.pingEveryMs).unref();
   }
 
-  /** For the `upgrade` event of an HTTP server. */
+  /** Handles the `upgrade` event of an HTTP server. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    // It may break at any time, and nobody else listens any more.
+    // Without an error listener, a broken connection would crash the process.
     socket.on('error', () => socket.destroy());
     this.#open(request, socket, head).catch((error) => {
       if (!isRelayError(error)) this.#log('upgrade-failed', error);
@@ -111,14 +111,14 @@ export class SocketServer {
     if (!target) throw new RelayError('no_route', { method: 'GET', path: (request.url ?? '').slice(0, 200) });
     if (this.#stopping) throw new RelayError('busy', { what: 'the relay is stopping' });
     const caller = await this.#caller(request, target).catch(async (error) => {
-      // Whoever tries keys or tickets out is counted by address.
+      // Count failed authentications by address, against guessing of keys and tickets.
       if (isRelayError(error, 'unauthorized')) await this.#deps.limit(null, request);
       throw error;
     });
     await this.#deps.limit(caller, request);
     const { channel, group } = target;
     authorize(caller, channels.subscribe, { name: channel });
-    // Before the socket is open: whatever is sent from then on is behind this.
+    // Find the position before the socket opens, so that it gets every message sent after that.
     const start =
       group === undefined ? await core.channels.start(caller.tenant, channel, target.since) : null;
     if (socket.destroyed) return;
@@ -136,7 +136,7 @@ export class SocketServer {
     this.#sockets.add(socket);
     const { watch } = this.#deps.core.keys;
     const unwatch = watch.watch(socket.caller, () => socket.close(REFUSED, 'the key no longer works'));
-    // A frame that is too large, or none at all: the socket is closed with the code that says so.
+    // Ignore protocol errors, such as too large frames: `ws` closes the socket with the right code.
     socket.on('error', ignore);
     socket.on('message', (data: Buffer, binary) => {
       socket.alive = true;
@@ -163,7 +163,7 @@ export class SocketServer {
     });
   }
 
-  /** A socket that has not been heard of since the last time is cut off. */
+  /** Pings all sockets. Terminates those that have sent nothing since the last ping. */
   async #pingAll(): Promise<void> {
     let pinged = 0;
     for (const socket of this.#sockets) {
@@ -234,7 +234,7 @@ function originOf({ headers, socket }: IncomingMessage): string {
   return url.origin;
 }
 
-/** Answers an upgrade that does not come about, like any other request that fails. */
+/** Answers a rejected upgrade with the error as JSON, as HTTP routes do. */
 function refuse(socket: Duplex, error: RelayError): void {
   const body = JSON.stringify(error);
   const head = [
