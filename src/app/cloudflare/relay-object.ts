@@ -12,7 +12,7 @@ import { objectOf, shortHash } from '../../engines/cloudflare/objects.ts';
 import { StoreObject, type Stub } from '../../engines/cloudflare/store-object.ts';
 import type { OutboxEntry } from '../../interfaces/a2a/webhook-outbox.ts';
 import { RateLimiter } from '../../interfaces/http/rate-limit.ts';
-import { aboutOf, settle } from '../../interfaces/ws/protocol.ts';
+import { frameSubject, settle } from '../../interfaces/ws/protocol.ts';
 import { a2aProtocol } from '../serve/protocols.ts';
 import { type Attached, attach, attachedTo, ChannelReaders } from './channel-readers.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
@@ -108,7 +108,7 @@ export class RelayObject extends StoreObject {
     try {
       socket.send(JSON.stringify(await settle({ relay, channel, group }, frame)));
     } catch (error) {
-      socket.send(JSON.stringify({ ...shownError(error).toJSON(), ...aboutOf(frame) }));
+      socket.send(JSON.stringify({ ...shownError(error).toJSON(), ...frameSubject(frame) }));
     }
   }
 

@@ -59,7 +59,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     let last: TaskRecord | null = null;
     for await (const record of tasks.follow(first, signal, o)) {
       if (last) yield* changes(record, base, last);
-      else yield { payload: { $case: 'task', value: shown(record) } };
+      else yield { payload: { $case: 'task', value: renderTask(record) } };
       last = record;
     }
   }
@@ -77,7 +77,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     return { channel: task_channel ?? agent.task_channel, done_channel };
   }
 
-  function shown(record: TaskRecord, historyLength?: number): Task {
+  function renderTask(record: TaskRecord, historyLength?: number): Task {
     const task = toTask(record, base);
     if (historyLength === undefined) return task;
     return { ...task, history: historyLength > 0 ? task.history.slice(-historyLength) : [] };
@@ -109,7 +109,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
         for await (const now of tasks.follow(record, until, { answered: true })) record = now;
       }
       const message = record.direct ? agentMessage(record, base) : undefined;
-      return message ?? shown(record, params.configuration?.historyLength);
+      return message ?? renderTask(record, params.configuration?.historyLength);
     },
 
     async *sendMessageStream(params, context) {
@@ -122,7 +122,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
       yield* stream(record, { answered: false });
     },
 
-    getTask: async ({ id, historyLength }) => shown(await find(a2a.get, id), historyLength),
+    getTask: async ({ id, historyLength }) => renderTask(await find(a2a.get, id), historyLength),
 
     async listTasks(params) {
       const pageSize = params.pageSize ?? 50;
@@ -142,7 +142,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
       const end = start + page.length;
       return {
         tasks: page.map((record) => {
-          const task = shown(record, params.historyLength ?? 0);
+          const task = renderTask(record, params.historyLength ?? 0);
           return params.includeArtifacts ? task : { ...task, artifacts: [] };
         }),
         nextPageToken: end < all.length ? String(end) : '',
@@ -152,7 +152,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     },
 
     async cancelTask({ id }) {
-      return shown(await tasks.cancel(await find(a2a.cancel, id)));
+      return renderTask(await tasks.cancel(await find(a2a.cancel, id)));
     },
 
     async createTaskPushNotificationConfig(params, context) {

@@ -9,7 +9,7 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import { summaryOf } from './messages.ts';
 
 /** The conversation that a message starts a task in. */
-export interface Begun {
+export interface StartedConversation {
   readonly context_id: string;
   readonly thread_id: string;
   /** Counts how often an identical message has started a task, from 1. */
@@ -22,11 +22,15 @@ export interface Begun {
 export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
   const { engine, env } = core.deps;
   const prefix = `ten.${caller.tenant}/a2a/`;
-  const messages = recordsOf<Begun>(engine.records);
+  const messages = recordsOf<StartedConversation>(engine.records);
   const contexts = recordsOf<string>(engine.records);
   const messageKey = (digest: string) => `${prefix}message/${digest}`;
 
-  async function note(digest: string, begun: Begun, expect?: number | 'absent'): Promise<boolean> {
+  async function save(
+    digest: string,
+    begun: StartedConversation,
+    expect?: number | 'absent',
+  ): Promise<boolean> {
     const expiresAt = env.now() + DEFAULT_TTL_MS;
     return (await messages.put(messageKey(digest), begun, { expect, expiresAt })) !== null;
   }
@@ -39,16 +43,16 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
     const name = encodeURIComponent(contextId);
     const shared = `${prefix}context/${name}`;
     for (let key = shared; ; ) {
-      const kept = await contexts.get(key);
-      const access = kept ? await accessTo(kept.value) : 'absent';
+      const stored = await contexts.get(key);
+      const access = stored ? await accessTo(stored.value) : 'absent';
       if (access === 'foreign' && key === shared) {
         // Another key uses this context name for its own thread: store the name for this key only.
         key = `${prefix}context/${caller.keyId}/${name}`;
         continue;
       }
-      const thread_id = kept && access === 'writable' ? kept.value : await create();
+      const thread_id = stored && access === 'writable' ? stored.value : await create();
       const expiresAt = env.now() + A2A_TASK_TTL_MS;
-      const expect = kept?.revision ?? 'absent';
+      const expect = stored?.revision ?? 'absent';
       if ((await contexts.put(key, thread_id, { expect, expiresAt })) !== null) return thread_id;
       if (access !== 'writable') await relay.threads.delete(thread_id);
     }
@@ -69,7 +73,7 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
       message: Message,
       digest: string,
       isRepeated: (task: string) => Promise<boolean>,
-    ): Promise<Begun> {
+    ): Promise<StartedConversation> {
       for (;;) {
         const seen = await messages.get(messageKey(digest));
         const before = seen?.value;
@@ -77,17 +81,18 @@ export function conversationsOf(core: RelayCore, relay: Relay, caller: Caller) {
         const thread_id = await threadFor(message);
         const context_id = message.contextId || thread_id;
         const begun = { context_id, thread_id, attempt: (before?.attempt ?? 0) + 1 };
-        if (await note(digest, begun, seen?.revision ?? 'absent')) return begun;
+        if (await save(digest, begun, seen?.revision ?? 'absent')) return begun;
         // A concurrent request with the same message won: delete our thread and use the other.
         if (!message.contextId) await relay.threads.delete(thread_id);
       }
     },
 
     /** Stores the task that the message started. */
-    began: (digest: string, begun: Begun, task: string) => note(digest, { ...begun, task }),
+    recordTask: (digest: string, begun: StartedConversation, task: string) =>
+      save(digest, { ...begun, task }),
 
     /** Returns the thread of a message that version 0.1.0 accepted, by message id. Null if there is none. */
-    async begunByOlder(agent: string, messageId: string): Promise<string | null> {
+    async legacyThread(agent: string, messageId: string): Promise<string | null> {
       const name = encodeURIComponent(`${agent} ${messageId}`).slice(0, 500);
       return (await contexts.get(`${prefix}message/${name}`))?.value ?? null;
     },

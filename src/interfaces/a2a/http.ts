@@ -69,7 +69,7 @@ export function a2aOverHttp(o: A2AOptions) {
   };
   /** Serves `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON and the card below it. The relay's own agent is also at `/a2a`. */
   const answer = async (c: Context, enter: Enter, base: string) => {
-    const { name, rest } = readPath(c.req.path);
+    const { name, rest } = parsePath(c.req.path);
     const [, file] = /^\.well-known\/(agent-card|agent)\.json$/.exec(rest) ?? [];
     if (file !== undefined) {
       const agent = await findAgent(name, async () => (await open(enter, a2a.getCard)).relay);
@@ -112,7 +112,7 @@ export function a2aOverHttp(o: A2AOptions) {
 }
 
 /** Splits a path into agent name and rest: `/a2a`, `/a2a/{agent}`, `/a2a/{agent}/{rest}`, `/.well-known/agent-card.json`. */
-function readPath(path: string): { name: string; rest: string } {
+function parsePath(path: string): { name: string; rest: string } {
   const below = path.replace(/^\/a2a(?=\/|$)/, '').replace(/\/+$/, '');
   const [, name = RELAY_AGENT.name, ...rest] = below.split('/');
   if (name === '.well-known') return { name: RELAY_AGENT.name, rest: [name, ...rest].join('/') };
@@ -133,14 +133,14 @@ async function cardResponse(
   card: AgentCard,
   { version, since }: { readonly version: string; readonly since: number | null },
 ): Promise<Response> {
-  let shown = AgentCard.toJSON(card) as object;
+  let json = AgentCard.toJSON(card) as object;
   if (version === '0.3') {
     // The library converts a card only through a request handler.
     const holder: Partial<A2ARequestHandler> = { getAuthenticatedExtendedAgentCard: async () => card };
     const older = new LegacyRestTransportHandler(holder as A2ARequestHandler);
-    shown = { ...shown, ...(await older.getAuthenticatedExtendedAgentCard(new ServerCallContext())) };
+    json = { ...json, ...(await older.getAuthenticatedExtendedAgentCard(new ServerCallContext())) };
   }
-  const body = JSON.stringify(shown);
+  const body = JSON.stringify(json);
   const etag = `"${await sha256Hex(body)}"`;
   const headers: Record<string, string> = {
     'Cache-Control': 'public, max-age=60',
@@ -148,8 +148,8 @@ async function cardResponse(
     ETag: etag,
     ...(since === null ? {} : { 'Last-Modified': new Date(since).toUTCString() }),
   };
-  const known = (c.req.header('if-none-match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  if (known.includes(etag) || known.includes('*')) return new Response(null, { status: 304, headers });
+  const etags = (c.req.header('if-none-match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  if (etags.includes(etag) || etags.includes('*')) return new Response(null, { status: 304, headers });
   return new Response(body, { headers: { 'Content-Type': 'application/json', ...headers } });
 }
 
@@ -185,7 +185,7 @@ async function jsonRpcResponse(call: Call): Promise<Response> {
     checkMediaType(c);
     const answer = await handler.handle(body, context);
     if (!(Symbol.asyncIterator in answer)) return Response.json(answer);
-    return await asEvents(answer as AsyncIterable<unknown>, failed);
+    return await streamEvents(answer as AsyncIterable<unknown>, failed);
   } catch (error) {
     return Response.json(failed(error));
   }
@@ -241,16 +241,16 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
   const failure = (error: unknown) => toRestErrorBody(error, statusOf(error));
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
-    const given = found.body ? await jsonBody(call) : queryParams(c.req.query());
+    const fields = found.body ? await jsonBody(call) : queryParams(c.req.query());
     // A parameter that cannot be decoded is used as it is and will not be found.
-    const named = Object.entries(found.path.exec(rest)!.groups ?? {}).map(([name, text]) => [
+    const pathParams = Object.entries(found.path.exec(rest)!.groups ?? {}).map(([name, text]) => [
       name,
       percentDecoded(text) ?? text,
     ]);
-    const params = { ...given, ...Object.fromEntries(named) };
-    const asked = { jsonrpc: '2.0', id: null, method: found.rpc, params };
-    const answer = await new JsonRpcTransportHandler(agent).handle(asked, context);
-    if (Symbol.asyncIterator in answer) return await asEvents(results(answer), failure);
+    const params = { ...fields, ...Object.fromEntries(pathParams) };
+    const rpcRequest = { jsonrpc: '2.0', id: null, method: found.rpc, params };
+    const answer = await new JsonRpcTransportHandler(agent).handle(rpcRequest, context);
+    if (Symbol.asyncIterator in answer) return await streamEvents(results(answer), failure);
     if ('error' in answer) throw thrown ?? new RequestMalformedError('The request does not fit the method.');
     if (found.rpc === 'ListTasks') leaveOutEmptyArtifacts(answer.result as ListTasksResponse);
     return answered(answer.result, found.status ?? 200);
@@ -277,12 +277,12 @@ function statusOf(error: unknown): number {
 
 /** Returns the query parameters. Empty values count as missing. */
 function queryParams(query: { readonly [name: string]: string }): object {
-  const given = Object.entries(query).filter(([, text]) => text !== '');
-  for (const [name, text] of given) {
+  const present = Object.entries(query).filter(([, text]) => text !== '');
+  for (const [name, text] of present) {
     if ((name === 'pageSize' || name === 'historyLength') && !/^\d{1,9}$/.test(text))
       throw new RequestMalformedError(`${name} must be a whole number`);
   }
-  return { ...Object.fromEntries(given), includeArtifacts: query.includeArtifacts === 'true' };
+  return { ...Object.fromEntries(present), includeArtifacts: query.includeArtifacts === 'true' };
 }
 
 async function jsonBody(call: Call): Promise<object> {
@@ -315,13 +315,13 @@ function mediaType(header = ''): string {
 }
 
 /** Responds with server-sent events. An error before the first event is thrown, so that it gets a normal response. */
-async function asEvents(
+async function streamEvents(
   events: AsyncIterable<unknown>,
   failure: (error: unknown) => unknown,
 ): Promise<Response> {
   const iterator = events[Symbol.asyncIterator]();
   const first = await iterator.next();
-  return eventResponse(from(first, iterator), {
+  return eventResponse(prepend(first, iterator), {
     write: formatSSEEvent,
     failed: (error) => formatSSEErrorEvent(failure(error)),
     headers: SSE_HEADERS,
@@ -329,7 +329,10 @@ async function asEvents(
   });
 }
 
-async function* from(first: IteratorResult<unknown>, rest: AsyncIterator<unknown>): AsyncGenerator<unknown> {
+async function* prepend(
+  first: IteratorResult<unknown>,
+  rest: AsyncIterator<unknown>,
+): AsyncGenerator<unknown> {
   for (let next = first; !next.done; next = await rest.next()) yield next.value;
 }
 
@@ -400,7 +403,7 @@ function translate(error: unknown, onError: (error: unknown) => void): unknown {
   if (isRelayError(error) && error.status < 500)
     return new RequestMalformedError(`${error.message} ${error.hint}`);
   onError(error);
-  const known = shownError(error);
-  if (known.code === 'internal') return new Error('The relay failed. Its log says why.');
-  return new Error(`${known.message} ${known.hint}`, { cause: known });
+  const relayError = shownError(error);
+  if (relayError.code === 'internal') return new Error('The relay failed. Its log says why.');
+  return new Error(`${relayError.message} ${relayError.hint}`, { cause: relayError });
 }

@@ -20,7 +20,7 @@ import type { PointersApi, Pushed } from '../../contract/pointers.ts';
 import type { AgentEntry } from './card.ts';
 
 /** Returns the message of a request after checking its ids. */
-export function checkedMessage({ message }: SendMessageRequest): Message {
+export function validateMessage({ message }: SendMessageRequest): Message {
   if (!message?.messageId) throw new RequestMalformedError('message.messageId is required');
   checkId('message.messageId', message.messageId);
   checkId('message.contextId', message.contextId);
@@ -36,7 +36,7 @@ function checkId(what: string, id: string): void {
 }
 
 /** Returns a digest of a message's content. Messages with equal ids but different content are different messages. */
-export function digestOf({ name }: AgentEntry, message: Message): Promise<string> {
+export function messageDigest({ name }: AgentEntry, message: Message): Promise<string> {
   return sha256Hex(JSON.stringify([name, Message.toJSON(message)]));
 }
 
@@ -51,7 +51,7 @@ export interface Turn {
 }
 
 /** Pushes a message to the agent's task channel, with the A2A fields as metadata for the bridge. */
-export async function putTurn(
+export async function pushTurn(
   { task_channel, done_channel }: AgentEntry,
   turn: Turn,
   pointers: PointersApi,
@@ -91,16 +91,16 @@ function turnText({ message, task }: Turn): string {
 }
 
 /** Returns the newest messages, as many as fit in a task record. */
-export function newestOf(history: readonly Message[]): JsonObject[] {
-  const kept: JsonObject[] = [];
+export function newestMessages(history: readonly Message[]): JsonObject[] {
+  const newest: JsonObject[] = [];
   let chars = 0;
   for (const message of history.slice(-A2A_HISTORY).toReversed()) {
     const json = Message.toJSON(message) as JsonObject;
     chars += JSON.stringify(json).length;
     if (chars > A2A_HISTORY_BYTES) break;
-    kept.unshift(json);
+    newest.unshift(json);
   }
-  return kept;
+  return newest;
 }
 
 /** Builds a message part for a payload: a URL that returns the bytes, and the pointer as metadata for relay clients. */
@@ -175,20 +175,20 @@ export function largePartStore(pointers: PointersApi, keyOf: (at: number) => str
 
 /** Renders a message as the task text for the agent: its texts, then the URLs of its attachments. */
 export function taskText(message: Message): string {
-  const words: string[] = [];
+  const texts: string[] = [];
   const attached: string[] = [];
   for (const { content, filename, mediaType, metadata } of message.parts) {
-    if (content?.$case === 'text') words.push(content.value);
+    if (content?.$case === 'text') texts.push(content.value);
     else if (content?.$case === 'data')
-      words.push(`\`\`\`json\n${JSON.stringify(content.value, null, 2)}\n\`\`\``);
+      texts.push(`\`\`\`json\n${JSON.stringify(content.value, null, 2)}\n\`\`\``);
     else if (content?.$case === 'url') {
       const where = typeof metadata?.pointer === 'string' ? metadata.pointer : content.value;
       const what = [filename, mediaType].filter(Boolean).join(', ');
       attached.push(`- ${where}${what ? ` (${what})` : ''}`);
     }
   }
-  if (attached.length > 0) words.push(`Attached (read with: relay pull <url>):\n${attached.join('\n')}`);
-  return words.join('\n\n');
+  if (attached.length > 0) texts.push(`Attached (read with: relay pull <url>):\n${attached.join('\n')}`);
+  return texts.join('\n\n');
 }
 
 export function summaryOf(message: Message): string {

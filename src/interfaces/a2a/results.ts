@@ -47,7 +47,7 @@ export async function recordResult(
       idempotency_key: ownKey(`a2a ${turnOf(record)}`),
     });
     const { ref, name, mime, size: stored } = artifact;
-    const where = inline === null ? { pointer: await reachable(id, relay) } : { text: inline };
+    const where = inline === null ? { pointer: await publicPointer(id, relay) } : { text: inline };
     const payload = { task_id: record.id, ref, state };
     await relay.threads.record(threadOf(record), `a2a.task.${state}`, payload);
     return { state, ...note, artifact: { ref, name, mime, size: stored, ...where } };
@@ -62,12 +62,12 @@ export async function recordResult(
 }
 
 /** Returns a pointer that its URL alone gives access to. Copies the payload if the pointer needs a key. */
-async function reachable(id: string, relay: Relay): Promise<string> {
+async function publicPointer(id: string, relay: Relay): Promise<string> {
   if ((await relay.pointers.peek(id)).visibility === 'link') return id;
   const { about, body } = await relay.pointers.pull(id);
   const { size, content_type } = about;
-  const known = { size: size ?? undefined, content_type: content_type ?? undefined };
-  const copy = { body, ...known, visibility: 'link' as const };
+  const fields = { size: size ?? undefined, content_type: content_type ?? undefined };
+  const copy = { body, ...fields, visibility: 'link' as const };
   return (await relay.pointers.push(copy)).id;
 }
 
@@ -86,17 +86,17 @@ async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Pro
   if (!answer) return { state: 'failed', note: 'The agent’s answer is not one of A2A 1.0.' };
   const { state, direct } = answer;
   const store = largePartStore(relay.pointers, (at) => `a2a ${turnOf(record)} part ${at}`);
-  const keep = async (json: JsonObject): Promise<PartRecord> => {
+  const storePart = async (json: JsonObject): Promise<PartRecord> => {
     const part = Part.fromJSON(json);
     const mime = mimeOf(part);
     const stored = await store(part, mime);
     return stored ? { pointer: stored.id, size: stored.size, name: part.filename, mime } : { part: json };
   };
   const said: PartRecord[] = [];
-  for (const part of answer.said) said.push(await keep(part));
+  for (const part of answer.said) said.push(await storePart(part));
   const made: AnsweredArtifact[] = [];
   for (const artifact of answer.artifacts)
-    made.push(await keepArtifact(record, artifact, made.length, keep, relay));
+    made.push(await storeArtifact(record, artifact, made.length, storePart, relay));
   const refs = made.map(({ ref }) => ref);
   await relay.threads.record(threadOf(record), `a2a.task.${state}`, { task_id: record.id, refs, state });
   return {
@@ -107,18 +107,18 @@ async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Pro
   };
 }
 
-async function keepArtifact(
+async function storeArtifact(
   record: TaskRecord,
   { name, description, parts }: AnswerArtifact,
   index: number,
-  keep: (part: JsonObject) => Promise<PartRecord>,
+  storePart: (part: JsonObject) => Promise<PartRecord>,
   relay: Relay,
 ): Promise<AnsweredArtifact> {
   const turn = turnOf(record);
-  const kept: PartRecord[] = [];
+  const storedParts: PartRecord[] = [];
   let ref: string | null = null;
   for (const [at, json] of parts.entries()) {
-    kept.push(await keep(json));
+    storedParts.push(await storePart(json));
     const part = Part.fromJSON(json);
     const body = bytesOf(part);
     if (!body) continue;
@@ -132,7 +132,7 @@ async function keepArtifact(
     });
     ref ??= stored.ref;
   }
-  return { ref: ref ?? `${turn}-${index}`, name, description, parts: kept };
+  return { ref: ref ?? `${turn}-${index}`, name, description, parts: storedParts };
 }
 
 function mimeOf({ mediaType, content }: Part): string {

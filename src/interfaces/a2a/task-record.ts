@@ -137,21 +137,21 @@ export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
 export function* stepsSince(last: StateAt, record: TaskRecord): Generator<TaskRecord> {
   const { steps = [] } = record;
   const known = stepIn(record, last);
-  for (const step of known < 0 ? [] : steps.slice(known + 1)) yield asIn(record, step);
+  for (const step of known < 0 ? [] : steps.slice(known + 1)) yield applyStep(record, step);
   if (record.state !== last.state || record.at !== last.at) yield record;
 }
 
 /** Returns the task in an earlier state. Undefined if the record no longer has that state. */
-export function asItWas(record: TaskRecord, last: StateAt): TaskRecord | undefined {
+export function taskAtState(record: TaskRecord, last: StateAt): TaskRecord | undefined {
   const step = record.steps?.[stepIn(record, last)];
-  return step && asIn(record, step);
+  return step && applyStep(record, step);
 }
 
 function stepIn({ steps = [] }: TaskRecord, last: StateAt): number {
   return steps.findLastIndex(({ state, at }) => state === last.state && at === last.at);
 }
 
-function asIn(record: TaskRecord, { made, ...step }: Step): TaskRecord {
+function applyStep(record: TaskRecord, { made, ...step }: Step): TaskRecord {
   const { artifact: _artifact, artifacts = [], note: _note, said: _said, turn: _turn, ...same } = record;
   return { ...same, ...step, artifacts: artifacts.slice(0, made) };
 }
@@ -166,7 +166,7 @@ function artifactsOf(record: TaskRecord, base: string): Task['artifacts'] {
     artifactId: ref,
     name,
     description,
-    parts: parts.map((part) => shownPart(part, base)),
+    parts: parts.map((part) => toPart(part, base)),
     metadata: undefined,
     extensions: [],
   }));
@@ -187,9 +187,9 @@ function artifactsOf(record: TaskRecord, base: string): Task['artifacts'] {
   return [...made, whole];
 }
 
-function shownPart(kept: PartRecord, base: string): Part {
-  if ('part' in kept) return Part.fromJSON(kept.part);
-  const { pointer: id, size, name, mime: mediaType } = kept;
+function toPart(stored: PartRecord, base: string): Part {
+  if ('part' in stored) return Part.fromJSON(stored.part);
+  const { pointer: id, size, name, mime: mediaType } = stored;
   return pointerPart({ base, id, size, name, mediaType });
 }
 
@@ -227,7 +227,7 @@ export function agentMessage(record: TaskRecord, base: string): Message | undefi
     contextId: record.context_id,
     taskId: record.direct ? '' : record.id,
     role: Role.ROLE_AGENT,
-    parts: said ? said.map((part) => shownPart(part, base)) : [textPart(note!)],
+    parts: said ? said.map((part) => toPart(part, base)) : [textPart(note!)],
     metadata: undefined,
     extensions: [],
     referenceTaskIds: [],

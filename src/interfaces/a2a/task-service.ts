@@ -17,7 +17,14 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import { resultFromReceipts } from '../../sdk/result-waiters.ts';
 import type { AgentEntry } from './card.ts';
 import { conversationsOf } from './conversations.ts';
-import { checkedMessage, digestOf, newestOf, putTurn, storeLargeParts, taskText } from './messages.ts';
+import {
+  messageDigest,
+  newestMessages,
+  pushTurn,
+  storeLargeParts,
+  taskText,
+  validateMessage,
+} from './messages.ts';
 import { recordResult } from './results.ts';
 import {
   isOver,
@@ -57,20 +64,20 @@ export class TaskService {
    * missed the answer. After another message or a cancellation the client knows the task, so a repetition starts a new one.
    */
   async submit(agent: AgentEntry, request: SendMessageRequest): Promise<TaskRecord> {
-    const message = checkedMessage(request);
-    const asked = await digestOf(agent, message);
-    const older = await this.#takenByOlder(agent, message);
+    const message = validateMessage(request);
+    const digest = await messageDigest(agent, message);
+    const older = await this.#findLegacyTask(agent, message);
     if (older) return older;
-    const begun = await this.#conversations.begin(message, asked, async (id) => {
-      const kept = await this.#get(id);
-      return kept?.value.asked === asked && kept.value.state !== 'canceled';
+    const begun = await this.#conversations.begin(message, digest, async (id) => {
+      const stored = await this.#get(id);
+      return stored?.value.asked === digest && stored.value.state !== 'canceled';
     });
     if (begun.task) return this.find(begun.task);
     const { context_id, thread_id } = begun;
     const { pointers } = this.relay;
-    const light = await storeLargeParts(message, asked, pointers, this.base);
+    const light = await storeLargeParts(message, digest, pointers, this.base);
     const turn = { message: light, context_id, thread_id };
-    const { id } = await putTurn(agent, turn, pointers, ownKey(`a2a ${asked} ${begun.attempt}`));
+    const { id } = await pushTurn(agent, turn, pointers, ownKey(`a2a ${digest} ${begun.attempt}`));
     const record: TaskRecord = {
       id,
       context_id,
@@ -81,11 +88,11 @@ export class TaskService {
       state: 'submitted',
       at: this.#now(),
       message: Message.toJSON(light) as JsonObject,
-      asked,
+      asked: digest,
       webhooks: [],
     };
     const first = await this.#write(record, 'absent');
-    await this.#conversations.began(asked, begun, id);
+    await this.#conversations.recordTask(digest, begun, id);
     if (!first) return this.find(id);
     await this.relay.threads.record(thread_id, 'a2a.task.submitted', { task_id: id, agent: agent.name });
     return record;
@@ -93,12 +100,12 @@ export class TaskService {
 
   /** Sends another message to a task that waits for input. Each message is pushed to the agent as its own pointer. */
   async proceed(agent: AgentEntry, record: TaskRecord, request: SendMessageRequest): Promise<TaskRecord> {
-    const message = checkedMessage(request);
+    const message = validateMessage(request);
     const { id, context_id } = record;
     if (message.contextId && message.contextId !== context_id)
       throw new RequestMalformedError(`The task ${id} is not of the context ${message.contextId}.`);
-    const asked = await digestOf(agent, message);
-    if (record.asked === asked) return record;
+    const digest = await messageDigest(agent, message);
+    if (record.asked === digest) return record;
     if (!isWaiting(record)) {
       const why = isOver(record) ? 'is over' : 'takes no message until it asks for one';
       throw new UnsupportedOperationError(
@@ -106,17 +113,17 @@ export class TaskService {
       );
     }
     const { pointers } = this.relay;
-    const light = await storeLargeParts(message, asked, pointers, this.base);
+    const light = await storeLargeParts(message, digest, pointers, this.base);
     const thread_id = threadOf(record);
     const { history, status } = toTask(record, this.base);
     if (status?.message) history.push(status.message);
     const next = { message: light, context_id, thread_id, task: { id, history } };
-    const { id: turn } = await putTurn(agent, next, pointers, ownKey(`a2a ${turnOf(record)} ${asked}`));
+    const { id: turn } = await pushTurn(agent, next, pointers, ownKey(`a2a ${turnOf(record)} ${digest}`));
     const working = await this.change(id, (now) => {
       if (now.at !== record.at || !isWaiting(now)) return null;
       const { note: _note, said: _said, ...rest } = now;
-      const said = newestOf([...history.slice(1), light]);
-      return { ...rest, state: 'working', at: this.#now(), turn, asked, history: said };
+      const said = newestMessages([...history.slice(1), light]);
+      return { ...rest, state: 'working', at: this.#now(), turn, asked: digest, history: said };
     });
     if (turnOf(working) === turn) {
       await this.relay.threads.record(thread_id, 'a2a.task.continued', { task_id: id, turn });
@@ -129,9 +136,9 @@ export class TaskService {
 
   /** Returns the task, after updating it with a result that has arrived. */
   async find(id: string): Promise<TaskRecord> {
-    const kept = /^[0-9a-f-]{36}$/.test(id) ? await this.#get(id) : null;
-    if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
-    return this.#current(kept.value, kept.revision);
+    const stored = /^[0-9a-f-]{36}$/.test(id) ? await this.#get(id) : null;
+    if (!stored) throw new TaskNotFoundError(`Task not found: ${id}`);
+    return this.#current(stored.value, stored.revision);
   }
 
   /** Lists the tasks that `keep` accepts, newest first. */
@@ -147,12 +154,12 @@ export class TaskService {
   /** Changes a task with compare-and-set. `change` gets the current record; if it returns null, nothing changes. */
   async change(id: string, change: (now: TaskRecord) => TaskRecord | null): Promise<TaskRecord> {
     for (;;) {
-      const kept = await this.#get(id);
-      if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
-      const next = change(kept.value);
-      if (next === null) return kept.value;
-      const record = nextStep(kept.value, next);
-      if (await this.#write(record, kept.revision)) return record;
+      const stored = await this.#get(id);
+      if (!stored) throw new TaskNotFoundError(`Task not found: ${id}`);
+      const next = change(stored.value);
+      if (next === null) return stored.value;
+      const record = nextStep(stored.value, next);
+      if (await this.#write(record, stored.revision)) return record;
     }
   }
 
@@ -190,9 +197,9 @@ export class TaskService {
     });
     try {
       while (!signal.aborted) {
-        const kept = await this.#get(first.id);
-        if (!kept) return;
-        const record = await this.#current(kept.value, kept.revision);
+        const stored = await this.#get(first.id);
+        if (!stored) return;
+        const record = await this.#current(stored.value, stored.revision);
         for (const step of stepsSince(last, record)) {
           yield step;
           if (ends(step)) return;
@@ -213,15 +220,15 @@ export class TaskService {
   async #current(record: TaskRecord, revision: number): Promise<TaskRecord> {
     if (isOver(record) || isWaiting(record)) return record;
     // The pointer may have expired. Then there is no result.
-    const known = await this.relay.tasks.get(turnOf(record)).catch(() => null);
-    const result = known?.result ?? resultFromReceipts(known?.receipts ?? []);
+    const task = await this.relay.tasks.get(turnOf(record)).catch(() => null);
+    const result = task?.result ?? resultFromReceipts(task?.receipts ?? []);
     if (result) {
       const over = { ...record, ...(await recordResult(record, result, this.relay)), at: this.#now() };
       return this.#move(record, over, revision);
     }
-    const taken = known?.receipts.find(({ rung }) => rung === 'pulled' || rung === 'acked');
-    if (!taken || record.state !== 'submitted') return record;
-    return this.#move(record, { ...record, state: 'working', at: taken.at }, revision);
+    const receipt = task?.receipts.find(({ rung }) => rung === 'pulled' || rung === 'acked');
+    if (!receipt || record.state !== 'submitted') return record;
+    return this.#move(record, { ...record, state: 'working', at: receipt.at }, revision);
   }
 
   /** Writes the new state. If another process changed the task first, returns that state instead. */
@@ -242,8 +249,8 @@ export class TaskService {
   }
 
   /** Finds the task of a message that version 0.1.0 accepted. It stored only the message id and the thread. */
-  async #takenByOlder({ name }: AgentEntry, message: Message): Promise<TaskRecord | null> {
-    const thread = await this.#conversations.begunByOlder(name, message.messageId);
+  async #findLegacyTask({ name }: AgentEntry, message: Message): Promise<TaskRecord | null> {
+    const thread = await this.#conversations.legacyThread(name, message.messageId);
     if (thread === null) return null;
     const text = taskText(message);
     const [found] = await this.list(

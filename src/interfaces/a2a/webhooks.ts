@@ -5,12 +5,12 @@ import { uuid } from '../../base/ids.ts';
 import { A2A_WEBHOOKS, WEBHOOK_TIME_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import {
-  asItWas,
   changes,
   isOver,
   type StateAt,
   stepsSince,
   type TaskRecord,
+  taskAtState,
   toTask,
   type Webhook,
 } from './task-record.ts';
@@ -18,11 +18,11 @@ import type { TaskService } from './task-service.ts';
 import { outboxOf } from './webhook-outbox.ts';
 
 /** First delay in ms before a failed notification of a task's end is retried. Each delay is four times the last. */
-const AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 /** Number of attempts, over more than 20 minutes: enough for a receiver to restart. Later, the next server start retries. */
-const TRIES = 7;
+const ATTEMPTS = 7;
 /** Lease in ms on notifying a webhook of the end. It expires, because the server that holds it may stop. */
-const TELLING_MS = 2 * WEBHOOK_TIME_MS;
+const NOTIFY_LEASE_MS = 2 * WEBHOOK_TIME_MS;
 
 /** Sends HTTP requests to URLs that clients chose. Rejects URLs that lead into our own network. */
 export interface WebhookPost {
@@ -96,7 +96,7 @@ export class Webhooks {
       return;
     }
     this.#followed.set(id, null);
-    const told = this.#tell(record, tasks)
+    const notified = this.#notify(record, tasks)
       .catch(this.#o.onError)
       .finally(() => {
         const again = this.#followed.get(id);
@@ -104,26 +104,26 @@ export class Webhooks {
         if (!this.#o.stopping.aborted) again?.();
       });
     // A stopping server does not wait for it: the outbox keeps the rest for the next server.
-    this.#defer(() => Promise.race([told, aborted(this.#o.stopping)]));
+    this.#defer(() => Promise.race([notified, aborted(this.#o.stopping)]));
   }
 
-  async #tell(first: TaskRecord, tasks: TaskService): Promise<void> {
+  async #notify(first: TaskRecord, tasks: TaskService): Promise<void> {
     for await (const seen of tasks.follow(first, this.#o.stopping)) {
-      if (isOver(seen)) return this.#tellEnd(seen.id, tasks);
+      if (isOver(seen)) return this.#notifyEnd(seen.id, tasks);
       const record = await tasks.find(seen.id);
-      for (const webhook of record.webhooks) await this.#tellSteps(webhook, record, tasks);
+      for (const webhook of record.webhooks) await this.#notifySteps(webhook, record, tasks);
     }
   }
 
-  async #tellSteps(webhook: Webhook, record: TaskRecord, tasks: TaskService): Promise<void> {
-    const known = knownTo(webhook, record);
-    let before = asItWas(record, known);
-    for (const step of stepsSince(known, record)) {
-      if (isOver(step) || !(await mayTell(webhook, tasks))) return;
+  async #notifySteps(webhook: Webhook, record: TaskRecord, tasks: TaskService): Promise<void> {
+    const notified = lastNotified(webhook, record);
+    let before = taskAtState(record, notified);
+    for (const step of stepsSince(notified, record)) {
+      if (isOver(step) || !(await isKeyValid(webhook, tasks))) return;
       const { state, at } = step;
       // Claim this state, unless another follower has already sent it.
       const claimed = await changeWebhook(tasks, record.id, webhook, (one, task) => {
-        const news = [...stepsSince(knownTo(one, task), task)];
+        const news = [...stepsSince(lastNotified(one, task), task)];
         return news.some((each) => each.state === state && each.at === at)
           ? { ...one, knows: { state, at } }
           : null;
@@ -133,30 +133,30 @@ export class Webhooks {
     }
   }
 
-  async #tellEnd(id: string, tasks: TaskService): Promise<void> {
+  async #notifyEnd(id: string, tasks: TaskService): Promise<void> {
     const { core, caller, base } = tasks;
     const outbox = outboxOf(core.deps, caller, base);
-    for (let tries = 1; ; ) {
+    for (let attempt = 1; ; ) {
       const mark = await outbox.mark(id);
       const record = await tasks.find(id);
       let missed = false;
       for (const webhook of record.webhooks) {
-        if (webhook.told || !(await mayTell(webhook, tasks))) continue;
+        if (webhook.told || !(await isKeyValid(webhook, tasks))) continue;
         const now = core.deps.env.now();
         const claimed = await changeWebhook(tasks, id, webhook, (one) =>
-          one.told || (one.telling ?? 0) > now ? null : { ...one, telling: now + TELLING_MS },
+          one.told || (one.telling ?? 0) > now ? null : { ...one, telling: now + NOTIFY_LEASE_MS },
         );
-        const told = claimed && (await this.#post(webhook, record, base));
+        const accepted = claimed && (await this.#post(webhook, record, base));
         if (claimed)
           await changeWebhook(tasks, id, webhook, ({ telling: _, ...one }) =>
-            told ? { ...one, told } : one,
+            accepted ? { ...one, told: true } : one,
           );
-        if (!told) missed = true;
+        if (!accepted) missed = true;
       }
       if (!missed && (mark === null || (await outbox.remove(id, mark)))) return;
       if (!missed) continue;
-      if (tries === TRIES) return;
-      await pause(AGAIN_MS * 4 ** (tries++ - 1), this.#o.stopping);
+      if (attempt === ATTEMPTS) return;
+      await pause(RETRY_MS * 4 ** (attempt++ - 1), this.#o.stopping);
       if (this.#o.stopping.aborted) return;
     }
   }
@@ -185,7 +185,7 @@ export class Webhooks {
 }
 
 /** Whether the key that added the webhook is still valid. */
-function mayTell({ key }: Webhook, { core, caller }: TaskService): Promise<boolean> {
+function isKeyValid({ key }: Webhook, { core, caller }: TaskService): Promise<boolean> {
   return core.keys.isValid({ ...caller, keyId: key ?? caller.keyId });
 }
 
@@ -207,7 +207,7 @@ async function changeWebhook(
 }
 
 /** Returns the last state that a webhook was notified of. Unknown for records of 0.1.0: then only the current state is sent. */
-function knownTo({ knows }: Webhook, { at }: TaskRecord): StateAt {
+function lastNotified({ knows }: Webhook, { at }: TaskRecord): StateAt {
   return knows ?? { state: 'submitted', at };
 }
 

@@ -10,7 +10,7 @@ import type { RelaySocket } from './relay-socket.ts';
 /** Number of sends after which the event loop may run other work. */
 const SENDS_AT_ONCE = 1024;
 /** Maximum number of log entries waiting to be sent. */
-const AHEAD = 256;
+const MAX_QUEUED = 256;
 const RETRY_MS = 1000;
 
 interface FanOutOptions {
@@ -28,7 +28,7 @@ interface FanOutOptions {
  * first reads the log on its own until it has caught up.
  */
 export class FanOut {
-  readonly #o: FanOutOptions;
+  readonly #options: FanOutOptions;
   readonly #ended = new AbortController();
   readonly #started: Promise<void>;
   readonly #sockets = new Set<RelaySocket>();
@@ -39,8 +39,8 @@ export class FanOut {
   /** Sequence number of the newest entry that has been sent to all sockets in `#sockets`. */
   #position = 0;
 
-  constructor(o: FanOutOptions) {
-    this.#o = o;
+  constructor(options: FanOutOptions) {
+    this.#options = options;
     this.#started = this.#start();
   }
 
@@ -63,11 +63,11 @@ export class FanOut {
   stop(): void {
     if (this.#ended.signal.aborted) return;
     this.#ended.abort();
-    this.#o.onStop();
+    this.#options.onStop();
   }
 
   async #start(): Promise<void> {
-    const { channels, tenant, channel } = this.#o;
+    const { channels, tenant, channel } = this.#options;
     try {
       this.#position = (await channels.start(tenant, channel, undefined)).after;
     } catch (error) {
@@ -78,7 +78,7 @@ export class FanOut {
   }
 
   async #catchUp(socket: RelaySocket, start: Start): Promise<void> {
-    const { channels, tenant, channel } = this.#o;
+    const { channels, tenant, channel } = this.#options;
     const view = channels.view(start);
     socket.gap = false;
     while (socket.seq < this.#position && socket.readyState === socket.OPEN) {
@@ -100,7 +100,7 @@ export class FanOut {
   }
 
   async #follow(): Promise<void> {
-    const { channels, tenant, channel } = this.#o;
+    const { channels, tenant, channel } = this.#options;
     const { signal } = this.#ended;
     while (!signal.aborted) {
       try {
@@ -108,7 +108,7 @@ export class FanOut {
         for await (const entry of channels.follow(tenant, channel, after, signal)) {
           this.#queue.push(entry);
           this.#sending ??= this.#sendAll();
-          if (this.#queue.length >= AHEAD) await this.#sending;
+          if (this.#queue.length >= MAX_QUEUED) await this.#sending;
         }
         return;
       } catch {
@@ -137,7 +137,7 @@ export class FanOut {
   }
 
   #sendLive(socket: RelaySocket, frame: SharedFrame): void {
-    if (socket.bufferedAmount <= this.#o.slowReaderBytes) {
+    if (socket.bufferedAmount <= this.#options.slowReaderBytes) {
       this.#send(socket, frame);
       return;
     }
@@ -151,6 +151,6 @@ export class FanOut {
       socket.send(gapFrame(socket.seq, frame.entry.seq), TEXT);
     }
     socket.send(frame.for(socket.base), TEXT, flushed);
-    if (frame.pointer !== null) this.#o.confirmations.sent(socket, frame.pointer);
+    if (frame.pointer !== null) this.#options.confirmations.sent(socket, frame.pointer);
   }
 }

@@ -41,14 +41,16 @@ export interface Settler {
 }
 
 /** Requests that a group member may send, and the field of the reply that confirms each. */
-const SETTLED = { ack: 'acked', nack: 'nacked', extend: 'extended' } as const;
+const REPLY_FIELDS = { ack: 'acked', nack: 'nacked', extend: 'extended' } as const;
 
 /** Executes `{"ack": seq, "token": t}` (or `nack`, `extend`) and returns the frame that confirms it. */
 export async function settle(
   { relay, channel, group }: Settler,
   frame: JsonObject | null,
 ): Promise<JsonObject> {
-  const what = (Object.keys(SETTLED) as (keyof typeof SETTLED)[]).find((each) => frame && each in frame);
+  const what = (Object.keys(REPLY_FIELDS) as (keyof typeof REPLY_FIELDS)[]).find(
+    (each) => frame && each in frame,
+  );
   if (!frame || !what)
     throw badRequest('A frame is {"ack": seq, "token": …}, or the same with nack or extend.');
   if (group === null || relay === null)
@@ -57,11 +59,11 @@ export async function settle(
   if (typeof seq !== 'number' || typeof token !== 'number')
     throw badRequest(`"${what}" and "token" must be numbers.`);
   const { seq: _, ...more } = await relay.channels[what](channel, group, { seq, token });
-  return { [SETTLED[what]]: seq, token, ...more };
+  return { [REPLY_FIELDS[what]]: seq, token, ...more };
 }
 
 /** Returns the message and token that a frame refers to, for the error frame. */
-export function aboutOf(frame: JsonObject | null): { seq?: number; token?: number } {
+export function frameSubject(frame: JsonObject | null): { seq?: number; token?: number } {
   const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
   return { seq: number(frame?.ack ?? frame?.nack ?? frame?.extend), token: number(frame?.token) };
 }

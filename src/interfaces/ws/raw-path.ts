@@ -14,17 +14,17 @@ interface ParseError extends Error {
  * parser rejects them. Such a request is percent-encoded and parsed again. Other unparsable requests get Node's error.
  */
 export function acceptRawPaths(server: Server, upgrade: Upgrade): void {
-  const taken = new WeakSet<Duplex>();
+  const handled = new WeakSet<Duplex>();
   server.on('clientError', (error: ParseError, socket) => {
     // The failed parser still reports a timeout later, because it waits for headers.
-    if (taken.has(socket)) return;
+    if (handled.has(socket)) return;
     const encoded = encodedUpgrade(error);
-    if (encoded === null) return refuse(error, socket);
+    if (encoded === null) return reject(error, socket);
     // Remove the failed parser's listeners: the WebSocket owns the connection now.
-    taken.add(socket);
+    handled.add(socket);
     for (const event of ['data', 'end', 'drain']) socket.removeAllListeners(event);
     parseUpgrade(encoded, (request, head) => {
-      if (request === null) return refuse(error, socket);
+      if (request === null) return reject(error, socket);
       request.socket = socket as Socket;
       upgrade(request, socket, head);
     });
@@ -61,7 +61,7 @@ const STATUS: { readonly [code: string]: string } = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-function refuse({ code = '' }: ParseError, socket: Duplex): void {
+function reject({ code = '' }: ParseError, socket: Duplex): void {
   if (socket.writable)
     socket.write(`HTTP/1.1 ${STATUS[code] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
   socket.destroy();

@@ -3,7 +3,7 @@ import { jsonObjectIn } from '../../base/json.ts';
 import { INBOUND_FRAMES_OPEN } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
-import { aboutOf, errorFrame, REFUSED, settle, TEXT } from './protocol.ts';
+import { errorFrame, frameSubject, REFUSED, settle, TEXT } from './protocol.ts';
 
 /** A WebSocket with the server's state of it. The state is on the socket itself to save memory per socket. */
 export class RelaySocket extends WebSocket {
@@ -27,11 +27,11 @@ export class RelaySocket extends WebSocket {
   /** Pointers announced to this socket and not yet confirmed by a pong. */
   unconfirmed: string[] | null = null;
   /** Number of unconfirmed pointers sent before the pending ping. 0 if no ping is pending. */
-  asked = 0;
+  pinged = 0;
   /** Payload of the pending ping, to recognize its pong. */
-  stamp = 0;
+  pingStamp = 0;
   /** Number of received frames whose replies have not been sent yet. */
-  open = 0;
+  pendingReplies = 0;
 }
 
 const PONG = Buffer.from('{"pong":1}');
@@ -41,9 +41,9 @@ const PONG = Buffer.from('{"pong":1}');
  * a client that sends frames without reading the replies, because the replies would fill the memory.
  */
 export function receive(socket: RelaySocket, data: Buffer, binary: boolean): void {
-  if (!begins(socket)) return;
+  if (!countFrame(socket)) return;
   const answer = (text: Buffer) => {
-    if (socket.readyState === socket.OPEN) socket.send(text, TEXT, () => socket.open--);
+    if (socket.readyState === socket.OPEN) socket.send(text, TEXT, () => socket.pendingReplies--);
   };
   const frame = binary ? null : jsonObjectIn(data.toString());
   if (frame && 'ping' in frame) {
@@ -52,19 +52,19 @@ export function receive(socket: RelaySocket, data: Buffer, binary: boolean): voi
   }
   settle(socket, frame)
     .then((settled) => Buffer.from(JSON.stringify(settled)))
-    .catch((error) => errorFrame(error, aboutOf(frame)))
+    .catch((error) => errorFrame(error, frameSubject(frame)))
     .then(answer);
 }
 
 /** Answers a WebSocket ping frame. */
 export function answerPing(socket: RelaySocket, data: Buffer): void {
-  if (begins(socket)) socket.pong(data, false, () => socket.open--);
+  if (countFrame(socket)) socket.pong(data, false, () => socket.pendingReplies--);
 }
 
 /** Counts a frame to be answered. Returns false and disconnects if too many replies are unread. */
-function begins(socket: RelaySocket): boolean {
+function countFrame(socket: RelaySocket): boolean {
   if (socket.readyState !== socket.OPEN) return false;
-  if (socket.open++ < INBOUND_FRAMES_OPEN) return true;
+  if (socket.pendingReplies++ < INBOUND_FRAMES_OPEN) return true;
   socket.close(REFUSED, 'too many frames without reading the answers');
   socket.pause();
   return false;

@@ -51,7 +51,7 @@ export interface SocketLimits {
 }
 
 /** Time in ms that sockets have to close when the server stops. */
-const FAREWELL_MS = 1000;
+const CLOSE_TIMEOUT_MS = 1000;
 /** Number of pings after which the event loop may run other work. */
 const PINGS_AT_ONCE = 256;
 
@@ -86,7 +86,7 @@ export class SocketServer {
     socket.on('error', () => socket.destroy());
     this.#open(request, socket, head).catch((error) => {
       if (!isRelayError(error)) this.#log('upgrade-failed', error);
-      refuse(socket, shownError(error, this.#deps.replaced));
+      rejectUpgrade(socket, shownError(error, this.#deps.replaced));
     });
   }
 
@@ -97,7 +97,7 @@ export class SocketServer {
     const sockets = [...this.#sockets];
     const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
     for (const socket of sockets) socket.close(GOING_AWAY, 'the relay is stopping: reconnect');
-    const late = setTimeout(() => sockets.forEach((socket) => void socket.terminate()), FAREWELL_MS);
+    const late = setTimeout(() => sockets.forEach((socket) => void socket.terminate()), CLOSE_TIMEOUT_MS);
     await Promise.all(closed);
     clearTimeout(late);
     for (const fanOut of this.#fanOuts.values()) fanOut.stop();
@@ -150,7 +150,7 @@ export class SocketServer {
     socket.on('close', () => {
       unwatch();
       this.#sockets.delete(socket);
-      this.#confirmations.gone(socket);
+      this.#confirmations.forget(socket);
       socket.source?.leave(socket);
     });
     const serving = start === null ? this.#serveMember(socket, target) : this.#serveReader(socket, start);
@@ -192,9 +192,9 @@ export class SocketServer {
   }
 
   async #serveMember(socket: RelaySocket, { since, group, prefetch }: Target): Promise<void> {
-    const gone = new AbortController();
-    socket.once('close', () => gone.abort());
-    const o = { since, group, prefetch, signal: gone.signal };
+    const closed = new AbortController();
+    socket.once('close', () => closed.abort());
+    const o = { since, group, prefetch, signal: closed.signal };
     socket.relay = this.#deps.core.relay(socket.caller, socket.base);
     for await (const message of socket.relay.channels.subscribe(socket.channel, o)) {
       if (socket.readyState !== socket.OPEN) return;
@@ -235,7 +235,7 @@ function originOf({ headers, socket }: IncomingMessage): string {
 }
 
 /** Answers a rejected upgrade with the error as JSON, as HTTP routes do. */
-function refuse(socket: Duplex, error: RelayError): void {
+function rejectUpgrade(socket: Duplex, error: RelayError): void {
   const body = JSON.stringify(error);
   const head = [
     `HTTP/1.1 ${error.status} Refused`,
