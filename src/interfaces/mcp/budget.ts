@@ -10,16 +10,16 @@ import { type Answer, pointerLink, type RelayAccess, type ToolContext } from './
 
 type Pulling = RelayAccess & { readonly context: ToolContext; readonly signal: AbortSignal };
 
-/** Enough of a payload to make a preview of. */
+/** Number of bytes read from the start of a payload to make a preview. */
 const LOOK_BYTES = 16 * 1024;
 
-/** The payload where it fits the budget; else what it is, what it would cost, and how to take less of it. */
+/** Returns the payload if it fits the token budget. Otherwise returns a preview, its cost, and how to pull a part. */
 export async function pullWithinBudget(url: string, call: Pulling): Promise<Answer> {
   const { client, context, signal } = call;
   const encrypted = url.includes('#key=');
   const found = await client.inspect(url, { signal });
   if (found.text === false && !encrypted) throw await notText(url, found, call);
-  // A token is at least one byte, so what has no more bytes than the budget has tokens needs no counting.
+  // A token is at least one byte, so a payload with fewer bytes than the budget has tokens always fits.
   const size = found.size ?? Number.POSITIVE_INFINITY;
   const plain = encrypted ? Math.floor((size * 3) / 4) : size;
   if (plain <= context.budget) return { text: await client.pull(url, undefined, { signal }) };
@@ -29,7 +29,7 @@ export async function pullWithinBudget(url: string, call: Pulling): Promise<Answ
     if (fits) return { text: await client.pull(url, undefined, { signal }) };
     return tooLarge(found, cost, found.max_pulls === null ? await beginning(url, call) : null, call);
   }
-  // Only this side can read or count it, and reading counts: what may be read only so often is not read to be measured.
+  // Encrypted: only the client can count it, and to count it must pull it. Do not use up a limited pull for that.
   if (found.max_pulls !== null) return tooLarge(found, null, null, call);
   const text = await client.pull(url, undefined, { signal });
   const cost = await context.texts.count(text);
@@ -38,13 +38,14 @@ export async function pullWithinBudget(url: string, call: Pulling): Promise<Answ
   return tooLarge({ ...found, size: found.size ?? text.length }, cost, start, call);
 }
 
-/** A part, cut to the budget where even that is too much. */
+/** Returns a part of a payload, cut to the token budget. */
 export async function partWithinBudget(url: string, part: PartRequest, call: Pulling): Promise<Answer> {
   const taken = await call.client.pullPart(url, part, { signal: call.signal });
   const text = await cutToBudget(taken.text, call.context);
   return { text: taken.truncated ? `${text}\n[${taken.about}]` : text };
 }
 
+/** Cuts a text to the token budget, at a line end if possible. Appends a note if it was cut. */
 export async function cutToBudget(text: string, context: ToolContext): Promise<string> {
   if (text.length * 3 <= context.budget || new TextEncoder().encode(text).byteLength <= context.budget)
     return text;
@@ -56,7 +57,7 @@ export async function cutToBudget(text: string, context: ToolContext): Promise<s
   return `${kept}\n[cut: this part has ${number(tokens)} tokens, the budget is ${number(context.budget)}; ask for less of it]`;
 }
 
-/** Refuses what is too large to be answered whole over HTTP. */
+/** Throws `too_large` if an answer over HTTP would be too large. */
 export function answerable(bytes: number): void {
   if (bytes <= MCP_ANSWER_BYTES) return;
   throw tooLargeFor('an answer over HTTP', MCP_ANSWER_BYTES, 'Ask for parts of it, or use relay pull.');
@@ -101,7 +102,7 @@ async function notText(url: string, found: Inspected, call: Pulling): Promise<Re
   });
 }
 
-/** Writes into the ledger of a thread what a tool answers of it. An older relay keeps none. */
+/** Records in the thread's token ledger how much of it a tool returned. Older relays have no ledger. */
 export async function tellShown(
   { relay, context }: Pick<Pulling, 'relay' | 'context'>,
   thread: string,
@@ -109,10 +110,11 @@ export async function tellShown(
   text: string,
 ): Promise<void> {
   const { tokens } = await context.texts.count(text);
-  // The answer counts more than its entry in the ledger.
+  // Ignore errors: the answer matters more than its ledger entry.
   await relay.threads.shown(thread, { what, tokens }).catch(() => {});
 }
 
+/** Formats a number with thousands separators. */
 export function number(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }

@@ -18,19 +18,19 @@ import type { ToolContext } from './tool.ts';
 
 export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'extend' | 'onError'> {
   readonly texts: TextWork;
-  /** Ends what is still being streamed. */
+  /** Aborted when the server stops. Ends all open streams. */
   readonly stopping: AbortSignal;
   readonly frameSecret: FrameSecret;
   readonly replaced?: ToolContext['replaced'];
-  /** The largest message; what the largest payload takes by default. */
+  /** Maximum size of a message. By default large enough for the largest payload. */
   readonly messageBytes?: number;
 }
 
 export type McpOverHttp = (request: Request, by: CallerContext) => Promise<Response>;
 
 /**
- * Streamable HTTP at /mcp, for every revision. Nothing is kept between two requests, so clients notice neither a restart
- * nor which of several servers answers.
+ * Serves MCP over Streamable HTTP at /mcp, for every protocol revision. It keeps no state between requests, so any of
+ * several servers can answer, also after a restart.
  */
 export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
   const streams = new Set<McpHttpHandler>();
@@ -60,7 +60,7 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
   };
 }
 
-/** What tools may work with over HTTP: the relay as the sender sees it, and nothing beyond. */
+/** Builds the tool context for a request: tools get the relay with the caller's rights and nothing else. */
 function contextOf(
   { caller, relay, base, onRead }: CallerContext,
   { texts, frameSecret, replaced }: McpHttpOptions,
@@ -79,7 +79,7 @@ function contextOf(
   };
 }
 
-/** Whatever host a pointer names, it is looked for here and nowhere else: a server fetches nothing for others. */
+/** Resolves a pointer on this relay only, whatever host it names. The server must not fetch URLs for its clients. */
 async function ownPointer(url: string, relay: Relay, base: string): Promise<string> {
   const { id, base: named } = parsePointer(url);
   const isHere = () => relay.pointers.peek(id).then(Boolean, () => false);
@@ -93,8 +93,8 @@ async function ownPointer(url: string, relay: Relay, base: string): Promise<stri
 }
 
 /**
- * Each request has a bus of its own, on which nothing is published to others: a subscription is told of what it asked for
- * itself, and watching ends with its stream.
+ * Creates an event bus for one request. It reports changes of the resources that the request subscribed to, and stops
+ * watching them when the stream ends.
  */
 function changesFor(
   message: unknown,
@@ -118,14 +118,14 @@ function changesFor(
   };
 }
 
-/** A client that waits minutes for the first byte gives up; one that reads a stream with signs of life does not. */
+/** Whether a call may take minutes. It is answered as a stream with heartbeats, otherwise clients would time out. */
 function takesLong(message: unknown): boolean {
   return (
     isMethod(message, 'tools/call') && isJsonObject(message.params) && message.params.name === 'bridge_task'
   );
 }
 
-/** The message, cut off while being read. What is no JSON is left to the library, which knows how to refuse it. */
+/** Reads the message up to the size limit. Invalid JSON is passed on to the library, which answers with an error. */
 async function readMessage(
   request: Request,
   bytes = MCP_MESSAGE_BYTES,

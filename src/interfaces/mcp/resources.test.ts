@@ -7,7 +7,7 @@ import { RelayError } from '../../base/errors.ts';
 import { makeMcpServer } from './server.ts';
 import type { RelayAccess, ToolContext } from './tool.ts';
 
-test('reading a resource stops when the client no longer wants it', async () => {
+test('reading a resource stops when the client cancels the request', async () => {
   const asked = Promise.withResolvers<AbortSignal>();
   const inspect = (_url: string, { signal }: { signal: AbortSignal }) => {
     asked.resolve(signal);
@@ -43,7 +43,7 @@ test('reading a resource stops when the client no longer wants it', async () => 
   await client.close();
 });
 
-test('a relay that refuses to list leaves the list empty, so that clients keep the tools', async () => {
+test('resources are an empty list if the relay refuses to list them, so that clients keep the tools', async () => {
   const warned: string[] = [];
   const context = {
     local: true,

@@ -19,19 +19,20 @@ import {
 } from './tool.ts';
 import { messageLine, recentMessages } from './tools/channels.ts';
 
-/** What a client shows to choose from. */
+/** Maximum number of channels and of threads in the list of resources. */
 const LISTED = 50;
+/** Number of messages in a channel resource. */
 const MESSAGES = 50;
-/** Bytes ride as base64 in one message; what is larger is pulled. */
+/** Maximum size of a binary resource, which is sent as base64. Larger payloads must be pulled. */
 const BLOB_BYTES = 1024 * 1024;
 
-/** The same things as tools work with, for clients that attach by link instead of calling. */
+/** Registers pointers, channels and threads as resources, for clients that attach links instead of calling tools. */
 export function addResources(
   server: McpServer,
   context: ToolContext,
   warn: (text: string) => void = () => {},
 ): void {
-  // A client that cannot list may give up the server with all its tools, though they say better what is wrong.
+  // If listing fails, some clients drop the server with all its tools. Return an empty list and log a warning instead.
   const listed = <T>(list: Promise<T[]>): Promise<T[]> =>
     list.catch((error) => {
       if (!isRelayError(error)) throw error;
@@ -79,7 +80,7 @@ async function readState(uri: string, id: string, context: ToolContext): Promise
   const { relay } = await entered(context, threads.state);
   const state = JSON.stringify(await relay.threads.state(id, { counted: false }), null, 2);
   const fits = (await cutToBudget(state, context)) === state;
-  // Half a JSON document is of use to nobody; the header is the same in brief.
+  // A truncated JSON document is useless. Return the header instead, which is a bounded view of the state.
   const text = fits ? state : JSON.stringify(await relay.threads.header(id, { counted: false }), null, 2);
   await tellShown({ relay, context }, id, fits ? 'states' : 'headers', text);
   return { contents: [{ uri, mimeType: 'application/json', text }] };
@@ -131,7 +132,7 @@ async function entered(context: ToolContext, verb: Verb) {
   return context.open();
 }
 
-/** Tells of every change of a resource until the signal fires. Of what cannot change there is nothing to tell. */
+/** Calls `changed` on each change of a channel or thread until the signal aborts. Pointers never change. */
 async function watchResource(
   uri: string,
   context: ToolContext,
@@ -157,7 +158,7 @@ async function watchResource(
   }
 }
 
-/** The resources that one client follows. The key of `add` is what `remove` takes; the same key again replaces it. */
+/** Tracks the resources that one client watches. `add` with a key that is in use replaces its resources. */
 export function watchesOf(
   context: ToolContext,
   changed: (uri: string) => void,
@@ -179,7 +180,7 @@ export function watchesOf(
 
 export type Watches = ReturnType<typeof watchesOf>;
 
-/** The URIs that a `subscriptions/listen` of the 2026 revision asks to be told of; none for any other message. */
+/** Returns the resource URIs of a `subscriptions/listen` request (2026 revision). Empty for any other message. */
 export function listenedTo(message: unknown): string[] {
   if (!isMethod(message, 'subscriptions/listen')) return [];
   const wanted = isJsonObject(message.params) ? message.params.notifications : null;

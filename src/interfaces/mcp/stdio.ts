@@ -13,7 +13,7 @@ export interface StdioOptions extends Omit<McpServerOptions, 'subscribe'> {
   readonly stdout: NonNullable<Streams[1]>;
 }
 
-/** Serves one client over a pipe; resolves when the client has closed its end and has had its last answers. */
+/** Serves one client over stdio. Resolves when the client has closed stdin and pending requests are answered. */
 export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<void> {
   const wire = new StdioServerTransport(o.stdin, o.stdout, { maxBufferSize: MCP_MESSAGE_BYTES });
   const noteAsked = answeringBeforeClose(wire, o);
@@ -32,7 +32,7 @@ export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<vo
   );
   return new Promise((resolve) => {
     const { onmessage, onclose } = wire;
-    // The library answers a modern subscription itself, before the server would hear of it.
+    // Intercept messages: the library handles `subscriptions/listen` itself and does not pass it to the server.
     wire.onmessage = (message: JSONRPCMessage) => {
       noteAsked(message);
       followListening(message, watches);
@@ -46,7 +46,7 @@ export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<vo
   });
 }
 
-/** The 2025 revisions: one URI at a time. */
+/** Handles subscriptions of the 2025 revisions: one URI per request. */
 function followOnRequest({ server }: McpServer, watches: Watches): void {
   server.setRequestHandler('resources/subscribe', ({ params }) => {
     watches.add(params.uri, [params.uri]);
@@ -58,20 +58,19 @@ function followOnRequest({ server }: McpServer, watches: Watches): void {
   });
 }
 
-/** The 2026 revision: a request that stays open until it is cancelled. */
+/** Handles subscriptions of the 2026 revision: a request stays open until it is cancelled. */
 function followListening(message: JSONRPCMessage, watches: Watches): void {
   if (isMethod(message, 'subscriptions/listen')) watches.add(`listen ${message.id}`, listenedTo(message));
   if (isMethod(message, 'notifications/cancelled') && isJsonObject(message.params))
     watches.remove(`listen ${message.params.requestId}`);
 }
 
-/** Long enough for what a store or a relay answers, short enough that nothing lingers behind a client that is gone. */
+/** Time in ms to answer pending requests after the client closed stdin. */
 const PATIENCE_MS = 1_000;
 
 /**
- * The library drops what is under way when standard input ends. A client that writes its requests and closes its end,
- * as a shell pipe does, has asked all the same: the wire stays open until they are answered, but not for long.
- * Gives what is to be told of every message that comes in.
+ * Delays closing until pending requests are answered. The library would drop them when stdin ends, but a shell pipe
+ * writes its requests and closes stdin at once. Returns a function that must be called with every incoming message.
  */
 function answeringBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioOptions) {
   const open = new Set<RequestId>();
@@ -99,7 +98,7 @@ function answeringBeforeClose(wire: StdioServerTransport, { stdin, stdout }: Std
   return (message: JSONRPCMessage): void => {
     if (!('method' in message)) return;
     if ('id' in message) {
-      // A subscription is answered by its end, which nobody waits for here.
+      // Do not wait for a subscription: it is answered only when it ends.
       if (message.method !== 'subscriptions/listen') open.add(message.id);
     } else if (message.method === 'notifications/cancelled') settle(message.params?.requestId as RequestId);
   };

@@ -10,68 +10,68 @@ import { checkInput } from '../../schemas/issue-words.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 
-/** A tool, declared once for every transport. Names, descriptions and schemas ride in every prompt: keep them short. */
+/** An MCP tool. Its name, description and schema are part of every prompt: keep them short. */
 export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly description: string;
   readonly input: I;
   readonly schema: StandardSchemaWithJSON;
-  /** The row of the table that it mirrors: who may call it, and whether it changes anything. None is about the files of a project. */
+  /** The verb that decides who may call the tool and whether it only reads. Null for tools on project files. */
   readonly verb: Verb | null;
-  /** Offered only at this end of a pipe. */
+  /** Offered only by the stdio server, which runs on the client's machine. */
   readonly local?: true;
-  /** Writes project files: offered only where the client's folder has some. */
+  /** Writes project files. Offered only if the client's folder is a project. */
   readonly writesProject?: true;
-  /** What stands in `Error …: why`. */
+  /** Activity for the error text: `Error <doing>: <reason>`. */
   readonly doing: string;
   run(args: z.output<I>, call: ToolCall): Promise<Answer>;
 }
 
 /**
- * What tools work with. At this end of a pipe (`local`) they may encrypt, decrypt and ask other relays; behind HTTP they do
- * none of that: a key would have travelled to the server, and a URL would make the server fetch what it is told.
+ * Environment of the tools. With `local` (stdio) they may encrypt, decrypt and call other relays. Over HTTP they may
+ * not: the server would see keys and would fetch any URL it is given.
  */
 export interface ToolContext {
   readonly local: boolean;
   readonly env: Env;
   readonly texts: TextWork;
   readonly frameSecret: FrameSecret;
-  /** The most tokens a pull may answer with. */
+  /** Maximum number of tokens in the answer of a pull. */
   readonly budget: number;
-  /** Whether the program was replaced on the disk since it started. */
+  /** Whether the package on disk was replaced since the server started. */
   replaced?(): boolean;
-  /** Opens the relay with the first tool that needs it: a server that was only started costs nothing. */
+  /** Opens the relay. Called by the first tool that needs it, so that an idle server costs nothing. */
   open(): Promise<RelayAccess>;
-  /** Whether whoever asks may do this at all; on which channels is asked when it is done. */
+  /** Whether the caller's key has the verb's scope. Channel limits are checked later, in the call. */
   may(verb: Verb): boolean;
-  /** Commands in hints, as they have to be typed where the client is. */
+  /** Rewrites the commands in a hint to the form that works on the client's machine. */
   typed?(text: string): string;
-  /** The brief of the project the client works in; only where it is `local`. */
+  /** Returns the brief of the client's project. Only with `local`. */
   brief?(about: string | undefined): Promise<string>;
-  /** That project; only where it is `local`, and the folder had project files when the client came. */
+  /** Opens the client's project. Only with `local`, if the folder had project files when the client connected. */
   project?(): Promise<Project>;
 }
 
 export interface RelayAccess {
   readonly client: ContextRelay;
   readonly relay: Relay;
-  /** The same pointer as the client takes it; throws for one that must not be asked for from here. */
+  /** Returns the pointer URL for `client`. Throws if this server must not access it. */
   resolve(url: string): Promise<string>;
 }
 
 export interface ToolCall extends RelayAccess {
   readonly context: ToolContext;
-  /** Fires when the client no longer wants the answer. */
+  /** Aborted when the client cancels the call. */
   readonly signal: AbortSignal;
-  /** Told to clients that asked for it. */
+  /** Sends progress to clients that requested it. */
   progress(message: string): Promise<void>;
-  /** Says something beside the answer, which stays what programs expect: in the client's log and in that of this end. */
+  /** Writes a warning to the client's log and the server's log. The answer stays unchanged. */
   warn(text: string): Promise<void>;
 }
 
 export interface Answer {
   readonly text: string;
-  /** What the answer is about, for clients that follow links. */
+  /** Resources that the answer refers to. */
   readonly links?: readonly Link[];
   readonly failed?: boolean;
 }
@@ -86,8 +86,8 @@ export function defineTool<I extends z.ZodObject>(tool: Omit<Tool<I>, 'schema'>)
 }
 
 /**
- * The input as the server library takes it, with the shortest JSON Schema that says the same, made once. An argument that the
- * tool does not have is refused: whoever misspells one would not notice.
+ * Converts the input schema to the library's type, with a short JSON Schema that is generated once. Unknown arguments
+ * are an error: otherwise a misspelled argument would be ignored silently.
  */
 function schemaOf(input: z.ZodObject): StandardSchemaWithJSON {
   let made: Record<string, unknown> | null = null;
@@ -106,14 +106,14 @@ function schemaOf(input: z.ZodObject): StandardSchemaWithJSON {
   return { '~standard': { version: 1, vendor: 'relay', validate, jsonSchema } };
 }
 
-/** How resources are named; what stands in a place of a template is percent-encoded. */
+/** URI templates of the resources. Values are percent-encoded. */
 export const POINTER_URI = 'relay://pointer/{id}';
 export const CHANNEL_URI = 'relay://channel/{name}';
 export const STATE_URI = 'relay://thread/{id}/state';
 
 export interface ResourceName {
   readonly kind: 'pointer' | 'channel' | 'thread';
-  /** The name, of a channel. */
+  /** Id of a pointer or thread, or name of a channel. */
   readonly id: string;
 }
 
@@ -129,7 +129,7 @@ export function channelUri(name: string): string {
   return CHANNEL_URI.replace('{name}', encodeURIComponent(name));
 }
 
-/** Null for a URI that is none of ours. */
+/** Parses a resource URI. Returns null if it is not one of ours. */
 export function readUri(uri: string): ResourceName | null {
   const [, kind, encoded, state] =
     /^relay:\/\/(pointer|channel|thread)\/([^/?#]+)(\/state)?$/.exec(uri) ?? [];

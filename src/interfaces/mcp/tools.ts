@@ -6,7 +6,7 @@ import { POINTER_TOOLS } from './tools/pointers.ts';
 import { PROJECT_TOOLS } from './tools/project.ts';
 import { THREAD_TOOLS } from './tools/threads.ts';
 
-/** All there are. The list rides in every prompt of every client: a tool must earn its tokens. */
+/** All tools. The list is part of every prompt of every client: a tool must be worth its tokens. */
 export const TOOLS: readonly Tool[] = [
   ...POINTER_TOOLS,
   ...BRIDGE_TOOLS,
@@ -15,7 +15,7 @@ export const TOOLS: readonly Tool[] = [
   ...PROJECT_TOOLS,
 ];
 
-/** Those that can be called in this context, by whoever asks there, out of those that were asked for. */
+/** Returns the tools that the caller may use in this context. `wanted` limits them by name; null means all. */
 export function toolsFor(context: ToolContext, wanted: readonly string[] | null): Tool[] {
   return TOOLS.filter(
     (tool) =>
@@ -26,7 +26,7 @@ export function toolsFor(context: ToolContext, wanted: readonly string[] | null)
   );
 }
 
-/** `push_context,pull_context`, as it stands behind --tools. */
+/** Parses the value of --tools, such as `push_context,pull_context`. */
 export function readToolNames(text: string): string[] {
   const names = text.split(/[\s,]+/).filter(Boolean);
   const unknown = names.find((name) => !TOOLS.some((tool) => tool.name === name));

@@ -6,9 +6,9 @@ import { type FoundResult, ResultWaiters } from '../../../sdk/result-waiters.ts'
 import { pullWithinBudget } from '../budget.ts';
 import { type Answer, defineTool, pointerLink, type ToolCall } from '../tool.ts';
 
-/** How often the one who waits is told that somebody does. */
+/** Interval in ms between progress notifications. */
 const TELL_EVERY_MS = 5_000;
-/** A day: whoever waits longer looks at the channel. */
+/** Maximum timeout in seconds: one day. */
 const LONGEST_S = 86_400;
 const SUMMARY_CHARS = 80;
 
@@ -26,7 +26,7 @@ export const BRIDGE_TOOLS = [
     doing: 'bridging the task',
     async run({ task, task_channel, done_channel, timeout }, call) {
       const { client, signal } = call;
-      // Before the task is there, so that even the fastest answer comes behind it.
+      // Listen before pushing the task: otherwise a fast result could be missed.
       using listening = await new ResultWaiters(client).listen(done_channel);
       const metadata = { summary: task.slice(0, SUMMARY_CHARS), done_channel };
       const url = await client.push(task, { channel: task_channel, metadata, signal });
@@ -56,14 +56,14 @@ async function answer({ url, status }: FoundResult, call: ToolCall): Promise<Ans
   return { text: `The task failed: ${pulled.text}`, links, failed: true };
 }
 
-/** Says how far there is evidence: stored, notified, pulled. */
+/** Reports the receipt stage of the task periodically (stored, notified, pulled). Returns a function that stops it. */
 function tellProgress(url: string, channel: string, { client, progress }: ToolCall): () => void {
   let over = false;
   const tell = async () => {
     const { reached } = await client.receipts(url);
     if (!over) await progress(`${url} on ${channel}: ${reached}`);
   };
-  // Progress is a courtesy: the task goes on without it.
+  // Ignore errors: progress is optional.
   const quietly = () => void tell().catch(() => {});
   quietly();
   const timer = setInterval(quietly, TELL_EVERY_MS);

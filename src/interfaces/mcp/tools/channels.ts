@@ -49,7 +49,7 @@ export const CHANNEL_TOOLS = [
       if (messages.length === 0) return { text: '(nothing new)' };
       const lines = messages.map(messageLine).join('\n');
       const text = await cutToBudget(lines, context);
-      // What was not shown must not be marked as read.
+      // Messages were cut: give no cursors, so that unseen messages are not marked as read.
       if (text !== lines)
         return { text: `${text}\nRead fewer at once: limit ${Math.ceil(messages.length / 4)}.` };
       const rest = more ? ' There is more behind them.' : '';
@@ -72,26 +72,27 @@ export const CHANNEL_TOOLS = [
   }),
 ];
 
+/** Serializes a message as one line of JSON. */
 export function messageLine(message: Message & { readonly channel?: string }): string {
   const { channel, seq, ts, from, url, msg, metadata } = message;
   return JSON.stringify({ channel, seq, at: new Date(ts).toISOString(), from, url, msg, metadata });
 }
 
 interface Asked {
-  /** The first ones behind it; the newest where absent. */
+  /** Return the first messages after this sequence number. Without it, the newest messages. */
   readonly since?: number;
   readonly limit: number;
   readonly signal: AbortSignal;
 }
 
-/** Messages that have grown too old are never shown; after so long without one there is none to come. */
+/** Time in ms without a message after which the channel counts as read: expired messages never arrive. */
 const QUIET_MS = 2_000;
 
-/** What a channel holds now, without waiting for more. */
+/** Returns the stored messages of a channel without waiting for new ones. */
 export async function recentMessages(client: ContextRelay, channel: string, o: Asked): Promise<Message[]> {
   const last = await client.channels.position(channel);
   if (o.since !== undefined) return last <= o.since ? [] : between(client, channel, o.since, last, o);
-  // Sequences may have holes, so the look back grows until there is enough or nothing left.
+  // Sequence numbers may have gaps, so look further back until there are enough messages.
   for (let back = o.limit; last > 0; back *= 16) {
     const since = Math.max(0, last - back);
     const found = await between(client, channel, since, last, { ...o, limit: Number.POSITIVE_INFINITY });
@@ -100,7 +101,7 @@ export async function recentMessages(client: ContextRelay, channel: string, o: A
   return [];
 }
 
-/** A channel is only ever followed, so this follows it as far as it goes at the moment. */
+/** Reads messages after `since` up to `last`. Subscribes to the channel, because there is no other way to read it. */
 async function between(
   client: ContextRelay,
   channel: string,

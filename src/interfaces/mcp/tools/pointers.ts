@@ -31,7 +31,7 @@ export const POINTER_TOOLS = [
         metadata,
         signal,
       });
-      // A link to ciphertext, without its key, would be of use to nobody.
+      // No link for encrypted payloads: it would lack the key.
       return { text: pushed.url, links: encrypted ? [] : [pointerLink(pushed.id, summary)] };
     },
   }),
@@ -63,11 +63,11 @@ export const POINTER_TOOLS = [
   }),
 ];
 
-/** Takes a pointer's URL, its id, or the link that a tool answered with. */
+/** Resolves a pointer URL, a pointer id, or the resource link of a tool's answer. */
 function resolved(url: string, call: ToolCall): Promise<string> {
   const named = readUri(url.trim());
   const pointer = named?.kind === 'pointer' ? named.id : url.trim();
-  // A model is given pointers to read, and not the whole web.
+  // Throws if it is not a pointer: models must not fetch other URLs with this tool.
   const { key } = parsePointer(pointer);
   if (!call.context.local && key !== null) throw onlyAtThisEnd('#key=');
   return call.resolve(pointer);

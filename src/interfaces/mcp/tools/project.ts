@@ -8,7 +8,7 @@ import { defineTool } from '../tool.ts';
 
 const items = () => z.array(z.string()).optional();
 
-/** Tools for the files of the project in the client's folder. They are offered over a pipe alone: a server has no project. */
+/** Tools for the project files in the client's folder. Only the stdio server offers them. */
 export const PROJECT_TOOLS = [
   defineTool({
     name: 'project_brief',
@@ -106,7 +106,7 @@ function withWarning(answer: string, texts: readonly unknown[]): string {
   return warning === null ? answer : `${answer}\nWarning: ${warning}`;
 }
 
-/** A text as one line; one that says nothing, or too much for files that are read at every start, is refused. */
+/** Returns a text as one line. Throws if it is empty or too long: project files are read at every start. */
 function said(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const line = oneLine(text);
