@@ -30,7 +30,7 @@ export function readerOf(questions: readonly Question[], onRead: (input: string)
   };
 }
 
-const ASKED = 'What is asked of you:\n';
+const ASKED = 'Your task:\n';
 
 /** Returns the words around the first fact that a text contains, or null. */
 export function around({ facts }: Question, text: string): string | null {

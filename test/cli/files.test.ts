@@ -64,7 +64,7 @@ test('relay file says what is wrong with how it is called', async () => {
   using at = temporaryHome();
   for (const [args, words] of [
     ['get notes', /is a space, and not a file/],
-    ['put - notes/../a', /it holds "\.\."/],
+    ['put - notes/../a', /it contains "\.\."/],
     ['put - notes/', /has no name/],
     ['put - a/b --keep 101', /--keep/],
     ['put - a/b --metadata []', /no JSON object/],

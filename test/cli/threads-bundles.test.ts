@@ -49,7 +49,7 @@ test('a thread is exported and imported elsewhere, with the same state, artifact
 
   const again = await runHere(['import', 'bundle.zip'], { ...there, cwd: home });
   assert.equal(again.code, 1);
-  assert.match(again.stderr, /is here already/);
+  assert.match(again.stderr, /already exists/);
   const piped = await shell(`$relay export ${id} | $relay import - --home piped`, { home });
   assert.deepEqual([piped.code, piped.stdout.trim()], [0, id]);
 });

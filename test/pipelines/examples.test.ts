@@ -29,7 +29,7 @@ for (const [name, checked] of [
 test('examples/researchers/pipeline.yaml: three researchers at once, and a synthesiser who sees all three', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(({ user }) => {
-    const asked = user.slice(user.indexOf('What is asked of you:\n') + 22);
+    const asked = user.slice(user.indexOf('Your task:\n') + 11);
     return `[${asked.split(' ').slice(0, 2).join(' ')}]`;
   });
   const { stdout, stderr, code } = await relay(

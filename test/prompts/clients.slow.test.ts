@@ -38,7 +38,7 @@ async function wrapped(
   const asked = model.asked.filter(({ body }) => body.includes(said));
   assert.ok(asked.length > 0, 'the model was asked with the words as they were said');
   assert.ok(
-    asked.some(({ body }) => body.includes('What is asked of you')),
+    asked.some(({ body }) => body.includes('Your task:')),
     'the prompt came with them',
   );
 }

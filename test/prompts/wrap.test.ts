@@ -39,7 +39,7 @@ test('its answer is kept in the thread with the exit code, and the next prompt k
   const seen = readFileSync(join(at.home, 'seen.txt'), 'utf8');
   assert.match(seen, /it is 42/);
   assert.match(seen, /by claude/);
-  assert.match(seen, /What is asked of you:\nare you sure\?$/);
+  assert.match(seen, /Your task:\nare you sure\?$/);
 });
 
 test('what is put to a program that says nothing is on the bill all the same', async () => {
@@ -76,8 +76,8 @@ test('one that fails changes nothing that is remembered', async () => {
 });
 
 const SHOW = `#!/bin/sh
-for arg in "$@"; do case "$arg" in *"What is asked of you"*) echo "[prompt]";; *prompt-1.md) echo "[file $(tail -n1 "$arg")]";; *) echo "[$arg]";; esac; done
-if [ ! -t 0 ]; then input=$(cat); case "$input" in *"What is asked of you"*) echo "[stdin]";; esac; fi
+for arg in "$@"; do case "$arg" in *"Your task"*) echo "[prompt]";; *prompt-1.md) echo "[file $(tail -n1 "$arg")]";; *) echo "[$arg]";; esac; done
+if [ ! -t 0 ]; then input=$(cat); case "$input" in *"Your task"*) echo "[stdin]";; esac; fi
 `;
 
 const PROFILES: readonly [string, string[], string[]][] = [

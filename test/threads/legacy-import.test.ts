@@ -57,7 +57,7 @@ test('the home of a Go relay is imported completely: names, refs, types, hashes,
     later.events.slice(0, 2).map(({ id }) => id),
     events.slice(-2).map(({ id }) => id),
   );
-  await assert.rejects(threads.events(FULL, { after: 'ffffffffffffffffff' }), /is not the id of an event/);
+  await assert.rejects(threads.events(FULL, { after: 'ffffffffffffffffff' }), /is not an event id/);
 });
 
 test('a thread from a Go relay can be changed and exported like any other', async (t) => {

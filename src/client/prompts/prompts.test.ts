@@ -137,7 +137,7 @@ test('it holds the state, ten previews at most and the words, and stays small ho
   assert.ok(bundle.tokens.tokens < 3500, `${bundle.tokens.tokens} tokens`);
   assert.equal(bundle.stable, '/facts:\nk: v');
   assert.ok(bundle.user.startsWith(bundle.stable));
-  assert.ok(bundle.user.endsWith('What is asked of you:\ngo on'));
+  assert.ok(bundle.user.endsWith('Your task:\ngo on'));
 });
 
 test('its price is counted, against what pasting the same would have cost', async () => {

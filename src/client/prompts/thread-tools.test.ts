@@ -118,7 +118,7 @@ describe('a model that calls for more while it answers', () => {
     assert.ok(long.asked.length <= PULL_ROUNDS);
     assert.match(
       long.asked.at(-1)!.results[0]!,
-      /\[lines 1-3000 of 3000; cut at 2000 tokens; go on with lines=\d+-\]/,
+      /\[lines 1-3000 of 3000; cut at 2000 tokens; continue with lines=\d+-\]/,
     );
   });
 

@@ -87,7 +87,7 @@ export class FileStore {
     if (!hasEnded(stored.value, this.parts.deps.env.now())) {
       if (isReached(at, stored.value)) return stored;
       throw new RelayError('forbidden', {
-        what: 'This file was written by a key that yours does not reach.',
+        what: 'Another key wrote this file, and your key has no access to it.',
       });
     }
     await this.removeEnded(at, stored);
@@ -225,7 +225,7 @@ export class FileStore {
 export function noFile({ space, path }: FilePlace): RelayError {
   return new RelayError('not_found', {
     what: `the file ${path.slice(0, 200)} in ${space}`,
-    hint: 'List what is there: relay file ls SPACE, or GET /files/SPACE.',
+    hint: 'List the files with relay file ls SPACE or GET /files/SPACE.',
   });
 }
 
@@ -257,7 +257,8 @@ export async function listFiles(
 ): Promise<FilePage> {
   const prefix = checkPrefix('prefix', o.prefix);
   const limit = checkCount('limit', o.limit ?? PAGE_ITEMS, PAGE_ITEMS_MAX);
-  if (o.delimiter !== undefined && o.delimiter !== '/') throw badRequest('"delimiter" is / or left out.');
+  if (o.delimiter !== undefined && o.delimiter !== '/')
+    throw badRequest('"delimiter" must be / or left out.');
   const root = headsPrefix(at);
   const now = store.parts.deps.env.now();
   const files: FileInfo[] = [];

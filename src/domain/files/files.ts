@@ -257,7 +257,7 @@ export class Files implements Serves<typeof files> {
   ): Promise<{ deleted: number; more?: true }> {
     checkSpace(space);
     if ((o.paths === undefined) === (o.prefix === undefined))
-      throw badRequest('Say either "paths" or "prefix"; the prefix "" deletes all files of the space.');
+      throw badRequest('Give either "paths" or "prefix". An empty prefix deletes all files of the space.');
     if (o.paths) checkMany(o.paths);
     const page = o.paths ? null : await this.list(caller, space, { prefix: o.prefix, limit: FILES_AT_ONCE });
     const paths = page ? page.files.map(({ path }) => path) : [...new Set(o.paths)].map(checkPath);
@@ -387,7 +387,7 @@ function isRepeated(stored: StoredHead | null, request: string | null): boolean 
 
 function checkMany(many: readonly unknown[]): void {
   if (!Array.isArray(many) || many.length > FILES_AT_ONCE)
-    throw badRequest(`One request takes at most ${FILES_AT_ONCE} files.`);
+    throw badRequest(`One request can have at most ${FILES_AT_ONCE} files.`);
 }
 
 function inJson(bytes: Uint8Array, isText: boolean): FileText {
@@ -398,11 +398,12 @@ function inJson(bytes: Uint8Array, isText: boolean): FileText {
 }
 
 function fromJson(content: unknown, encoding: unknown): Uint8Array {
-  if (typeof content !== 'string') throw badRequest('"content" must be a text.');
+  if (typeof content !== 'string') throw badRequest('"content" must be a string.');
   if (encoding !== undefined && encoding !== 'utf8' && encoding !== 'base64')
-    throw badRequest('"encoding" is "utf8" or "base64".');
+    throw badRequest('"encoding" must be "utf8" or "base64".');
   if (encoding !== 'base64') {
-    if (!content.isWellFormed()) throw badRequest('"content" holds half of a surrogate pair.');
+    if (!content.isWellFormed())
+      throw badRequest('"content" has a lone surrogate, so it is not valid Unicode.');
     return encodeUtf8(content);
   }
   const bytes = fromBase64(content);

@@ -128,11 +128,15 @@ function isAt(current: FileVersion, condition: string): boolean {
 export function checkFileOptions(o: FileOptions, now: number) {
   const { ttl, keep, if_none_match } = o;
   if (ttl !== undefined && !(typeof ttl === 'number' && ttl >= 1 && ttl <= FILE_TTL_MAX_S))
-    throw badRequest(`"ttl" is a number of seconds from 1 to ${FILE_TTL_MAX_S}; without it the file stays.`);
+    throw badRequest(
+      `"ttl" must be a number of seconds from 1 to ${FILE_TTL_MAX_S}. Leave it out to keep the file.`,
+    );
   if (keep !== undefined && !(Number.isInteger(keep) && keep >= 0 && keep <= FILE_VERSIONS_MAX))
-    throw badRequest(`"keep" is a whole number from 0 to ${FILE_VERSIONS_MAX}.`);
+    throw badRequest(`"keep" must be a whole number from 0 to ${FILE_VERSIONS_MAX}.`);
   if (if_none_match !== undefined && if_none_match !== '*')
-    throw badRequest('"If-None-Match" is * where a file is written: only if there is none yet.');
+    throw badRequest(
+      '"If-None-Match" must be * for a write: it writes the file only if it does not exist yet.',
+    );
   return {
     metadata: checkMetadata(o.metadata, FILE_METADATA_BYTES),
     type: shortText('content_type', o.content_type, 256),
@@ -145,7 +149,7 @@ const SPACE = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${SPACE_NAME_CHARS - 1}}$
 export function checkSpace(space: unknown): string {
   if (typeof space === 'string' && SPACE.test(space)) return space;
   throw badRequest(
-    `A space is called by 1 to ${SPACE_NAME_CHARS} letters, digits, dots, hyphens and underscores, such as "notes".`,
+    `The name of a space has 1 to ${SPACE_NAME_CHARS} letters, digits, dots, hyphens and underscores, such as "notes".`,
   );
 }
 
@@ -155,12 +159,12 @@ export function checkSpace(space: unknown): string {
  */
 export function checkPath(path: unknown): string {
   if (typeof path !== 'string' || path === '') throw badPath('it must not be empty');
-  if (!path.isWellFormed()) throw badPath('it holds half of a surrogate pair');
-  if (/[\u0000-\u001f\u007f\\]/.test(path)) throw badPath('it holds a control character or a backslash');
+  if (!path.isWellFormed()) throw badPath('it has a lone surrogate, so it is not valid Unicode');
+  if (/[\u0000-\u001f\u007f\\]/.test(path)) throw badPath('it has a control character or a backslash');
   if (utf8Bytes(path) > FILE_PATH_BYTES) throw badPath(`it is longer than ${FILE_PATH_BYTES} bytes`);
   for (const name of path.split('/')) {
     if (name === '') throw badPath('it begins or ends with a slash, or has two in a row');
-    if (name === '.' || name === '..') throw badPath(`it holds "${name}"`);
+    if (name === '.' || name === '..') throw badPath(`it contains "${name}"`);
     if (utf8Bytes(name) > FILE_NAME_BYTES)
       throw badPath(`a name in it is longer than ${FILE_NAME_BYTES} bytes`);
   }
@@ -171,13 +175,15 @@ export function checkPath(path: unknown): string {
 export function checkPrefix(name: string, prefix: string | undefined): string {
   if (prefix === undefined) return '';
   if (prefix.isWellFormed() && !prefix.includes('\0') && utf8Bytes(prefix) <= FILE_PATH_BYTES) return prefix;
-  throw badRequest(`"${name}" is the beginning of a path: at most ${FILE_PATH_BYTES} bytes of Unicode.`);
+  throw badRequest(
+    `"${name}" must be the beginning of a path, with at most ${FILE_PATH_BYTES} bytes of Unicode.`,
+  );
 }
 
 function badPath(what: string) {
   return badRequest(
-    `That is no path of a file: ${what}.`,
-    'A path is made of names joined by slashes, such as src/main.ts.',
+    `Invalid file path: ${what}.`,
+    'A path has names joined by slashes, such as src/main.ts.',
   );
 }
 

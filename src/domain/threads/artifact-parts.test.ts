@@ -39,7 +39,7 @@ test('a part with too many tokens is cut at a line end and says where to continu
   assert.equal(part.truncated, true);
   const last = 10 + part.text.split('\n').length;
   assert.ok(part.text.endsWith(`line ${last} of a long report`), part.text);
-  assert.match(part.about, new RegExp(`cut at 100 tokens; go on with lines=${last + 1}-$`));
+  assert.match(part.about, new RegExp(`cut at 100 tokens; continue with lines=${last + 1}-$`));
   assert.equal((await pulls())[0]?.tokens, part.tokens.tokens);
 });
 

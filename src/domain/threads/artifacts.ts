@@ -189,7 +189,7 @@ async function rename(log: ThreadLog, from: string, to: string): Promise<string>
   if (from === to) return to;
   const { blobs } = log.deps.engine;
   const found = await blobs.get(from);
-  if (!found) throw new RelayError('aborted', { what: 'the content went missing on its way' });
+  if (!found) throw new RelayError('aborted', { what: 'the content disappeared while it was stored' });
   await blobs.put(to, found.body, { size: found.size });
   await blobs.delete(from);
   return to;
@@ -220,18 +220,20 @@ function checkInput(input: ArtifactFields) {
   const type = input.type ?? guessType(name, input.mime);
   if (!ARTIFACT_TYPE.test(type)) {
     throw badRequest(
-      `The type of an artifact is one of ${ARTIFACT_TYPES.join(', ')}, or one of your own: up to 64 letters, digits and _ . + / -`,
+      `"type" must be one of ${ARTIFACT_TYPES.join(', ')}, or your own type of up to 64 letters, digits and _ . + / -`,
     );
   }
   const kind = kindOf({ type, name, mime: input.mime ?? '' });
   const mime = input.mime ?? KINDS[kind].mime;
-  if (!MEDIA_TYPE.test(mime)) throw badRequest('The media type is not one.');
+  if (!MEDIA_TYPE.test(mime)) throw badRequest('"mime" must be a media type such as text/plain.');
   const source_refs = [...(input.source_refs ?? [])];
   if (
     source_refs.length > ARTIFACT_SOURCES ||
     source_refs.some((ref) => typeof ref !== 'string' || ref.length > 128)
   ) {
-    throw badRequest(`Source refs are at most ${ARTIFACT_SOURCES} short texts.`);
+    throw badRequest(
+      `"source_refs" must be a list of at most ${ARTIFACT_SOURCES} strings of up to 128 characters.`,
+    );
   }
   return { name: name === '' ? `untitled.${KINDS[kind].ext}` : name, type, mime, source_refs };
 }
@@ -239,7 +241,7 @@ function checkInput(input: ArtifactFields) {
 function noArtifact(ref: string): RelayError {
   return new RelayError('not_found', {
     what: `artifact ${ref.slice(0, 64)}`,
-    hint: 'See relay artifact list for those of the thread.',
+    hint: 'List the artifacts of the thread with: relay artifact list',
   });
 }
 
@@ -250,7 +252,7 @@ function noArtifact(ref: string): RelayError {
 export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
   const { max_tokens = PART_CHARS, counted = true, ...asked } = o;
   if (!Number.isInteger(max_tokens) || max_tokens < 1 || max_tokens > PART_CHARS)
-    throw badRequest(`"max_tokens" is a whole number from 1 to ${PART_CHARS}.`);
+    throw badRequest(`"max_tokens" must be a whole number from 1 to ${PART_CHARS}.`);
   const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== false);
   const part = checkPartRequest(Object.fromEntries(given) as PartRequest);
   const { root } = await log.meta(caller, id);

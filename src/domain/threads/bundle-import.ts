@@ -77,7 +77,7 @@ export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
       size,
       read: async (start, end) => {
         const found = await engine.blobs.get(key, { start, end });
-        if (!found) throw badBundle('it is gone');
+        if (!found) throw badBundle('it was deleted during the import');
         return readBytes(found.body);
       },
     });
@@ -98,14 +98,14 @@ async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Pr
     // Checking the bundle takes long, so first check whether the thread already exists.
     if (await log.find(tenant, id)) {
       throw new RelayError('conflict', {
-        what: `Thread ${id} is here already.`,
+        what: `Thread ${id} already exists.`,
         hint: `Delete it first with relay thread rm ${id}, or import into another home.`,
       });
     }
     const bundle = await readBundle(log, tenant, zip, manifest);
     return store(log, { caller, root, turn }, zip, bundle);
   });
-  if (!answer) throw new RelayError('busy', { what: `thread ${id} is being imported already` });
+  if (!answer) throw new RelayError('busy', { what: `thread ${id} is already being imported` });
   return answer;
 }
 
@@ -130,7 +130,7 @@ async function store(
     const kept = await storeContents(log, { tenant, root }, zip, bundle);
     for (const event of events) {
       const next = await log.append(tenant, head, event, { old: true });
-      if (!next) throw new RelayError('busy', { what: `someone else is importing thread ${id}` });
+      if (!next) throw new RelayError('busy', { what: `another import of thread ${id} is running` });
       head = next;
     }
     for (const what of COUNTERS) {
@@ -185,7 +185,7 @@ async function storeContents(
     }
     const scan = new ContentScan(streamFrom(zip.stream(zip.items.get(contentFile(described))!)), size);
     const stored = await blobs.put(artifactBlob(root, described), scan.body, { size });
-    if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} has another hash`);
+    if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} does not match its hash`);
     const seen = scan.seen();
     const preview = await log.deps.texts.preview(kindOf(described), seen, { tenant });
     const artifact: Artifact = { ...described, preview };
@@ -220,16 +220,17 @@ async function readManifest(zip: ZipArchive): Promise<Manifest> {
 async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manifest: Manifest) {
   const files = new Map(manifest.files.map((file) => [file.path, file]));
   for (const name of zip.items.keys()) {
-    if (name !== MANIFEST && !files.has(name)) throw badBundle(`${name} is not in its manifest`);
+    if (name !== MANIFEST && !files.has(name)) throw badBundle(`${name} is not in the manifest`);
   }
   for (const { path, size } of manifest.files) {
     const item = zip.items.get(path);
     if (!item) throw badBundle(`${path} is missing`);
-    if (item.size !== size) throw badBundle(`${path} has another size than its manifest says`);
+    if (item.size !== size) throw badBundle(`${path} does not have the size given in the manifest`);
   }
   const checked = async (path: string, limit: number) => {
     const content = await text(zip, path, limit);
-    if ((await sha256Hex(content)) !== files.get(path)?.sha256) throw badBundle(`${path} has another hash`);
+    if ((await sha256Hex(content)) !== files.get(path)?.sha256)
+      throw badBundle(`${path} does not match its hash`);
     return content;
   };
   await checked(STATE, 4 * STATE_BYTES);
@@ -252,25 +253,26 @@ async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manif
   const damaged = new Set(manifest.damaged?.map(({ ref }) => ref));
   const present = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
   const there = present.filter(({ ref }) => !damaged.has(ref));
-  if (there.length + damaged.size !== present.length) throw badBundle('what it calls damaged is no artifact');
+  if (there.length + damaged.size !== present.length)
+    throw badBundle('its list of damaged contents names something that is not an artifact');
   for (const artifact of there) checkContent(artifact, files);
   if (there.length + part + 2 !== manifest.files.length)
-    throw badBundle('files are there that nothing refers to');
+    throw badBundle('it has files that nothing refers to');
   const start = emptyHead(bareRoot(manifest.thread_id));
   const job = { kind: 'check', start, versions: [] } as const;
   const found = await log.deps.texts.fold(job, each(events), { tenant });
   const begins = events[0]?.type === 'thread.created' && makesVersion(events[0]);
   if (!begins || found.version !== manifest.state_version || found.count !== manifest.events) {
-    throw badBundle('its events are not those of its manifest');
+    throw badBundle('its events do not match its manifest');
   }
   if (found.stateHash !== files.get(STATE)?.sha256) throw badBundle('its events do not lead to its state');
   const refs = artifacts.map(({ ref }) => ref).join();
   if (refs !== found.refs.join() || artifacts.length !== manifest.artifacts) {
-    throw badBundle('its artifacts are not those of its events');
+    throw badBundle('its artifacts do not match its events');
   }
   const bytes = found.stored;
   if (there.reduce((sum, { size }) => sum + artifactBytes(size), found.eventBytes) > bytes)
-    throw badBundle('its events tell of less than it holds');
+    throw badBundle('its contents are larger than its events say');
   return { manifest, events, artifacts, ledger, damaged, bytes };
 }
 
@@ -284,7 +286,7 @@ function checkManifest(value: Json): Manifest {
     throw new RelayError('legacy_export');
   }
   if (!isJsonObject(value) || manifest.schema !== BUNDLE_SCHEMA)
-    throw badBundle('its manifest is of another kind');
+    throw badBundle('its manifest has an unknown schema');
   const { thread_id, created_at, files, damaged = [] } = manifest;
   const fine =
     [thread_id, manifest.name, created_at, manifest.created_by].every((text) => typeof text === 'string') &&
@@ -301,7 +303,7 @@ function checkManifest(value: Json): Manifest {
     ) &&
     Array.isArray(damaged) &&
     damaged.every((file) => isText(file?.ref, 26));
-  if (!fine) throw badBundle('its manifest is broken');
+  if (!fine) throw badBundle('its manifest is invalid');
   return manifest;
 }
 
@@ -323,7 +325,7 @@ function checkArtifact(value: Json, threadId: string): Artifact {
     from.source_refs.length <= 100 &&
     from.source_refs.every((ref) => isText(ref, 128)) &&
     (from.capability === null || typeof from.capability === 'string');
-  if (!fine) throw badBundle('an artifact is described wrongly');
+  if (!fine) throw badBundle('the description of an artifact is invalid');
   return artifact;
 }
 
@@ -331,7 +333,7 @@ function checkContent(artifact: Artifact, files: ReadonlyMap<string, ManifestFil
   const { ref, size, hash } = artifact;
   const file = files.get(contentFile(artifact));
   if (file?.size !== size || file.sha256 !== hash || size > ARTIFACT_BYTES) {
-    throw badBundle(`artifact ${ref} does not agree with its file`);
+    throw badBundle(`artifact ${ref} does not match its file`);
   }
 }
 
@@ -339,7 +341,7 @@ function checkLedger(value: Json): Counters {
   const ledger = fromJson<Counters>(value);
   // Ledgers of other versions may lack some counters and have others.
   const figures = COUNTERS.map((what) => [what, ledger?.[what] ?? 0] as const);
-  if (!figures.every(([, figure]) => isCount(figure))) throw badBundle('its ledger is broken');
+  if (!figures.every(([, figure]) => isCount(figure))) throw badBundle('its ledger is invalid');
   return Object.fromEntries(figures) as Counters;
 }
 
@@ -358,9 +360,9 @@ function checkEvent(value: Json): StoredEvent {
     isDigest(event.request) &&
     event.ops_blob === undefined &&
     (event.legacy === undefined || isLegacyEvent(event.type, event.legacy));
-  if (!fine) throw badBundle('an event is broken');
+  if (!fine) throw badBundle('an event is invalid');
   if (event.type === 'artifact.created' && !event.legacy && !isJsonObject(event.payload.tokens))
-    throw badBundle('an event is broken');
+    throw badBundle('an event is invalid');
   if (event.type !== 'thread.created' && !('ops' in event.payload) && bytesOf(asJson(event)) > 256 * 1024) {
     throw badBundle('an event is too large');
   }

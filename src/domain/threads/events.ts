@@ -66,7 +66,7 @@ export const watchEvents: ThreadVerb<'watch'> = async function* (log, caller, id
 export const recordEvent: ThreadVerb<'record'> = async (log, caller, id, type, payload = {}) => {
   if (!/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+$/.test(type) || type.length > 64 || OWN_TYPE.test(type)) {
     throw badRequest(
-      'The type of an event is two or more words with dots between, and none that the relay itself writes.',
+      'An event type must be two or more lower-case words joined by dots, such as review.done. Types that the relay writes itself are reserved.',
     );
   }
   return log.note(caller, id, { type, at: log.deps.env.now(), payload: { ...payload, by: caller.name } });
@@ -83,7 +83,7 @@ async function placeOf(log: ThreadLog, root: ThreadRoot, text: string | undefine
       if (event.legacy?.id === text) return count;
     }
   }
-  throw badRequest(`"${text.slice(0, 40)}" is not the id of an event.`);
+  throw badRequest(`"${text.slice(0, 40)}" is not an event id.`);
 }
 
 const DEFAULT_TTL_S = 3_600;
@@ -147,21 +147,21 @@ export const listEnvelopes: ThreadVerb<'envelopes'> = async (log, caller, id, o 
 
 function checkEnvelope(input: EnvelopeInput): void {
   if (typeof input.to_capability !== 'string' || !/^[\w.:/@-]{1,128}$/.test(input.to_capability)) {
-    throw badRequest('"to_capability" is a name of at most 128 letters, digits and . : / @ -');
+    throw badRequest('"to_capability" must be a name of at most 128 letters, digits and _ . : / @ -');
   }
   for (const [field, value] of [
     ['type', input.type],
     ['schema', input.schema],
   ] as const) {
     if (value !== undefined && !/^[\w.:/@-]{1,128}$/.test(value))
-      throw badRequest(`"${field}" is not a name.`);
+      throw badRequest(`"${field}" must be a name of at most 128 letters, digits and _ . : / @ -`);
   }
   if (input.payload === undefined) throw badRequest('"payload" is missing.');
   if (bytesOf(input.payload) > ENVELOPE_PAYLOAD_BYTES) {
     throw tooLarge(
       'the payload of an envelope',
       ENVELOPE_PAYLOAD_BYTES,
-      'Put it into an artifact or push it, and send the reference.',
+      'Store it as an artifact or push it, and send the reference.',
     );
   }
   if (input.note !== undefined && [...input.note].length > ENVELOPE_NOTE_CHARS) {
@@ -169,6 +169,6 @@ function checkEnvelope(input: EnvelopeInput): void {
   }
   const { ttl } = input;
   if (ttl !== undefined && !(Number.isFinite(ttl) && ttl >= 1 && ttl <= ENVELOPE_TTL_MAX_S)) {
-    throw badRequest(`"ttl" is from 1 to ${ENVELOPE_TTL_MAX_S} seconds.`);
+    throw badRequest(`"ttl" must be a number of seconds from 1 to ${ENVELOPE_TTL_MAX_S}.`);
   }
 }

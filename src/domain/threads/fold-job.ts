@@ -201,13 +201,13 @@ export interface CheckedEvents {
  * have been sent here is rejected.
  */
 export function advanceChecked(head: MutableHead, event: StoredEvent, meter?: WorkMeter): void {
-  if (event.type === 'thread.created' && head.count > 0) throw badBundle('it begins twice');
+  if (event.type === 'thread.created' && head.count > 0) throw badBundle('it has two thread.created events');
   try {
     advance(head, head.seq + 1, event, { ready: stateAfter(head, event, { meter }) });
   } catch (error) {
     if (!isRelayError(error)) throw error;
     if (error.code === 'too_costly') throw error;
-    if (error.code === 'store_damaged') throw badBundle('its versions have gaps');
+    if (error.code === 'store_damaged') throw badBundle('its version numbers have gaps');
     throw badBundle(`event ${head.count + 1} is not possible: ${error.message}`);
   }
 }

@@ -78,8 +78,8 @@ export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
   const told = run.told(head.id);
   if (!told) {
     throw new RelayError('not_found', {
-      what: `a run of a pipeline in thread ${head.id}`,
-      hint: 'See relay pipeline list for those there are.',
+      what: `a pipeline run in thread ${head.id}`,
+      hint: 'List all runs with: relay pipeline list',
     });
   }
   const lease = (await log.deps.engine.records.get(holdKey(head.root)))?.value as JsonObject | undefined;

@@ -38,7 +38,7 @@ describe('a thread rendered for a model', () => {
     assert.equal(openai.header, '/facts:\nport: 7474\n/open_questions:\n0 Why?');
     assert.ok(user.startsWith(`${openai.header}\n\n>>> relay data`));
     assert.equal(user.slice(0, openai.stable), openai.header);
-    assert.ok(user.endsWith('\n\nWhat is asked of you:\nWhat now?'));
+    assert.ok(user.endsWith('\n\nYour task:\nWhat now?'));
     const framed = user.slice(openai.header.length + 2);
     assert.match(
       framed,
@@ -156,7 +156,7 @@ describe('a thread rendered for a model', () => {
     await refused({ refs: [gone] }, 'artifact_deleted');
     await refused({ refs: ['0'.repeat(26)] }, 'not_found');
     const refs = Array.from({ length: 11 }, (_, i) => String(i).padStart(26, '0'));
-    await assert.rejects(api.render(thread_id, { refs }), /shows 10 artifacts at most; 11 are pinned/);
+    await assert.rejects(api.render(thread_id, { refs }), /shows at most 10 artifacts, but 11 are pinned/);
     const words = 'ö'.repeat(40_000);
     await assert.rejects(api.render(thread_id, { words }), (error) => isRelayError(error, 'too_large'));
   });

@@ -25,8 +25,8 @@ import { versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 const WORK = [
-  'You continue work that is kept in a relay thread. What is known of it stands under the paths of its state:',
-  '/constraints, /decisions, /facts, /open_questions, /plan and others. A number before an item is its index there.',
+  'You continue work that is stored in a relay thread. Its state follows as lists under their paths:',
+  '/constraints, /decisions, /facts, /open_questions, /plan and others. A number before an item is its index in the list.',
 ].join(' ');
 
 /**
@@ -52,7 +52,7 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
       all.map(({ artifact, lines: _, ...shown }) => artifactFrame(artifact, () => store.bytes(), shown)),
     );
   const system = `${own || WORK}\n\n${FRAMES_ARE_DATA}`;
-  const asked = words === '' ? [] : [`What is asked of you:\n${words}`];
+  const asked = words === '' ? [] : [`Your task:\n${words}`];
   const stable = [...(await framed(pinned)), text].filter((part) => part !== '').join('\n\n');
   const user = [stable, ...(await framed(chosen)), ...asked].filter((part) => part !== '').join('\n\n');
   const tokens = await texts.count(`${system}\n${user}`);
@@ -106,14 +106,14 @@ function withContents(whole: TokenCount, artifacts: readonly Artifact[]): TokenC
 function checkedText(what: string, text = ''): string {
   if (utf8Bytes(text) <= PROMPT_WORDS_BYTES) return text.trim();
   const hint =
-    'Put the material into an artifact, as --attach FILE does; its preview travels, and the rest is a pull away.';
+    'Store the material as an artifact, for example with --attach FILE. The prompt then shows a preview, and the model can pull the rest.';
   throw tooLarge(what, PROMPT_WORDS_BYTES, hint);
 }
 
 function checkedRefs(refs: readonly string[] = []): readonly string[] {
   const once = [...new Set(refs)];
   if (once.length <= PROMPT_PREVIEWS) return once;
-  throw badRequest(`A prompt shows ${PROMPT_PREVIEWS} artifacts at most; ${once.length} are pinned.`);
+  throw badRequest(`A prompt shows at most ${PROMPT_PREVIEWS} artifacts, but ${once.length} are pinned.`);
 }
 
 /** The part of an artifact that a prompt shows. */

@@ -34,7 +34,7 @@ describe('a report', () => {
     assert.match(told, new RegExp(`^# The \\| plan ${thread_id}\n`));
     assert.match(told, /## Facts\n\n- \*\*port\*\*: 7474 \(ada, 2026-01-01T00:00:00.000Z\)/);
     assert.match(told, /- Why\? \(open\)/);
-    assert.match(told, /\| previews, each once \| \d+ \|\n\| avoided \| -?\d+ \|/);
+    assert.match(told, /\| previews of all artifacts \| \d+ \|\n\| saved by previews \| -?\d+ \|/);
     assert.match(told, /Counted with o200k_base/);
   });
 

@@ -127,18 +127,18 @@ function artifactTable(artifacts: readonly Artifact[]): string[] {
 
 function tokenTable({ prompts, ...stats }: Stats): string[] {
   return [
-    `Counted with ${stats.tokenizer}${stats.estimated ? ', some of it estimated' : ''}.`,
+    `Counted with ${stats.tokenizer}${stats.estimated ? ', partly estimated' : ''}.`,
     '',
     '| | tokens |',
     '|---|---:|',
-    `| contents, each once | ${stats.naive_tokens} |`,
-    `| previews, each once | ${stats.actual_tokens} |`,
-    `| avoided | ${stats.avoided_tokens} |`,
+    `| contents of all artifacts | ${stats.naive_tokens} |`,
+    `| previews of all artifacts | ${stats.actual_tokens} |`,
+    `| saved by previews | ${stats.avoided_tokens} |`,
     ...(prompts
       ? [
-          `| pasted into ${prompts.prompts} prompts | ${prompts.pasted_tokens} |`,
-          `| shown instead | ${prompts.shown_tokens} |`,
-          `| avoided by prompts | ${prompts.avoided_tokens} |`,
+          `| ${prompts.prompts} prompts with everything pasted | ${prompts.pasted_tokens} |`,
+          `| shown to models instead | ${prompts.shown_tokens} |`,
+          `| saved in prompts | ${prompts.avoided_tokens} |`,
         ]
       : []),
   ];

@@ -39,8 +39,7 @@ export function firstState(threadId: string, at: string, metrics: Metrics): Size
   return { state, bytes: bytesOf(state) };
 }
 
-const SPLIT =
-  'Split the patch into several, or replace a large list or object as a whole instead of in many places.';
+const SPLIT = 'Split the patch into several, or replace a large list or object as a whole.';
 
 /** Applies a new patch. Throws if the result breaks the schema or is too large; nothing changes then. */
 export function patchState(before: Sized, ops: unknown, stamp: Stamp, whole?: WorkMeter): Sized {
@@ -194,15 +193,17 @@ interface Problem {
 type Check = (value: Json) => string | null;
 
 const text: Check = (value) =>
-  typeof value === 'string' && value !== '' ? null : 'must be a text that is not empty';
-const words: Check = (value) => (typeof value === 'string' ? null : 'must be a text');
+  typeof value === 'string' && value !== '' ? null : 'must be a non-empty string';
+const words: Check = (value) => (typeof value === 'string' ? null : 'must be a string');
 const anything: Check = () => null;
 const moment: Check = (value) =>
   typeof value === 'string' && value.length <= 40 && !Number.isNaN(Date.parse(value))
     ? null
-    : 'must be a moment in time, as in 2026-01-31T12:00:00Z';
+    : 'must be a timestamp such as 2026-01-31T12:00:00Z';
 const texts: Check = (value) =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string') ? null : 'must be a list of texts';
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
+    ? null
+    : 'must be a list of strings';
 const share: Check = (value) =>
   typeof value === 'number' && value >= 0 && value <= 1 ? null : 'must be a number from 0 to 1';
 
@@ -250,9 +251,9 @@ export function checkItem(list: ListName, item: Json): Problem | null {
 /** Returns what is wrong with a whole field of a state, or null. */
 export function checkField(name: string, value: Json | undefined): Problem | null {
   if (name === 'session_summary') {
-    return value === undefined || typeof value === 'string' ? null : { path: [], what: 'must be a text' };
+    return value === undefined || typeof value === 'string' ? null : { path: [], what: 'must be a string' };
   }
-  if (!isListName(name)) return KEPT.has(name) ? null : { path: [], what: 'is not a field of a state' };
+  if (!isListName(name)) return KEPT.has(name) ? null : { path: [], what: 'is not a field of the state' };
   if (!Array.isArray(value)) return { path: [], what: 'must be a list' };
   for (const [i, item] of value.entries()) {
     const problem = checkItem(name, item);
@@ -272,6 +273,6 @@ export const KEPT: ReadonlySet<string> = new Set([
 
 /** Returns why a path cannot be patched, or undefined if it can. */
 function guardState(path: readonly string[]): string | undefined {
-  if (path.length === 0) return 'a state is changed in parts, never as a whole';
-  return KEPT.has(path[0]!) ? `"${path[0]}" is kept by the relay itself` : undefined;
+  if (path.length === 0) return 'the state as a whole cannot be replaced; patch its fields';
+  return KEPT.has(path[0]!) ? `"${path[0]}" is set by the relay and cannot be patched` : undefined;
 }

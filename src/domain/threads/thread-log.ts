@@ -278,7 +278,7 @@ export class ThreadLog {
 function noThread(id: string): RelayError {
   return new RelayError('not_found', {
     what: `thread ${id.slice(0, 64)}`,
-    hint: 'See relay runs for the threads there are.',
+    hint: 'List all threads with: relay runs',
   });
 }
 

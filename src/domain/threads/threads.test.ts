@@ -61,7 +61,11 @@ describe('a thread', () => {
     const refused: [Json, string, string?][] = [
       [[fact('f2') as unknown as Json, { op: 'test', path: '/facts/0/id', value: 'x' }], 'patch_test_failed'],
       [[{ op: 'remove', path: '/facts/7' }], 'bad_patch', 'Operation 0 (remove /facts/7)'],
-      [[{ op: 'replace', path: '/version', value: 9 }], 'bad_patch', '"version" is kept by the relay itself'],
+      [
+        [{ op: 'replace', path: '/version', value: 9 }],
+        'bad_patch',
+        '"version" is set by the relay and cannot be patched',
+      ],
       [[{ op: 'replace', path: '/thread_id', value: 'x' }], 'bad_patch'],
       [[{ op: 'remove', path: '/$schema' }], 'bad_patch'],
       [[{ op: 'add', path: '/metrics/cache_hits', value: 9 }], 'bad_patch'],
@@ -78,7 +82,7 @@ describe('a thread', () => {
       [[{ op: 'remove', path: '/facts/0/key' }], 'state_invalid', '/facts/0: needs "key"'],
       [[{ op: 'replace', path: '/facts', value: {} }], 'state_invalid', '/facts: must be a list'],
       [[{ op: 'remove', path: '/plan' }], 'state_invalid', '/plan'],
-      [[{ op: 'add', path: '/fact', value: [] }], 'state_invalid', '/fact: is not a field of a state'],
+      [[{ op: 'add', path: '/fact', value: [] }], 'state_invalid', '/fact: is not a field of the state'],
       [[{ op: 'add', path: '/session_summary', value: 1 }], 'state_invalid', '/session_summary'],
       [
         [{ op: 'add', path: '/decisions/-', value: { id: 'd', description: 'x', confidence: 2 } }],

@@ -56,7 +56,9 @@ function checkThreadTtl(seconds: unknown, now: number): number | undefined {
   if (typeof seconds === 'number' && seconds >= 1 && seconds <= THREAD_TTL_MAX_S) {
     return now + Math.round(seconds * 1000);
   }
-  throw badRequest(`A thread lives from 1 to ${THREAD_TTL_MAX_S} seconds, or until it is deleted.`);
+  throw badRequest(
+    `"ttl" must be a number of seconds from 1 to ${THREAD_TTL_MAX_S}. Leave it out to keep the thread until it is deleted.`,
+  );
 }
 
 /** Writes the records of a thread (meta record, list entry, expiry entry) before its log begins. */
@@ -208,7 +210,7 @@ export function checkVersions(head: Head, versions: readonly number[]): void {
   if (unknown !== undefined) {
     throw new RelayError('not_found', {
       what: `version ${unknown} of thread ${head.id}`,
-      hint: `The state is at ${versionRef(head.version)}; every version from v1 on can be read.`,
+      hint: `The state is at ${versionRef(head.version)}. You can read any version from v1 on.`,
     });
   }
 }
@@ -290,8 +292,8 @@ function holdOf({ holder, since, until }: Lease): NonNullable<HoldAnswer['hold']
 function checkLease({ token, holder, ttl }: HoldInput): void {
   for (const [name, word] of Object.entries({ token, holder })) {
     if (LEASE_WORD.test(word)) continue;
-    throw badRequest(`"${name}" is a line of 1 to 200 characters.`);
+    throw badRequest(`"${name}" must be one line of 1 to 200 characters.`);
   }
   if (Number.isFinite(ttl) && ttl >= 1 && ttl <= THREAD_HOLD_S) return;
-  throw badRequest(`"ttl" is a number of seconds from 1 to ${THREAD_HOLD_S}.`);
+  throw badRequest(`"ttl" must be a number of seconds from 1 to ${THREAD_HOLD_S}.`);
 }

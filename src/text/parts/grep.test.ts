@@ -52,7 +52,7 @@ test('the number of matches is limited, and reading stops there', async () => {
   const part = await takeGrep(body, { grep: 'hit' }, re2Matcher);
   assert.equal(part.text.split('\n').length, GREP_MATCHES);
   assert.equal(part.truncated, true);
-  assert.equal(part.about, `the first ${GREP_MATCHES} matches, more follow behind line ${GREP_MATCHES}`);
+  assert.equal(part.about, `the first ${GREP_MATCHES} matches; more follow after line ${GREP_MATCHES}`);
   assert.ok(chunks <= GREP_MATCHES / 100 + 2);
 });
 

@@ -44,14 +44,14 @@ export async function takeGrep(
       before = line.more ? line.text.slice(-OVERLAP_CHARS) : '';
       if (clock.now() >= turnEndsAt) {
         if (clock.now() >= giveUpAt) {
-          const what = `the search was given up after ${GREP_TIME_MS / 1000} s`;
-          throw badPart(what, 'Use a simpler pattern, or pull the payload and search it there.');
+          const what = `the search was stopped after ${GREP_TIME_MS / 1000} s`;
+          throw badPart(what, 'Use a simpler pattern, or pull the payload and search it yourself.');
         }
         await pause(0);
         turnEndsAt = clock.now() + TURN_MS;
       }
       if (matches && output.matches === GREP_MATCHES) {
-        stopped = `the first ${GREP_MATCHES} matches, more follow behind line ${output.lastLine}`;
+        stopped = `the first ${GREP_MATCHES} matches; more follow after line ${output.lastLine}`;
         break reading;
       }
       if (!output.pass(line, matches)) {
@@ -119,6 +119,6 @@ function compile(request: { grep: string; ignore_case?: boolean }, matcherFor: M
   try {
     return matcherFor(request.grep, { ignoreCase: request.ignore_case ?? false });
   } catch {
-    throw badPart(`"${shown(request.grep)}" is not a regular expression that is understood here`);
+    throw badPart(`"${shown(request.grep)}" is not a supported regular expression`);
   }
 }

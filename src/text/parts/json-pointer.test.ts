@@ -49,10 +49,10 @@ test('a pointer to nothing names the segment that failed', async () => {
   await assert.rejects(json(text, '/users/0/age'), refused('bad_part', /\/users\/0 has no member "age"/));
   await assert.rejects(
     json(text, '/users/7/name'),
-    refused('bad_part', /"7" is no index of \/users, an array of 1 item/),
+    refused('bad_part', /"7" is not an index of \/users, an array of 1 item/),
   );
-  await assert.rejects(json(text, '/users/-'), refused('bad_part', /"-" is no index/));
-  await assert.rejects(json(text, '/users/00'), refused('bad_part', /"00" is no index/));
+  await assert.rejects(json(text, '/users/-'), refused('bad_part', /"-" is not an index/));
+  await assert.rejects(json(text, '/users/00'), refused('bad_part', /"00" is not an index/));
   await assert.rejects(
     json(text, '/users/0/name/first'),
     refused('bad_part', /name is a string and has no "first"/),
@@ -71,9 +71,9 @@ test('an error in JSON names the position and quotes nothing', async () => {
   await assert.rejects(json('{"a": 1,\n "secret" oops}', '/a'), (error) => {
     return isRelayError(error, 'not_json') && !/secret|oops/.test(error.message);
   });
-  await assert.rejects(json('hello', ''), refused('not_json', /it does not begin as JSON does/));
-  await assert.rejects(json('{"a": [1, 2', ''), refused('not_json', /it breaks/));
-  await assert.rejects(json('', ''), refused('not_json', /it breaks/));
+  await assert.rejects(json('hello', ''), refused('not_json', /it does not begin like JSON/));
+  await assert.rejects(json('{"a": [1, 2', ''), refused('not_json', /it ends too early/));
+  await assert.rejects(json('', ''), refused('not_json', /it ends too early/));
 });
 
 test('a byte order mark at the beginning is accepted', async () => {

@@ -20,7 +20,7 @@ export async function takeJson(body: PartBody, pointer: string): Promise<Part> {
   if (text.length <= PART_CHARS) return { text, about, truncated: false };
   return {
     text: text.slice(0, PART_CHARS) + CUT_MARK,
-    about: `${about}; cut at ${PART_CHARS} characters, point deeper or pull it whole`,
+    about: `${about}; cut at ${PART_CHARS} characters; use a longer pointer or pull everything`,
     truncated: true,
   };
 }
@@ -33,9 +33,9 @@ function describe({ kind, count }: JsonSpan): string {
 function missing(value: JsonSpan, path: string, segment: string): RelayError {
   const where = path === '' ? 'the document' : shown(path);
   const name = `"${shown(segment)}"`;
-  const hint = 'Its outline shows what there is.';
+  const hint = 'The outline shows what exists.';
   if (value.kind === 'array')
-    return badPart(`${name} is no index of ${where}, an array of ${plural(value.count, 'item')}`, hint);
+    return badPart(`${name} is not an index of ${where}, an array of ${plural(value.count, 'item')}`, hint);
   if (value.kind === 'object') return badPart(`${where} has no member ${name}`, hint);
   return badPart(`${where} is a ${value.kind} and has no ${name}`, hint);
 }
@@ -225,15 +225,15 @@ function behindString(text: string, from: number): number {
 function broken(text: string, at: number): RelayError {
   const start = behindSpace(text, 0);
   if (at === start && at < text.length)
-    return new RelayError('not_json', { what: 'it does not begin as JSON does' });
-  if (at >= text.length) return new RelayError('not_json', { what: 'it breaks off' });
+    return new RelayError('not_json', { what: 'it does not begin like JSON' });
+  if (at >= text.length) return new RelayError('not_json', { what: 'it ends too early' });
   let line = 1;
   let from = 0;
   for (let end = text.indexOf('\n'); end !== -1 && end < at; end = text.indexOf('\n', from)) {
     line++;
     from = end + 1;
   }
-  return new RelayError('not_json', { what: `it breaks at line ${line}, column ${at - from + 1}` });
+  return new RelayError('not_json', { what: `syntax error at line ${line}, column ${at - from + 1}` });
 }
 
 function tooDeep(): RelayError {

@@ -105,11 +105,14 @@ test('a part that is too large ends at a line and says where to continue', async
   const front = await takeLines(body, '1-');
   assert.equal(front.text.length, fit * 1000 - 1);
   assert.equal(front.truncated, true);
-  assert.equal(front.about, `lines 1-${fit}; cut at ${PART_CHARS} characters; go on with lines=${fit + 1}-`);
+  assert.equal(
+    front.about,
+    `lines 1-${fit}; cut at ${PART_CHARS} characters; continue with lines=${fit + 1}-`,
+  );
   const back = await takeLines(body, '-2500');
   assert.equal(back.text.length, fit * 1000 - 1);
   assert.equal(
     back.about,
-    `lines ${3001 - fit}-3000 of 3000; cut at ${PART_CHARS} characters; before it lines=501-${3000 - fit}`,
+    `lines ${3001 - fit}-3000 of 3000; cut at ${PART_CHARS} characters; for earlier lines use lines=501-${3000 - fit}`,
   );
 });

@@ -21,8 +21,8 @@ test('an invalid range is rejected with the reason', () => {
   }
   refused(() => parseLineRange('0'), /first line is 1/);
   refused(() => parseLineRange('0-5'), /first line is 1/);
-  refused(() => parseLineRange('-0'), /last 0 lines/);
-  refused(() => parseLineRange('40-10'), /runs backwards/);
+  refused(() => parseLineRange('-0'), /selects no lines/);
+  refused(() => parseLineRange('40-10'), /ends before it begins/);
 });
 
 test('parameters become a request, and no parameters mean the whole text', () => {
@@ -40,9 +40,9 @@ test('parameters become a request, and no parameters mean the whole text', () =>
 
 test('two parts at once, or an option without its part, are rejected', () => {
   refused(() => parsePartRequest({ lines: '1', grep: 'x' }), /lines and grep/);
-  refused(() => parsePartRequest({ lines: '1', context: '3' }), /context goes with grep/);
-  refused(() => parsePartRequest({ ignore_case: '1' }), /ignore_case goes with grep/);
-  refused(() => parsePartRequest({ outline: 'maybe' }), /neither 1 nor 0/);
+  refused(() => parsePartRequest({ lines: '1', context: '3' }), /context needs grep/);
+  refused(() => parsePartRequest({ ignore_case: '1' }), /ignore_case needs grep/);
+  refused(() => parsePartRequest({ outline: 'maybe' }), /must be 1 or 0/);
   refused(() => parsePartRequest({ grep: 'x', context: 'many' }), /context=many/);
   refused(() => parsePartRequest({ grep: 'x', context: '51' }), /from 0 to 50/);
   refused(() => parsePartRequest({ grep: '' }), /needs a pattern/);

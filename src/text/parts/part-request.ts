@@ -33,12 +33,12 @@ export function parsePartRequest(from: PartParameters): PartRequest | null {
   if (from.json != null) asked.push({ json: from.json });
   if (isOn(from.outline, 'outline')) asked.push({ outline: true as const });
   if (asked.length > 1) {
-    throw badPart(`${asked.map((one) => Object.keys(one)[0]).join(' and ')} were asked for at once`);
+    throw badPart(`${asked.map((one) => Object.keys(one)[0]).join(' and ')} were requested together`);
   }
   const only = asked[0];
   if (only && 'grep' in only) return checkPartRequest(only);
-  if (from.context != null) throw badPart('context goes with grep');
-  if (isOn(from.ignore_case, 'ignore_case')) throw badPart('ignore_case goes with grep');
+  if (from.context != null) throw badPart('context needs grep');
+  if (isOn(from.ignore_case, 'ignore_case')) throw badPart('ignore_case needs grep');
   return only ? checkPartRequest(only) : null;
 }
 
@@ -53,17 +53,18 @@ export function readPart(text: string): PartRequest | null {
   if (name === 'lines' && value) return { lines: value };
   if (name === 'grep' && value) return { grep: value };
   if (name === 'json' && value !== undefined) return { json: value };
-  throw badPart(`"${text.slice(0, 80)}" is not understood`);
+  throw badPart(`"${text.slice(0, 80)}" is not a known part`);
 }
 
 /** Rejects invalid requests before a payload is read. */
 export function checkPartRequest(part: PartRequest): PartRequest {
   const names = ['lines', 'grep', 'json', 'outline'].filter((name) => Object.hasOwn(part, name));
-  if (names.length !== 1) throw badPart(names.length ? `${names.join(' and ')} at once` : 'none is named');
+  if (names.length !== 1)
+    throw badPart(names.length ? `${names.join(' and ')} were requested together` : 'no part is named');
   if ('lines' in part) parseLineRange(part.lines);
   else if ('json' in part) parseJsonPointer(part.json);
   else if ('grep' in part) checkGrep(part);
-  else if (part.outline !== true) throw badPart('outline is either asked for or not');
+  else if (part.outline !== true) throw badPart('outline must be true');
   return part;
 }
 
@@ -76,19 +77,19 @@ export function parseLineRange(text: unknown): LineRange {
   }
   const [, first, dash, second] = match;
   if (!first) {
-    if (Number(second) === 0) throw badPart('the last 0 lines are none');
+    if (Number(second) === 0) throw badPart('lines=-0 selects no lines');
     return { last: Number(second) };
   }
   const from = Number(first);
   const to = !dash ? from : second ? Number(second) : Number.POSITIVE_INFINITY;
   if (from === 0) throw badPart('the first line is 1');
-  if (to < from) throw badPart(`lines=${shown(text)} runs backwards`);
+  if (to < from) throw badPart(`lines=${shown(text)} ends before it begins`);
   return { from, to };
 }
 
 /** Returns the unescaped segments of a JSON Pointer (RFC 6901). */
 export function parseJsonPointer(pointer: unknown): string[] {
-  if (typeof pointer !== 'string') throw badPart('json takes a pointer such as /users/0/name');
+  if (typeof pointer !== 'string') throw badPart('json must be a JSON Pointer such as /users/0/name');
   const segments = parsePath(pointer);
   if (segments) return segments;
   if (!pointer.startsWith('/')) throw badPart(`json=${shown(pointer)} does not begin with /`);
@@ -116,7 +117,7 @@ function checkGrep(part: { grep: unknown; context?: unknown; ignore_case?: unkno
     throw badPart(`context=${shown(context)} is not a number from 0 to ${GREP_CONTEXT_LINES}`);
   }
   if (part.ignore_case !== undefined && typeof part.ignore_case !== 'boolean') {
-    throw badPart('ignore_case is either true or false');
+    throw badPart('ignore_case must be true or false');
   }
 }
 
@@ -134,7 +135,7 @@ function grepOptions(from: PartParameters): { context?: number; ignore_case?: bo
 function isOn(value: string | null | undefined, name: string): boolean {
   if (value == null || value === '0' || value === 'false') return false;
   if (value === '' || value === '1' || value === 'true') return true;
-  throw badPart(`${name}=${shown(value)} is neither 1 nor 0`);
+  throw badPart(`${name} must be 1 or 0, not ${shown(value)}`);
 }
 
 export interface CountedPart extends Part {
@@ -157,6 +158,8 @@ export async function withinBudget(part: Part, budget: number, counter: TokenCou
     tokens = await counter.count(text);
   }
   const from = /^lines (\d+)/.exec(part.about)?.[1];
-  const next = from ? `go on with lines=${Number(from) + text.split('\n').length}-` : 'ask for less of it';
+  const next = from
+    ? `continue with lines=${Number(from) + text.split('\n').length}-`
+    : 'request a smaller part';
   return { text, about: `${part.about}; cut at ${budget} tokens; ${next}`, truncated: true, tokens };
 }

@@ -52,11 +52,11 @@ async function takeRange(body: PartBody, from: number, to: number): Promise<Part
   }
   if (taken === 0) {
     const there = `There ${last === 1 ? 'is' : 'are'} ${plural(last, 'line')}.`;
-    throw badPart(`line ${from} is beyond the end`, there);
+    throw badPart(`line ${from} is after the end`, there);
   }
   const notes = [];
   if (more) notes.push('more follow');
-  if (full) notes.push(`cut at ${PART_CHARS} characters; go on with lines=${taken + 1}-`);
+  if (full) notes.push(`cut at ${PART_CHARS} characters; continue with lines=${taken + 1}-`);
   if (cut) notes.push(`long lines are cut and marked${CUT_MARK}`);
   const known = more || full ? '' : ` of ${last}`;
   return { text: `${text}`, about: about(from, taken, known, notes), truncated: full || cut };
@@ -93,7 +93,7 @@ async function takeLast(body: PartBody, count: number): Promise<Part> {
   const notes = [];
   if (full)
     notes.push(
-      `cut at ${PART_CHARS} characters; before it lines=${Math.max(1, last - count + 1)}-${from - 1}`,
+      `cut at ${PART_CHARS} characters; for earlier lines use lines=${Math.max(1, last - count + 1)}-${from - 1}`,
     );
   if (cut) notes.push(`long lines are cut and marked${CUT_MARK}`);
   return { text: kept.join('\n'), about: about(from, last, ` of ${last}`, notes), truncated: full || cut };

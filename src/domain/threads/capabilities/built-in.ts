@@ -26,7 +26,7 @@ export function httpFetch(fetchPublic: PublicFetch | null): Capability {
   return {
     name: 'http.fetch',
     ...(fetchPublic ? {} : { enabled: false as const }),
-    description: 'Get a page or file from the public internet by GET',
+    description: 'Fetch a page or file from the public internet',
     args_schema: {
       type: 'object',
       required: ['url'],
@@ -77,7 +77,7 @@ export const retrievalSearch: Capability = {
     properties: {
       query: { type: 'string', minLength: 1, maxLength: 500, description: 'words, or a question' },
       limit: { type: 'integer', minimum: 1, maximum: 50 },
-      everywhere: { type: 'boolean', description: 'in all of your threads' },
+      everywhere: { type: 'boolean', description: 'search all of your threads' },
     },
   },
   cacheable: true,

@@ -151,7 +151,7 @@ describe('a capability', () => {
     ]) {
       assert.throws(() => openThreads({ capabilities: [counting(wrong as never)] }), isRelayError);
     }
-    assert.throws(() => openThreads({ capabilities: [counting(), counting()] }), /two of that name/);
+    assert.throws(() => openThreads({ capabilities: [counting(), counting()] }), /the same name/);
   });
 
   it('retrieval.search returns ranked passages, from the cache until there is a new artifact', async () => {

@@ -121,7 +121,9 @@ export class Capabilities {
     if (found && found.capability.enabled !== false) return found;
     throw new RelayError('not_found', {
       what: `capability ${name.slice(0, 64)}`,
-      hint: found ? 'It is off; allow it in the configuration.' : 'See relay cap list for those there are.',
+      hint: found
+        ? 'It is disabled. Allow it in the configuration.'
+        : 'List all capabilities with: relay cap list',
     });
   }
 
@@ -194,7 +196,7 @@ function registered(capabilities: readonly Capability[]): ReadonlyMap<string, Re
   const byName = new Map<string, Registered>();
   for (const capability of capabilities) {
     const one = register(capability);
-    if (byName.has(one.name)) throw wrong(one.name, 'there are two of that name');
+    if (byName.has(one.name)) throw wrong(one.name, 'another capability has the same name');
     byName.set(one.name, one);
   }
   return byName;
@@ -204,17 +206,17 @@ function registered(capabilities: readonly Capability[]): ReadonlyMap<string, Re
 export function register(capability: Capability): Registered {
   const { name, description, args_schema, cacheable = false, cache_ttl_sec = DEFAULT_TTL_S } = capability;
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*$/.test(name) || name.length > 64) {
-    throw wrong(String(name), 'its name is not words of small letters with dots between');
+    throw wrong(String(name), 'its name must be lower-case words joined by dots');
   }
   if (typeof description !== 'string') throw wrong(name, 'it has no description');
-  if (typeof capability.run !== 'function') throw wrong(name, 'it has no run');
+  if (typeof capability.run !== 'function') throw wrong(name, 'it has no run function');
   if (!(cache_ttl_sec >= 1 && cache_ttl_sec <= CAPABILITY_TTL_MAX_S))
     throw wrong(name, 'its cache_ttl_sec is out of range');
   try {
     const schema = new JsonSchema({ type: 'object', ...args_schema });
     return { name, description, args_schema, cacheable, cache_ttl_sec, capability, schema };
   } catch (error) {
-    throw wrong(name, `its schema: ${(error as Error).message}`);
+    throw wrong(name, `its schema is invalid: ${(error as Error).message}`);
   }
 }
 
