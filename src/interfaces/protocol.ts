@@ -7,7 +7,7 @@ export interface Protocol {
   /** Routes in Hono's syntax. The method may be `ALL`. */
   readonly routes: readonly (readonly [method: string, path: string])[];
   /** Answers a request. `base` is the relay's URL as the client sees it. */
-  answer(c: Context, enter: Enter, base: string): Promise<Response>;
+  answer(c: Context, authenticate: Authenticate, base: string): Promise<Response>;
 }
 
 /** The authenticated caller of a protocol request, and the relay with that caller's rights. */
@@ -21,4 +21,4 @@ export interface CallerContext {
 }
 
 /** Authenticates the client of a request. Throws `unauthorized`. */
-export type Enter = () => Promise<CallerContext>;
+export type Authenticate = () => Promise<CallerContext>;

@@ -40,7 +40,7 @@ export function mcpProtocol(o: Omit<ProtocolOptions, 'webhooks'>, stopping: Abor
   });
   return {
     routes: [['ALL', '/mcp']],
-    answer: async (c, enter) => (await loaded())(c.req.raw, await enter()),
+    answer: async (c, authenticate) => (await loaded())(c.req.raw, await authenticate()),
   };
 }
 

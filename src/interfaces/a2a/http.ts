@@ -40,7 +40,7 @@ import type { KeyWatch } from '../../domain/keys/key-watch.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { jsonText, POINTER_HINT } from '../body-text.ts';
 import { eventResponse } from '../event-response.ts';
-import type { Enter } from '../protocol.ts';
+import type { Authenticate } from '../protocol.ts';
 import { relayAgent } from './agent.ts';
 import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
 import { TaskService } from './task-service.ts';
@@ -62,22 +62,22 @@ export function a2aOverHttp(o: A2AOptions) {
   const webhooks = new Webhooks(o, (work) => engine.defer(work));
   // Last-Modified of the relay's own card, which does not change while the server runs.
   const since = o.core.deps.env.now();
-  const open = async (enter: Enter, verb: Verb) => {
-    const { caller, base } = await enter();
+  const open = async (authenticate: Authenticate, verb: Verb) => {
+    const { caller, base } = await authenticate();
     authorize(caller, verb);
     return new TaskService(o.core, caller, base);
   };
   /** Serves `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON and the card below it. The relay's own agent is also at `/a2a`. */
-  const answer = async (c: Context, enter: Enter, base: string) => {
+  const answer = async (c: Context, authenticate: Authenticate, base: string) => {
     const { name, rest } = parsePath(c.req.path);
     const [, file] = /^\.well-known\/(agent-card|agent)\.json$/.exec(rest) ?? [];
     if (file !== undefined) {
-      const agent = await findAgent(name, async () => (await open(enter, a2a.getCard)).relay);
+      const agent = await findAgent(name, async () => (await open(authenticate, a2a.getCard)).relay);
       const card = agentCard(agent, { ...o, base });
       const version = versionOf(c) ?? (file === 'agent' ? '0.3' : '1.0');
       return cardResponse(c, card, { version, since: agent === RELAY_AGENT ? since : null });
     }
-    const tasks = await open(enter, a2a.get);
+    const tasks = await open(authenticate, a2a.get);
     const agent = await findAgent(name, async () => tasks.relay);
     const { method, path } = c.req;
     if (rest === '' && method !== 'POST')

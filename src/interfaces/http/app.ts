@@ -5,7 +5,7 @@ import { type UsageReport, usage } from '../../contract/keys.ts';
 import { isLoopback } from '../../contract/pointer-url.ts';
 import type { Protocol } from '../protocol.ts';
 import { isLoopbackHost } from './browser-guard.ts';
-import { baseOf, createServe, enter, type Serve } from './callers.ts';
+import { authenticateProtocol, baseOf, createServe, type Serve } from './callers.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import type { Gauge, HttpDeps } from './deps.ts';
 import { endOnRevocation, eventRoutes } from './events.ts';
@@ -28,7 +28,7 @@ export function createHttpApp(
   for (const { routes, answer } of protocols) {
     for (const [method, path] of routes) {
       app.on(method, path, async (c) => {
-        const response = await answer(c, () => enter(deps, c), baseOf(deps, c));
+        const response = await answer(c, () => authenticateProtocol(deps, c), baseOf(deps, c));
         const ending = endOnRevocation(c, deps, response);
         for (const [name, value] of Object.entries(SECURITY_HEADERS)) ending.headers.set(name, value);
         return ending;

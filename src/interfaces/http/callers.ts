@@ -45,7 +45,7 @@ export function createServe(api: Hono, deps: HttpDeps): Serve {
 }
 
 /** Authenticates and rate-limits a request of another protocol. Rejects anonymous callers and share links. */
-export async function enter(deps: HttpDeps, c: Context): Promise<CallerContext> {
+export async function authenticateProtocol(deps: HttpDeps, c: Context): Promise<CallerContext> {
   notesOf(c).operation = { name: c.req.path.split('/')[1] ?? 'other' };
   const base = baseOf(deps, c);
   const caller = await callerOf(deps, c);

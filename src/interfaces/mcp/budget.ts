@@ -1,4 +1,4 @@
-import { RelayError, tooLarge as tooLargeFor } from '../../base/errors.ts';
+import { RelayError, tooLarge as tooLargeError } from '../../base/errors.ts';
 import { MCP_ANSWER_BYTES } from '../../base/limits.ts';
 import type { Inspected, PartRequest } from '../../contract/pointers.ts';
 import type { ReadKind } from '../../contract/threads.ts';
@@ -8,13 +8,13 @@ import { binaryKind } from '../../text/preview/binary-kind.ts';
 import { makePreview } from '../../text/preview/preview.ts';
 import { type Answer, pointerLink, type RelayAccess, type ToolContext } from './tool.ts';
 
-type Pulling = RelayAccess & { readonly context: ToolContext; readonly signal: AbortSignal };
+type PullCall = RelayAccess & { readonly context: ToolContext; readonly signal: AbortSignal };
 
 /** Number of bytes read from the start of a payload to make a preview. */
-const LOOK_BYTES = 16 * 1024;
+const PREVIEW_BYTES = 16 * 1024;
 
 /** Returns the payload if it fits the token budget. Otherwise returns a preview, its cost, and how to pull a part. */
-export async function pullWithinBudget(url: string, call: Pulling): Promise<Answer> {
+export async function pullWithinBudget(url: string, call: PullCall): Promise<Answer> {
   const { client, context, signal } = call;
   const encrypted = url.includes('#key=');
   const found = await client.inspect(url, { signal });
@@ -27,19 +27,19 @@ export async function pullWithinBudget(url: string, call: Pulling): Promise<Answ
     const cost = await client.cost(url, undefined, { signal });
     const fits = cost.tokens <= context.budget && (context.local || found.size <= MCP_ANSWER_BYTES);
     if (fits) return { text: await client.pull(url, undefined, { signal }) };
-    return tooLarge(found, cost, found.max_pulls === null ? await beginning(url, call) : null, call);
+    return tooLarge(found, cost, found.max_pulls === null ? await readStart(url, call) : null, call);
   }
   // Encrypted: only the client can count it, and to count it must pull it. Do not use up a limited pull for that.
   if (found.max_pulls !== null) return tooLarge(found, null, null, call);
   const text = await client.pull(url, undefined, { signal });
   const cost = await context.texts.count(text);
   if (cost.tokens <= context.budget) return { text };
-  const start = new TextEncoder().encode(text.slice(0, LOOK_BYTES));
+  const start = new TextEncoder().encode(text.slice(0, PREVIEW_BYTES));
   return tooLarge({ ...found, size: found.size ?? text.length }, cost, start, call);
 }
 
 /** Returns a part of a payload, cut to the token budget. */
-export async function partWithinBudget(url: string, part: PartRequest, call: Pulling): Promise<Answer> {
+export async function partWithinBudget(url: string, part: PartRequest, call: PullCall): Promise<Answer> {
   const taken = await call.client.pullPart(url, part, { signal: call.signal });
   const text = await cutToBudget(taken.text, call.context);
   return { text: taken.truncated ? `${text}\n[${taken.about}]` : text };
@@ -54,30 +54,30 @@ export async function cutToBudget(text: string, context: ToolContext): Promise<s
   const chars = Math.floor((text.length * context.budget) / tokens);
   const line = text.lastIndexOf('\n', chars);
   const kept = text.slice(0, line > chars / 2 ? line : chars);
-  return `${kept}\n[cut: this part has ${number(tokens)} tokens, the budget is ${number(context.budget)}; ask for less of it]`;
+  return `${kept}\n[cut: this part has ${formatNumber(tokens)} tokens, the budget is ${formatNumber(context.budget)}; ask for less of it]`;
 }
 
 /** Throws `too_large` if an answer over HTTP would be too large. */
-export function answerable(bytes: number): void {
+export function checkAnswerSize(bytes: number): void {
   if (bytes <= MCP_ANSWER_BYTES) return;
-  throw tooLargeFor('an answer over HTTP', MCP_ANSWER_BYTES, 'Ask for parts of it, or use relay pull.');
+  throw tooLargeError('an answer over HTTP', MCP_ANSWER_BYTES, 'Ask for parts of it, or use relay pull.');
 }
 
-async function beginning(url: string, { client, signal }: Pulling): Promise<Uint8Array> {
-  return client.pullBytes(url, { range: { start: 0, end: LOOK_BYTES }, signal });
+async function readStart(url: string, { client, signal }: PullCall): Promise<Uint8Array> {
+  return client.pullBytes(url, { range: { start: 0, end: PREVIEW_BYTES }, signal });
 }
 
 async function tooLarge(
   found: Inspected,
   cost: { readonly tokens: number; readonly tokenizer: string; readonly estimated: boolean } | null,
   start: Uint8Array | null,
-  { context }: Pulling,
+  { context }: PullCall,
 ): Promise<Answer> {
   const price = cost
-    ? `${cost.estimated ? 'about ' : ''}${number(cost.tokens)} tokens (${cost.tokenizer})`
+    ? `${cost.estimated ? 'about ' : ''}${formatNumber(cost.tokens)} tokens (${cost.tokenizer})`
     : 'not counted';
   const lines = [
-    `Not pulled: ${number(found.size ?? 0)} bytes, ${price}; the budget is ${number(context.budget)} tokens.`,
+    `Not pulled: ${formatNumber(found.size ?? 0)} bytes, ${price}; the budget is ${formatNumber(context.budget)} tokens.`,
   ];
   if (start) {
     const preview = makePreview('text', {
@@ -94,17 +94,17 @@ async function tooLarge(
   return { text: lines.join('\n'), links: [pointerLink(found.id)] };
 }
 
-async function notText(url: string, found: Inspected, call: Pulling): Promise<RelayError> {
-  const kind = found.max_pulls === null ? binaryKind(await beginning(url, call)) : 'binary data';
+async function notText(url: string, found: Inspected, call: PullCall): Promise<RelayError> {
+  const kind = found.max_pulls === null ? binaryKind(await readStart(url, call)) : 'binary data';
   return new RelayError('not_text', {
     what: 'text to give',
-    hint: `It is ${kind}, ${number(found.size ?? 0)} bytes. Save it: relay pull ${url} --out FILE`,
+    hint: `It is ${kind}, ${formatNumber(found.size ?? 0)} bytes. Save it: relay pull ${url} --out FILE`,
   });
 }
 
 /** Records in the thread's token ledger how much of it a tool returned. Older relays have no ledger. */
-export async function tellShown(
-  { relay, context }: Pick<Pulling, 'relay' | 'context'>,
+export async function recordShown(
+  { relay, context }: Pick<PullCall, 'relay' | 'context'>,
   thread: string,
   what: ReadKind,
   text: string,
@@ -115,6 +115,6 @@ export async function tellShown(
 }
 
 /** Formats a number with thousands separators. */
-export function number(value: number): string {
+export function formatNumber(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }

@@ -12,7 +12,7 @@ import type { FrameSecret } from '../../text/frame.ts';
 import { jsonText, POINTER_HINT } from '../body-text.ts';
 import { endForSlowReader } from '../event-response.ts';
 import type { CallerContext } from '../protocol.ts';
-import { isMethod, listenedTo, watchesOf } from './resources.ts';
+import { createWatches, isMethod, subscribedUris } from './resources.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -37,15 +37,15 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
   o.stopping.addEventListener('abort', () => {
     for (const handler of streams) handler.close().catch(o.onError);
   });
-  return async (asked, by) => {
-    const context = contextOf(by, o);
-    const { request, message } = await readMessage(asked, o.messageBytes);
+  return async (original, by) => {
+    const context = createContext(by, o);
+    const { request, message } = await readMessage(original, o.messageBytes);
     if (isMethod(message, 'subscriptions/listen') && streams.size >= MCP_STREAMS)
       throw new RelayError('busy', { what: 'too many streams of changes are open' });
     const handler: McpHttpHandler = createMcpHandler(
       ({ era }) => makeMcpServer(context, { ...o, tools: null, subscribe: era === 'modern' }),
       {
-        bus: changesFor(message, context, o, {
+        bus: createEventBus(message, context, o, {
           begun: () => streams.add(handler),
           ended: () => streams.delete(handler),
         }),
@@ -61,7 +61,7 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
 }
 
 /** Builds the tool context for a request: tools get the relay with the caller's rights and nothing else. */
-function contextOf(
+function createContext(
   { caller, relay, base, onRead }: CallerContext,
   { texts, frameSecret, replaced }: McpHttpOptions,
 ): ToolContext {
@@ -96,7 +96,7 @@ async function ownPointer(url: string, relay: Relay, base: string): Promise<stri
  * Creates an event bus for one request. It reports changes of the resources that the request subscribed to, and stops
  * watching them when the stream ends.
  */
-function changesFor(
+function createEventBus(
   message: unknown,
   context: ToolContext,
   { onError, extend }: McpHttpOptions,
@@ -105,10 +105,10 @@ function changesFor(
   return {
     publish: () => {},
     subscribe(listener) {
-      const watches = watchesOf(context, (uri) => listener({ kind: 'resource_updated', uri }), onError);
+      const watches = createWatches(context, (uri) => listener({ kind: 'resource_updated', uri }), onError);
       stream.begun();
       const end = extend?.listening?.(listener);
-      watches.add('listen', listenedTo(message));
+      watches.add('listen', subscribedUris(message));
       return () => {
         watches.clear();
         end?.();

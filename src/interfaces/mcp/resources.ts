@@ -7,12 +7,12 @@ import { channels } from '../../contract/channels.ts';
 import { pointers } from '../../contract/pointers.ts';
 import { threads } from '../../contract/threads.ts';
 import type { Verb } from '../../contract/verb.ts';
-import { cutToBudget, number, pullWithinBudget, tellShown } from './budget.ts';
+import { cutToBudget, formatNumber, pullWithinBudget, recordShown } from './budget.ts';
 import {
   CHANNEL_URI,
   channelUri,
   POINTER_URI,
-  readUri,
+  parseUri,
   STATE_URI,
   stateLink,
   type ToolContext,
@@ -20,7 +20,7 @@ import {
 import { messageLine, recentMessages } from './tools/channels.ts';
 
 /** Maximum number of channels and of threads in the list of resources. */
-const LISTED = 50;
+const MAX_LISTED = 50;
 /** Number of messages in a channel resource. */
 const MESSAGES = 50;
 /** Maximum size of a binary resource, which is sent as base64. Larger payloads must be pulled. */
@@ -33,7 +33,7 @@ export function addResources(
   warn: (text: string) => void = () => {},
 ): void {
   // If listing fails, some clients drop the server with all its tools. Return an empty list and log a warning instead.
-  const listed = <T>(list: Promise<T[]>): Promise<T[]> =>
+  const listOrWarn = <T>(list: Promise<T[]>): Promise<T[]> =>
     list.catch((error) => {
       if (!isRelayError(error)) throw error;
       warn(`Nothing can be listed: ${error.message} ${error.hint}`);
@@ -50,16 +50,17 @@ export function addResources(
     new ResourceTemplate(CHANNEL_URI, {
       list: async () => {
         const mimeType = 'application/jsonl';
-        const names = await listed(channelNames(context));
+        const names = await listOrWarn(channelNames(context));
         return { resources: names.map((name) => ({ uri: channelUri(name), name, mimeType })) };
       },
       complete: {
-        name: async (value) => (await listed(channelNames(context))).filter((name) => name.startsWith(value)),
+        name: async (value) =>
+          (await listOrWarn(channelNames(context))).filter((name) => name.startsWith(value)),
       },
     }),
     { description: 'The newest messages of a channel', mimeType: 'application/jsonl' },
     async (uri, { name }, { mcpReq: { signal } }) => {
-      const { client } = await entered(context, channels.subscribe);
+      const { client } = await openFor(context, channels.subscribe);
       const channel = decodeURIComponent(String(name));
       const messages = await recentMessages(client, channel, { limit: MESSAGES, signal });
       const text = await cutToBudget(messages.map(messageLine).join('\n'), context);
@@ -69,7 +70,7 @@ export function addResources(
   server.registerResource(
     'thread',
     new ResourceTemplate(STATE_URI, {
-      list: async () => ({ resources: await listed(listThreads(context)) }),
+      list: async () => ({ resources: await listOrWarn(listThreads(context)) }),
     }),
     { description: 'The memory of a thread', mimeType: 'application/json' },
     (uri, { id }) => readState(uri.href, String(id), context),
@@ -77,18 +78,18 @@ export function addResources(
 }
 
 async function readState(uri: string, id: string, context: ToolContext): Promise<ReadResourceResult> {
-  const { relay } = await entered(context, threads.state);
+  const { relay } = await openFor(context, threads.state);
   const state = JSON.stringify(await relay.threads.state(id, { counted: false }), null, 2);
   const fits = (await cutToBudget(state, context)) === state;
   // A truncated JSON document is useless. Return the header instead, which is a bounded view of the state.
   const text = fits ? state : JSON.stringify(await relay.threads.header(id, { counted: false }), null, 2);
-  await tellShown({ relay, context }, id, fits ? 'states' : 'headers', text);
+  await recordShown({ relay, context }, id, fits ? 'states' : 'headers', text);
   return { contents: [{ uri, mimeType: 'application/json', text }] };
 }
 
 async function listThreads(context: ToolContext) {
   if (!context.may(threads.list)) return [];
-  const page = await (await context.open()).relay.threads.list({ limit: LISTED });
+  const page = await (await context.open()).relay.threads.list({ limit: MAX_LISTED });
   return page.threads.map(({ thread_id, name }) => ({
     uri: stateLink(thread_id).uri,
     name: name || thread_id,
@@ -102,7 +103,7 @@ async function readPointer(
   context: ToolContext,
   signal: AbortSignal,
 ): Promise<ReadResourceResult> {
-  const open = await entered(context, pointers.pull);
+  const open = await openFor(context, pointers.pull);
   const url = await open.resolve(id);
   const found = await open.client.inspect(url, { signal });
   if (found.text !== false) {
@@ -113,7 +114,7 @@ async function readPointer(
     throw tooLarge(
       'a resource of bytes',
       BLOB_BYTES,
-      `It has ${number(found.size ?? 0)} bytes. Save it: relay pull ${id} --out FILE`,
+      `It has ${formatNumber(found.size ?? 0)} bytes. Save it: relay pull ${id} --out FILE`,
     );
   }
   const blob = toBase64(await open.client.pullBytes(url, { signal }));
@@ -122,11 +123,11 @@ async function readPointer(
 
 async function channelNames(context: ToolContext): Promise<string[]> {
   if (!context.may(channels.list)) return [];
-  const page = await (await context.open()).client.channels.list({ limit: LISTED });
+  const page = await (await context.open()).client.channels.list({ limit: MAX_LISTED });
   return page.channels.map(({ name }) => name);
 }
 
-async function entered(context: ToolContext, verb: Verb) {
+async function openFor(context: ToolContext, verb: Verb) {
   if (!context.may(verb))
     throw new RelayError('forbidden', { what: `This key does not have the scope "${verb.scope}".` });
   return context.open();
@@ -139,17 +140,17 @@ async function watchResource(
   signal: AbortSignal,
   changed: (uri: string) => void,
 ): Promise<void> {
-  const named = readUri(uri);
+  const resource = parseUri(uri);
   try {
-    if (named?.kind === 'channel' && context.may(channels.subscribe)) {
+    if (resource?.kind === 'channel' && context.may(channels.subscribe)) {
       const { client } = await context.open();
-      for await (const _message of client.channels.subscribe(named.id, { signal })) changed(uri);
+      for await (const _message of client.channels.subscribe(resource.id, { signal })) changed(uri);
     }
-    if (named?.kind === 'thread' && context.may(threads.watch)) {
+    if (resource?.kind === 'thread' && context.may(threads.watch)) {
       const { relay } = await context.open();
-      const { event_count } = await relay.threads.get(named.id);
+      const { event_count } = await relay.threads.get(resource.id);
       const after = event_count === 0 ? undefined : String(event_count);
-      for await (const { type } of relay.threads.watch(named.id, { after, signal })) {
+      for await (const { type } of relay.threads.watch(resource.id, { after, signal })) {
         if (type.startsWith('state.')) changed(uri);
       }
     }
@@ -159,7 +160,7 @@ async function watchResource(
 }
 
 /** Tracks the resources that one client watches. `add` with a key that is in use replaces its resources. */
-export function watchesOf(
+export function createWatches(
   context: ToolContext,
   changed: (uri: string) => void,
   onError: (error: unknown) => void,
@@ -178,10 +179,10 @@ export function watchesOf(
   return { add, remove, clear: () => [...stops.keys()].forEach(remove) };
 }
 
-export type Watches = ReturnType<typeof watchesOf>;
+export type Watches = ReturnType<typeof createWatches>;
 
 /** Returns the resource URIs of a `subscriptions/listen` request (2026 revision). Empty for any other message. */
-export function listenedTo(message: unknown): string[] {
+export function subscribedUris(message: unknown): string[] {
   if (!isMethod(message, 'subscriptions/listen')) return [];
   const wanted = isJsonObject(message.params) ? message.params.notifications : null;
   const uris = isJsonObject(wanted) ? wanted.resourceSubscriptions : null;

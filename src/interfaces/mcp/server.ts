@@ -115,7 +115,7 @@ async function callTool(
       ...(await context.open()),
       context,
       signal: ctx.mcpReq.signal,
-      progress: progressTeller(ctx),
+      progress: progressReporter(ctx),
       warn: async (text) => {
         o.onWarning?.(text);
         await ctx.mcpReq.log('warning', text, 'contextrelay');
@@ -148,7 +148,7 @@ function reason(error: unknown, context: ToolContext): string {
 }
 
 /** Returns a function that reports progress. It does nothing if the client sent no progress token. */
-function progressTeller(ctx: ServerContext): (message: string) => Promise<void> {
+function progressReporter(ctx: ServerContext): (message: string) => Promise<void> {
   const progressToken = ctx.mcpReq._meta?.progressToken;
   let progress = 0;
   return async (message) => {

@@ -2,7 +2,7 @@ import type { JSONRPCMessage, McpServer, RequestId } from '@modelcontextprotocol
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { isJsonObject } from '../../base/json.ts';
 import { MCP_MESSAGE_BYTES, MCP_WATCHED } from '../../base/limits.ts';
-import { isMethod, listenedTo, type Watches, watchesOf } from './resources.ts';
+import { createWatches, isMethod, subscribedUris, type Watches } from './resources.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -16,12 +16,12 @@ export interface StdioOptions extends Omit<McpServerOptions, 'subscribe'> {
 /** Serves one client over stdio. Resolves when the client has closed stdin and pending requests are answered. */
 export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<void> {
   const wire = new StdioServerTransport(o.stdin, o.stdout, { maxBufferSize: MCP_MESSAGE_BYTES });
-  const noteAsked = answeringBeforeClose(wire, o);
+  const trackRequest = answerBeforeClose(wire, o);
   let current: McpServer | null = null;
   const changed = (uri: string) => {
     current?.server.sendResourceUpdated({ uri }).catch(o.onError);
   };
-  const watches = watchesOf(context, changed, o.onError);
+  const watches = createWatches(context, changed, o.onError);
   serveStdio(
     ({ era }) => {
       current = makeMcpServer(context, { ...o, subscribe: true });
@@ -34,7 +34,7 @@ export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<vo
     const { onmessage, onclose } = wire;
     // Intercept messages: the library handles `subscriptions/listen` itself and does not pass it to the server.
     wire.onmessage = (message: JSONRPCMessage) => {
-      noteAsked(message);
+      trackRequest(message);
       followListening(message, watches);
       onmessage?.(message);
     };
@@ -60,19 +60,19 @@ function followOnRequest({ server }: McpServer, watches: Watches): void {
 
 /** Handles subscriptions of the 2026 revision: a request stays open until it is cancelled. */
 function followListening(message: JSONRPCMessage, watches: Watches): void {
-  if (isMethod(message, 'subscriptions/listen')) watches.add(`listen ${message.id}`, listenedTo(message));
+  if (isMethod(message, 'subscriptions/listen')) watches.add(`listen ${message.id}`, subscribedUris(message));
   if (isMethod(message, 'notifications/cancelled') && isJsonObject(message.params))
     watches.remove(`listen ${message.params.requestId}`);
 }
 
 /** Time in ms to answer pending requests after the client closed stdin. */
-const PATIENCE_MS = 1_000;
+const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
  * Delays closing until pending requests are answered. The library would drop them when stdin ends, but a shell pipe
  * writes its requests and closes stdin at once. Returns a function that must be called with every incoming message.
  */
-function answeringBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioOptions) {
+function answerBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioOptions) {
   const open = new Set<RequestId>();
   let answered = () => {};
   const settle = (id: RequestId) => {
@@ -89,9 +89,9 @@ function answeringBeforeClose(wire: StdioServerTransport, { stdin, stdout }: Std
     if (stdin.readableEnded && stdout.writable && open.size > 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
       answered = resolve;
-      const patience = setTimeout(resolve, PATIENCE_MS);
+      const timeout = setTimeout(resolve, CLOSE_TIMEOUT_MS);
       await promise;
-      clearTimeout(patience);
+      clearTimeout(timeout);
     }
     await close();
   };

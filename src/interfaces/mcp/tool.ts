@@ -90,13 +90,13 @@ export function defineTool<I extends z.ZodObject>(tool: Omit<Tool<I>, 'schema'>)
  * are an error: otherwise a misspelled argument would be ignored silently.
  */
 function schemaOf(input: z.ZodObject): StandardSchemaWithJSON {
-  let made: Record<string, unknown> | null = null;
+  let cached: Record<string, unknown> | null = null;
   const json = () => {
-    if (!made) {
+    if (!cached) {
       const { $schema, ...plain } = z.toJSONSchema(input, { io: 'input' });
-      made = plain;
+      cached = plain;
     }
-    return made;
+    return cached;
   };
   const validate = (args: unknown) => {
     const found = checkInput(input, args);
@@ -130,7 +130,7 @@ export function channelUri(name: string): string {
 }
 
 /** Parses a resource URI. Returns null if it is not one of ours. */
-export function readUri(uri: string): ResourceName | null {
+export function parseUri(uri: string): ResourceName | null {
   const [, kind, encoded, state] =
     /^relay:\/\/(pointer|channel|thread)\/([^/?#]+)(\/state)?$/.exec(uri) ?? [];
   const id = encoded === undefined ? null : percentDecoded(encoded);

@@ -7,9 +7,9 @@ import { pullWithinBudget } from '../budget.ts';
 import { type Answer, defineTool, pointerLink, type ToolCall } from '../tool.ts';
 
 /** Interval in ms between progress notifications. */
-const TELL_EVERY_MS = 5_000;
+const PROGRESS_MS = 5_000;
 /** Maximum timeout in seconds: one day. */
-const LONGEST_S = 86_400;
+const MAX_TIMEOUT_S = 86_400;
 const SUMMARY_CHARS = 80;
 
 export const BRIDGE_TOOLS = [
@@ -20,7 +20,7 @@ export const BRIDGE_TOOLS = [
       task: z.string().describe('all it needs to know'),
       task_channel: z.string().default('agent-tasks'),
       done_channel: z.string().default('agent-done'),
-      timeout: z.number().min(1).max(LONGEST_S).default(600).describe('seconds'),
+      timeout: z.number().min(1).max(MAX_TIMEOUT_S).default(600).describe('seconds'),
     }),
     verb: a2a.send,
     doing: 'bridging the task',
@@ -31,15 +31,15 @@ export const BRIDGE_TOOLS = [
       const metadata = { summary: task.slice(0, SUMMARY_CHARS), done_channel };
       const url = await client.push(task, { channel: task_channel, metadata, signal });
       const { id } = parsePointer(url);
-      const stopTelling = tellProgress(url, task_channel, call);
+      const stopProgress = reportProgress(url, task_channel, call);
       try {
-        const patience = AbortSignal.timeout(timeout * 1000);
-        const either = AbortSignal.any([signal, patience]);
+        const timedOut = AbortSignal.timeout(timeout * 1000);
+        const either = AbortSignal.any([signal, timedOut]);
         const found = await listening.wait(id, { signal: either, unmarked: true });
         if (found) return await answer(found, call);
         signal.throwIfAborted();
       } finally {
-        stopTelling();
+        stopProgress();
       }
       throw new RelayError('failed', {
         what: `No result within ${timeout} s.`,
@@ -57,7 +57,7 @@ async function answer({ url, status }: FoundResult, call: ToolCall): Promise<Ans
 }
 
 /** Reports the receipt stage of the task periodically (stored, notified, pulled). Returns a function that stops it. */
-function tellProgress(url: string, channel: string, { client, progress }: ToolCall): () => void {
+function reportProgress(url: string, channel: string, { client, progress }: ToolCall): () => void {
   let over = false;
   const tell = async () => {
     const { reached } = await client.receipts(url);
@@ -66,7 +66,7 @@ function tellProgress(url: string, channel: string, { client, progress }: ToolCa
   // Ignore errors: progress is optional.
   const quietly = () => void tell().catch(() => {});
   quietly();
-  const timer = setInterval(quietly, TELL_EVERY_MS);
+  const timer = setInterval(quietly, PROGRESS_MS);
   return () => {
     over = true;
     clearInterval(timer);

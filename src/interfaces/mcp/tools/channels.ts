@@ -4,7 +4,7 @@ import type { ContextRelay } from '../../../sdk/context-relay.ts';
 import { cutToBudget } from '../budget.ts';
 import { channelUri, defineTool } from '../tool.ts';
 
-const MOST = 100;
+const MAX_MESSAGES = 100;
 
 export const CHANNEL_TOOLS = [
   defineTool({
@@ -28,7 +28,7 @@ export const CHANNEL_TOOLS = [
     input: z.object({
       channel: z.string(),
       since: z.number().optional().describe('only those behind this seq'),
-      limit: z.number().min(1).max(MOST).default(20),
+      limit: z.number().min(1).max(MAX_MESSAGES).default(20),
     }),
     verb: channels.subscribe,
     doing: 'reading the channel',
@@ -41,7 +41,7 @@ export const CHANNEL_TOOLS = [
   defineTool({
     name: 'inbox_read',
     description: 'Unread messages for an agent, one JSON a line, from the channels it follows.',
-    input: z.object({ agent: z.string(), limit: z.number().min(1).max(MOST).default(20) }),
+    input: z.object({ agent: z.string(), limit: z.number().min(1).max(MAX_MESSAGES).default(20) }),
     verb: inbox.read,
     doing: 'reading the inbox',
     async run({ agent, limit }, { relay, context }) {
@@ -78,7 +78,7 @@ export function messageLine(message: Message & { readonly channel?: string }): s
   return JSON.stringify({ channel, seq, at: new Date(ts).toISOString(), from, url, msg, metadata });
 }
 
-interface Asked {
+interface ReadOptions {
   /** Return the first messages after this sequence number. Without it, the newest messages. */
   readonly since?: number;
   readonly limit: number;
@@ -89,25 +89,29 @@ interface Asked {
 const QUIET_MS = 2_000;
 
 /** Returns the stored messages of a channel without waiting for new ones. */
-export async function recentMessages(client: ContextRelay, channel: string, o: Asked): Promise<Message[]> {
+export async function recentMessages(
+  client: ContextRelay,
+  channel: string,
+  o: ReadOptions,
+): Promise<Message[]> {
   const last = await client.channels.position(channel);
-  if (o.since !== undefined) return last <= o.since ? [] : between(client, channel, o.since, last, o);
+  if (o.since !== undefined) return last <= o.since ? [] : readBetween(client, channel, o.since, last, o);
   // Sequence numbers may have gaps, so look further back until there are enough messages.
   for (let back = o.limit; last > 0; back *= 16) {
     const since = Math.max(0, last - back);
-    const found = await between(client, channel, since, last, { ...o, limit: Number.POSITIVE_INFINITY });
+    const found = await readBetween(client, channel, since, last, { ...o, limit: Number.POSITIVE_INFINITY });
     if (found.length >= o.limit || since === 0) return found.slice(-o.limit);
   }
   return [];
 }
 
 /** Reads messages after `since` up to `last`. Subscribes to the channel, because there is no other way to read it. */
-async function between(
+async function readBetween(
   client: ContextRelay,
   channel: string,
   since: number,
   last: number,
-  { limit, signal }: Asked,
+  { limit, signal }: ReadOptions,
 ): Promise<Message[]> {
   const quiet = new AbortController();
   const waiting = () => setTimeout(() => quiet.abort(), QUIET_MS);

@@ -4,8 +4,8 @@ import { parsePointer } from '../../../contract/pointer-url.ts';
 import { pointers } from '../../../contract/pointers.ts';
 import { PEEK_TOOL, PULL_TOOL, PUSH_TOOL, peekText } from '../../../sdk/context-tools.ts';
 import { readPart } from '../../../text/parts/part-request.ts';
-import { answerable, partWithinBudget, pullWithinBudget } from '../budget.ts';
-import { type Answer, defineTool, pointerLink, readUri, type ToolCall } from '../tool.ts';
+import { checkAnswerSize, partWithinBudget, pullWithinBudget } from '../budget.ts';
+import { type Answer, defineTool, parseUri, pointerLink, type ToolCall } from '../tool.ts';
 
 export const POINTER_TOOLS = [
   defineTool({
@@ -18,7 +18,7 @@ export const POINTER_TOOLS = [
     }),
     verb: pointers.push,
     async run({ data, channel, encrypted, summary }, { client, context, signal, warn }) {
-      if (encrypted && !context.local) throw onlyAtThisEnd('encrypted');
+      if (encrypted && !context.local) throw stdioOnly('encrypted');
       if (encrypted && summary) await warn('The summary is not encrypted: everybody can read it.');
       if (encrypted && channel && !(await client.hasChannelKey(channel)))
         await warn(
@@ -40,7 +40,7 @@ export const POINTER_TOOLS = [
     input: z.object({ url: z.string() }),
     verb: pointers.peek,
     async run({ url }, call) {
-      const metadata = await call.client.peek(await resolved(url, call), { signal: call.signal });
+      const metadata = await call.client.peek(await resolvePointer(url, call), { signal: call.signal });
       return { text: peekText(metadata) };
     },
   }),
@@ -52,28 +52,28 @@ export const POINTER_TOOLS = [
     }),
     verb: pointers.pull,
     async run({ url, part }, call): Promise<Answer> {
-      const pointer = await resolved(url, call);
+      const pointer = await resolvePointer(url, call);
       if (!part) return pullWithinBudget(pointer, call);
-      const asked = readPart(part);
-      if (asked) return partWithinBudget(pointer, asked, call);
+      const partRequest = readPart(part);
+      if (partRequest) return partWithinBudget(pointer, partRequest, call);
       if (!call.context.local)
-        answerable((await call.client.inspect(pointer, { signal: call.signal })).size ?? 0);
+        checkAnswerSize((await call.client.inspect(pointer, { signal: call.signal })).size ?? 0);
       return { text: await call.client.pull(pointer, undefined, { signal: call.signal }) };
     },
   }),
 ];
 
 /** Resolves a pointer URL, a pointer id, or the resource link of a tool's answer. */
-function resolved(url: string, call: ToolCall): Promise<string> {
-  const named = readUri(url.trim());
+function resolvePointer(url: string, call: ToolCall): Promise<string> {
+  const named = parseUri(url.trim());
   const pointer = named?.kind === 'pointer' ? named.id : url.trim();
   // Throws if it is not a pointer: models must not fetch other URLs with this tool.
   const { key } = parsePointer(pointer);
-  if (!call.context.local && key !== null) throw onlyAtThisEnd('#key=');
+  if (!call.context.local && key !== null) throw stdioOnly('#key=');
   return call.resolve(pointer);
 }
 
-function onlyAtThisEnd(what: string): RelayError {
+function stdioOnly(what: string): RelayError {
   return badRequest(
     `Over HTTP ${what} is refused: the key would reach the server.`,
     'Use the stdio server (relay mcp), which encrypts and decrypts on your machine.',

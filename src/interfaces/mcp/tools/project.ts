@@ -36,11 +36,11 @@ export const PROJECT_TOOLS = [
     doing: 'writing the state',
     async run({ task, note, ...lists }, { context }) {
       const change = {
-        task: said('task', task),
-        note: said('note', note),
-        done: each('done', lists.done),
-        next: each('next', lists.next),
-        blocked: each('blocked', lists.blocked),
+        task: checkLine('task', task),
+        note: checkLine('note', note),
+        done: checkLines('done', lists.done),
+        next: checkLines('next', lists.next),
+        blocked: checkLines('blocked', lists.blocked),
       };
       if (Object.values(change).every((value) => value === undefined))
         throw badRequest('There is nothing to write down.');
@@ -65,14 +65,15 @@ export const PROJECT_TOOLS = [
     doing: 'writing the todo',
     async run({ id, status, ...fields }, { context }) {
       const project = await context.project!();
-      const [title, reason] = [said('title', fields.title), said('reason', fields.reason)];
+      const [title, reason] = [checkLine('title', fields.title), checkLine('reason', fields.reason)];
       if (id === undefined) {
-        if (title === undefined || status !== undefined) throw needs('"title", or "id" and "status"');
+        if (title === undefined || status !== undefined) throw missingFields('"title", or "id" and "status"');
         const todo = await project.addTodo({ title, priority: fields.priority });
         return { text: withWarning(`Added ${todo.id}: ${todo.title}`, [title]) };
       }
-      if (status === undefined || title !== undefined || fields.priority) throw needs('"id" and "status"');
-      if (status === 'blocked' && reason === undefined) throw needs('"reason" for what is blocked');
+      if (status === undefined || title !== undefined || fields.priority)
+        throw missingFields('"id" and "status"');
+      if (status === 'blocked' && reason === undefined) throw missingFields('"reason" for what is blocked');
       const change = status === 'blocked' ? { status, reason: reason! } : { status };
       const { todo } = await project.changeTodo(id, change);
       return { text: withWarning(`${todo.id} is ${todo.status.replace('_', ' ')}: ${todo.title}`, [reason]) };
@@ -92,11 +93,11 @@ export const PROJECT_TOOLS = [
     local: true,
     writesProject: true,
     doing: 'writing the decision',
-    async run({ supersedes, ...words }, { context }) {
-      for (const [name, text] of Object.entries(words)) said(name, text);
+    async run({ supersedes, ...fields }, { context }) {
+      for (const [name, text] of Object.entries(fields)) checkLine(name, text);
       const project = await context.project!();
-      const id = await project.decide({ ...words, supersedes });
-      return { text: withWarning(`Added ${id}.`, Object.values(words)) };
+      const id = await project.decide({ ...fields, supersedes });
+      return { text: withWarning(`Added ${id}.`, Object.values(fields)) };
     },
   }),
 ];
@@ -107,7 +108,7 @@ function withWarning(answer: string, texts: readonly unknown[]): string {
 }
 
 /** Returns a text as one line. Throws if it is empty or too long: project files are read at every start. */
-function said(name: string, text: string | undefined): string | undefined {
+function checkLine(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const line = oneLine(text);
   if (line === '') throw badRequest(`"${name}" is empty.`);
@@ -120,10 +121,10 @@ function said(name: string, text: string | undefined): string | undefined {
   return line;
 }
 
-function each(name: string, texts: readonly string[] | undefined): string[] | undefined {
-  return texts?.map((text) => said(name, text)!);
+function checkLines(name: string, texts: readonly string[] | undefined): string[] | undefined {
+  return texts?.map((text) => checkLine(name, text)!);
 }
 
-function needs(what: string): RelayError {
+function missingFields(what: string): RelayError {
   return badRequest(`project_todo needs ${what}.`);
 }

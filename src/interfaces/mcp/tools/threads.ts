@@ -7,7 +7,7 @@ import { threads, unsearchedText } from '../../../contract/threads.ts';
 import type { PatchOp } from '../../../formats/json-patch/apply.ts';
 import { frame } from '../../../text/frame.ts';
 import { readPart } from '../../../text/parts/part-request.ts';
-import { answerable, number, tellShown } from '../budget.ts';
+import { checkAnswerSize, formatNumber, recordShown } from '../budget.ts';
 import { type Answer, defineTool, stateLink, type ToolCall } from '../tool.ts';
 
 const HITS = 10;
@@ -65,18 +65,18 @@ export const THREAD_TOOLS = [
     doing: 'reading the artifact',
     async run({ thread_id, ref, part }, call): Promise<Answer> {
       const artifact = await call.relay.threads.artifact(thread_id, ref, { counted: false });
-      const asked = part ? readPart(part) : undefined;
-      if (asked === undefined && artifact.tokens.content > call.context.budget) {
+      const partRequest = part ? readPart(part) : undefined;
+      if (partRequest === undefined && artifact.tokens.content > call.context.budget) {
         const text = await tooLarge(artifact, call);
-        await tellShown(call, thread_id, 'previews', text);
+        await recordShown(call, thread_id, 'previews', text);
         return { text };
       }
-      if (asked) {
-        const o = { ...asked, max_tokens: call.context.budget };
+      if (partRequest) {
+        const o = { ...partRequest, max_tokens: call.context.budget };
         const { text, about, truncated } = await call.relay.threads.part(thread_id, ref, o);
         return { text: truncated ? `${text}\n[${about}]` : text };
       }
-      if (asked === null && !call.context.local) answerable(artifact.size);
+      if (partRequest === null && !call.context.local) checkAnswerSize(artifact.size);
       const { body } = await call.relay.threads.content(thread_id, ref);
       return { text: decodeUtf8(await readBytes(body)) ?? `(${artifact.preview.text})` };
     },
@@ -93,7 +93,7 @@ export const THREAD_TOOLS = [
       const lines = hits.map(({ ref, name, line, snippet }) => JSON.stringify({ ref, name, line, snippet }));
       const found = lines.join('\n') || '(nothing found)';
       const text = unsearched ? `${found}\n(${unsearchedText(unsearched)})` : found;
-      await tellShown(call, thread_id, 'searches', text);
+      await recordShown(call, thread_id, 'searches', text);
       return { text };
     },
   }),
@@ -106,9 +106,9 @@ async function tooLarge(artifact: Artifact, { context }: ToolCall): Promise<stri
     by: artifact.provenance.created_by,
     at: Date.parse(artifact.created_at),
   };
-  const price = `${estimated ? 'about ' : ''}${number(content)} tokens (${tokenizer})`;
+  const price = `${estimated ? 'about ' : ''}${formatNumber(content)} tokens (${tokenizer})`;
   return [
-    `Not read: ${number(artifact.size)} bytes, ${price}; the budget is ${number(context.budget)} tokens.`,
+    `Not read: ${formatNumber(artifact.size)} bytes, ${price}; the budget is ${formatNumber(context.budget)} tokens.`,
     await frame(artifact.preview.text, source, context.env.now(), context.frameSecret),
     'Read a part: artifact_get with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.',
   ].join('\n');
