@@ -1,9 +1,9 @@
 import type { Engine } from '../kernel/engine.ts';
 
 /**
- * Work that nobody waits for: it comes after a commit, can be redone from it, and must be finished before the store is
- * closed. What fails in here has failed silently by design, so nothing may depend on it. It begins at once; the engine
- * keeps it going where the process could end with the request.
+ * Runs work that nobody waits for. It comes after a commit, can be redone from it, and must finish before the store is
+ * closed. Failures are silent, so nothing may depend on it. It starts at once; the engine keeps the process alive if
+ * it could end with the request.
  */
 export class Background {
   readonly #defer: Engine['defer'];
@@ -21,7 +21,7 @@ export class Background {
     this.#defer(() => running);
   }
 
-  /** Resolves once nothing is running, including what was begun meanwhile. */
+  /** Resolves when nothing is running, including work started meanwhile. */
   async settle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

@@ -5,14 +5,14 @@ import { JSON_DEPTH, METADATA_BYTES, PAYLOAD_BYTES, storedBytes } from '../base/
 import { isUtf8, Utf8Check } from '../base/utf8.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
 
-/** A body on its way into the store: it is cut off at the limit, and checked for being text as it passes. */
+/** A body being stored. It is cut off at the limit and checked for being text while it streams. */
 export interface MeteredBody {
   readonly body: BlobBody;
-  /** Whether every byte so far was valid UTF-8; final once the body has been read. */
+  /** Whether all bytes so far are valid UTF-8; final when the body has been read. */
   isText(): boolean;
 }
 
-/** What a body is. A payload that is empty is refused, a file may be so. */
+/** Kind of a body. An empty payload is rejected; a file may be empty. */
 type Kind = 'a payload' | 'a file';
 
 export function meterBody(
@@ -46,7 +46,7 @@ function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number, kind
       return read;
     }
     const { value } = read;
-    // A network may split the body anywhere, also within the few bytes by which a token is recognised.
+    // The network may split the body anywhere, even inside the first bytes of a Fernet token.
     if (start.length < FERNET_START.length)
       start.push(...value.subarray(0, FERNET_START.length - start.length));
     size += value.byteLength;
@@ -62,21 +62,24 @@ function checkEmpty(size: number, kind: Kind): void {
   if (size === 0 && kind === 'a payload') throw new RelayError('empty_payload');
 }
 
-/** A sender that went away is not an internal error. */
+/** A sender that disconnected is not an internal error. */
 function cutOff(error: unknown): never {
   if (isRelayError(error)) throw error;
   throw new RelayError('aborted', { what: 'the payload did not arrive whole' }, error);
 }
 
-/** `gAAAAA` in ASCII. */
+/** `gAAAAA` in ASCII, the start of every Fernet token. */
 const FERNET_START = [0x67, 0x41, 0x41, 0x41, 0x41, 0x41];
 
-/** A Fernet token carries base64 of what the limit is meant for, so it may be larger by that much. */
+/**
+ * Returns the limit of a body. A Fernet token is base64 of the plain text, so it may be larger than the plain text's
+ * limit.
+ */
 function limitFor(start: ArrayLike<number>, payloadBytes: number): number {
   return FERNET_START.every((byte, i) => start[i] === byte) ? storedBytes(payloadBytes) : payloadBytes;
 }
 
-/** What a sender tells of a body. `null` is taken for "not given". */
+/** Checks the metadata of a body. `null` means "not given". */
 export function checkMetadata(metadata: unknown, limit = METADATA_BYTES): JsonObject {
   if (metadata === undefined || metadata === null) return {};
   if (!isJsonObject(metadata)) throw wrong('metadata', 'an object', metadata);

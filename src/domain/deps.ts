@@ -4,16 +4,16 @@ import type { ActivityLog } from './activity/activity-log.ts';
 import type { TextWork } from './text-work.ts';
 import type { Capability } from './threads/capabilities/capability.ts';
 
-/** What every part of the domain is built on. */
+/** What every part of the domain needs. */
 export interface Deps {
   readonly engine: Engine;
-  /** Its time is that of the engine: what is made for one store agrees about what has expired. */
+  /** Uses the engine's clock, so that all users of a store agree about what has expired. */
   readonly env: Env;
   readonly texts: TextWork;
-  /** How long an answer waits until a long content that it stored can be searched; `INDEX_WAIT_MS` by default. */
+  /** How long an answer waits until long content that it stored is searchable; `INDEX_WAIT_MS` by default. */
   readonly indexWaitMs?: number;
-  /** Told of everything that people who watch may want to know. */
+  /** Records events for people who watch. */
   readonly activity: ActivityLog;
-  /** What threads can have done beside what is built in; asked for when one is first wanted. */
+  /** Loads capabilities besides the built-in ones, at first use. */
   readonly capabilities?: () => Promise<readonly Capability[]>;
 }

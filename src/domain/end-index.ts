@@ -4,7 +4,10 @@ import type { RecordsOf } from './records.ts';
 
 const PAGE = 100;
 
-/** What ends by itself, of all tenants, the next one first. An entry is written before what it stands for, and may outlive it. */
+/**
+ * An index of items with an expiry, of all tenants, the next one first. An entry is written before its item and may
+ * outlive it.
+ */
 export class EndIndex<T> {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #prefix: `sys.${string}/`;
@@ -20,7 +23,7 @@ export class EndIndex<T> {
     await this.#ends.put(this.#key(at, name), what, o);
   }
 
-  /** For what was deleted before its end, or has another one now. */
+  /** Removes the entry of an item that was deleted early or has another expiry now. */
   async forget(at: number, name: string): Promise<void> {
     await this.#ends.delete(this.#key(at, name));
   }
@@ -29,7 +32,7 @@ export class EndIndex<T> {
     return (await this.#due(1)).length > 0;
   }
 
-  /** Hands over each that has ended, `most` of them, and forgets it when that is done. */
+  /** Passes each expired item to `remove`, at most `most` of them, and deletes its entry afterwards. */
   async forDue(remove: (what: T) => Promise<void>, most = Number.POSITIVE_INFINITY): Promise<void> {
     for (let left = most; left > 0; ) {
       const limit = Math.min(PAGE, left);

@@ -2,7 +2,7 @@ import type { Json } from '../base/json.ts';
 import type { Entry, Logs } from '../kernel/logs.ts';
 import type { Records, Staged } from '../kernel/records.ts';
 
-/** `T` itself where JSON can express it. A field that is a function or has methods makes the compiler refuse `T`. */
+/** `T` itself if JSON can express it. The compiler rejects a `T` with functions or methods. */
 type Plain<T> = { [K in keyof T]: PlainValue<T[K]> };
 type PlainValue<V> = V extends Json | undefined
   ? V
@@ -10,7 +10,7 @@ type PlainValue<V> = V extends Json | undefined
     ? never
     : Plain<V>;
 
-/** The records of one kind: `Records` whose values are known to be of type `T`. */
+/** `Records` whose values have the type `T`. */
 export interface RecordsOf<T> extends Omit<Records, 'get' | 'put' | 'stage' | 'list'> {
   get(key: string): Promise<{ readonly value: T; readonly revision: number } | null>;
   put(key: string, value: T, o?: Parameters<Records['put']>[2]): Promise<number | null>;
@@ -28,14 +28,14 @@ export interface RecordOf<T> {
 }
 
 /**
- * The same store, seen through the type of what is kept under some of its keys. Nothing is checked when it runs: what a
- * record holds was written by this code, or by an earlier version of it.
+ * Returns the same store with typed values. Nothing is checked at run time: this code, or an earlier version, wrote
+ * the records.
  */
 export function recordsOf<T extends Plain<T>>(records: Records): RecordsOf<T> {
   return records as unknown as RecordsOf<T>;
 }
 
-/** Every record below a prefix, in key order, from behind `after` on, read page by page of `limit` records. */
+/** Yields all records below a prefix after the key `after`, in key order, in pages of `limit`. */
 export async function* allRecords<T>(
   records: RecordsOf<T>,
   prefix: string,
@@ -49,10 +49,13 @@ export async function* allRecords<T>(
   }
 }
 
-/** What a page asks about at once, so that it does not wait for each in turn where the store is far away. */
+/** Concurrent lookups per page, so that a distant store is not asked one by one. */
 const AT_ONCE = 64;
 
-/** What `look` finds out about each item, in their order; `most` at once, in one turn, where no more than that are wanted. */
+/**
+ * Yields the result of `look` for each item, in order. If at most `most` results are wanted, all lookups run in one
+ * batch.
+ */
 export async function* lookedUp<T, R>(
   items: AsyncIterable<T>,
   look: (item: T) => Promise<R>,
@@ -61,7 +64,7 @@ export async function* lookedUp<T, R>(
   let batch: T[] = [];
   const looked = () => {
     const looking = batch.map(look);
-    // Told to whoever gets to it.
+    // A failure is thrown when the consumer reaches it.
     for (const found of looking) found.catch(() => {});
     batch = [];
     return looking;
@@ -72,7 +75,7 @@ export async function* lookedUp<T, R>(
 
 const ENTRIES = 500;
 
-/** Every entry of a log behind `after`, oldest first, read page by page. */
+/** Yields all entries of a log after `after`, oldest first, page by page. */
 export async function* entriesBehind(logs: Logs, stream: string, after: number): AsyncGenerator<Entry> {
   for (let from = after; ; ) {
     const { entries } = await logs.read(stream, { after: from, limit: ENTRIES });
@@ -82,17 +85,20 @@ export async function* entriesBehind(logs: Logs, stream: string, after: number):
   }
 }
 
-/** Whether it is the turn of an entry to do what one in so many does. Sequences have holes, and some remainders may never come. */
+/**
+ * Selects one entry in `many`. The sequence is hashed, because sequences have holes and some remainders might never
+ * occur.
+ */
 export function isOneIn(many: number, seq: number): boolean {
   return (Math.imul(seq, 0x9e3779b1) >>> 16) % many === 0;
 }
 
-/** A value whose type says that it is JSON, though an interface has no index signature for the compiler to see it by. */
+/** Casts a value to JSON. An interface lacks the index signature that the compiler would need. */
 export function asJson<T extends Plain<T>>(value: T): Json {
   return value as unknown as Json;
 }
 
-/** What this code once stored with `asJson`. Nothing is checked. */
+/** Casts back a value that was stored with `asJson`. Nothing is checked. */
 export function fromJson<T extends Plain<T>>(value: Json | undefined): T {
   return value as unknown as T;
 }

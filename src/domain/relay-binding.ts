@@ -6,7 +6,7 @@ import type { PushInput } from '../contract/pointers.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
 import { type Api, inputOf, type Verb, type Verbs } from '../contract/verb.ts';
 
-/** What stands behind a group of verbs: a method of the same name for each, which takes the caller first. */
+/** The service of a group of verbs: one method per verb, with the caller as first parameter. */
 export type Serves<V extends Verbs> = {
   readonly [M in keyof Api<V>]: Api<V>[M] extends (...args: infer P) => infer R
     ? (caller: CallerAt, ...args: P) => R
@@ -15,7 +15,7 @@ export type Serves<V extends Verbs> = {
 
 type Part = keyof typeof VERBS;
 
-/** Everything behind the API. A service that has to be loaded is a function. */
+/** All services of the API. A service that is loaded lazily is a function. */
 export type Services = {
   readonly [P in Part]: Serves<(typeof VERBS)[P]> | (() => Promise<Serves<(typeof VERBS)[P]>>);
 };
@@ -24,15 +24,16 @@ type Service = { readonly [method: string]: (caller: CallerAt, ...args: readonly
 type Loadable = Service | (() => Promise<Service>);
 
 /**
- * The relay as one caller sees it, made from the table: each method authorises and then calls its service. A part is made when it is
- * first used: there are some hundred methods, and a core may live as long as one request, which calls one of them.
+ * Builds the relay for one caller from the table of verbs: each method authorizes and then calls its service. A part
+ * is built at first use, because there are about a hundred methods, and a core may live for one request that calls one
+ * of them.
  */
 export function relayBinder(
   services: Services,
 ): (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay {
   return (caller, base, onRead) => {
     const at: CallerAt = { ...caller, base, onRead };
-    // The store belongs to whoever opened it, not to one caller's view of it.
+    // The store belongs to its opener, so disposing a caller's view does nothing.
     const relay = { [Symbol.asyncDispose]: async () => {} };
     for (const part of Object.keys(VERBS) as Part[]) {
       let api: object | undefined;
@@ -51,7 +52,7 @@ function apiOf(verbs: Verbs, service: Loadable, caller: CallerAt): object {
   return Object.fromEntries(methods.map(([name, verb]) => [name, guarded(verb, name, service, caller)]));
 }
 
-/** The methods of a service that are verbs of a group, for a part that several services stand behind. */
+/** Returns the methods of a service that are verbs of a group, for a part with several services. */
 export function methodsFor<V extends Verbs, S extends object>(
   verbs: V,
   service: S,
@@ -74,10 +75,10 @@ function guarded(verb: Verb, method: string, service: Loadable, caller: CallerAt
   return (...given: readonly unknown[]) => {
     const id = given[ofThread];
     let args = typeof id === 'string' ? given.with(ofThread, id.toLowerCase()) : given;
-    // Who was shown a thread by a link is no model that works with it: its looks are not counted.
+    // The holder of a share link is a person, so its reads are not counted as a model's.
     if (caller.thread !== undefined) args = unseen(verb, args);
     try {
-      // Only a key that is bound to a prefix is asked on which channels, only a share link of which thread.
+      // Only a key bound to a prefix is checked for channels, and only a share link for its thread.
       const bound = caller.channelPrefix !== undefined || caller.thread !== undefined;
       authorize(caller, verb, bound ? inputOf(verb, args) : undefined);
       if (!caller.asRelay && args.some(hasOwnKey))

@@ -34,24 +34,24 @@ import { Storage } from './usage/storage.ts';
 import { Usage } from './usage/usage.ts';
 
 export interface CoreOptions extends PlanOptions {
-  /** `keys`: what is pushed is the tenant's own and counts against its plan. `open` by default. */
+  /** `keys`: pushes belong to the key's tenant and count against its plan. `open` by default. */
   readonly auth?: 'open' | 'keys';
-  /** Nobody is asked for a key, and others can reach the relay; false by default. */
+  /** True if no key is required and other machines can reach the relay; false by default. */
   readonly exposed?: boolean;
-  /** Told of the part for threads when it is first used, before anything is done with it. */
+  /** Called with the thread services at first use, before they are used. */
   readonly onThreads?: (threads: ThreadServices) => Promise<void>;
   readonly channels?: Partial<ChannelSettings>;
-  /** Has a recount done where a core does not live long enough for it; by the core itself by default. */
+  /** Runs a recount elsewhere, for a core that lives too short for it; by default the core runs it. */
   readonly recount?: (tenant: string) => Promise<void>;
-  /** For a core that lives as long as one request: a core of the same process that writes behind for all of them, together. */
+  /** For a core that lives for one request: a core of the same process that does the write-behind for all of them. */
   readonly writesBehind?: RelayCore;
-  /** The projects to show; none by default. */
+  /** Projects to display; none by default. */
   readonly projects?: ProjectSource;
 }
 
 /**
- * The domain, put together for a store. A service is made when it is first used: a core may live as long as one command or one
- * request, which needs a few of them.
+ * The domain services on one store. A service is created at first use, because a core may live for one command or one
+ * request.
  */
 export class RelayCore {
   readonly deps: Deps;
@@ -71,15 +71,15 @@ export class RelayCore {
   declare readonly agents: Agents;
   declare readonly tasks: Tasks;
   declare readonly files: Files;
-  /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
+  /** Returns the relay as one caller sees it. `base` is the URL of its pointers: `https://relay.example`. */
   readonly relay: (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay;
   readonly #options: CoreOptions;
   #threads: Promise<ThreadServices> | null = null;
   #capabilities: Promise<Capabilities> | null = null;
-  /** By tenant; who asks while one is under way waits for that. */
+  /** Running recounts by tenant; later callers wait for the running one. */
   readonly #recounts = new Map<string, Promise<void>>();
 
-  /** Of `env` only the chance is used: the engine tells the time. */
+  /** Uses only the random source of `env`: the engine provides the time. */
   constructor(
     given: Omit<Deps, 'env' | 'activity'> & { env: Pick<Env, 'randomBytes'> },
     o: CoreOptions = {},
@@ -146,7 +146,7 @@ export class RelayCore {
     );
   }
 
-  /** What services are made of. */
+  /** Dependencies shared by services. */
   get #parts() {
     const { deps, lookup, channels, receipts, results } = this;
     return { deps, lookup, channels, receipts, results };
@@ -178,7 +178,7 @@ export class RelayCore {
     return this.#options.auth === 'keys' ? this.usage : OPEN_ALLOWANCE;
   }
 
-  /** Everything about threads; loaded at the first use. */
+  /** Returns the thread services, loaded at first use. */
   threads(): Promise<ThreadServices> {
     const load = async () => {
       const threads = new ThreadServices(this.deps, this.storage);
@@ -192,7 +192,7 @@ export class RelayCore {
     return this.#threads;
   }
 
-  /** What threads can have done; loaded at the first use. */
+  /** Loads the capabilities of threads at first use. */
   #loadCapabilities(): Promise<Capabilities> {
     const load = async () => {
       const [{ log }, added] = await Promise.all([this.threads(), this.deps.capabilities?.()]);
@@ -206,8 +206,8 @@ export class RelayCore {
   }
 
   /**
-   * Drops what need not be kept any longer, of these tenants and of all who were here: every minute or so. Of several servers on
-   * one store one does it at a time.
+   * Deletes expired data of these tenants and of all that were active; called about every minute. Of several servers
+   * on one store, one sweeps at a time.
    */
   async sweepStore(tenants: Iterable<string> = []): Promise<SweepResult> {
     await unlessFull(() => this.keys.use.flush());
@@ -218,7 +218,7 @@ export class RelayCore {
     return this.deps.engine.sweep();
   }
 
-  /** Adds up what a tenant stores, and puts its running sum right where a crash left that too high. */
+  /** Measures a tenant's storage and corrects its running sum, which a crash may have left too high. */
   recount(tenant: string): Promise<void> {
     const recount = async () => {
       if (this.#options.recount) return this.#options.recount(tenant);
@@ -238,7 +238,7 @@ export class RelayCore {
     return running;
   }
 
-  /** What a part of a tenant's storage takes up; what crashes left in a space is removed with it. */
+  /** Returns the storage of a part. In a space it also removes what crashes left behind. */
   async bytesOf({ tenant, kind, name, expires }: StoragePart): Promise<number> {
     if (kind === 'channel') return this.channels.bytesOf(tenant, name);
     if (kind === 'thread') return (await this.threads()).bytesIn(tenant, name, expires);
@@ -248,8 +248,8 @@ export class RelayCore {
   }
 
   /**
-   * Removes what has ended; false where there may be more. With `most`, so many receipts or what takes about as many calls of an engine:
-   * a thread takes eight times as many, a file four times.
+   * Deletes expired items and returns false if there may be more. `most` limits the work in receipts; a thread counts
+   * as eight of them, a file as four, by the engine calls they need.
    */
   async tidySome(most = Number.POSITIVE_INFINITY): Promise<boolean> {
     if (!(await this.receipts.tidy(most))) return false;
@@ -269,10 +269,10 @@ export class RelayCore {
     }
   }
 
-  /** Writes what waits to be written. The store itself is closed after this, by whoever opened it. */
+  /** Writes everything that waits. The opener closes the store afterwards. */
   async close(): Promise<void> {
     if (this.#threads) (await this.#threads).log.closing();
-    // A recount may use threads, and leave them something to finish.
+    // A recount may use threads and leave work for them.
     await this.background.settle();
     if (this.#threads) await (await this.#threads).settle();
     await this.background.settle();
@@ -283,14 +283,14 @@ export class RelayCore {
     await this.deps.activity.flush();
   }
 
-  /** What those store who were active lately, for their figures; `most` of them at once. */
+  /** Stores the storage size of recently active tenants for their figures, at most `most` at once. */
   async noteStorage({ seen } = this.deps.activity, most = Number.POSITIVE_INFINITY): Promise<void> {
     const tenants = [...seen].slice(0, most);
     for (const tenant of tenants) seen.delete(tenant);
     for (const tenant of tenants) await writeStorage(this.deps, tenant, await this.storage.used(tenant));
   }
 
-  /** After work was acknowledged: the receipt, and an end to keeping its pointer longer than was asked for. */
+  /** After an acknowledgement: writes the receipt and ends the pointer's extended life. */
   async #acked(caller: Caller, at: { channel: string; group: string; seq: number }): Promise<void> {
     const { channel, group, seq } = at;
     const pointer = await this.channels.pointerOf(caller.tenant, channel, seq);
@@ -301,7 +301,7 @@ export class RelayCore {
   }
 }
 
-/** Gives an object properties that are made when they are first read. */
+/** Defines properties that are computed at first read. */
 function defineLazy<T extends object>(target: T, makers: { readonly [K in keyof T]?: () => T[K] }): T {
   for (const [name, make] of Object.entries(makers) as [string, () => unknown][]) {
     const get = () => {
@@ -314,12 +314,12 @@ function defineLazy<T extends object>(target: T, makers: { readonly [K in keyof 
   return target;
 }
 
-/** Whether a property of `defineLazy` has been read. */
+/** Returns whether a property of `defineLazy` has been read. */
 function isMade<T extends object>(target: T, name: keyof T): boolean {
   return Object.getOwnPropertyDescriptor(target, name)?.value !== undefined;
 }
 
-/** Work of housekeeping that a store without room does not take must not keep the rest, which makes room, from being done. */
+/** Runs a step of a sweep and ignores `store_full`, so that later steps can free space. */
 async function unlessFull(work: () => Promise<unknown>): Promise<void> {
   await work().catch((error) => {
     if (!isRelayError(error, 'store_full')) throw error;
@@ -328,15 +328,15 @@ async function unlessFull(work: () => Promise<unknown>): Promise<void> {
 
 const LEASE = 'sys/tidying';
 
-/** A server that was killed while it tidied keeps the others from it for so long. */
+/** After a sweeping server was killed, others wait this long. */
 const LEASE_MS = 120_000;
 
-/** Does the work, unless another server of the same store is at it: what it does not get to, it gets to the next time. */
+/** Runs the work unless another server of the same store is doing it. What is left is done at the next sweep. */
 async function underTidyLease({ engine, env }: Deps, work: () => Promise<void>): Promise<void> {
   const { records } = engine;
   const expiresAt = env.now() + LEASE_MS;
   const revision = await records.put(LEASE, null, { expect: 'absent', expiresAt }).catch((error) => {
-    // Without room for a lease there is all the more to tidy.
+    // A store without room for a lease needs the sweep even more.
     if (isRelayError(error, 'store_full')) return undefined;
     throw error;
   });

@@ -5,16 +5,16 @@ import { channelStream, channelsPrefix, fromSegment } from './names.ts';
 import { allRecords } from './records.ts';
 import { listPrefix, logOf, rootsFor } from './threads/keys.ts';
 
-/** A channel, a space of files or a thread: what a tenant stores is the sum of these. */
+/** A channel, a space of files or a thread. A tenant's storage is the sum of these. */
 export interface StoragePart {
   readonly tenant: string;
   readonly kind: 'channel' | 'space' | 'thread';
   readonly name: string;
-  /** Of a thread that ends by itself. */
+  /** Expiry of a thread, if it has one. */
   readonly expires?: number;
 }
 
-/** Where each kind is listed. */
+/** Prefix of the list of each kind. */
 const LISTS = { channel: channelsPrefix, space: spacesPrefix, thread: listPrefix };
 
 export async function* storageParts(records: Records, tenant: string): AsyncGenerator<StoragePart> {
@@ -29,7 +29,7 @@ export async function* storageParts(records: Records, tenant: string): AsyncGene
   }
 }
 
-/** Under which name a part is kept, as a rule; all of it under the same first segment. */
+/** Returns the usual key of a part. All of its data has the same first segment. */
 export function placeOfPart({ tenant, kind, name }: StoragePart): string {
   if (kind === 'thread') return logOf(rootsFor(tenant, name)[0]);
   return kind === 'channel' ? channelStream(tenant, name) : headsPrefix({ tenant, space: name });

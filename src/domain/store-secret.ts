@@ -5,7 +5,7 @@ import type { Deps } from './deps.ts';
 const KEY = 'sys/secret';
 const BYTES = 32;
 
-/** A secret that the store makes for itself once, for deriving ids and marks that nobody else can guess. */
+/** A secret that the store creates once, to derive ids and marks that nobody can guess. */
 export class StoreSecret {
   readonly #deps: Deps;
   #known: Promise<Uint8Array<ArrayBuffer>> | undefined;

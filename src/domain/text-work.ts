@@ -8,15 +8,15 @@ import type { StoredEvent } from './threads/event.ts';
 import type { FoldAnswers, FoldJob, FoldKind } from './threads/fold-job.ts';
 
 /**
- * Work that grows with a text or a log, which a server does not do on its event loop. Whoever calls hands the body over: it is read or
- * let go, whatever happens. A server may refuse with `overloaded` where too much waits already, and with `too_costly` a part
- * that takes too long or too much memory. A count that would is an estimate where that is possible.
+ * Work whose cost grows with a text or a log, which a server does not do on its event loop. The body is always
+ * consumed or cancelled. A server may reject with `overloaded` if too much is waiting, and with `too_costly` if a part
+ * needs too much time or memory. A token count that would be too costly is estimated if possible.
  */
 export interface TextWork extends TokenCounter {
   count(text: string | BlobBody, o?: WorkOptions): Promise<TokenCount>;
   part(body: BlobBody, request: PartRequest, o?: WorkOptions): Promise<Part>;
   preview(kind: PreviewKind, content: Content, o?: WorkOptions): Promise<Preview>;
-  /** A fold of the events of a thread, which is as long as its log. Refused with `too_costly` where it takes too much. */
+  /** Folds the events of a thread. Rejected with `too_costly` if it needs too much time or memory. */
   fold<K extends FoldKind>(
     job: FoldJob<K>,
     events: AsyncIterable<StoredEvent>,
@@ -25,15 +25,15 @@ export interface TextWork extends TokenCounter {
 }
 
 export interface WorkOptions {
-  /** Whose work it is. Tenants take turns; work without one is the relay's own and takes turns with them. */
+  /** Tenant of the work. Tenants take turns; work without a tenant is the relay's own and takes turns with them. */
   readonly tenant?: string;
-  /** Once it fires, the work ends with `aborted`. */
+  /** Ends the work with `aborted`. */
   readonly signal?: AbortSignal;
-  /** The bytes of a body that comes as a stream, so that it need not be read to know them. */
+  /** Size in bytes of a streamed body, so that it need not be read to know it. */
   readonly size?: number;
 }
 
-/** Work on texts for a caller: in the turns of its tenant, and the caller is told what was read for it, as far as it was read. */
+/** Runs text work for a caller, in its tenant's turns, and reports to `onRead` how much was read. */
 export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, texts: TextWork): TextWork {
   const seen = <T extends string | BlobBody>(text: T): T => {
     if (!onRead) return text;
@@ -44,7 +44,7 @@ export function workFor({ tenant, onRead }: Caller & Pick<CallerAt, 'onRead'>, t
   return {
     count: (text, o) => texts.count(seen(text), { ...o, tenant }),
     part: (body, request, o) => texts.part(seen(body), request, { ...o, tenant }),
-    // Of what is counted as well, so it is paid for.
+    // A preview is made of content that is counted anyway, so it is not reported again.
     preview: (kind, content, o) => texts.preview(kind, content, { ...o, tenant }),
     fold: (job, events, o) => texts.fold(job, events, { ...o, tenant }),
   };

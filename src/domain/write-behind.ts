@@ -1,17 +1,18 @@
 import type { Engine } from '../kernel/engine.ts';
 
 export interface WriteBehindOptions<T> {
-  /** How long the first update waits for others to be written with it. */
+  /** How long the first update waits for others, to be written with them. */
   readonly delayMs: number;
-  /** Keys that may wait; updates of further keys are left out rather than memory used up. */
+  /** Maximum of waiting keys. Updates of further keys are dropped to bound memory. */
   readonly most: number;
   merge(older: T, newer: T): T;
   write(key: string, value: T): Promise<unknown>;
 }
 
 /**
- * Updates that nobody waits for: merged in memory by key and written together a moment later. A crash loses the last moment, so
- * this is for figures and receipts, which may be too low, and not for quotas. What cannot be written waits for the next time.
+ * Updates that nobody waits for: merged in memory by key and written in a batch a moment later. A crash loses the last
+ * moment, so this is for figures and receipts, which may be too low, not for quotas. An update that cannot be written
+ * is retried with the next batch.
  */
 export class WriteBehind<T> {
   readonly #engine: Pick<Engine, 'defer'>;
@@ -32,7 +33,7 @@ export class WriteBehind<T> {
     this.#schedule();
   }
 
-  /** Writes everything that waits, in one turn, so that an engine with group commit makes one commit of it. Never rejects. */
+  /** Writes all waiting updates in one tick, so that an engine with group commit commits them together. Never rejects. */
   flush(): Promise<void> {
     this.#isDue = false;
     this.#writing = this.#writing.then(async () => {

@@ -11,7 +11,7 @@ import type { Engine } from '../../kernel/engine.ts';
 import { allRecords, asJson, entriesBehind, fromJson, isOneIn, recordsOf } from '../records.ts';
 import { WriteBehind } from '../write-behind.ts';
 
-/** One write in so many looks whether too many are kept. */
+/** On average one write in this many checks whether the log must be trimmed. */
 const LOOK_EVERY = 64;
 
 interface Store {
@@ -26,15 +26,15 @@ interface Waiting {
 }
 
 /**
- * Tells what happens in each tenant, for people who watch. Nobody waits for it: what happens is noted in memory and written a
- * moment later, together. A crash loses the last moment; what is not told, because too much happened at once or the store was
- * slow, is counted and said.
+ * Records what happens in each tenant, for people who watch. Nobody waits for it: entries are collected in memory and
+ * written in batches a moment later. A crash loses the last moment. Entries left out, because too much happened at
+ * once or the store was slow, are counted, and the log says how many.
  */
 export class ActivityLog {
   readonly #deps: Store;
-  /** By tenant. */
+  /** Unwritten entries by tenant. */
   readonly #behind: WriteBehind<Waiting>;
-  /** The tenants that were noted in this process since the last call, for who looks after their figures. */
+  /** Tenants that were active in this process since their storage was last noted. */
   readonly seen = new Set<string>();
 
   constructor(deps: Store) {
@@ -53,7 +53,7 @@ export class ActivityLog {
     this.#behind.note(tenant, { items, leftOut: 0, figures: addFigures(figuresOf(what), figures) });
   }
 
-  /** Writes everything that waits: before the store is closed. */
+  /** Writes all waiting entries; called before the store is closed. */
   flush(): Promise<void> {
     return this.#behind.flush();
   }
@@ -64,17 +64,17 @@ export class ActivityLog {
     const entry: ActivityEntry = { items, ...(leftOut > 0 ? { left_out: leftOut } : {}), figures };
     const seq = await logs.append(stream, asJson(entry));
     if (!isOneIn(LOOK_EVERY, seq!)) return;
-    // The entry is written: what goes wrong from here on is made good by a later look.
+    // The entry is written. A failure from here on is repaired by a later check.
     const { first, last, count } = await logs.info(stream).catch(() => ({ first: 0, last: 0, count: 0 }));
     if (count <= ACTIVITY_WRITES_KEPT + LOOK_EVERY) return;
     if (!(await saveHours(this.#deps, tenant).catch(() => false))) return;
-    // Sequences may have holes, so this keeps at most so many.
+    // Sequences may have holes, so this keeps at most ACTIVITY_WRITES_KEPT entries.
     const share = ACTIVITY_WRITES_KEPT / count;
     await logs.trim(stream, { before: Math.ceil(last - (last - first) * share) }).catch(() => {});
   }
 }
 
-/** What is too much for one entry is counted. */
+/** Joins two batches. Items beyond the limit of one entry are only counted. */
 function joined(older: Waiting, newer: Waiting): Waiting {
   const items = [...older.items, ...newer.items];
   const beyond = items.splice(ACTIVITY_BATCH).reduce((sum, { count }) => sum + (count ?? 1), 0);
@@ -85,10 +85,10 @@ function joined(older: Waiting, newer: Waiting): Waiting {
   };
 }
 
-/** Something that happened, without its place in the log. */
+/** Something that happened, without its position in the log. */
 export type Happening = Omit<Activity, 'id' | 'at'>;
 
-/** What is counted by the hour: the names are those of the answer. */
+/** Counters by the hour, named as in the API's answer. */
 const COUNTED = [
   'pushes',
   'pushed_bytes',
@@ -105,10 +105,10 @@ const COUNTED = [
 ] as const satisfies readonly (keyof FiguresPoint)[];
 type Counted = (typeof COUNTED)[number];
 
-/** What is counted, and `storage_bytes`: what the tenant stored when that was last looked at. */
+/** Counters, and `storage_bytes`: the tenant's storage at the last measurement. */
 export type Figures = { readonly [what in Counted | 'storage_bytes']?: number };
 
-/** What an entry of the activity log holds: what happened within a moment, how much of it is not told, and what all of it adds up to. */
+/** An entry of the activity log: what happened within a moment, how many items were left out, and the sums of all. */
 export interface ActivityEntry {
   readonly items: readonly (Happening & { readonly at: number })[];
   readonly left_out?: number;
@@ -118,13 +118,13 @@ export interface ActivityEntry {
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** `2026-11-17T03`: as text, the hours are in order. */
+/** Formats an hour as `2026-11-17T03`, which sorts as text. */
 const hourOf = (ms: number) => new Date(ms).toISOString().slice(0, 13);
 export const activityStream = (tenant: string) => `act.${tenant}`;
 const hourlyKey = (tenant: string) => `ten.${tenant}/hourly`;
 const figuresPrefix = (tenant: string) => `ten.${tenant}/figures/`;
 
-/** How many of what one thing that happened is. */
+/** Returns the counters that one event increases. */
 export function figuresOf({ kind, size = 0, count = 1 }: Happening): Figures {
   const pushed = { pushes: 1, pushed_bytes: size };
   switch (kind) {
@@ -151,7 +151,7 @@ export function figuresOf({ kind, size = 0, count = 1 }: Happening): Figures {
   }
 }
 
-/** Counters are added up; of two storage sizes the newer one stays. */
+/** Adds counters. Of two storage sizes the newer one stays. */
 export function addFigures(sum: Figures, { storage_bytes, ...more }: Figures): Figures {
   const counted = Object.entries(more).map(([what, by]) => [what, (sum[what as Counted] ?? 0) + by]);
   return {
@@ -167,7 +167,7 @@ interface Hourly {
   readonly hours: { readonly [hour: string]: Figures };
 }
 
-/** What was saved, with what the entries behind it say. */
+/** Returns the saved figures plus those of the entries after them. */
 async function foldHours({ engine }: Pick<Store, 'engine'>, tenant: string) {
   const stored = await recordsOf<Hourly>(engine.records).get(hourlyKey(tenant));
   let seq = stored?.value.seq ?? 0;
@@ -181,7 +181,7 @@ async function foldHours({ engine }: Pick<Store, 'engine'>, tenant: string) {
   return { seq, hours, expect: stored?.revision ?? ('absent' as const) };
 }
 
-/** Saves the figures of all entries, so that entries can be trimmed; false where another process did so meanwhile. */
+/** Saves the figures of all entries, so that entries can be trimmed. Returns false if another process did so meanwhile. */
 export async function saveHours({ engine, env }: Store, tenant: string): Promise<boolean> {
   const { seq, hours, expect } = await foldHours({ engine }, tenant);
   const oldest = hourOf(env.now() - FIGURES_KEPT_MS);
@@ -190,14 +190,14 @@ export async function saveHours({ engine, env }: Store, tenant: string): Promise
   return (await put) !== null;
 }
 
-/** Notes what a tenant stores now; the last one of an hour stays. */
+/** Stores the tenant's current storage; the last value of an hour stays. */
 export async function writeStorage({ engine, env }: Store, tenant: string, bytes: number): Promise<void> {
   const now = env.now();
   const key = `${figuresPrefix(tenant)}${hourOf(now)}/storage_bytes`;
   await engine.records.put(key, bytes, { expiresAt: now + FIGURES_KEPT_MS });
 }
 
-/** The last `hours`, the one under way among them. */
+/** Returns the figures of the last `hours`, including the current one. */
 export async function readFigures(
   store: Store,
   tenant: string,
@@ -218,7 +218,7 @@ export async function readFigures(
     if (point && hour >= hourOf(from)) points.set(name, { ...point, ...addFigures(sumsOf(point), figures) });
   };
   for (const [hour, figures] of Object.entries((await foldHours(store, tenant)).hours)) add(hour, figures);
-  // What is stored, and what earlier versions counted: a record for each figure.
+  // Storage sizes, and counters of earlier versions: one record per figure.
   const records = recordsOf<number>(store.engine.records);
   for await (const { key, value } of allRecords(records, prefix, { after: prefix + hourOf(from) })) {
     const [hour, what] = key.slice(prefix.length).split('/') as [string, keyof Figures];

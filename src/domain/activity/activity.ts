@@ -12,14 +12,14 @@ import { type ActivityEntry, type ActivityLog, activityStream, readFigures } fro
 const PAGE = 50;
 const PAGE_MAX = 200;
 const HOURS_MAX = 744;
-/** Entries of the log that one page looks at: with a filter, or for a key that sees little, it ends before it is full. */
+/** Maximum of log entries that one page reads. With a filter, or for a key that sees little, a page may be short. */
 const LOOKED_AT = 1_000;
 
 const METHOD =
   'Tokens that prompts and hand-offs would have had with everything pasted, less those they had. Reads beside prompts are ' +
   'not in it; the ledger of a thread has them.';
 
-/** What happens in a tenant, as a caller may see it. */
+/** Activity of a tenant, as far as a caller may see it. */
 export class Activities implements Serves<typeof activity> {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #log: ActivityLog;
@@ -88,7 +88,7 @@ export class Activities implements Serves<typeof activity> {
   }
 }
 
-/** In the order they happened; what was left out comes last and takes the last place. */
+/** Returns the items of an entry in their order; the number left out comes last and uses the last position. */
 function toActivities({ seq, at, data }: Entry): Activity[] {
   const { items, left_out } = fromJson<ActivityEntry>(data);
   const told = items.map((item, index) => ({
@@ -113,7 +113,10 @@ function placeOf(id: string): { seq: number; index: number } {
   throw badRequest(`"${id.slice(0, 40)}" is not the id of an activity.`);
 }
 
-/** Sequences have holes, wide ones where little happens in a tenant of a busy store, so there may be any number. */
+/**
+ * Reads the entries in a range. Sequences have holes, wide ones in a quiet tenant of a busy store, so there may be any
+ * number.
+ */
 async function between(logs: Logs, stream: string, low: number, high: number): Promise<Entry[]> {
   const found: Entry[] = [];
   for await (const entry of entriesBehind(logs, stream, low - 1)) {
@@ -123,7 +126,7 @@ async function between(logs: Logs, stream: string, low: number, high: number): P
   return found;
 }
 
-/** What the caller's key must be allowed beside looking on, by what the kind begins with. */
+/** Scope that a key needs besides `activity`, by the first part of the event's kind. */
 const NEEDS: { readonly [subject: string]: Scope } = {
   thread: 'threads',
   artifact: 'threads',
@@ -136,8 +139,9 @@ const NEEDS: { readonly [subject: string]: Scope } = {
 };
 
 /**
- * A pointer may be a capability: who is kept from a channel, or may pull nothing, is not told of one. A key that is bound to
- * channels is told of what happens on them alone: an entry does not say which key it comes from.
+ * Returns whether a caller may see an event. A pointer's id may give access to it, so a caller who may not read the
+ * channel or pull does not see it. A key bound to channels sees only events on them, because an entry does not say
+ * which key caused it.
  */
 function isVisible(caller: Caller, { kind, channel }: Activity): boolean {
   const subject = kind.split('.')[0]!;

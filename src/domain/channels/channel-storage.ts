@@ -6,21 +6,21 @@ import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
 import { channelEntry } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** Entries that a recount reads before it lets others run. */
+/** Entries that a recount reads before it yields to other work. */
 const AT_ONCE = 500;
 
-/** What an entry takes up: its JSON. What is no message counts for nothing. */
+/** Returns the storage of an entry: the size of its JSON, or 0 for an entry that is no message. */
 export function messageBytes(data: Json): number {
   return channelEntry(data) ? utf8Bytes(JSON.stringify(data)) : 0;
 }
 
-/** The same `id` again appends nothing; `again` says that it may have been appended before. */
+/** `id` makes the append idempotent; `again` says that it may have been appended before. */
 export interface AppendedAs {
   readonly id?: string;
   readonly again?: boolean;
 }
 
-/** Appends a message and counts it. */
+/** Appends a message and counts its storage. */
 export async function appendMessage(
   { engine: { logs }, storage }: ChannelDeps,
   tenant: string,
@@ -35,8 +35,8 @@ export async function appendMessage(
 }
 
 /**
- * Trims a channel and frees what its messages took up. A record says up to where that was done: of those who trim at the same
- * time one frees, and what a crash left in the log is trimmed by the next without being freed again.
+ * Trims a channel and subtracts its messages from the storage. A record says up to where that was done: of concurrent
+ * trims one subtracts, and messages left by a crash are trimmed later without being subtracted again.
  */
 export async function trimMessages(
   deps: ChannelDeps,
@@ -47,7 +47,7 @@ export async function trimMessages(
   const { logs } = deps.engine;
   const stream = channelStream(tenant, channel);
   const { first, last } = await logs.info(stream);
-  // The last message stays, whatever was asked for.
+  // The last message always stays.
   const end = Math.min(before, last);
   if (first >= end) return;
   const freed = await noteTrimmed(deps, tenant, channel, end).catch(() => 0);
@@ -56,7 +56,7 @@ export async function trimMessages(
   await logs.trim(stream, { before: end });
 }
 
-/** What the messages of a channel take up. */
+/** Returns the storage of a channel's messages. */
 export async function bytesOfChannel(deps: ChannelDeps, tenant: string, channel: string): Promise<number> {
   const trimmed = (await marksOf(deps).get(trimmedKey(tenant, channel)))?.value ?? 0;
   let bytes = 0;
@@ -68,7 +68,7 @@ export async function bytesOfChannel(deps: ChannelDeps, tenant: string, channel:
   return bytes;
 }
 
-/** Writes down that what is before a sequence is freed, and gives its bytes; null where another was faster. */
+/** Records that messages before a sequence are subtracted, and returns their bytes; null if another process was faster. */
 async function noteTrimmed(
   deps: ChannelDeps,
   tenant: string,
@@ -91,7 +91,7 @@ async function noteTrimmed(
   return won === null ? null : bytes;
 }
 
-/** Up to which sequence the messages of a channel were freed. */
+/** Records of the sequence up to which each channel's messages were subtracted. */
 function marksOf({ engine }: ChannelDeps): RecordsOf<number> {
   return recordsOf(engine.records);
 }

@@ -25,14 +25,14 @@ import { findStart, ReaderView, type Start } from './reader.ts';
 import { Retention } from './retention.ts';
 import type { ChannelDeps, ChannelSettings } from './settings.ts';
 
-/** A pointer, as far as a channel tells of it. */
+/** The parts of a pointer that a channel announces. */
 interface Announced {
   readonly id: string;
   readonly metadata: JsonObject;
   readonly sealed_key: string | null;
 }
 
-/** Named, replayable streams of messages. */
+/** Named streams of messages that can be replayed. */
 export class Channels {
   readonly settings: ChannelSettings;
   readonly groups: Groups;
@@ -40,7 +40,7 @@ export class Channels {
   readonly #directory: Directory;
   readonly #retention: Retention;
   readonly #tickets: RecordsOf<Caller>;
-  /** Whose channels are looked after: everyone who has used one. */
+  /** Tenants that have used a channel; their channels are swept. */
   readonly #tenants = new Set<string>();
 
   constructor(deps: ChannelDeps) {
@@ -53,15 +53,19 @@ export class Channels {
   }
 
   /**
-   * Puts a pointer on a channel. The entry names the pointer by its id, and each server gives subscribers the URL at
-   * which it can itself be reached. Announcing the same pointer again adds nothing; `again` says that it may be so.
+   * Announces a pointer on a channel. The entry contains the pointer's id, and each server sends its subscribers the
+   * URL at which it is reachable itself. Announcing a pointer twice adds nothing; `again` says that this may be a
+   * repetition.
    */
   async announce(caller: Caller, channel: string, pointer: Announced, o: { again: boolean }): Promise<void> {
     const as = { id: announcementId(pointer), again: o.again };
     await this.#append(caller.tenant, channel, announcement(caller, pointer), as);
   }
 
-  /** The same for a pointer whose record `write` writes, and the entry with it; null where it did not write. `again`: the push may be repeated. */
+  /**
+   * Announces a pointer whose record `write` writes in the same commit; null if it did not write. `again`: the push
+   * may be a repetition.
+   */
   async announceWith(
     { tenant, ...caller }: Caller,
     channel: string,
@@ -83,7 +87,7 @@ export class Channels {
     return written;
   }
 
-  /** Rejects where the plan has no room for what `announce` would append. */
+  /** Rejects if the plan has no room for the announcement. */
   admit(caller: Caller, pointer: Announced): Promise<void> {
     return this.#deps.storage.admit(caller.tenant, messageBytes(announcement(caller, pointer)));
   }
@@ -152,7 +156,10 @@ export class Channels {
     return (await this.#deps.engine.logs.info(stream)).last;
   }
 
-  /** A stand-in for an API key on a WebSocket: good once, for half a minute, at every server of the store. */
+  /**
+   * Creates a ticket that replaces an API key on a WebSocket: valid once, for half a minute, at every server of the
+   * store.
+   */
   async ticket({
     base: _,
     onRead: __,
@@ -165,25 +172,28 @@ export class Channels {
     return { ticket, expires_at: new Date(expiresAt).toISOString() };
   }
 
-  /** Whose ticket it is; null for one that is used up, too old or made up. */
+  /** Returns the owner of a ticket; null if it was used, has expired or is unknown. */
   async redeem(ticket: string): Promise<Caller | null> {
     const key = await ticketKey(ticket);
     const stored = await this.#tickets.get(key);
     return stored && (await this.#tickets.delete(key)) ? stored.value : null;
   }
 
-  /** Whether a push to the channel is work for someone, so that its pointer must not expire before its message. */
+  /**
+   * Returns whether a channel has groups. A push to it is then work, and its pointer must not expire before its
+   * message.
+   */
   hasGroups(tenant: string, channel: string): Promise<boolean> {
     return this.#directory.hasGroups(tenant, channel);
   }
 
-  /** The pointer that a message is about; null for a signal, and for what is no longer kept. */
+  /** Returns the pointer of a message; null for a signal or a trimmed message. */
   async pointerOf(tenant: string, channel: string, seq: number): Promise<string | null> {
     const entry = await this.#entry(tenant, channel, seq);
     return (entry && channelEntry(entry.data)?.pointer) ?? null;
   }
 
-  /** Where a reader begins, for an interface that shares one subscription among many of them. */
+  /** Returns where a reader starts, for an interface that shares one subscription among many readers. */
   start(tenant: string, channel: string, since: Since | undefined): Promise<Start> {
     this.#tenants.add(tenant);
     return findStart(this.#deps.engine.logs, channelStream(tenant, channel), since);
@@ -193,7 +203,7 @@ export class Channels {
     return new ReaderView(this.#deps.env, this.settings.retentionMs, start);
   }
 
-  /** The messages behind a place, as far as there are any now. */
+  /** Yields the existing messages after a sequence. */
   async *messages({ tenant, base }: CallerAt, channel: string, after: number): AsyncGenerator<Message> {
     const view = this.view({ after, gap: false, lenient: false });
     for await (const entry of this.#entries(tenant, channel, after)) {
@@ -202,7 +212,7 @@ export class Channels {
     }
   }
 
-  /** The pointers that were announced behind a place, as far as there are any now. */
+  /** Yields the pointers announced after a sequence. */
   async *announced(
     tenant: string,
     channel: string,
@@ -214,7 +224,7 @@ export class Channels {
     }
   }
 
-  /** A page of the log itself, unfiltered: to be looked at through a `ReaderView`. */
+  /** Reads a page of the unfiltered log, to be viewed through a `ReaderView`. */
   async read(tenant: string, channel: string, after: number): Promise<Entry[]> {
     return (await this.#deps.engine.logs.read(channelStream(tenant, channel), { after })).entries;
   }
@@ -223,18 +233,18 @@ export class Channels {
     return this.#deps.engine.logs.subscribe(channelStream(tenant, channel), { after, signal });
   }
 
-  /** What the messages of a channel take up, added up. */
+  /** Returns the storage of a channel's messages. */
   bytesOf(tenant: string, channel: string): Promise<number> {
     return bytesOfChannel(this.#deps, tenant, channel);
   }
 
-  /** Drops what need not be kept: for a server to call now and then. */
+  /** Deletes what need not be kept; called regularly by a server. */
   async tidy(tenants: Iterable<string> = []): Promise<void> {
     for (const tenant of tenants) this.#tenants.add(tenant);
     for (const tenant of this.#tenants) await this.#retention.tidySome(tenant);
   }
 
-  /** The same for one channel, where that looks after itself. */
+  /** Sweeps one channel, for engines in which each channel sweeps itself. */
   tidyOne(tenant: string, channel: string): Promise<void> {
     return this.#retention.tidyOne(tenant, channel);
   }
@@ -243,7 +253,7 @@ export class Channels {
     return this.groups.close();
   }
 
-  /** Durable before it resolves; waits for no subscriber. */
+  /** Durable before it resolves; does not wait for subscribers. */
   async #append(tenant: string, channel: string, entry: JsonObject, as: AppendedAs): Promise<number> {
     const seq = await appendMessage(this.#deps, tenant, channel, entry, as);
     await this.#appended(tenant, channel);
@@ -289,7 +299,7 @@ function checkSignal(msg: unknown): void {
   }
 }
 
-/** Only the hash is stored, as with API keys. */
+/** Only the hash is stored, as for API keys. */
 async function ticketKey(ticket: string): Promise<string> {
   return `tkt.${await sha256Hex(ticket)}/caller`;
 }

@@ -11,15 +11,15 @@ import { floor, type GroupState, isUnclaimed, type Step } from './group-state.ts
 import { channelEntry, entryAt, toMessage } from './message.ts';
 import type { ChannelDeps, LetterEntry } from './settings.ts';
 
-/** Messages that are moved in one go. */
+/** Messages moved per batch. */
 const AT_ONCE = 100;
-/** A mark is kept a little longer than the letter it is about. */
+/** A mark is kept a little longer than its letter. */
 const MARK_MARGIN_MS = 60_000;
 
-/** The letters that somebody has retried or dropped, by their sequences. They are marked for as long as they are kept. */
+/** Key prefix of marks for letters that were retried or dropped, by sequence. A mark exists as long as its letter. */
 const settledPrefix = (tenant: string, channel: string) => `ten.${tenant}/dead/${segment(channel)}/`;
 
-/** Work that a group could not do is moved to a channel of its own, where people can look at it. */
+/** Moves work that a group could not do to a separate channel, where people can inspect it. */
 export class DeadLetters {
   readonly #deps: ChannelDeps;
   readonly #directory: Directory;
@@ -31,7 +31,7 @@ export class DeadLetters {
     this.#directory = directory;
   }
 
-  /** Those that nobody has retried or dropped, oldest first. */
+  /** Returns the letters that nobody has retried or dropped, oldest first. */
   async deadLetters(
     { tenant, base }: Pick<CallerAt, 'tenant' | 'base'>,
     name: string,
@@ -54,8 +54,8 @@ export class DeadLetters {
   }
 
   /**
-   * Given back to its group first and taken from the list then: a crash in between lists it once more, and loses nothing. The
-   * group tries it anew from the place where it stands in the channel, so that no other group gets it.
+   * Returns a letter to its group, then removes it from the list: after a crash in between it is listed once more, and
+   * nothing is lost. The group gets it at its original position in the channel, so that no other group gets it.
    */
   async retryDead(caller: Caller, name: string, seq: number): Promise<RevivedLetter> {
     const { tenant } = caller;
@@ -109,7 +109,10 @@ export class DeadLetters {
     await this.#settled.put(`${settledPrefix(tenant, channel)}${seq}`, { by: name }, { expiresAt });
   }
 
-  /** To be called before the group settles the message. The id makes that a crash in between puts it here exactly once. */
+  /**
+   * Adds a dead letter. Called before the group settles the message; the id makes sure that a crash in between adds it
+   * only once.
+   */
   async put(
     at: { tenant: string; channel: string; group: string },
     entry: Entry,
@@ -127,7 +130,7 @@ export class DeadLetters {
     this.#deps.onDead(tenant, { ...letter, dead });
   }
 
-  /** Moves what nobody had claimed by the cutoff, or what came back and waits. Gives the state after that. */
+  /** Moves messages that nobody claimed before the cutoff, also returned ones that wait. Returns the new state. */
   async moveExpired(log: GroupLog, cutoff: number): Promise<GroupState> {
     const { engine, env } = this.#deps;
     const state = await log.state();
@@ -142,7 +145,7 @@ export class DeadLetters {
     return log.state();
   }
 
-  /** Moves messages, which are given in the order of the channel and without a hole: the group's cursor passes over nothing. */
+  /** Moves messages. They are given in channel order and without holes, so that the group's cursor skips none. */
   async move(log: GroupLog, seqs: readonly number[], reason: DeadLetter['reason']): Promise<void> {
     const stream = channelStream(log.tenant, log.channel);
     const state = await log.state();

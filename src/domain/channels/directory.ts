@@ -4,7 +4,7 @@ import { allRecords } from '../records.ts';
 import { channelEntry, entryAt } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** Which channels a tenant has. A channel is listed at its first message. */
+/** The list of a tenant's channels. A channel is listed at its first message. */
 export class Directory {
   readonly #deps: ChannelDeps;
 
@@ -12,18 +12,18 @@ export class Directory {
     this.#deps = deps;
   }
 
-  /** To be called after a message was appended, never before: see `forget`. */
+  /** Adds a channel. Call it after a message was appended, never before: see `forget`. */
   async note(tenant: string, channel: string): Promise<void> {
     const { engine, env } = this.#deps;
     const key = channelKey(tenant, channel);
-    // Most channels are listed already, and reading waits for no disk.
+    // Most channels are already listed, and a read waits for no disk.
     if ((await engine.records.get(key)) === null)
       await engine.records.put(key, { created: env.now() }, { expect: 'absent' });
   }
 
   /**
-   * Takes an unused channel from the list. `last` is the newest sequence when it was found to be unused: whoever
-   * appends after that lists it again, and who appended just before is seen here.
+   * Removes an unused channel from the list. `last` is its newest sequence when it was found unused. A later append
+   * lists it again; an earlier one is noticed here.
    */
   async forget(tenant: string, channel: string, last: number): Promise<void> {
     const { records, logs } = this.#deps.engine;
@@ -41,7 +41,7 @@ export class Directory {
     return { channels, ...(page.next === undefined ? {} : { next: names.at(-1)! }) };
   }
 
-  /** The names alone of the channels that begin with these characters. */
+  /** Returns the names of channels that begin with `start`. */
   beginningWith(tenant: string, start: string): Promise<string[]> {
     const listed = allRecords(this.#deps.engine.records, channelKey(tenant, start));
     return Array.fromAsync(listed, ({ key }) => fromSegment(key.slice(channelsPrefix(tenant).length)));

@@ -9,9 +9,9 @@ import type { GroupLog } from './group-log.ts';
 import { GroupRounds, type Member } from './group-rounds.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** How long to wait after the store failed. */
+/** Pause after the store failed. */
 const RETRY_MS = 1000;
-/** A random delay up to this, so that several processes do not claim the same work at the same moment. */
+/** Maximum random delay, so that several processes do not claim the same work at the same moment. */
 const SPREAD_MS = 20;
 
 /** Delivers a group's work to its members in this process. Every process with members has one. */
@@ -47,7 +47,7 @@ export class GroupDelivery {
     this.wake();
   }
 
-  /** The member's leases stay its own: it may still be at work, and acknowledge later. */
+  /** The member keeps its leases: it may still be working and acknowledge later. */
   leave(member: Member): void {
     this.#members.delete(member.id);
     if (this.#members.size > 0) return;
@@ -56,7 +56,7 @@ export class GroupDelivery {
     clearTimeout(this.#timer);
   }
 
-  /** To be called when something may have changed: looks for work and delivers it. */
+  /** Call it when something may have changed: looks for work and delivers it. */
   wake(): void {
     this.#again = true;
     if (!this.#running) void this.#run();
@@ -69,7 +69,7 @@ export class GroupDelivery {
       try {
         await this.#round();
       } catch {
-        // The store did not answer. Members wait; whoever asks for something gets the error.
+        // The store did not answer. Members wait; a caller with a request gets the error.
         this.#wakeIn(RETRY_MS);
         break;
       }
@@ -90,7 +90,7 @@ export class GroupDelivery {
     this.#timer = setTimeout(() => this.wake(), Math.max(ms, 0) + spread);
   }
 
-  /** Wakes up for new messages, and for what other processes do in the group. */
+  /** Wakes up for new messages and for what other processes do in the group. */
   #watch(): void {
     const watching = new AbortController();
     this.#watching = watching;
@@ -112,14 +112,14 @@ export class GroupDelivery {
   }
 }
 
-/** Members that one process shows; beyond it a list helps nobody. */
+/** Maximum of members listed per process. */
 const SHOWN = 200;
-/** Members that come and go together are written down once. */
+/** Members that join or leave within this time are written together. */
 const SETTLE_MS = 50;
 
 type Shown = [name: string, since: number];
 
-/** Who is there, for people who look. One record per process, which vanishes by itself after a crash. */
+/** Lists the members of a group, for people. One record per process, which expires after a crash. */
 export class GroupPresence {
   readonly #deps: Deps;
   readonly #records: RecordsOf<Shown[]>;
@@ -128,7 +128,7 @@ export class GroupPresence {
   readonly #key: string;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #written = false;
-  /** Never rejects: it is only for show, and the next try is not far. */
+  /** Never rejects: it is informational and retried soon. */
   #writing: Promise<unknown> = Promise.resolve();
 
   constructor(deps: Deps, log: GroupLog, delivery: GroupDelivery) {
@@ -177,7 +177,7 @@ export class GroupPresence {
       const expiresAt = this.#deps.env.now() + MEMBER_TTL_MS;
       return this.#records.put(this.#key, this.#own(), { expiresAt });
     };
-    // The next beat writes the record again.
+    // The next heartbeat writes the record again.
     this.#writing = this.#writing.then(write).catch(() => {});
     return this.#writing;
   }

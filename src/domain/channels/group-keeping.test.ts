@@ -198,7 +198,7 @@ test('two that trim a channel at the same time keep as many messages as it holds
   const { info } = t.engine.logs;
   const counted = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
-  // The first has counted the messages, and is then held up.
+  // The first trim has counted the messages and is then delayed.
   t.engine.logs.info = async (stream) => {
     t.engine.logs.info = info;
     const found = await info.call(t.engine.logs, stream);
@@ -226,7 +226,7 @@ test('a group that is made while a channel is being trimmed keeps what comes fro
   const held = new Promise<void>((resolve) => {
     goOn = resolve;
   });
-  // The trim has seen that there are no groups, and is then held up.
+  // The trim has seen no groups and is then delayed.
   t.engine.records.list = async (prefix, o) => {
     const page = await list.call(t.engine.records, prefix, o);
     if (!prefix.startsWith('ten.local/grp/')) return page;

@@ -14,17 +14,17 @@ import {
   toSnapshot,
 } from './group-state.ts';
 
-/** Entries of the log between two snapshots: few to read when a group is opened, and few extra writes. */
+/** Log entries between two snapshots: few to read when a group is opened, and few extra writes. */
 const SNAPSHOT_EVERY = 128;
 const PAGE = 500;
 
 /**
- * What someone wants to do, decided against the state as it is at that moment. Throws to refuse. It is asked again
- * whenever the state has changed meanwhile; its last answer counts.
+ * Decides steps against the current state, or throws to reject. It is called again whenever the state has changed
+ * meanwhile; its last result counts.
  */
 type Proposal = (state: GroupState, now: number) => readonly Step[];
 
-/** An entry of the log. `born` tells which life of the group it belongs to. */
+/** An entry of the log. `born` identifies the incarnation of the group. */
 interface GroupEntry {
   readonly born: string;
   readonly steps: readonly Step[];
@@ -37,9 +37,9 @@ interface Waiting {
 }
 
 /**
- * The log of a group as one process sees it. All waiting proposals go into one entry, which is appended only if
- * nobody else appended meanwhile; otherwise they are decided again. Other processes do the same, so of two racing claims
- * one wins.
+ * The log of a group as one process sees it. All waiting proposals go into one entry, which is appended only if nobody
+ * else appended meanwhile; otherwise they are decided again. Other processes do the same, so of two racing claims one
+ * wins.
  */
 export class GroupLog {
   readonly tenant: string;
@@ -51,10 +51,10 @@ export class GroupLog {
   readonly #key: string;
   #state: GroupState | null = null;
   #revision = 0;
-  /** Entries since the snapshot. */
+  /** Entries since the last snapshot. */
   #unsaved = 0;
   #queue: Waiting[] = [];
-  /** Serialises everything that touches the state. */
+  /** Serializes everything that uses the state. */
   #turn: Promise<unknown> = Promise.resolve();
   #flushing = false;
 
@@ -68,7 +68,7 @@ export class GroupLog {
     this.#key = groupKey(tenant, channel, group);
   }
 
-  /** Creates the group if it does not exist, to begin behind `cursor`. Gives whether it was created. */
+  /** Creates the group if it does not exist, starting after `cursor`. Returns whether it was created. */
   async create(cursor: () => Promise<number>): Promise<boolean> {
     if (await this.#records.get(this.#key)) return false;
     const { env } = this.#deps;
@@ -76,12 +76,12 @@ export class GroupLog {
     return (await this.#records.put(this.#key, toSnapshot(state), { expect: 'absent' })) !== null;
   }
 
-  /** The state as of the newest entry of the log. Callers must not change it. */
+  /** Returns the state as of the newest log entry. Callers must not change it. */
   state(): Promise<GroupState> {
     return this.#exclusive(() => this.#refresh());
   }
 
-  /** Gives the sequence of the entry once it is in the log; 0 where there were no steps. */
+  /** Returns the sequence of the entry when it is in the log; 0 if there were no steps. */
   propose(propose: Proposal): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ propose, resolve, reject });
@@ -92,7 +92,7 @@ export class GroupLog {
     });
   }
 
-  /** Gives back a claim before its member saw the message. It does not count as an attempt. */
+  /** Returns a claim before its member saw the message. It does not count as an attempt. */
   async free(seq: number, token: number): Promise<void> {
     await this.propose((state) => (state.open.get(seq)?.token === token ? [['free', seq, token]] : []));
   }
@@ -108,7 +108,7 @@ export class GroupLog {
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(work);
-    // The caller gets the failure from `result`; the next turn must run all the same.
+    // The caller gets the failure from `result`; the next turn must run regardless.
     this.#turn = result.catch(() => {});
     return result;
   }
@@ -132,7 +132,7 @@ export class GroupLog {
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const { logs } = this.#deps.engine;
     let later: Waiting[] = [];
-    /** What is told to all the others once the entry is in the log. */
+    /** Callbacks of the other proposals, called when the entry is in the log. */
     let answers: ((entry: number) => void)[] = [];
     const entry = await compareAndSet(`the group ${this.group}`, async (round) => {
       const state = round === 0 && this.#state ? this.#state : await this.#refresh();
@@ -143,7 +143,7 @@ export class GroupLog {
       for (const waiting of batch) {
         try {
           const proposed = waiting.propose(state, this.#deps.env.now());
-          // Proposals do not know of each other, so two in one entry must not touch the same message.
+          // Proposals do not know each other, so two in one entry must not concern the same message.
           if (proposed.some(([, seq]) => touched.has(seq))) {
             later.push(waiting);
             continue;
@@ -156,7 +156,7 @@ export class GroupLog {
           answers.push(() => waiting.reject(error));
         }
       }
-      // Refused only against the newest state.
+      // Reject only against the newest state.
       if (refused && round === 0) return null;
       if (steps.length === 0) return 0;
       const data = asJson<GroupEntry>({ born: state.born, steps });
@@ -177,21 +177,21 @@ export class GroupLog {
       const { entries, gap } = await logs.read(this.stream, { after: state.seq, limit: PAGE });
       const foreign = entries.some(({ data }) => fromJson<GroupEntry>(data).born !== state.born);
       if (gap || (foreign && confirmed !== state.born)) {
-        // Someone made a snapshot further on and trimmed the log behind it; or removed the group and made it anew.
+        // Another process made a later snapshot and trimmed the log before it, or removed and recreated the group.
         state = await this.#load();
         confirmed = state.born;
         continue;
       }
       for (const { seq, at, data } of entries) {
         const { born, steps } = fromJson<GroupEntry>(data);
-        // What someone appended who did not know yet that the group was removed is not part of this one.
+        // Ignore an append of a process that did not know yet that the group was removed.
         applySteps(state, seq, at, born === state.born ? steps : []);
         this.#unsaved++;
       }
       if (entries.length < PAGE) break;
     }
     const { last } = await logs.info(this.stream);
-    // The group was removed and made anew, or a removal stopped half-way: what the record says counts.
+    // The group was removed and recreated, or a removal stopped half-way: use the record.
     if (last < state.seq) {
       state = await this.#load();
       if (last < state.seq) state.seq = last;
@@ -211,7 +211,10 @@ export class GroupLog {
     return fromSnapshot(stored.value);
   }
 
-  /** Saves a snapshot and trims the log, which so does not grow with the group's history. Losing the race loses nothing. */
+  /**
+   * Saves a snapshot and trims the log, so that it does not grow with the group's history. Losing the race does no
+   * harm.
+   */
   async #save(): Promise<void> {
     const { logs } = this.#deps.engine;
     const state = this.#state;

@@ -9,7 +9,7 @@ import { type GroupState, nextDue, returned, type Step, type Work } from './grou
 import { channelEntry, entryAt } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** A message on its way to the member that claimed it. */
+/** A message being delivered to the member that claimed it. */
 export interface DeliveredWork extends Readonly<Pick<Work, 'token' | 'attempt' | 'until'>> {
   readonly entry: Entry;
 }
@@ -18,21 +18,21 @@ export interface Member {
   readonly id: string;
   readonly name: string;
   readonly since: number;
-  /** How many messages may be leased to it at once. */
+  /** Maximum of messages leased to it at once. */
   readonly prefetch: number;
   deliver(work: DeliveredWork): void;
 }
 
-/** A message that is about to go to a member, or to the dead letters. */
+/** A message for a member, or for the dead letters. */
 interface Candidate {
   readonly entry: Entry;
-  /** The last claim; undefined where nobody has claimed it yet. */
+  /** The last claim; undefined if nobody has claimed it yet. */
   readonly before?: Work;
   readonly dead?: DeadLetter['reason'] | 'canceled';
   readonly member?: Member;
 }
 
-/** Decides who gets which work of a group, round by round: where nothing waits between two rounds, nothing is kept. */
+/** Decides which member gets which work of a group, in rounds. It keeps no state between rounds. */
 export class GroupRounds {
   readonly #deps: ChannelDeps;
   readonly #deadLetters: DeadLetters;
@@ -47,7 +47,10 @@ export class GroupRounds {
     this.#stream = channelStream(log.tenant, log.channel);
   }
 
-  /** Hands out as much as the members can take. Whether there may be more at once, and else when a lease or a wait is over. */
+  /**
+   * Hands out as much as the members can take. Returns whether there may be more at once, and otherwise when a lease
+   * or a wait ends.
+   */
   async round(members: ReadonlyMap<string, Member>): Promise<{ again: boolean; due: number | null }> {
     const state = await this.#log.state();
     const candidates = await this.#candidates(state, members);
@@ -58,7 +61,7 @@ export class GroupRounds {
     return { again: false, due: nextDue(state, this.#deps.env.now()) };
   }
 
-  /** Rounds until there is nothing left to hand out; then it tells when there may be. */
+  /** Runs rounds until nothing is left to hand out; returns when there may be more. */
   async run(members: ReadonlyMap<string, Member>): Promise<number | null> {
     for (;;) {
       const { again, due } = await this.round(members);
@@ -66,7 +69,7 @@ export class GroupRounds {
     }
   }
 
-  /** In order: what came back first, then what is new; as much as the members can take. */
+  /** Returns candidates in order, as many as the members can take: returned work first, then new messages. */
   async #candidates(state: GroupState, members: ReadonlyMap<string, Member>): Promise<Candidate[]> {
     const { logs } = this.#deps.engine;
     const now = this.#deps.env.now();
@@ -74,7 +77,7 @@ export class GroupRounds {
     const list: Candidate[] = [];
     for (const seq of returned(state, now)) {
       const before = { ...state.open.get(seq)! };
-      // A message that is no longer in the log is replaced by an empty entry, and settled without a dead letter.
+      // A message that is no longer in the log is replaced by an empty entry and settled without a dead letter.
       const entry = (await entryAt(logs, this.#stream, seq)) ?? { seq, at: 0, data: null };
       const dead = await this.#whyDead(entry, before);
       if (dead) list.push({ entry, before, dead });
@@ -124,7 +127,7 @@ export class GroupRounds {
     );
   }
 
-  /** One element for each message that can be taken, members in turn. */
+  /** Returns one element per message that can be taken, members in turn. */
   #freeSlots(state: GroupState, all: ReadonlyMap<string, Member>, now: number): Member[] {
     const held = new Map<string, number>();
     for (const { member, until } of state.open.values()) {
@@ -141,7 +144,10 @@ export class GroupRounds {
     }
   }
 
-  /** Nobody is handed what was called off or leads nowhere, or has been waiting for longer than it is kept. */
+  /**
+   * Returns why a message must not be handed out: it was canceled, its pointer is gone, or it is older than the
+   * retention.
+   */
   async #whyDead(entry: Entry, before?: Work): Promise<Candidate['dead']> {
     const { env, settings, pointers, isCanceled } = this.#deps;
     const message = channelEntry(entry.data);
@@ -154,13 +160,13 @@ export class GroupRounds {
   }
 }
 
-/** The next slot; where there is a choice, of another member than the last one that tried. */
+/** Takes the next slot, if possible of another member than the one that tried last. */
 function take(slots: Member[], last?: string): Member {
   const other = last === undefined ? 0 : slots.findIndex((member) => member.id !== last);
   return slots.splice(Math.max(other, 0), 1)[0]!;
 }
 
-/** Whether a message is still as it was when it was chosen. */
+/** Returns whether a message is still as it was when it was chosen. */
 function stillOpen(state: GroupState, { entry, before }: Candidate, now: number): boolean {
   if (!before) return entry.seq > state.cursor;
   const work = state.open.get(entry.seq);

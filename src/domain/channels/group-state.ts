@@ -1,34 +1,31 @@
 import { RelayError } from '../../base/errors.ts';
 import { GROUP_ACKS_KEPT } from '../../base/limits.ts';
 
-/** A wait is longer by up to this share of it, so that what failed together does not come back together. */
+/** A wait is longer by up to this share, so that work that failed together does not return together. */
 const JITTER = 0.2;
 
-/**
- * What a group does is a log of such steps, several to an entry. The sequence of the entry that holds a `claim` is
- * the token of that claim.
- */
+/** A step of a group's log; an entry has several. The sequence of the entry with a `claim` is the token of that claim. */
 export type Step =
   | readonly ['claim', seq: number, until: number, member: string, by: string]
   | readonly ['ack', seq: number, token: number]
   | readonly ['nack', seq: number, token: number, again: number]
   | readonly ['extend', seq: number, token: number, until: number]
-  /** Taken back before it was delivered: it does not count as an attempt. */
+  /** Returned before it was delivered: it does not count as an attempt. */
   | readonly ['free', seq: number, token: number]
-  /** It is among the dead letters now. */
+  /** The message is now a dead letter. */
   | readonly ['dead', seq: number]
-  /** Taken from the dead letters: its attempts begin anew. */
+  /** Taken from the dead letters: its attempts start again at 0. */
   | readonly ['revive', seq: number]
-  /** The waits before failed work comes back; null for those of the relay. It is about no message. */
+  /** Waits before failed work returns; null for the relay's own. It concerns no message. */
   | readonly ['retry', 0, waits: readonly number[] | null];
 
 export interface Work {
-  /** Of the newest claim. */
+  /** Token of the newest claim. */
   token: number;
   attempt: number;
-  /** When the lease ends; 0 once it was given back. */
+  /** When the lease ends; 0 once it was returned. */
   until: number;
-  /** Not handed out again before then; 0 where it need not wait. */
+  /** Not handed out again before this time; 0 for no wait. */
   again: number;
   member: string;
   by: string;
@@ -36,19 +33,19 @@ export interface Work {
 
 /** The fold of a group's log. */
 export interface GroupState {
-  /** Marks the group and its entries: another one under the same name has another. */
+  /** Id of this incarnation of the group and its entries. A recreated group has another id. */
   readonly born: string;
-  /** The newest entry of the log that is in here. */
+  /** The newest log entry included. */
   seq: number;
-  /** Every message up to here has been claimed at least once, or is settled. */
+  /** All messages up to here have been claimed at least once or are settled. */
   cursor: number;
-  /** Claimed and not settled, by the message's sequence. */
+  /** Claimed and unsettled messages, by sequence. */
   readonly open: Map<number, Work>;
   /** The newest acknowledgements: message → token. */
   readonly acked: Map<number, number>;
-  /** The waits before failed work comes back, where the group has chosen some. */
+  /** Waits before failed work returns, if the group chose its own. */
   retry: readonly number[] | null;
-  /** When something last happened here. */
+  /** Time of the last activity. */
   active: number;
 }
 
@@ -76,7 +73,7 @@ function applyStep(state: GroupState, entry: number, step: Step): void {
     case 'nack':
       if (!work) return;
       work.until = 0;
-      // Entries of 0.1.0 name no time.
+      // Entries of 0.1.0 have no time.
       work.again = step[3] ?? 0;
       return;
     case 'extend':
@@ -99,7 +96,10 @@ function applyStep(state: GroupState, entry: number, step: Step): void {
   }
 }
 
-/** The work that a token is good for. An expired lease still is its member's until someone else claims it. */
+/**
+ * Returns the work that a token is valid for. An expired lease still belongs to its member until someone else claims
+ * the message.
+ */
 export function heldWork(state: GroupState, seq: number, token: number): Work {
   const work = state.open.get(seq);
   if (work && work.token === token && work.until > 0) return work;
@@ -115,41 +115,41 @@ function whyNot(state: GroupState, seq: number, work: Work | undefined): string 
   return seq <= state.cursor ? 'the work is settled' : 'the message has not been handed out';
 }
 
-/** All messages below it are settled. */
+/** Returns the lowest unsettled sequence: all messages below it are settled. */
 export function floor(state: GroupState): number {
   return Math.min(state.cursor + 1, ...state.open.keys());
 }
 
-/** Whether nobody has the message and it is not settled: it is new to the group, or it came back. */
+/** Returns whether a message is unsettled and nobody holds it: it is new to the group or was returned. */
 export function isUnclaimed(state: GroupState, seq: number, now: number): boolean {
   const work = state.open.get(seq);
   return work ? work.until <= now : seq > state.cursor;
 }
 
-/** Work that can be handed out again, oldest first. */
+/** Returns the messages that can be handed out again, oldest first. */
 export function returned(state: GroupState, now: number): number[] {
   const free = [...state.open].filter(([, work]) => due(work) <= now);
   return free.map(([seq]) => seq).sort((a, b) => a - b);
 }
 
-/** How long work that has failed so often waits, in ms; `chance` is between 0 and 1. */
+/** Returns how long work waits after this many failures, in ms; `chance` is between 0 and 1. */
 export function waitBefore(waits: readonly number[], attempt: number, chance: number): number {
   const wait = waits[Math.min(attempt, waits.length) - 1] ?? 0;
   return Math.round(wait * (1 + chance * JITTER));
 }
 
-/** When the next lease or wait ends; null where there is none. */
+/** Returns when the next lease or wait ends; null if there is none. */
 export function nextDue(state: GroupState, now: number): number | null {
   const ends = Array.from(state.open.values(), due).filter((at) => at > now);
   return ends.length > 0 ? Math.min(...ends) : null;
 }
 
-/** From when on it can be handed out again. */
+/** Returns when it can be handed out again. */
 function due({ until, again }: Work): number {
   return Math.max(until, again);
 }
 
-/** A state as it is stored. Short, because it is one record however long the group has been at work. */
+/** A state as it is stored. Compact, because it is one record however long the group exists. */
 export interface GroupSnapshot extends Pick<GroupState, 'born' | 'seq' | 'cursor' | 'active'> {
   readonly open: (readonly [
     seq: number,

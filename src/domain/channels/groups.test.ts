@@ -118,7 +118,7 @@ test('work whose lease ends goes to another member, and the old token is refused
   const [first] = await a.take(1);
   t.advance(60_001);
   await using b = readFrom(t.as('bob'), 'c', { group: 'g' });
-  // Whoever gets it, the token is another one.
+  // Whichever member gets it, the token has changed.
   const second = await Promise.race([a.take(1), b.take(1)]).then(([message]) => message!);
   assert.deepEqual([second.seq, second.attempt], [first!.seq, 2]);
   assert.ok(second.token! > first!.token!);

@@ -23,7 +23,7 @@ import { channelEntry } from './message.ts';
 import { findStart, startAt } from './reader.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** Groups kept open without members, so that acknowledgements over HTTP need not read them anew. */
+/** Maximum of open groups without members. Acknowledgements over HTTP then need not read them again. */
 const OPEN_GROUPS = 1000;
 
 interface OpenGroup {
@@ -32,12 +32,12 @@ interface OpenGroup {
   readonly presence: GroupPresence;
 }
 
-/** Messages beyond the cursor are new to the group; the others are settled unless they are open. */
+/** Position of a group. Messages after the cursor are new to it; others are settled unless they are open. */
 export interface GroupStanding extends Readonly<Pick<GroupState, 'cursor' | 'open'>> {
   readonly group: string;
 }
 
-/** Consumers that share a channel's messages. Some of its methods are verbs of the channels. */
+/** Consumers that share a channel's messages. Some methods are verbs of the channels. */
 export class Groups {
   readonly #deps: ChannelDeps;
   readonly #directory: Directory;
@@ -52,7 +52,10 @@ export class Groups {
     this.#background = new Background(deps);
   }
 
-  /** A new group begins with everything the channel keeps, by default. Ends when the signal fires. */
+  /**
+   * Joins a group and yields work until the signal fires. By default a new group starts with everything the channel
+   * keeps.
+   */
   async *work(
     caller: Caller,
     channel: string,
@@ -72,7 +75,7 @@ export class Groups {
         wake();
       },
     };
-    // Leaves at once, also while the reader is busy with a message: it would never see what it is given from now on.
+    // Leave at once, even while the reader is busy with a message: it would never see further work.
     const leave = () => {
       delivery.leave(member);
       presence.changed();
@@ -98,14 +101,14 @@ export class Groups {
     }
   }
 
-  /** Makes the group where it is not there yet, which begins with everything the channel keeps, by default. */
+  /** Creates the group if it does not exist. By default it starts with everything the channel keeps. */
   async begin(caller: Caller, channel: string, group: string, since: Since | undefined): Promise<void> {
     const { log } = this.#named(caller, channel, group);
     const made = await log.create(() => this.#beginning(caller.tenant, channel, since));
     if (made) await this.#directory.note(caller.tenant, channel);
   }
 
-  /** For whoever keeps the members himself. */
+  /** Returns the rounds of a group, for callers that manage the members themselves. */
   rounds(caller: Caller, channel: string, group: string): GroupRounds {
     return new GroupRounds(this.#deps, this.deadLetters, this.#named(caller, channel, group).log);
   }
@@ -113,7 +116,7 @@ export class Groups {
   async ack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<{ seq: number }> {
     const { log, delivery } = this.#named(caller, channel, group);
     const entry = await log.propose((state) => {
-      // A repeated acknowledgement: the answer to the first one was lost.
+      // A repeated acknowledgement: the first answer was lost.
       if (state.acked.get(seq) === token) return [];
       heldWork(state, seq, token);
       return [['ack', seq, token]];
@@ -133,7 +136,7 @@ export class Groups {
       again = attempt < this.#deps.settings.attempts ? now + this.#wait(state, attempt) : 0;
       return [['nack', seq, token, again]];
     });
-    // Moved right here, because there may be no member left who would do it.
+    // Move it here, because there may be no member left to do it.
     if (again === 0) await this.deadLetters.move(log, [seq], 'attempts');
     delivery.wake();
     return again === 0 ? { seq, dead: true } : { seq, dead: false, retry_at: again };
@@ -207,7 +210,7 @@ export class Groups {
     };
   }
 
-  /** How far each group of a channel is, for who asks about many messages at once. */
+  /** Returns the position of each group of a channel, for questions about many messages at once. */
   async standing(tenant: string, channel: string): Promise<GroupStanding[]> {
     const standings: GroupStanding[] = [];
     for (const group of await this.#directory.groups(tenant, channel)) {
@@ -217,15 +220,15 @@ export class Groups {
     return standings;
   }
 
-  /** Whether some group of the channel still needs a message. */
+  /** Returns whether a group of the channel still needs a message. */
   async wanted(tenant: string, channel: string, seq: number): Promise<boolean> {
     const standings = await this.standing(tenant, channel);
     return standings.some(({ cursor, open }) => seq > cursor || open.has(seq));
   }
 
   /**
-   * Moves what nobody claimed within the retention to the dead letters, and forgets groups in which nobody has worked for a
-   * week. Gives the lowest sequence that a group still needs.
+   * Moves messages that nobody claimed within the retention to the dead letters, and deletes groups without activity
+   * for a week. Returns the lowest sequence that a group still needs.
    */
   async tidy(tenant: string, channel: string, cutoff: number): Promise<number> {
     let lowest = Number.POSITIVE_INFINITY;
@@ -250,7 +253,7 @@ export class Groups {
     return waitBefore(retry ?? settings.retryMs, attempt, env.randomBytes(1)[0]! / 256);
   }
 
-  /** Where a new group begins: with everything by default, but never with what is no longer kept. */
+  /** Returns where a new group starts: with everything by default, but never before the retention. */
   async #beginning(tenant: string, channel: string, since: Since = 'all'): Promise<number> {
     const { engine, env, settings } = this.#deps;
     const stream = channelStream(tenant, channel);
@@ -259,7 +262,7 @@ export class Groups {
     return Math.max(wanted.after, kept.after);
   }
 
-  /** Gives back work that was claimed for a member that left before it saw it. If that fails, the lease runs out. */
+  /** Returns work claimed for a member that left before it saw it. If that fails, the lease expires. */
   #giveBack(log: GroupLog, undelivered: readonly DeliveredWork[]): void {
     for (const { entry, token } of undelivered) {
       this.#background.run(() => log.free(entry.seq, token));
@@ -278,7 +281,7 @@ export class Groups {
       const delivery = new GroupDelivery(this.#deps, this.deadLetters, log);
       found = { log, delivery, presence: new GroupPresence(this.#deps, log, delivery) };
     }
-    // The most recently used is last, so that the first is the one to close.
+    // The map's order is the order of use, so the first group is closed first.
     this.#open.delete(key);
     this.#open.set(key, found);
     if (this.#open.size > OPEN_GROUPS) this.#closeOne();
@@ -298,7 +301,7 @@ function isWait(ms: unknown): boolean {
   return typeof ms === 'number' && Number.isInteger(ms) && ms >= 0 && ms <= GROUP_RETRY_MAX_MS;
 }
 
-/** Another process has removed the group in the meantime. */
+/** Another process has removed the group meanwhile. */
 function ifRemoved(error: unknown): null {
   if (isRelayError(error, 'not_found')) return null;
   throw error;

@@ -4,21 +4,24 @@ import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { Entry, Logs } from '../../kernel/logs.ts';
 import { fromJson } from '../records.ts';
 
-/** What the log of a channel holds. A pointer is named by its id: each server knows its own address. */
+/** An entry of a channel's log. It contains a pointer's id, not its URL, because each server has its own address. */
 export interface ChannelEntry extends Pick<Message, 'msg' | 'from' | 'metadata' | 'sealed_key' | 'dead'> {
   readonly pointer?: string;
 }
 
-/** Stands at the end of a channel that nobody uses any more, in place of the last message. */
+/** The last entry of a channel that nobody uses any more. */
 export const TOMBSTONE: JsonObject = { gone: true };
 
-/** Null for what is no message. */
+/** Returns null for an entry that is no message. */
 export function channelEntry(data: Json): ChannelEntry | null {
   if (!isJsonObject(data) || typeof data.from !== 'string') return null;
   return fromJson<ChannelEntry>(data);
 }
 
-/** The message as subscribers of one server see it; null for what is no message. `url` comes first, for who reads it by eye. */
+/**
+ * Returns the message as subscribers of one server see it; null for an entry that is no message. `url` comes first for
+ * human readers.
+ */
 export function toMessage(entry: Entry, base: string): Message | null {
   const data = channelEntry(entry.data);
   if (!data) return null;
@@ -35,12 +38,12 @@ export function toMessage(entry: Entry, base: string): Message | null {
   };
 }
 
-/** The entry with this sequence; null where there is none, or none any more. */
+/** Returns the entry with this sequence; null if there is none or it was trimmed. */
 export async function entryAt(logs: Logs, stream: string, seq: number): Promise<Entry | null> {
   if (seq === 0) return null;
   const { entries } = await logs.read(stream, { after: seq - 1, limit: 1 });
   return entries[0]?.seq === seq ? entries[0] : null;
 }
 
-/** An entry of a channel's log, for who shares one subscription among many readers. */
+/** An entry of a channel's log, for interfaces that share one subscription among many readers. */
 export type { Entry } from '../../kernel/logs.ts';

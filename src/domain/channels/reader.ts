@@ -6,20 +6,20 @@ import type { Entry, Logs } from '../../kernel/logs.ts';
 import { checkCount, checkGroupName } from '../names.ts';
 import { channelEntry } from './message.ts';
 
-/** A number from here on is a moment in ms (September 2001), below it a sequence. */
+/** A number from here on is a time in ms (September 2001); below it is a sequence. */
 const FIRST_MOMENT = 1e12;
 
-/** Where a reader begins. */
+/** Where a reader starts. */
 export interface Start {
-  /** The sequence behind which it reads. */
+  /** The reader gets messages after this sequence. */
   readonly after: number;
-  /** It asked for messages that are no longer there. */
+  /** True if it asked for messages that no longer exist. */
   readonly gap: boolean;
-  /** It takes whatever is kept, so what was dropped before is no gap to it. */
+  /** True if it accepts whatever is kept, so dropped messages are no gap. */
   readonly lenient: boolean;
 }
 
-/** Checks `since` alone, so that a wrong one is refused before anything else happens. */
+/** Parses `since`, so that an invalid one is rejected before anything else happens. */
 export function parseSince(since: Since | undefined): { seq: number } | { time: number } | 'all' | 'now' {
   if (since === undefined || since === null || since === '') return 'now';
   if (since === 'all') return 'all';
@@ -34,7 +34,7 @@ export function parseSince(since: Since | undefined): { seq: number } | { time: 
   return { time };
 }
 
-/** What a subscription asks for in the query of an address: a wrong one is refused before anything else happens. */
+/** Parses the query of a subscription; an invalid one is rejected before anything else happens. */
 export function checkSubscription(query: {
   since?: string;
   group?: string;
@@ -55,14 +55,15 @@ export async function findStart(logs: Logs, stream: string, since: Since | undef
   if (wanted !== 'now' && 'time' in wanted) return startAt(logs, stream, wanted.time);
   const { last } = await logs.info(stream);
   if (wanted === 'now') return { after: last, gap: false, lenient: false };
-  // Ahead of the channel: a store that was set back, or another one. What was in between nobody knows.
+  // The position is ahead of the channel: the store was restored from a backup or is another one. What was in between
+  // is unknown.
   if (wanted.seq > last) return { after: last, gap: last > 0 || wanted.seq > 0, lenient: false };
   return { after: wanted.seq, gap: false, lenient: false };
 }
 
 /**
- * Before the first message from `time` on. Sequences may have holes, so the search is over the range of numbers, not
- * over positions.
+ * Finds the start before the first message from `time` on. Sequences may have holes, so it searches over the range of
+ * numbers.
  */
 export async function startAt(logs: Logs, stream: string, time: number): Promise<Start> {
   const { first, last } = await logs.info(stream);
@@ -79,8 +80,8 @@ export async function startAt(logs: Logs, stream: string, time: number): Promise
 }
 
 /**
- * What one reader sees of a channel's log: messages within the retention, whether or not older ones have been
- * trimmed yet, and a gap mark on the first message behind others that it asked for and does not get.
+ * What one reader sees of a channel's log: messages within the retention, even if older ones are not trimmed yet. The
+ * first message after missing ones has a gap mark.
  */
 export class ReaderView {
   readonly #env: Env;
@@ -95,17 +96,17 @@ export class ReaderView {
     this.#hole = start.gap;
   }
 
-  /** Whether what was dropped before is still no gap: nothing has been seen yet. */
+  /** Whether dropped messages are still no gap, because nothing has been seen yet. */
   get lenient(): boolean {
     return this.#lenient;
   }
 
-  /** Whether the next visible message will bear the gap mark. */
+  /** Whether the next visible message will have the gap mark. */
   get owesGap(): boolean {
     return this.#hole;
   }
 
-  /** The entry as the reader sees it; null for one that is not visible. To be called for every entry, in order. */
+  /** Returns the entry as the reader sees it; null if it is not visible. Call it for every entry, in order. */
   see(entry: Entry): Entry | null {
     if (entry.gap && !this.#lenient) this.#hole = true;
     if (channelEntry(entry.data) === null) return null;

@@ -108,7 +108,7 @@ test('a subscriber ahead of the channel is told that it cannot be resumed, and g
   const { seq } = await t.relay.channels.publish('c', 'old');
   await using reader = readFrom(t.relay, 'c', { since: seq + 1_000_000 });
   const next = reader.take(1);
-  // Whatever comes before it has begun to listen is not for it.
+  // Messages before it listens are not for it.
   let heard = false;
   void next.then(() => {
     heard = true;

@@ -6,20 +6,20 @@ import type { Groups } from './groups.ts';
 import { channelEntry, entryAt, TOMBSTONE } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
-/** At most one append in this many looks for what can be dropped; a channel may exceed its size by about as much. */
+/** At most one append in this many checks for old messages; a channel may exceed its size by about this number. */
 const EVERY_MAX = 64;
-/** Channels looked after in one go. */
+/** Channels swept per call. */
 const SOME = 100;
 
-/** Drops what a channel need not keep any longer, in the background. Never what a group has not done yet. */
+/** Deletes messages that a channel need not keep, in the background. It never deletes work that a group has not done. */
 export class Retention {
   readonly #deps: ChannelDeps;
   readonly #directory: Directory;
   readonly #groups: Groups;
   readonly #every: number;
-  /** Channels that are being looked after because something was appended. */
+  /** Channels being swept because of an append. */
   readonly #running = new Set<string>();
-  /** Up to which channel each tenant has been looked after. */
+  /** The last swept channel of each tenant. */
   readonly #reached = new Map<string, string>();
 
   constructor(deps: ChannelDeps, directory: Directory, groups: Groups) {
@@ -29,7 +29,10 @@ export class Retention {
     this.#every = Math.min(EVERY_MAX, Math.max(1, Math.floor(deps.settings.messages / 16)));
   }
 
-  /** After each append. By chance and not by count: a command that appends once and ends does its share too. */
+  /**
+   * Called after each append. It decides at random, not by a counter, so that commands that append once and exit do
+   * their share.
+   */
   appended(tenant: string, channel: string): void {
     const chance = this.#deps.env.randomBytes(1)[0]! / 256;
     const stream = channelStream(tenant, channel);
@@ -40,14 +43,14 @@ export class Retention {
   }
 
   /**
-   * Some channels of a tenant, the next ones each time. Those that nobody has used for as long as messages are kept
+   * Sweeps some channels of a tenant, continuing where the last call ended. Channels unused for the whole retention
    * leave the list.
    */
   async tidySome(tenant: string): Promise<void> {
     const page = await this.#directory.list(tenant, { after: this.#reached.get(tenant), limit: SOME });
     for (const { name } of page.channels) {
       await this.tidyOne(tenant, name);
-      // An engine may answer without ever letting anyone else run.
+      // An engine may answer without yielding to the event loop.
       await new Promise((resolve) => setTimeout(resolve));
     }
     if (page.next === undefined) this.#reached.delete(tenant);
@@ -59,12 +62,12 @@ export class Retention {
     if (!(await this.#directory.hasGroups(tenant, channel))) await this.#closeUnused(tenant, channel);
   }
 
-  /** Several may do it at the same time, in this process and in others. */
+  /** Several may run at the same time, in this process and in others. */
   async #tidy(tenant: string, channel: string): Promise<void> {
     const { logs } = this.#deps.engine;
     const stream = channelStream(tenant, channel);
     const cutoff = this.#deps.env.now() - this.#deps.settings.retentionMs;
-    // Before the groups are looked at: one that is made meanwhile needs whatever comes from now on.
+    // Read this before the groups: a group created meanwhile needs only later messages.
     const { count, first, last } = await logs.info(stream);
     const needed = Math.min(await this.#groups.tidy(tenant, channel, cutoff), last + 1);
     let excess = count - this.#deps.settings.messages;
@@ -75,12 +78,13 @@ export class Retention {
       before = seq + 1;
     }
     if (before === 0) return;
-    // If somebody else trimmed since the entries were counted, trimming by that count would drop messages that must stay.
+    // If another process trimmed since the entries were counted, trimming by that count would drop messages that must
+    // stay.
     if ((await logs.info(stream)).first !== first) return this.#tidy(tenant, channel);
     await trimMessages(this.#deps, tenant, channel, before);
   }
 
-  /** The last message cannot be trimmed, so something empty takes its place: unless someone was faster. */
+  /** The last message cannot be trimmed, so a tombstone replaces it, unless another append was faster. */
   async #closeUnused(tenant: string, channel: string): Promise<void> {
     const { logs } = this.#deps.engine;
     const stream = channelStream(tenant, channel);

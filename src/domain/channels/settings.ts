@@ -12,33 +12,36 @@ import type { PointerLookup } from '../pointers/record.ts';
 import type { Storage } from '../usage/storage.ts';
 import type { ChannelEntry } from './message.ts';
 
-/** What every part of the channels is built on. */
+/** What every part of the channels needs. */
 export interface ChannelDeps extends Deps {
   readonly settings: ChannelSettings;
   readonly pointers: PointerLookup;
   readonly storage: Storage;
-  /** Whether the work behind a pointer was called off, so that nobody is to be given it. */
+  /** Returns whether the work of a pointer was canceled, so that nobody gets it. */
   isCanceled(pointer: string): Promise<boolean>;
   /** Called after a message was acknowledged. */
   onAcked(caller: Caller, at: { channel: string; group: string; seq: number }): void;
-  /** Called for every dead letter, once it is where people can look at it. */
+  /** Called for every dead letter, after it was added. */
   onDead(tenant: string, letter: LetterEntry): void;
-  /** Called for a dead letter that is to be tried again. The id of a new task that stands for it; null where the group gets it. */
+  /**
+   * Called for a dead letter that is retried. Returns the id of a new task that replaces it; null if the group gets it
+   * again.
+   */
   resend(caller: Caller, letter: LetterEntry): Promise<string | null>;
 }
 
-/** What the log of a channel of dead letters holds. */
+/** An entry in the log of a dead-letter channel. */
 export type LetterEntry = ChannelEntry & { readonly dead: DeadLetter };
 
-/** What whoever runs the relay may choose about channels. */
+/** Settings of channels that the operator of the relay may choose. */
 export interface ChannelSettings {
-  /** Messages older than this are gone. */
+  /** Older messages are dropped. */
   readonly retentionMs: number;
-  /** About how many messages a channel keeps. Work that a group has not claimed is kept beyond it. */
+  /** Approximate number of messages a channel keeps. Unclaimed work of a group is kept beyond it. */
   readonly messages: number;
   readonly leaseMs: number;
   readonly attempts: number;
-  /** The waits before failed work is handed out again, for groups that chose none; the last one repeats. */
+  /** Waits before failed work is handed out again, for groups that chose none; the last one repeats. */
   readonly retryMs: readonly number[];
 }
 

@@ -20,9 +20,9 @@ import {
 import type { Receipts } from '../receipts/receipts.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 
-/** That an agent follows a channel, as it is stored. */
+/** Stored record: an agent follows a channel. */
 export interface FollowRecord {
-  /** The sequence of the last message that the agent has read. */
+  /** Sequence of the last message that the agent has read. */
   readonly cursor: number;
   readonly followed: number;
   /** When the cursor was last moved. */
@@ -41,7 +41,7 @@ interface Following {
   readonly cursor: number;
 }
 
-/** One record for each agent and channel: how far it has read. */
+/** Inboxes: one record per agent and channel says how far the agent has read. */
 export class Inboxes {
   readonly #parts: InboxParts;
   readonly #records: RecordsOf<FollowRecord>;
@@ -67,12 +67,12 @@ export class Inboxes {
     return this.follow(caller, agent, channel, o);
   }
 
-  /** Counts one more follow of the tenant. A crash before it is stored counts one too many. */
+  /** Counts one more follow of the tenant. After a crash before it is stored, the count is one too high. */
   async #count(tenant: string): Promise<() => Promise<unknown>> {
     const { records } = this.#parts.deps.engine;
     const key = followsKey(tenant);
     if ((await records.get(key)) === null) {
-      // The first since follows are counted: there may be some already.
+      // The first count of this tenant: follows of earlier versions may exist.
       let follows = 0;
       for await (const _ of allRecords(records, inboxesPrefix(tenant))) follows++;
       await records.put(key, follows, { expect: 'absent' });
@@ -136,7 +136,7 @@ export class Inboxes {
     }
   }
 
-  /** Moves the cursor forward, and gives where it was. */
+  /** Moves the cursor forward and returns its old position. */
   #advance(caller: Caller, agent: string, channel: string, seq: number): Promise<number> {
     const key = inboxKey(caller.tenant, agent, channel);
     return compareAndSet('an inbox', async () => {
@@ -149,7 +149,7 @@ export class Inboxes {
     });
   }
 
-  /** Marking a message as read is the evidence that the agent was notified of it. */
+  /** Records a receipt: marking a message as read proves that the agent was notified. */
   async #noteRead(
     caller: Caller,
     agent: string,
@@ -163,7 +163,10 @@ export class Inboxes {
     }
   }
 
-  /** The same at the other end. Sequences have holes, so the look back grows until there is enough or nothing left. */
+  /**
+   * Returns the newest unread messages. Sequences have holes, so it looks further back until there are enough or none
+   * are left.
+   */
   async #newest(caller: CallerAt, { channel, cursor }: Following, limit: number): Promise<InboxMessage[]> {
     const last = await this.#parts.channels.position(caller, channel);
     for (let back = limit + 1; ; back *= 16) {
@@ -173,7 +176,7 @@ export class Inboxes {
     }
   }
 
-  /** One more than fits, so that it shows whether there is more. */
+  /** Reads one message more than `limit`, to know whether there are more. */
   async #unread(caller: CallerAt, { channel, cursor }: Following, limit: number) {
     const messages: InboxMessage[] = [];
     for await (const message of this.#parts.channels.messages(caller, channel, cursor)) {
@@ -201,7 +204,7 @@ export class Inboxes {
   }
 }
 
-/** By time, without changing the order within a channel: what is marked as read is a beginning of each. */
+/** Merges by time without changing the order within a channel, because marking as read covers a prefix of each channel. */
 function merge(lists: readonly (readonly InboxMessage[])[], limit: number, newest: boolean): InboxMessage[] {
   // A message counts as no older than those before it on its channel.
   const timed = lists.flatMap((list) => {

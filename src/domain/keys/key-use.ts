@@ -6,7 +6,7 @@ import { WriteBehind } from '../write-behind.ts';
 const usedPrefix = (tenant: string) => `ten.${tenant}/key-used/`;
 const usedKey = (tenant: string, id: string) => usedPrefix(tenant) + id;
 
-/** When each key was last used. Written behind, a moment later: a request waits for none of it. */
+/** Records when each key was last used. Written behind, so no request waits for it. */
 export class KeyUse {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #records: RecordsOf<number>;
@@ -31,7 +31,7 @@ export class KeyUse {
     return this.#behind.flush();
   }
 
-  /** Of one tenant, by key id. */
+  /** Returns the last uses of a tenant's keys, by key id. */
   async of(tenant: string): Promise<Map<string, number>> {
     await this.flush();
     const prefix = usedPrefix(tenant);

@@ -2,8 +2,8 @@ import { KEY_CHECK_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 
 /**
- * Watches the keys behind what outlives a request: sockets and streams. A key that is revoked in this process ends them at
- * once; one that expires or is revoked by another process does so at the next look.
+ * Watches the keys of sockets and streams, which outlive a request. A key revoked in this process ends them at once. A
+ * key that expires or is revoked by another process ends them at the next check.
  */
 export class KeyWatch {
   readonly #isValid: (caller: Caller) => Promise<boolean>;
@@ -14,7 +14,10 @@ export class KeyWatch {
     this.#isValid = isValid;
   }
 
-  /** Calls `end` once when the key no longer works. Gives a function that stops watching. Without a key nothing ever ends. */
+  /**
+   * Calls `end` once when the key no longer works. Returns a function that stops watching. Callers without a key are
+   * not watched.
+   */
   watch(caller: Caller, end: () => void): () => void {
     if (caller.keyId === 'local' || caller.keyId === 'anonymous') return () => {};
     const watched = this.#watched.get(caller.keyId) ?? { caller, ends: new Set() };
@@ -30,7 +33,7 @@ export class KeyWatch {
     };
   }
 
-  /** The key stopped working. */
+  /** Ends everything that uses this key. */
   end(keyId: string): void {
     const watched = this.#watched.get(keyId);
     this.#forget(keyId);
@@ -39,7 +42,7 @@ export class KeyWatch {
 
   async #look(): Promise<void> {
     for (const [keyId, { caller }] of this.#watched) {
-      // A store that does not answer is no reason to cut anyone off.
+      // A store that does not answer is no reason to disconnect anyone.
       if (!(await this.#isValid(caller).catch(() => true))) this.end(keyId);
     }
   }

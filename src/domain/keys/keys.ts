@@ -28,17 +28,17 @@ import { KeyWatch } from './key-watch.ts';
 import { isApiKey, isShareToken, newApiKey } from './secrets.ts';
 import { Shares } from './shares.ts';
 
-/** Compared with where no record is found, so that a miss takes the same path as a hit. */
+/** Compared if no record is found, so that a miss takes as long as a hit. */
 const NO_HASH = '-'.repeat(64);
-/** Predecessors that a key knows of. */
+/** Maximum of earlier keys that a key's record names. */
 const FORMER_KEYS = 32;
 
-/** API keys. The store holds their hashes and nothing from which a key could be made. */
+/** API keys. The store contains only their hashes. */
 export class Keys {
   /** When each key was last used; written behind. */
   readonly use: KeyUse;
   readonly watch = new KeyWatch((caller) => this.isValid(caller));
-  /** Links that show one thread. */
+  /** Links that give read access to one thread. */
   readonly shares: Shares;
   readonly #access: Pick<Self, 'auth' | 'exposed'>;
   readonly #deps: Deps;
@@ -46,7 +46,7 @@ export class Keys {
   readonly #byTenant: RecordsOf<ListedKey>;
   readonly #plans: Plans;
 
-  /** `auth` says whether anybody is asked for a key. */
+  /** `auth` says whether a key is required. */
   constructor(
     deps: Deps & { readonly keyUse: KeyUse },
     plans: Plans,
@@ -61,7 +61,7 @@ export class Keys {
     this.use = deps.keyUse;
   }
 
-  /** Who holds the key; null where it is made up, revoked or has expired. Asks the store every time. */
+  /** Returns the holder of a key; null if the key is unknown, revoked or expired. Reads the store every time. */
   async authenticate(secret: string): Promise<Caller | null> {
     if (isShareToken(secret)) return this.shares.authenticate(secret);
     if (!isApiKey(secret)) return null;
@@ -72,7 +72,7 @@ export class Keys {
     return callerOf(record);
   }
 
-  /** For what outlives a request: whether the key it began with still works. */
+  /** Returns whether the key of a long-lived connection still works. */
   async isValid(caller: Caller): Promise<boolean> {
     if (caller.keyId === 'local' || caller.keyId === 'anonymous') return true;
     if (caller.thread !== undefined) return this.shares.isValid(caller);
@@ -149,7 +149,7 @@ export class Keys {
     const plan = await this.#plans.of(old.tenant);
     const { name, scopes, prefix, expires } = old;
     const former = [...(old.former ?? []), old.id].slice(-FORMER_KEYS);
-    // It takes the place of the old one, so that it fits into the plan whenever the old one did.
+    // The new key replaces the old one, so it fits into the plan if the old one did.
     const made = await this.#make(old.tenant, { name, scopes, prefix, expires, former }, plan.name, null);
     const replaced = { ...old, replaced: made.id };
     const claimed = await this.#byTenant.put(listKey(old.tenant, id), replaced, {
@@ -157,7 +157,7 @@ export class Keys {
       expiresAt: expires ?? undefined,
     });
     if (claimed === null) {
-      // Somebody else has rotated or revoked it meanwhile. Nobody has seen the new key yet.
+      // Another caller has rotated or revoked the key meanwhile. Nobody has seen the new key yet.
       await this.revoke(caller, made.id, { tenant: old.tenant });
       await this.#byTenant.delete(listKey(old.tenant, made.id));
       throw rotated(id);
@@ -169,7 +169,7 @@ export class Keys {
     return made;
   }
 
-  /** The first key of a relay that is to have keys; null where there already is one. */
+  /** Creates the first key of a relay; null if one exists. */
   async createFirst(): Promise<CreatedKey | null> {
     if ((await this.#listed(RELAY_TENANT)).some((key) => this.#works(key))) return null;
     const draft = { name: 'admin', scopes: [...SCOPES], prefix: null, expires: null };
@@ -178,8 +178,8 @@ export class Keys {
   }
 
   /**
-   * The list first, then the record under the hash, which is the commit point. Whoever adds a key counts with it on the
-   * list: of two that race for the last place both may be refused, and never are both let in.
+   * Writes the list entry first, then the record under the hash, which is the commit point. The entry counts against
+   * the plan at once: of two callers racing for the last place both may be rejected, but never are both accepted.
    */
   async #make(
     tenant: string,
@@ -201,7 +201,7 @@ export class Keys {
       }
       await this.#byHash.put(keyKey(hash), record, { expect: 'absent', expiresAt });
     } catch (error) {
-      // The first error is thrown. An entry that stays names a key that does not exist.
+      // The first error is thrown. A remaining entry names a key that does not exist.
       await this.#byTenant.delete(listKey(tenant, id)).catch(() => {});
       throw error;
     }
@@ -216,7 +216,7 @@ export class Keys {
     this.#deps.activity.note(tenant, { kind, by, key: id, name });
   }
 
-  /** What is found by the hash goes first: from there on no request gets through. */
+  /** Deletes the record under the hash first: from then on no request is accepted. */
   async #end(key: ListedKey, at: number): Promise<void> {
     await this.#byHash.delete(keyKey(key.hash));
     const ended = { ...key, revoked: at };
@@ -224,12 +224,12 @@ export class Keys {
     const listed = listKey(key.tenant, key.id);
     await this.#byTenant.put(listed, ended, { expiresAt: at + KEY_REMEMBERED_MS }).catch(async (error) => {
       if (!isRelayError(error, 'store_full')) throw error;
-      // There is no room to remember it; what works no longer must not be listed as if it did.
+      // The store has no room for the mark. A revoked key must not be listed as working, so delete its entry.
       await this.#byTenant.delete(listed);
     });
   }
 
-  /** A key that is revoked meanwhile stays revoked: both writes ask for what was there. */
+  /** Shortens a key's life. Both writes compare revisions, so a key revoked meanwhile stays revoked. */
   async #expire(key: ListedKey, listed: number, at: number): Promise<void> {
     const expires = Math.min(at, key.expires ?? at);
     const stored = await this.#byHash.get(keyKey(key.hash));
@@ -240,7 +240,7 @@ export class Keys {
     await this.#byTenant.put(listKey(key.tenant, key.id), ending, { expect: listed, expiresAt: expires });
   }
 
-  /** One successor for each key, and one predecessor that still works: else a rotated key would be a key for free. */
+  /** Allows one successor per key, and one working predecessor. Otherwise rotation would give extra keys. */
   async #checkRotation(key: ListedKey): Promise<void> {
     if (key.replaced) throw rotated(key.id);
     const before = (await this.#listed(key.tenant)).find(
@@ -253,7 +253,7 @@ export class Keys {
     });
   }
 
-  /** A key whose successor works does not count beside it. */
+  /** Counts the working keys of a tenant, without those whose successor works. */
   async #counted(tenant: string): Promise<number> {
     const working = (await this.#listed(tenant)).filter((key) => this.#works(key));
     const ids = new Set(working.map(({ id }) => id));
@@ -267,7 +267,7 @@ export class Keys {
     return stored;
   }
 
-  /** When a key ends; null for never, undefined where it no longer works. */
+  /** Returns when a key ends; null for never, undefined if it no longer works. */
   async #endOf(tenant: string, id: string): Promise<number | null | undefined> {
     if (id === LOCAL_CALLER.keyId) return null;
     const listed = (await this.#byTenant.get(listKey(tenant, id)))?.value;
@@ -288,7 +288,7 @@ function callerOf({ tenant, id, name, scopes, prefix, former }: KeyRecord): Call
   return { tenant, keyId: id, name, scopes, ...bound, ...(former ? { formerKeys: former } : {}) };
 }
 
-/** A key that is bound reaches itself and the keys that are bound to some of its channels. */
+/** A key bound to channels reaches itself and keys that are bound to some of its channels. */
 function isReached(caller: Caller, { id, prefix }: ListedKey): boolean {
   return reaches(caller, { channel: prefix, by: id });
 }
@@ -310,7 +310,7 @@ function missing(): RelayError {
   return new RelayError('not_found', { what: 'this key', hint: 'See relay keys list.' });
 }
 
-/** It is shown to others, in terminals and prompts too. */
+/** Checks a name, which others see in terminals and prompts. */
 function checkKeyName(name: unknown): string {
   const fine =
     typeof name === 'string' &&
@@ -336,7 +336,7 @@ function checkPrefix(prefix: unknown): string | null {
   throw badRequest(`A channel prefix is a text of at most ${CHANNEL_NAME_CHARS} characters.`);
 }
 
-/** An admin key that is bound to a prefix gives nobody a key that reaches beyond it. */
+/** Rejects a key that reaches beyond the prefix of the admin key that creates it. */
 function checkWithinPrefix({ name, channelPrefix }: Caller, prefix: string | null): void {
   if (channelPrefix === undefined || prefix?.startsWith(channelPrefix)) return;
   throw new RelayError('forbidden', {
@@ -345,7 +345,7 @@ function checkWithinPrefix({ name, channelPrefix }: Caller, prefix: string | nul
   });
 }
 
-/** Seconds from now, as a moment in ms; null for never. */
+/** Converts seconds from now to a time in ms; null for never. */
 function checkExpiry(seconds: unknown, now: number): number | null {
   if (seconds === undefined || seconds === null) return null;
   if (typeof seconds === 'number' && seconds >= 1 && seconds * 1000 <= KEY_TTL_MAX_MS) {
@@ -354,20 +354,20 @@ function checkExpiry(seconds: unknown, now: number): number | null {
   throw badRequest(`A key lives from 1 to ${KEY_TTL_MAX_MS / 1000} seconds, or until it is revoked.`);
 }
 
-/** What is found by the hash of a key, at every request. */
+/** Record under the hash of a key, read at every request. */
 interface KeyRecord extends Pick<KeyInfo, 'id' | 'tenant' | 'name' | 'scopes'> {
   readonly hash: string;
   readonly prefix: string | null;
   readonly created: number;
   readonly expires: number | null;
-  /** The keys that it took the place of, the last one at the end. */
+  /** Ids of the keys it replaced, the latest last. */
   readonly former?: readonly string[];
 }
 
-/** The same in the list of its tenant, where it stays for a while after it was revoked. */
+/** Entry in the tenant's list, where it stays for a while after the key was revoked. */
 interface ListedKey extends KeyRecord {
   readonly revoked: number | null;
-  /** The key that took its place: as long as that one works, this one does not count against the plan. */
+  /** Id of the key that replaced it. While that one works, this one does not count against the plan. */
   readonly replaced?: string;
 }
 

@@ -1,7 +1,7 @@
 import type { Env } from '../../base/env.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 40 of 62 characters are 238 bits: nobody finds one by trying. */
+/** 40 of 62 characters have 238 bits, too many to guess. */
 const CHARS = 40;
 
 const KEY_PREFIX = 'cr_live_';
@@ -12,16 +12,16 @@ const SHARE = new RegExp(`^${SHARE_PREFIX}[0-9A-Za-z]{${CHARS}}$`);
 export const isApiKey = (secret: string) => KEY.test(secret);
 export const isShareToken = (secret: string) => SHARE.test(secret);
 
-/** A new API key. Whoever gets it is the only one to have it: the relay keeps its hash. */
+/** Creates an API key. Only its receiver has it; the relay stores its hash. */
 export const newApiKey = (env: Env) => newSecret(env, KEY_PREFIX);
-/** The same for a share link. */
+/** Creates the token of a share link, of which only the hash is stored. */
 export const newShareToken = (env: Env) => newSecret(env, SHARE_PREFIX);
 
 function newSecret(env: Env, prefix: string): string {
   let text = prefix;
   while (text.length < prefix.length + CHARS) {
     for (const byte of env.randomBytes(CHARS)) {
-      // The largest multiple of 62 below 256: what is above would favour some characters.
+      // Bytes from 248, the largest multiple of 62 below 256, would favour some characters.
       if (byte < 248 && text.length < prefix.length + CHARS) text += ALPHABET[byte % ALPHABET.length];
     }
   }

@@ -12,7 +12,7 @@ import type { KeyUse } from './key-use.ts';
 import type { KeyWatch } from './key-watch.ts';
 import { newShareToken } from './secrets.ts';
 
-/** A link, by the hash of its token and again in the list of its tenant. */
+/** A share link, stored under the hash of its token and in the list of its tenant. */
 interface ShareRecord {
   readonly id: string;
   readonly hash: string;
@@ -20,7 +20,7 @@ interface ShareRecord {
   readonly thread: string;
   readonly name: string;
   readonly by: string;
-  /** The id of the key that made it; absent in links made before 0.3. */
+  /** Id of the key that created it; absent in links made before 0.3. */
   readonly key?: string;
   readonly created: number;
   readonly expires: number;
@@ -30,14 +30,14 @@ const shareKey = (hash: string) => `shr.${hash}/share`;
 const listPrefix = (tenant: string) => `ten.${tenant}/shares/`;
 const listKey = (tenant: string, id: string) => listPrefix(tenant) + id;
 
-/** When a key ends, in ms; null for never, undefined where it no longer works. */
+/** Returns when a key ends, in ms; null for never, undefined if it no longer works. */
 type KeyEnd = (tenant: string, keyId: string) => Promise<number | null | undefined>;
 
-/** Links that show one thread to whoever has one. The store holds hashes of their tokens, as with API keys. */
+/** Links that give read access to one thread. The store contains hashes of their tokens, as for API keys. */
 export class Shares implements Serves<typeof shares> {
-  /** Rejects where there is no such thread of the caller's. */
+  /** Rejects if the caller has no such thread. */
   checkThread: (caller: Caller, id: string) => Promise<unknown> = async () => {};
-  /** When each was last used; written behind. */
+  /** When each link was last used; written behind. */
   readonly use: KeyUse;
   readonly #deps: Deps;
   readonly #keyEnd: KeyEnd;
@@ -52,7 +52,7 @@ export class Shares implements Serves<typeof shares> {
     this.#records = recordsOf(deps.engine.records);
   }
 
-  /** The list first, then the record under the hash, which is the commit point. */
+  /** Writes the list entry first, then the record under the hash, which is the commit point. */
   async create(caller: Caller, input: NewShare): Promise<CreatedShare> {
     const { env, activity } = this.#deps;
     const thread = String(input.thread_id).toLowerCase();
@@ -89,7 +89,7 @@ export class Shares implements Serves<typeof shares> {
     return { shares: shares.map((share) => describe(share, used.get(share.id) ?? null)) };
   }
 
-  /** What is found by the hash goes first: from there on no request gets through. */
+  /** Deletes the record under the hash first: from then on no request is accepted. */
   async revoke(caller: Caller, id: string): Promise<void> {
     const { tenant } = caller;
     const share = /^share_[0-9a-f]{16}$/.test(id)
@@ -100,14 +100,14 @@ export class Shares implements Serves<typeof shares> {
     await this.#end(caller, share);
   }
 
-  /** Ends the links of a key that was revoked; gives how many. */
+  /** Ends the links of a revoked key and returns their number. */
   async endOf(caller: Caller, tenant: string, keyId: string): Promise<number> {
     const ending = (await this.#all(tenant)).filter(({ key }) => key === keyId);
     for (const share of ending) await this.#end(caller, share);
     return ending.length;
   }
 
-  /** Has the links of a key end with its successor instead. One that is revoked meanwhile stays so. */
+  /** Moves the links of a key to its successor. A link revoked meanwhile stays revoked. */
   async handOver(tenant: string, from: string, to: string): Promise<void> {
     for (const { key, id, hash } of await this.#all(tenant)) {
       if (key !== from) continue;
@@ -127,7 +127,7 @@ export class Shares implements Serves<typeof shares> {
       this.#deps.activity.note(tenant, { kind: 'share.revoked', by, share: id, thread });
   }
 
-  /** Who holds the token; null where it is made up, revoked or has expired, or where its key no longer works. */
+  /** Returns the holder of a token; null if the token is unknown, revoked or expired, or its key no longer works. */
   async authenticate(token: string): Promise<Caller | null> {
     const share = (await this.#records.get(shareKey(await sha256Hex(token))))?.value;
     if (!share || !(await this.#hasKey(share))) return null;

@@ -73,7 +73,7 @@ interface PointerParts {
   readonly results: Pick<TaskResults, 'admit' | 'keep' | 'note'>;
 }
 
-/** Payloads behind short ids. */
+/** Payloads with short ids. */
 export class Pointers {
   readonly #parts: PointerParts;
   readonly #records: RecordsOf<PointerRecord>;
@@ -87,10 +87,11 @@ export class Pointers {
     this.#list = new PointerList(parts.deps, parts.lookup);
   }
 
-  /** Authorises once more when the options are known: a JSON envelope may name the channel behind the data. */
+  /** Authorizes again when the options are known: a JSON envelope may name the channel after the data. */
   async push(caller: CallerAt, input: PushInput): Promise<Pushed> {
     const { results } = this.#parts;
-    // Who may settle the task pushes its result under the key that the relay uses itself; for others it is a key like any other.
+    // A caller that may settle the task pushes its result under the relay's own key. For others it is a key like any
+    // other.
     const settles = !input.late && isResult(input) && (await results.admit(caller, input.metadata!));
     const key = input.idempotency_key;
     const idempotency_key = settles && key === settles.key ? ownKey(key) : key;
@@ -102,9 +103,9 @@ export class Pointers {
   }
 
   /**
-   * A push by the domain itself. The record is the commit point; a body without one is an orphan that a sweep removes. The
-   * announcement carries the pointer's id, so a retry with the same key makes up for one that a crash prevented, and never
-   * doubles it.
+   * Stores a push of the domain itself. The record is the commit point; a body without a record is an orphan that the
+   * sweep deletes. The announcement contains the pointer's id, so a retry with the same key adds an announcement that
+   * a crash prevented and never doubles it.
    */
   async store(
     caller: Caller,
@@ -125,7 +126,7 @@ export class Pointers {
     const metered = meterBody(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
     const isRetry = async () => repeatable !== undefined && (await this.#records.get(recordKey(id))) !== null;
-    // Its lifetime begins when the body is here, and a JSON envelope may name the lifetime behind the data.
+    // The lifetime starts when the body is complete, and a JSON envelope may name the lifetime after the data.
     let settled: SettledPush | undefined;
     const expiresAt = async () => {
       const options = early ?? (await checked({ ...input, ...input.late?.() }));
@@ -133,12 +134,12 @@ export class Pointers {
       settled = { options, keepMs: await this.#keepMs(caller, options), created: env.now() };
       return settled.created + settled.keepMs;
     };
-    // A small body is stored while its push is counted; a large one is not read before the push is allowed.
+    // A small body is stored while its push is counted. A large body is not read before the push is allowed.
     const counting = countPush(allowance, caller, isRetry);
     try {
       if (!(input.body instanceof Uint8Array)) await counting;
       const storing = [blob, metered.body, { size: input.size, expiresAt }] as const;
-      // What is to be counted is read back before it has a record.
+      // A body whose tokens are counted is read back before it has a record.
       const staged = input.count
         ? { key: blob, ...(await engine.blobs.put(...storing)) }
         : await engine.blobs.stage(...storing);
@@ -154,7 +155,7 @@ export class Pointers {
       const kept = await this.#commit(caller, id, record, staged, await counting);
       if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
       const counts = isResult(kept) && (await results.note(caller, id, kept));
-      // A result is announced once it counts, and a retry makes good what a crash prevented.
+      // A result is announced when it counts. A retry announces what a crash prevented.
       if (kept.channel !== null && (isResult(kept) || kept.blob !== blob)) {
         const pointer = { id, metadata: kept.metadata, sealed_key: options.sealed_key };
         await channels.announce(caller, kept.channel, pointer, { again: repeatable !== undefined });
@@ -165,7 +166,7 @@ export class Pointers {
       return pushedAs(id, kept);
     } catch (error) {
       const undo = () => this.#undo(id, blob, counting);
-      // Whoever has waited in vain for a cluster does not wait for it once more.
+      // If the cluster is unavailable, do not make the caller wait for it again.
       if (isRelayError(error, 'cluster_unavailable')) engine.defer(undo);
       else await undo();
       throw error;
@@ -179,13 +180,14 @@ export class Pointers {
     const range = o.range && cutRange(o.range, record.size);
     let body = await openPayload(this.#parts.deps, loaded, range);
     const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key, async () => {
-      // What comes as a stream was checked as far as its beginning only, and nothing damaged counts.
+      // Only the beginning of a stream was checked so far. Read all of it, because a damaged payload must not count as
+      // a pull.
       if (!(body instanceof Uint8Array)) await readOut(await openPayload(this.#parts.deps, loaded, range));
     }).catch(async (error) => {
       if (!(body instanceof Uint8Array)) await body.cancel().catch(() => {});
       throw error;
     });
-    // The receipt says what was read out, not what was asked for.
+    // The receipt contains the bytes that were read, not those requested.
     if (body instanceof Uint8Array) this.#pulled(caller, loaded, body.byteLength, retried);
     else body = countRead(body, (bytes) => this.#pulled(caller, loaded, bytes, retried));
     return { about: describe(record, loaded.id), body, ...(range ? { range } : {}) };
@@ -216,7 +218,7 @@ export class Pointers {
     if (record.tokens) return { ...record.tokens, bytes: record.size };
     const count = await this.#countBlob(caller, loaded, o);
     if (!count) throw new RelayError('not_text', { what: 'tokens to count' });
-    // For the next peek. Losing the race to another change of the record loses nothing.
+    // Cache the count for the next peek. Losing the race to another change does no harm.
     const stored = { expect: loaded.revision, expiresAt: keptUntil(record) };
     await this.#records.put(recordKey(loaded.id), { ...record, tokens: count }, stored);
     return { ...count, bytes: record.size };
@@ -237,7 +239,7 @@ export class Pointers {
 
   async delete(caller: Caller, rawId: string): Promise<void> {
     const { engine } = this.#parts.deps;
-    // A renewal gives the pointer another blob: only the record that names the current one may go.
+    // A renewal gives the pointer another blob, so delete only the record that names the current one.
     const { id, record } = await compareAndSet('a pointer', async () => {
       const found = await this.#parts.lookup.own(caller, rawId);
       const { revision: expect } = found;
@@ -250,7 +252,7 @@ export class Pointers {
     noteRevocation(this.#parts.deps, caller, id, record);
   }
 
-  /** The record that stands in the end: ours, or that of the first try with the same key. */
+  /** Writes the record and returns the final one: ours, or that of the first attempt with the same key. */
   async #commit(
     caller: Caller,
     id: string,
@@ -278,13 +280,13 @@ export class Pointers {
       if (revision !== null) return record;
     }
     const first = (await this.#records.get(recordKey(id)))?.value;
-    // One that was made in the same millisecond has the same entry in the list.
+    // A record of the same millisecond has the same list entry.
     if (counted && first?.created !== record.created) await this.#list.remove(id, record);
     if (!first || first.fingerprint !== record.fingerprint) throw new RelayError('idempotency_conflict');
     return first;
   }
 
-  /** A pointer that is work for a group is kept for as long as its message, so that a short life does not outrun it. */
+  /** Returns how long to keep a pointer. If it is work for a group, it lives as long as its message. */
   async #keepMs(caller: Caller, { channel, ttlMs }: CheckedOptions): Promise<number> {
     const { retentionMs } = this.#parts.channels.settings;
     if (channel === null || ttlMs >= retentionMs) return ttlMs;
@@ -296,11 +298,11 @@ export class Pointers {
     this.#parts.allowance.note(caller, 'pull', bytes, record.tenant);
   }
 
-  /** Only what was never committed: a lost blob behind a live record would be worse than an orphan. */
+  /** Undoes only what was never committed: a record without its blob would be worse than an orphan. */
   async #undo(id: string, blob: string, counting: Promise<GiveBack | null>): Promise<void> {
     const stored = await this.#records.get(recordKey(id)).catch(() => undefined);
     if (stored === undefined || stored?.value.blob === blob) return;
-    // A blob that stays is an orphan, which the sweep deletes.
+    // A remaining blob is an orphan, which the sweep deletes.
     await Promise.all([this.#parts.deps.engine.blobs.delete(blob).catch(() => {}), giveBack(counting)]);
   }
 
@@ -329,7 +331,7 @@ const SETTLED: { readonly [status: string]: ActivityKind } = {
   canceled: 'task.canceled',
 };
 
-/** Tells of a push: a task and its result are pushes too, and told as what they are. */
+/** Records a push as activity. Tasks and results are pushes too and are recorded as such. */
 function notePush(
   { activity }: Deps,
   caller: Caller,

@@ -8,31 +8,31 @@ import { checkMetadata, shortText, wrong } from '../bodies.ts';
 import { checkChannelName } from '../names.ts';
 import type { StoreSecret } from '../store-secret.ts';
 
-/** What a caller may push. */
+/** Limits and defaults for a caller's pushes. */
 export interface Terms {
-  /** By default, where the sender names none. */
+  /** Default, if the sender names none. */
   readonly visibility: Visibility;
   readonly ttlMs: number;
   readonly maxTtlMs: number;
   readonly payloadBytes: number;
 }
 
-/** Takes back that a push was counted. */
+/** Undoes the count of a push. */
 export type GiveBack = () => Promise<void>;
 
-/** What statistics tell apart. */
+/** Operations that statistics distinguish. */
 export type Metered = 'push' | 'pull' | 'file_put' | 'file_get';
 
-/** Whether, how much and for how long a caller may push. */
+/** Decides whether, how much and how long a caller may push. */
 export interface Allowance {
   terms(caller: Caller): Terms | Promise<Terms>;
   /** Counts a push before it is committed. Rejects with `over_quota`. */
   reserve(caller: Caller): Promise<GiveBack>;
-  /** For the statistics: `caller` moved so many bytes of something of the tenant `owner`. */
+  /** Adds to the statistics: `caller` transferred these bytes of the tenant `owner`. */
   note(caller: Caller, operation: Metered, bytes: number, owner: string): void;
 }
 
-/** For a relay without keys: the same for everybody, and nothing is counted. */
+/** For a relay without keys: everyone has the same limits, and nothing is counted. */
 export const OPEN_ALLOWANCE: Allowance = {
   terms: () => ({
     visibility: 'link',
@@ -44,12 +44,12 @@ export const OPEN_ALLOWANCE: Allowance = {
   note: () => {},
 };
 
-/** If giving back fails, the count stays one too high; it is never too low. */
+/** If this fails, the count stays one too high; it is never too low. */
 export async function giveBack(counting: Promise<GiveBack | null>): Promise<void> {
   await counting.then((undo) => undo?.()).catch(() => {});
 }
 
-/** Options of a push after checking, with their defaults in place. */
+/** Options of a push after validation, with defaults. */
 export interface CheckedOptions
   extends Pick<Peeked, 'channel' | 'metadata' | 'max_pulls' | 'visibility' | 'content_type'> {
   readonly ttlMs: number;
@@ -57,7 +57,7 @@ export interface CheckedOptions
   readonly key_check: string | null;
 }
 
-/** Takes nothing on trust: a caller may be a program in any language. `null` is taken for "not given". */
+/** Validates all options: a caller may be a program in any language. `null` means "not given". */
 export function checkOptions(o: PushOptions, terms: Terms): CheckedOptions {
   return {
     channel: checkChannel(o.channel),
@@ -71,7 +71,10 @@ export function checkOptions(o: PushOptions, terms: Terms): CheckedOptions {
   };
 }
 
-/** Counts a push, to be awaited later. Null where none is left, but this is a retry of one that was counted. */
+/**
+ * Starts to count a push; the result is awaited later. Null if the quota is used up but this is a retry of a counted
+ * push.
+ */
 export function countPush(
   allowance: Allowance,
   caller: Caller,
@@ -81,21 +84,21 @@ export function countPush(
     if (await isRetry()) return null;
     throw error;
   });
-  // Until then a rejection must not count as unhandled.
+  // Until it is awaited, a rejection must not count as unhandled.
   counting.catch(() => {});
   return counting;
 }
 
-/** The same key of the same tenant gives the same id; without the store's secret nobody can tell which. */
+/** Derives the same id from the same key of the same tenant. Nobody can predict it without the store's secret. */
 export async function derivedId(secret: StoreSecret, caller: Caller, key: string): Promise<string> {
   return uuidFrom(await hmacSha256(await secret.bytes(), `push\n${caller.tenant}\n${key}`));
 }
 
-/** What must be alike for a repeated key to be a retry and not another request. */
+/** Returns a fingerprint of everything that must be equal for a repeated key to be a retry. */
 export function requestFingerprint(sha256: string, o: CheckedOptions): Promise<string> {
   const { channel, metadata, ttlMs, max_pulls, visibility, content_type, sealed_key, key_check } = o;
   const request = [sha256, channel, metadata, ttlMs, max_pulls, visibility, content_type, sealed_key];
-  // Left out where there is none, so that a retry is known by the fingerprint of a store from before there were any.
+  // Omitted if absent, so that retries match fingerprints of older stores.
   return sha256Hex(JSON.stringify(key_check === null ? request : [...request, key_check]));
 }
 

@@ -22,7 +22,7 @@ import { checkCount } from '../names.ts';
 import { allRecords, lookedUp, type RecordOf, type RecordsOf, recordsOf } from '../records.ts';
 import type { CheckedOptions } from './push-options.ts';
 
-/** The record that is stored with a payload. Its names are short because it is read on every pull and peek. */
+/** Record stored with a payload. Its field names are short, because it is read at every pull and peek. */
 export interface PointerRecord
   extends Pick<
     Peeked,
@@ -30,16 +30,16 @@ export interface PointerRecord
   > {
   readonly tenant: string;
   readonly by: string;
-  /** The blob's key. It differs from try to try, so that two racing pushes never share one. */
+  /** Key of the blob. It differs per attempt, so that two racing pushes never share one. */
   readonly blob: string;
   readonly type: string | null;
   readonly created: number;
-  /** As asked for: it is there at least until then. */
+  /** Requested expiry: it exists at least until then. */
   readonly expires: number;
-  /** Where it is kept longer, because its message is work for a group: until then, or until the work is done. */
+  /** Later expiry, because its message is work for a group: until then, or until the work is done. */
   readonly kept?: number;
   readonly tokens: TokenCount | null;
-  /** Of the request, where it came with an Idempotency-Key. */
+  /** Fingerprint of the request, if it had an Idempotency-Key. */
   readonly fingerprint: string | null;
   readonly sealed_key: string | null;
   readonly key_check?: string;
@@ -50,7 +50,7 @@ export const pullsKey = (id: string) => `ptr.${id}/pulls`;
 const retryKey = (id: string, hash: string) => `ptr.${id}/retry/${hash}`;
 export const blobKey = (id: string, attempt: string) => `ptr.${id}/${attempt}`;
 
-/** What is known of a push once its body is here. */
+/** What is known of a push when its body is complete. */
 export interface SettledPush {
   readonly options: CheckedOptions;
   readonly created: number;
@@ -73,7 +73,7 @@ export function newRecord(
   };
 }
 
-/** It names the task that it is the result of. */
+/** Returns whether the metadata names the task that it is the result of. */
 export function isResult({ metadata }: Pick<PushOptions, 'metadata'>): boolean {
   return metadata?.task_id !== undefined;
 }
@@ -92,7 +92,7 @@ export interface Loaded {
   readonly revision: number;
 }
 
-/** Finds pointers, without their payloads. Missing, expired, malformed and foreign are one answer. */
+/** Finds pointers without their payloads. Missing, expired, malformed and foreign pointers give the same answer. */
 export class PointerLookup {
   readonly #records: RecordsOf<PointerRecord>;
 
@@ -100,12 +100,12 @@ export class PointerLookup {
     this.#records = recordsOf(deps.engine.records);
   }
 
-  /** Null where it does not exist, has expired or was revoked. */
+  /** Returns null if it does not exist, has expired or was revoked. */
   async find(id: string): Promise<PointerRecord | null> {
     return (await this.#records.get(recordKey(id)))?.value ?? null;
   }
 
-  /** What the caller may read: whatever is visible by its link, and its tenant's, for which its key needs the scope. */
+  /** Returns a pointer that the caller may read: visible by its link, or of its own tenant if the key has the scope. */
   async readable(caller: Caller, id: string): Promise<Loaded> {
     const loaded = await this.#find(id);
     if (loaded?.record.visibility === 'link') return loaded;
@@ -113,7 +113,7 @@ export class PointerLookup {
     return reached(caller, loaded);
   }
 
-  /** Only for keys of its tenant that reach it; for anyone else it does not exist. */
+  /** Returns a pointer only for keys of its tenant that reach it; for others it does not exist. */
   async own(caller: Caller, id: string): Promise<Loaded> {
     return reached(caller, await this.#find(id));
   }
@@ -132,9 +132,9 @@ function reached(caller: Caller, loaded: Loaded | null): Loaded {
 }
 
 /**
- * Counts a pull against `max_pulls`, at the first byte and not before. Gives true for a retry, which is free: the same caller
- * with the same key, twice within a while after a pull that counted. One more counts as a pull of its own. Where `check`,
- * which is asked for what counts, throws, nothing is counted.
+ * Counts a pull against `max_pulls` at the first byte. Returns true for a retry, which is free: the same caller with
+ * the same key, up to twice shortly after a counted pull. One more counts again. If `check`, which runs only for
+ * counted pulls, throws, nothing is counted.
  */
 export async function countPull(
   { engine: { records }, env }: Deps,
@@ -151,7 +151,7 @@ export async function countPull(
   const expiresAt = Math.min(keptUntil(record), env.now() + PULL_RETRY_WINDOW_MS);
   if (tries !== null && (await records.get(tries))) {
     const tried = await records.add(tries, 1, { max: 1 + PULL_RETRIES, expiresAt });
-    // 1 where it has expired since it was looked at.
+    // The value is 1 if it has expired since it was read.
     if (tried !== null && tried > 1) return true;
   }
   if ((await records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) === null) throw notFound();
@@ -159,12 +159,12 @@ export async function countPull(
     await records.add(pullsKey(id), -1);
     throw error;
   });
-  // Only now: what was refused cannot be repeated for free.
+  // Write it only now, because a rejected pull must not be repeatable for free.
   if (tries !== null) await records.put(tries, 1, { expiresAt });
   return false;
 }
 
-/** Has a pointer that was kept longer, because its message was work, live only as long as was asked for. */
+/** Ends a pointer's extended life as work: it expires as requested. */
 export async function releasePointer({ engine, env }: Deps, id: string): Promise<void> {
   const records = recordsOf<PointerRecord>(engine.records);
   await compareAndSet('a pointer', async () => {
@@ -200,12 +200,12 @@ export const describe = madeOnce((r: PointerRecord, id: string): Peeked => {
   };
 });
 
-/** For whoever has no key, a payload that was encrypted by one of our clients has nothing to give. */
+/** Throws for a caller without the key if a client of ours encrypted the payload. */
 export function refuseCiphertext({ type }: PointerRecord): void {
   if (type === FERNET_CONTENT_TYPE) throw new RelayError('key_missing');
 }
 
-/** The answer to a push, without the URL. */
+/** Returns the answer to a push, without the URL. */
 export function pushedAs(id: string, record: PointerRecord): Omit<Pushed, 'url'> {
   return {
     id,
@@ -219,19 +219,19 @@ export function pushedAs(id: string, record: PointerRecord): Omit<Pushed, 'url'>
 
 const PAGE = 50;
 const PAGE_MAX = 200;
-/** Entries that one page looks at: with a filter that fits few, it ends before it is full. */
+/** Maximum of entries that one page reads. With a selective filter a page may be short. */
 const LOOKED_AT = 2_000;
 
-/** What the list has of each pointer, to choose by without reading its record. */
+/** Fields of a list entry, to filter without reading the record. */
 type Listed = Pick<PointerRecord, 'channel' | 'from' | 'by'>;
 
 const listPrefix = (tenant: string) => `ten.${tenant}/pointers/`;
 
-/** Sorts the newest first: listings run upwards, so the time is counted down. */
+/** Sorts newest first: lists ascend, so the time is inverted. */
 const listKey = ({ tenant, created }: PointerRecord, id: string) =>
   `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
 
-/** The pointers of each tenant, newest first. An entry that its record does not bear out is passed over. */
+/** The pointers of each tenant, newest first. An entry without a matching record is skipped. */
 export class PointerList {
   readonly #records: RecordsOf<Listed>;
   readonly #lookup: PointerLookup;
@@ -241,7 +241,7 @@ export class PointerList {
     this.#lookup = lookup;
   }
 
-  /** To be called in the same turn as the record is written, so that an engine with group commit commits both at once. */
+  /** Call it in the same tick as the record is written, so that an engine with group commit commits both together. */
   async add(id: string, record: PointerRecord): Promise<void> {
     const { channel, from, by } = record;
     await this.#records.put(listKey(record, id), { channel, from, by }, { expiresAt: keptUntil(record) });

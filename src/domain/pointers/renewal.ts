@@ -22,16 +22,16 @@ interface RenewalParts {
   readonly receipts: Pick<Receipts, 'keep'>;
 }
 
-/** How long a pointer has to live at least, and how long it lives once it is renewed. */
+/** Minimum lifetime of a pointer, and its lifetime after a renewal. */
 interface Lifetimes {
   readonly leastMs: number;
   readonly renewedMs: number;
 }
 
 /**
- * Has pointers of the caller's tenant live at least `ttl` seconds from now, or as long as its plan allows. One that is to live
- * longer is stored anew, with a quarter more than was asked for: a conversation that renews its pointers with each turn then does
- * so seldom. A pointer that may be pulled so many times stays as it is, for its pulls are counted until it expires.
+ * Extends pointers of the caller's tenant to at least `ttl` seconds from now, or as long as its plan allows. A renewed
+ * pointer gets a quarter more than requested, so that a conversation that renews its pointers at each turn seldom has
+ * to. A pointer with `max_pulls` stays unchanged, because its pulls are counted until it expires.
  */
 export async function renewPointers(
   parts: RenewalParts,
@@ -55,7 +55,7 @@ export async function renewPointers(
   return { pointers };
 }
 
-/** Null where another change of the record came first. */
+/** Returns null if another change of the record came first. */
 async function renewOnce(
   { deps: { engine, env }, list, allowance, results, receipts }: RenewalParts,
   records: RecordsOf<PointerRecord>,
@@ -93,20 +93,20 @@ async function renewOnce(
     throw error;
   }
   async function undo(): Promise<null> {
-    // A sum that stays too high is mended by the recount, a blob that stays by the sweep.
+    // The recount corrects a sum that stays too high; the sweep deletes a blob that remains.
     const [now] = await Promise.all([records.get(recordKey(id)), giveBack().catch(() => {})]);
     if (now?.value.blob !== blob) await engine.blobs.delete(blob).catch(() => {});
     return null;
   }
 }
 
-/** A pointer, as far as it must be known to read its payload. */
+/** The fields of a pointer that are needed to read its payload. */
 export interface Payload<F extends keyof PointerRecord = 'blob'> {
   readonly id: string;
   readonly record: Pick<PointerRecord, F>;
 }
 
-/** Opens a payload. A pointer that was renewed since its record was read has another blob: its record is then read again. */
+/** Opens a payload. A pointer renewed since its record was read has another blob; then the record is read again. */
 export async function openPayload(
   { engine }: Deps,
   { id, record: { blob } }: Payload,
@@ -120,7 +120,7 @@ export async function openPayload(
   return renewed.body;
 }
 
-/** Without doubles. What is no id of a pointer is passed over: a text that is looked through for pointers may hold some. */
+/** Removes duplicates and skips what is no pointer id: a text that is searched for pointers may contain some. */
 function checkIds(ids: unknown): string[] {
   if (!Array.isArray(ids) || ids.some((id) => typeof id !== 'string')) throw wrong('ids', 'an array', ids);
   if (ids.length > RENEWED_POINTERS)

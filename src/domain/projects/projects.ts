@@ -7,11 +7,11 @@ import type { Serves } from '../relay-binding.ts';
 /** Where projects are read from. */
 export interface ProjectSource {
   list(): Promise<readonly ProjectItem[]>;
-  /** Null for an id that is none. */
+  /** Returns null for an unknown id. */
   get(id: string): Promise<ProjectView | null>;
 }
 
-/** Folders on the machine of whoever runs the relay, so nobody else's callers are told of them. */
+/** Project folders on the relay's machine. Only callers of the relay's own tenant see them. */
 export class Projects implements Serves<typeof projects> {
   readonly #source: ProjectSource | null;
 

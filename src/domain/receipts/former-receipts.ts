@@ -3,18 +3,18 @@ import { allRecords } from '../records.ts';
 
 const HOUR = 3_600_000;
 
-/** Earlier versions kept the receipts of a pointer in a log. */
+/** Stream in which earlier versions stored a pointer's receipts. */
 export const formerStream = (id: string) => `rcp.${id}`;
-/** They listed those to be dropped in a log for each hour, */
+/** Stream in which they listed the receipts to delete, one per hour. */
 const dueStream = (hour: number) => `rcpdue.${hour}`;
-/** with a record that says up to which hour that was done, */
+/** Record that says up to which hour they had deleted them. */
 const DONE = 'sys/receipts-due';
-/** and before that in records, by the moment at which they were to be dropped. */
+/** Prefix of the records in which even earlier versions listed them by time. */
 const DUE_RECORDS = 'sys.rcp/';
 
 /**
- * Drops logs of receipts whose time has come, about `most` of them; false where some are left. `takeOver` drops one and keeps what is
- * in it where its pointer still lives.
+ * Deletes about `most` due receipt logs of earlier versions; returns false if some are left. `takeOver` deletes one
+ * and keeps its content if the pointer still exists.
  */
 export async function dropFormerReceipts(
   { engine: { logs, records }, env }: Pick<Deps, 'engine' | 'env'>,

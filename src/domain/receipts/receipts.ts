@@ -16,7 +16,7 @@ import { dropFormerReceipts, formerStream } from './former-receipts.ts';
 
 type ReceiptDeps = Pick<Deps, 'engine' | 'env' | 'activity'>;
 
-/** What was seen of one reader on one rung. */
+/** What one reader did at one stage. */
 export interface Note extends Pick<Receipt, 'by' | 'group' | 'reason' | 'attempts' | 'status' | 'summary'> {
   readonly rung: Exclude<Rung, 'stored'>;
   readonly first: number;
@@ -24,22 +24,23 @@ export interface Note extends Pick<Receipt, 'by' | 'group' | 'reason' | 'attempt
   readonly count: number;
   readonly bytes: number;
   readonly retries?: number;
-  /** The result's; `status` and `summary` are what it says of itself. */
+  /** Pointer of the result; `status` and `summary` are its own. */
   readonly pointer?: string;
 }
 
-/** A note that waits. `tenant`: the one it must be about. */
+/** A waiting note. `tenant` must own the pointer. */
 type NoteOf = Note & { readonly tenant?: string };
 
 /**
- * Who has seen what. Nobody waits for a receipt: what happens is noted in memory and merged a moment later into the record of the
- * pointer's receipts, which expires with the pointer. A crash loses the last moment, which under-reports and never over-reports.
+ * Records who has seen which pointer. Nobody waits for a receipt: notes are collected in memory and merged a moment
+ * later into the record of the pointer's receipts, which expires with the pointer. A crash loses the last moment, so
+ * receipts may be missing but are never wrong.
  */
 export class Receipts {
   readonly #deps: ReceiptDeps;
   readonly #pointers: PointerLookup;
   readonly #records: RecordsOf<readonly Note[]>;
-  /** By the id of the pointer. */
+  /** Waiting notes by pointer id. */
   readonly #behind: WriteBehind<readonly NoteOf[]>;
 
   constructor(deps: ReceiptDeps, pointers: PointerLookup) {
@@ -58,7 +59,7 @@ export class Receipts {
     this.#note(id, { rung: 'pulled', by, bytes, ...(retried ? { retries: 1 } : {}) });
   }
 
-  /** A subscriber has answered after the message was sent to it. */
+  /** A subscriber has confirmed the message. */
   notified(id: string, by: string): void {
     this.#note(id, { rung: 'notified', by });
   }
@@ -67,12 +68,15 @@ export class Receipts {
     this.#note(id, { rung: 'acked', by, group });
   }
 
-  /** A group has given it up. */
+  /** A group has given up on it. */
   dead(id: string, { group, reason, attempts }: DeadLetter): void {
     this.#note(id, { rung: 'dead', by: 'relay', group, reason, attempts });
   }
 
-  /** A push says in its metadata which task it is the result of. Whether that is the same tenant's shows on writing. */
+  /**
+   * The metadata of a push names the task that it is the result of. Whether the task belongs to the same tenant is
+   * checked when the note is written.
+   */
   result(caller: Caller, pointer: string, metadata: JsonObject): void {
     const { task_id, status, summary } = metadata;
     if (typeof task_id !== 'string' || !isUuid(task_id)) return;
@@ -92,7 +96,7 @@ export class Receipts {
     return this.ladder(caller, id, record);
   }
 
-  /** The same for the domain itself, which has the record already. */
+  /** Returns the receipts for the domain itself, which already has the record. */
   async ladder(caller: CallerAt, id: string, record: PointerRecord): Promise<ReceiptLadder> {
     await this.flush();
     const former = await Array.fromAsync(
@@ -103,20 +107,20 @@ export class Receipts {
     return ladderOf(id, record, merged(former.flat(), notes), caller.base);
   }
 
-  /** Writes everything that waits: before the store is closed. */
+  /** Writes all waiting notes; called before the store is closed. */
   flush(): Promise<void> {
     return this.#behind.flush();
   }
 
-  /** Has the receipts of a pointer that lives longer now live as long. */
+  /** Extends the receipts' life to that of a renewed pointer. */
   async keep(id: string, expiresAt: number): Promise<void> {
     const stored = await this.#records.get(receiptsKey(id));
-    // Who changes them meanwhile has seen the pointer as it is now.
+    // A concurrent writer has already seen the renewed pointer.
     if (stored)
       await this.#records.put(receiptsKey(id), stored.value, { expect: stored.revision, expiresAt });
   }
 
-  /** Drops what earlier versions kept of pointers that are gone, about `most` of it; false where some is left. */
+  /** Deletes about `most` receipts of earlier versions whose pointers are gone; returns false if some are left. */
   tidy(most?: number): Promise<boolean> {
     return dropFormerReceipts(this.#deps, (id) => this.#takeOver(id), most);
   }
@@ -137,7 +141,7 @@ export class Receipts {
     );
     if (own.length === 0) return;
     await this.#add(id, record, own);
-    // Pulls are told with their receipts, which are the fewer the more of them there are.
+    // Pulls are recorded as activity with their receipts: many pulls are merged into few receipts.
     const { tenant, channel } = record;
     const of = channel === null ? { pointer: id } : { pointer: id, channel };
     for (const { rung, by, count, bytes: size } of own)
@@ -154,7 +158,7 @@ export class Receipts {
     });
   }
 
-  /** Receipts that an earlier version wrote into a log: into the record where the pointer still lives. */
+  /** Moves receipts of an earlier version from the log into the record if the pointer still exists. */
   async #takeOver(id: string): Promise<void> {
     const { logs } = this.#deps.engine;
     const record = await this.#pointers.find(id);
@@ -174,7 +178,7 @@ function formerNotes(data: Json): readonly Note[] {
   return isJsonObject(data) && Array.isArray(data.notes) ? fromJson<Note[]>(data.notes) : [];
 }
 
-/** Adds up what is about the same reader on the same rung. Of many readers the first ones are told apart. */
+/** Merges notes of the same reader and stage. Only the first readers are listed individually. */
 function merged(older: readonly NoteOf[], newer: readonly NoteOf[]): readonly NoteOf[] {
   const notes = new Map<string, NoteOf>();
   for (const note of [...older, ...newer]) {
@@ -198,7 +202,7 @@ function added(known: NoteOf, note: NoteOf): NoteOf {
   };
 }
 
-/** Lowest rung first, then in the order of time. */
+/** Returns the receipts ordered by stage, then by time. */
 function ladderOf(
   id: string,
   { from, created, size }: PointerRecord,
@@ -211,7 +215,7 @@ function ladderOf(
   return { id, reached: all.at(-1)!.rung, receipts: all };
 }
 
-/** What a receipt says besides who and when, by its rung. */
+/** Fields of a receipt besides who and when, by stage. */
 const SAID = {
   notified: ['last_at', 'count'],
   pulled: ['last_at', 'count', 'retries', 'bytes'],

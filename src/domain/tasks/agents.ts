@@ -19,30 +19,30 @@ const agentKey = (tenant: string, name: string, instance: string) =>
   `${agentsPrefix(tenant)}${segment(name)}/${segment(instance)}`;
 const taskChannelsPrefix = (tenant: string) => `ten.${tenant}/tasks/`;
 
-/** A bridge with the moment of its last heartbeat. */
+/** A bridge with the time of its last heartbeat. */
 type SeenBridge = Bridge & { readonly at: number };
 
-/** A channel that bridges have worked on. */
+/** A channel that bridges have served. */
 interface TaskChannel {
   readonly done_channel: string;
   readonly until: number;
 }
 
-/** What is known of tasks from the bridges. */
+/** What bridges report about tasks. */
 export interface BridgesWork {
-  /** The channels that bridges have worked on, each with where results go from there. */
+  /** Channels that bridges have served, each with the channel of its results. */
   readonly channels: ReadonlyMap<string, string | null>;
-  /** Task → the bridge that says it is at it. */
+  /** Task → the bridge that is working on it. */
   readonly running: ReadonlyMap<string, string>;
-  /** Task → why it does not go on, as the bridge that is at it says. */
+  /** Task → why it is stuck, as its bridge reports. */
   readonly stuck: ReadonlyMap<string, string>;
-  /** Task → the bridge that was at it and is heard of no more. */
+  /** Task → the bridge that worked on it and sends no heartbeat any more. */
   readonly lost: ReadonlyMap<string, string>;
-  /** The channels that a bridge serves now. */
+  /** Channels that a bridge serves now. */
   readonly served: ReadonlySet<string>;
 }
 
-/** Who is there: bridges by their heartbeats, followers by the inboxes they have. */
+/** Lists agents: bridges by their heartbeats, followers by their inboxes. */
 export class Agents {
   readonly #deps: Deps;
   readonly #bridges: RecordsOf<SeenBridge>;
@@ -165,7 +165,7 @@ function stateOf({ running, stuck }: Bridge, alive: boolean): NonNullable<Agent[
   return alive ? 'idle' : 'silent';
 }
 
-/** Only what belongs in it: the record is shown to everybody of the tenant. */
+/** Keeps only known fields, because everyone in the tenant sees the record. */
 function checkBridge(bridge: Bridge): Bridge {
   const { runner, target, concurrency, done, failed, started_at } = bridge;
   const running = bridge.running.slice(0, BRIDGE_TASKS).map((id) => String(id).slice(0, 64));

@@ -12,17 +12,17 @@ import { type RecordsOf, recordsOf } from '../records.ts';
 
 const resultRecord = (taskId: string) => `ptr.${taskId}/result`;
 
-/** What is kept of a result, with enough of the task to tell of it after its own pointer has expired. */
+/** Stored result, with enough of the task to describe it after its pointer has expired. */
 export interface KeptResult extends Pick<TaskResult, 'status' | 'summary' | 'by'> {
   readonly pointer: string;
   readonly at: number;
   readonly tenant: string;
-  /** The bridge that did it, as far as anybody said. */
+  /** The bridge that did the task, if known. */
   readonly agent?: string;
   readonly task: Pick<PointerRecord, 'from' | 'created' | 'size' | 'metadata'> & { readonly channel: string };
 }
 
-/** Which pointer is the result of which task. The first one counts. */
+/** Maps tasks to their results. The first result counts. */
 export class TaskResults {
   readonly #deps: Deps;
   readonly #records: RecordsOf<KeptResult>;
@@ -35,9 +35,9 @@ export class TaskResults {
   }
 
   /**
-   * Called for a push that names a task, after it was committed and before it is announced, so that whoever sees the
-   * announcement also finds the result by the task's id. A repeated push makes up for a crash in between. False where the caller
-   * may not settle the task: then the push is no evidence of anything.
+   * Called for a push that names a task, after the commit and before the announcement, so that a reader of the
+   * announcement finds the result by the task's id. A repeated push repairs a crash in between. Returns false if the
+   * caller may not settle the task; then the push proves nothing.
    */
   async note(
     caller: Caller,
@@ -67,7 +67,7 @@ export class TaskResults {
     return true;
   }
 
-  /** Keeps the result of a task as long as its pointer, which was renewed: without it the task would count as open again. */
+  /** Keeps a result as long as its renewed pointer; otherwise the task would count as open again. */
   async keep(taskId: string, expires: number): Promise<void> {
     const stored = await this.#records.get(resultRecord(taskId));
     if (!stored) return;
@@ -78,8 +78,8 @@ export class TaskResults {
   }
 
   /**
-   * The key of the result that a push brings; null where it settles no task. Rejects with `forbidden` where the caller may not
-   * settle the task.
+   * Returns the key of the result that a push contains; null if it settles no task. Rejects with `forbidden` if the
+   * caller may not settle the task.
    */
   async admit(caller: Caller, metadata: JsonObject): Promise<{ readonly key: string } | null> {
     const settled = settledTask(metadata);
@@ -88,18 +88,18 @@ export class TaskResults {
     return { key: resultKey(settled.id) };
   }
 
-  /** The pointer that a push names as its task; null where the caller's tenant has none. */
+  /** Returns the pointer that a push names as its task; null if the caller's tenant has none. */
   async #task(caller: Caller, id: unknown): Promise<PointerRecord | null> {
     const task = typeof id === 'string' && isUuid(id) ? await this.#pointers.find(id.toLowerCase()) : null;
     return task?.tenant === caller.tenant ? task : null;
   }
 
-  /** Whether the task was called off. */
+  /** Returns whether the task was canceled. */
   async isCanceled(taskId: string): Promise<boolean> {
     return (await this.#records.get(resultRecord(taskId)))?.value.status === 'canceled';
   }
 
-  /** Null where there is none, and where it is somebody else's. */
+  /** Returns null if there is none, or it belongs to another tenant. */
   async find(caller: Caller, taskId: string): Promise<KeptResult | null> {
     if (!isUuid(taskId)) return null;
     const kept = (await this.#records.get(resultRecord(taskId.toLowerCase())))?.value;
@@ -107,7 +107,7 @@ export class TaskResults {
   }
 }
 
-/** The channels that whoever settles a task must not be kept from. */
+/** Returns the channels that a caller must reach to settle a task. */
 function channelsOf(task: PointerRecord | null): FromRecord {
   const wished = task?.metadata.done_channel;
   return { channel: task?.channel, done_channel: typeof wished === 'string' ? wished : null };

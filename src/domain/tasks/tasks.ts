@@ -42,7 +42,7 @@ interface TasksParts {
   readonly agents: Agents;
 }
 
-/** A task as it was sent, from its pointer, or from its result once the pointer is gone. */
+/** A task as it was sent, from its pointer, or from its result if the pointer is gone. */
 type Sent = KeptResult['task'];
 
 interface Found {
@@ -51,12 +51,12 @@ interface Found {
   readonly kept: KeptResult | null;
 }
 
-/** A task that nobody takes is worth a word after this. */
+/** After this time a task that nobody takes is reported. */
 const QUEUED_LONG_MS = 60_000;
 
 type Standing = Pick<TaskInfo, 'state' | 'attempt' | 'lease'>;
 
-/** Work handed to agents. Nothing is stored here that is not also a push: a task and its result are pointers. */
+/** Work for agents. A task and its result are pointers; nothing else is stored. */
 export class Tasks {
   readonly #parts: TasksParts;
 
@@ -92,7 +92,7 @@ export class Tasks {
     return { tasks: found.slice(0, limit) };
   }
 
-  /** Those that bridges have worked on, and those of agents that were sent something and never came. */
+  /** Returns channels that bridges have served, and those of agents that never came. */
   async #taskChannels(caller: Caller, { channels }: BridgesWork): Promise<string[]> {
     const known = [...channels.keys()];
     const direct = known.map((name) => this.#parts.channels.beginningWith(caller, directChannel(name, '')));
@@ -107,14 +107,14 @@ export class Tasks {
     return this.#settle(caller, tasks.fail, id, 'failed', o);
   }
 
-  /** Being called off is a result like any other: of a race with one that is brought, one of both comes out. */
+  /** Cancels a task. Canceling is a result too, so of a race with another result one wins. */
   cancel(caller: CallerAt, id: string, o: { readonly reason?: string } = {}): Promise<TaskResult> {
     const why = o.reason?.trim();
     const summary = `Canceled by ${caller.name}${why ? `: ${why}` : '.'}`;
     return this.#settle(caller, tasks.cancel, id, 'canceled', { summary });
   }
 
-  /** The idempotency key makes it one result however many bring one, and one message on the channel. */
+  /** Pushes a result. The idempotency key makes it one result and one message, however many callers try. */
   async #settle(
     caller: CallerAt,
     verb: Verb,
@@ -141,7 +141,7 @@ export class Tasks {
     return sameOrConflict(id, settled, status, summary, base);
   }
 
-  /** Called for a task that nobody could do. It gets a failed result, so that whoever waits for one does not wait for ever. */
+  /** Called for a task that nobody could do. It gets a failed result, so that nobody waits for it forever. */
   async buried(tenant: string, { pointer, metadata, dead }: LetterEntry): Promise<void> {
     if (pointer === undefined || dead.group !== TASK_GROUP) return;
     const relay: Caller = { tenant, keyId: 'relay', name: 'relay', scopes: ['tasks'] };
@@ -152,7 +152,10 @@ export class Tasks {
     await this.#push(relay, this.#doneChannel(sent, work), summary, failure);
   }
 
-  /** One that nobody could do has its failed result, and a task has only one. So it is sent anew: the id of the new task. */
+  /**
+   * Sends a task again under a new id, because a dead task already has its failed result and can have only one.
+   * Returns the new task's id.
+   */
   async resend(caller: Caller, { pointer, metadata, sealed_key, dead }: LetterEntry): Promise<string | null> {
     const { results, pointers } = this.#parts;
     if (pointer === undefined || dead.group !== TASK_GROUP) return null;
@@ -268,7 +271,7 @@ export class Tasks {
     });
   }
 
-  /** Where it stands on its channel: its message came right behind the pointer itself. */
+  /** Finds the task's message on its channel: it follows the pointer directly. */
   async #seqOf({ tenant }: Caller, id: string, { channel, created }: Sent): Promise<number | null> {
     const { channels } = this.#parts;
     const { after } = await channels.start(tenant, channel, created);
@@ -307,7 +310,7 @@ function sameOrConflict(
   });
 }
 
-/** The bridge that says it is at the task. */
+/** Returns the bridge that is working on the task. */
 function agentOf(id: string, { running }: BridgesWork): { agent?: string } {
   const agent = running.get(id);
   return agent === undefined ? {} : { agent };

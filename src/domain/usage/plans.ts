@@ -4,17 +4,17 @@ import { RELAY_TENANT } from '../../contract/caller.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 
-/** What a tenant may do. A plan is limits and nothing else: who pays for it is somebody else's affair. */
+/** Limits of a tenant. A plan contains nothing about payment. */
 export interface Plan {
   readonly name: string;
-  /** Per calendar month in UTC; null for no limit. */
+  /** Pushes per calendar month in UTC; null for no limit. */
   readonly pushes: number | null;
-  /** Shown and exported, never enforced: a pull is always answered. */
+  /** Displayed and exported, never enforced: a pull is always answered. */
   readonly pulls: number | null;
   readonly keys: number;
   readonly payloadBytes: number;
   readonly ttlMs: number;
-  /** What threads, files and channel messages may take up; null, or nothing said, for no limit. */
+  /** Maximum bytes of threads, files and channel messages; null or absent for no limit. */
   readonly storageBytes?: number | null;
 }
 
@@ -27,20 +27,20 @@ export const BUILT_IN_PLANS: PlanTable = {
   free: { pushes: 1_000, pulls: 10_000, keys: 2, storageBytes: GiB / 4, ...hosted },
   pro: { pushes: 100_000, pulls: 1_000_000, keys: 10, storageBytes: 10 * GiB, ...hosted },
   team: { pushes: 1_000_000, pulls: 10_000_000, keys: 100, storageBytes: 100 * GiB, ...hosted },
-  /** The default of whoever runs the relay. */
+  /** Default of the relay's own tenant. */
   unlimited: { pushes: null, pulls: null, keys: KEYS_MAX, payloadBytes: PAYLOAD_BYTES, ttlMs: MAX_TTL_MS },
 };
 
 export interface PlanOptions {
-  /** On top of, and instead of, the built-in ones. */
+  /** Plans that add to or replace the built-in ones. */
   readonly plans?: PlanTable;
-  /** Of a tenant that was given none. */
+  /** Plan of tenants without their own. */
   readonly defaultPlan?: string;
 }
 
 const settingsKey = (tenant: string) => `ten.${tenant}/settings`;
 
-/** Which tenant is on which plan. */
+/** Which tenant has which plan. */
 export class Plans {
   readonly #settings: RecordsOf<{ readonly plan?: string }>;
   readonly #table: PlanTable;
@@ -55,7 +55,7 @@ export class Plans {
 
   async of(tenant: string): Promise<Plan> {
     const chosen = (await this.#settings.get(settingsKey(tenant)))?.value.plan;
-    // A plan that was taken out of the configuration gives nobody more than the others have.
+    // A tenant whose plan was removed from the configuration gets the default plan.
     if (chosen !== undefined && Object.hasOwn(this.#table, chosen)) return this.#named(chosen);
     return this.#named(tenant === RELAY_TENANT ? 'unlimited' : this.#default);
   }

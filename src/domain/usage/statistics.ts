@@ -7,21 +7,21 @@ import { WriteBehind } from '../write-behind.ts';
 
 type Figures = { readonly [operation: string]: readonly [count: number, bytes: number] };
 
-/** What one write added to the books, for whoever bills. */
+/** Usage that one write added, for billing. */
 export interface Metered extends UsageRow {
   readonly tenant: string;
-  /** Stays the same when the same figures are sent again. */
+  /** Stays equal if the same figures are sent again. */
   readonly id: string;
 }
 
 const statsPrefix = (tenant: string) => `ten.${tenant}/stats/`;
 
-/** How often and how much, by key, operation and day. Written behind: a crash loses some seconds of it. */
+/** Counts and bytes by key, operation and day. Written behind: a crash loses the last seconds. */
 export class Statistics {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #records: RecordsOf<Figures>;
   readonly #behind: WriteBehind<Figures>;
-  /** Called with what was written, after it was. */
+  /** Called after figures were written. */
   onWritten: ((rows: readonly Metered[]) => void) | null = null;
 
   constructor(deps: Pick<Deps, 'engine' | 'env'>) {
@@ -36,12 +36,12 @@ export class Statistics {
   }
 
   note(tenant: string, keyId: string, operation: string, bytes: number): void {
-    // In UTC: `2026-11-05`.
+    // Day in UTC: `2026-11-05`.
     const day = new Date(this.#deps.env.now()).toISOString().slice(0, 10);
     this.#behind.note(`${statsPrefix(tenant)}${day}/${keyId}`, { [operation]: [1, bytes] });
   }
 
-  /** Writes what waits. Never rejects: what cannot be written waits on. */
+  /** Writes waiting figures. Never rejects: failed writes are retried later. */
   flush(): Promise<void> {
     return this.#behind.flush();
   }

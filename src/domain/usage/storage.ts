@@ -5,40 +5,42 @@ import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import type { Plans } from './plans.ts';
 
-/** How old a count may grow before housekeeping counts again, and before a write that is refused has it counted again. */
+/** Age at which a sweep measures again, and age at which a rejected write triggers a measurement. */
 export const RECOUNT_MS = 6 * 60 * 60 * 1000;
 const RECOUNT_REFUSED_MS = 60 * 1000;
-/** A write is counted a moment before it is there, and what is deleted is gone a moment before it is freed: a recount waits so long for both. */
+/**
+ * A write is counted a moment before it exists, and deleted data is gone a moment before it is subtracted. A recount
+ * waits this long for both.
+ */
 const MOMENT_MS = 1_000;
 
-/** Bytes ever written, bytes ever freed, and when both were last held against what is there, in ms. */
+/** Keys of bytes ever written, bytes ever freed, and the time in ms when both were last compared with the store. */
 const storageKey = (tenant: string, what: 'written' | 'freed' | 'counted') => `ten.${tenant}/storage/${what}`;
 
 /**
- * What the threads, files and channels of a tenant take up: a running sum in the store, which is what was written less what was
- * freed. A write is counted before it is committed, something freed after it is gone, so a crash leaves the sum too high,
- * and a recount puts it right. Writers look at the sum before they write: those at work at the same moment may pass the
- * limit together, by what they write.
+ * Storage of a tenant's threads, files and channels: a running sum of bytes written minus bytes freed. A write is
+ * counted before its commit, and freed bytes after the deletion, so a crash leaves the sum too high and a recount
+ * corrects it. Writers check the sum before they write, so concurrent writers may exceed the limit by what they write.
  */
 export class Storage {
   readonly #deps: Pick<Deps, 'engine' | 'env'>;
   readonly #plans: Pick<Plans, 'of'> | null;
   readonly #sums: RecordsOf<number>;
-  /** Whose sum was counted at least once, as far as this process knows. */
+  /** Tenants that were counted at least once, as far as this process knows. */
   readonly #counted = new Set<string>();
-  /** Tenants whose writes were held against a limit here. */
+  /** Tenants whose writes were checked against a limit in this process. */
   readonly limited = new Set<string>();
   /** Called when a recount is due. Nobody waits for it. */
   onDue: (tenant: string) => void = () => {};
 
-  /** Without plans there are no limits, and what is written is counted all the same. */
+  /** Without plans there are no limits, but writes are still counted. */
   constructor(deps: Pick<Deps, 'engine' | 'env'>, plans: Pick<Plans, 'of'> | null = null) {
     this.#deps = deps;
     this.#plans = plans;
     this.#sums = recordsOf(deps.engine.records);
   }
 
-  /** Rejects with `over_storage` where the plan has no room for so many bytes more. */
+  /** Rejects with `over_storage` if the plan has no room for this many bytes more. */
   async admit(tenant: string, bytes: number): Promise<void> {
     const plan = await this.#plans?.of(tenant);
     const limit = plan?.storageBytes ?? null;
@@ -52,8 +54,8 @@ export class Storage {
   }
 
   /**
-   * Counts what `write` stores, in the same turn, so that an engine with group commit commits both at once. Bytes below
-   * zero are freed. Where `took` says that nothing was written after all, nothing is counted. `frees`: it belongs to a deletion.
+   * Counts what `write` stores, in the same tick, so that an engine with group commit commits both together. Negative
+   * bytes are freed. If `took` says that nothing was written, nothing is counted. `frees`: it belongs to a deletion.
    */
   async counted<T>(
     tenant: string,
@@ -78,7 +80,7 @@ export class Storage {
     }
   }
 
-  /** To be called once by whoever deleted something, when it is gone. On a full disk the sum stays too high. */
+  /** Called once after a deletion. On a full disk the sum stays too high. */
   async freed(tenant: string, bytes: number): Promise<void> {
     if (bytes > 0) await this.#sums.add(storageKey(tenant, 'freed'), bytes).catch(() => {});
   }
@@ -88,14 +90,14 @@ export class Storage {
     return Math.max(0, written.value - freed.value);
   }
 
-  /** False for a store of before there was a sum. */
+  /** Returns false for a store from before the sum existed. */
   async isCounted(tenant: string): Promise<boolean> {
     if (!this.#counted.has(tenant) && (await this.#sums.get(storageKey(tenant, 'counted'))))
       this.#counted.add(tenant);
     return this.#counted.has(tenant);
   }
 
-  /** Has a recount be due now. */
+  /** Makes a recount due now. */
   async forgetCount(tenant: string): Promise<void> {
     this.#counted.delete(tenant);
     await this.#sums.delete(storageKey(tenant, 'counted'));
@@ -107,11 +109,12 @@ export class Storage {
   }
 
   /**
-   * Puts the sum right by what `measure` finds, while others go on writing and deleting. What they write meanwhile may have been
-   * seen or not and is taken as not seen: the sum comes out too high by that at most, never too low.
+   * Corrects the sum by what `measure` finds, while others write and delete. Their concurrent writes count as not
+   * measured: the sum may come out too high by that much, never too low.
    */
   async recount(tenant: string, measure: () => Promise<number>): Promise<void> {
-    // The first round has no pauses and only checks. A sum that looks wrong is measured again with pauses, then corrected.
+    // The first round has no pauses and only checks. A sum that looks wrong is measured again with pauses, then
+    // corrected.
     for (const moment of [0, MOMENT_MS]) {
       const before = await this.#both(tenant);
       await pause(moment);

@@ -10,8 +10,8 @@ import type { Statistics } from './statistics.ts';
 const pushesKey = (tenant: string, month: string) => `ten.${tenant}/pushes/${month}`;
 
 /**
- * What a tenant uses of its plan. The push limit is exact over restarts and over several servers: a push is counted in the
- * store before it is committed and given back when it fails. A crash in between counts one too many, never one too few.
+ * A tenant's usage of its plan. The push limit is exact across restarts and servers: a push is counted in the store
+ * before its commit and uncounted if it fails. After a crash in between the count is one too high, never too low.
  */
 export class Usage implements Allowance {
   readonly statistics: Statistics;
@@ -19,7 +19,7 @@ export class Usage implements Allowance {
   readonly #plans: Plans;
   readonly #stored: (tenant: string) => Promise<number>;
 
-  /** `stored` tells the bytes that the threads, files and channels of a tenant take up. */
+  /** `stored` returns the bytes of a tenant's threads, files and channels. */
   constructor(
     deps: Deps & { readonly statistics: Statistics },
     plans: Plans,
@@ -39,7 +39,7 @@ export class Usage implements Allowance {
   async reserve({ tenant }: Caller): Promise<GiveBack> {
     const { records } = this.#deps.engine;
     const { name, pushes } = await this.#plans.of(tenant);
-    // Without a limit the statistics, which are written behind, are enough.
+    // Without a limit the statistics, which are written behind, suffice.
     if (pushes === null) return async () => {};
     const month = this.#month();
     const key = pushesKey(tenant, month);
@@ -52,7 +52,7 @@ export class Usage implements Allowance {
     return async () => void (await records.add(key, -1));
   }
 
-  /** A pull by the link alone, without a key, counts for the owner of the pointer. */
+  /** A pull by link, without a key, counts for the pointer's owner. */
   note(caller: Caller, operation: Metered, bytes: number, owner: string): void {
     const { tenant, keyId } = caller.tenant === '' ? { tenant: owner, keyId: 'link' } : caller;
     this.statistics.note(tenant, keyId, operation, bytes);
@@ -67,7 +67,7 @@ export class Usage implements Allowance {
     const all = await this.statistics.rows(tenant, month);
     const sum = (operation: string) =>
       all.filter((row) => row.operation === operation).reduce((total, row) => total + row.count, 0);
-    // Without a limit there is no counter, and the statistics are what there is.
+    // Without a limit there is no counter, so use the statistics.
     const pushes = Math.max(await this.#pushes(tenant, month), plan.pushes === null ? sum('push') : 0);
     const admin = caller.scopes.includes('admin') && caller.channelPrefix === undefined;
     return {
@@ -86,13 +86,13 @@ export class Usage implements Allowance {
     return Number((await this.#deps.engine.records.get(pushesKey(tenant, month)))?.value ?? 0);
   }
 
-  /** The calendar month in UTC: `2026-11`. */
+  /** Calendar month in UTC: `2026-11`. */
   #month(): string {
     return new Date(this.#deps.env.now()).toISOString().slice(0, 7);
   }
 }
 
-/** The first moment of the month behind `month`, in ms. */
+/** Returns the first moment after `month`, in ms. */
 function endOf(month: string): number {
   const [year, number] = month.split('-').map(Number) as [number, number];
   return Date.UTC(year, number);
