@@ -1,117 +1,113 @@
 import { GET_NEWER } from './installing.ts';
 
-/** What others can observe of an error. `{name}` in a text is filled from the details given at the throw, `{name:bytes}` as an amount. */
+/** One error. `{name}` in a text is replaced by the detail with this name; `{name:bytes}` formats a number of bytes. */
 export interface ErrorRow {
   readonly status: number;
-  /** By default what the status stands for, see `exitOf`. */
+  /** Exit code of the CLI. By default it follows from the status, see `exitOf`. */
   readonly exit?: 1 | 2 | 3 | 4 | 5;
   readonly message: string;
-  /** What to do next, in the words of HTTP where they matter. */
+  /** What to do next. May name HTTP headers and parameters. */
   readonly hint: string;
-  /** The same in the words of commands and flags, where `hint` speaks of requests. Without `{name}`. */
+  /** Hint with commands and flags, needed where `hint` names HTTP headers or parameters. It has no `{name}`. */
   readonly cli?: string;
-  /** The same for a model that has called a tool. Without `{name}`. */
+  /** Hint for a model that called an MCP tool. It has no `{name}`. */
   readonly mcp?: string;
 }
 
-/**
- * The one table of errors. A row is what others can observe: the code, the HTTP status, the exit code of the CLI, the
- * message, and what to do next.
- */
+/** All errors: code, HTTP status, exit code of the CLI, message, and what to do next. Clients rely on codes and statuses. */
 export const ERRORS = {
-  // A request, what it asks for, and who asks.
+  // Requests: their input, authentication, permissions and limits.
   bad_request: {
     status: 400,
     message: '{what}',
     hint: 'Correct the request and send it again.',
     cli: 'Correct it and run the command again.',
-    mcp: 'Correct the arguments and call it again.',
+    mcp: 'Correct the arguments and call the tool again.',
   },
   bad_json: {
     status: 400,
     message: 'The body is not valid JSON: {what}.',
     hint: 'Send a JSON object, or the bytes themselves with another Content-Type.',
-    cli: 'Give it valid JSON.',
+    cli: 'Correct the JSON and run the command again.',
   },
   empty_payload: {
     status: 400,
     message: 'There is nothing to store: the payload is empty.',
     hint: 'Send at least one byte, as the body or in "data".',
     cli: 'Name a file that is not empty, or pipe something in.',
-    mcp: 'Give it at least one character.',
+    mcp: 'Pass at least one character.',
   },
   bad_part: {
     status: 400,
-    message: 'That part cannot be taken: {what}.',
+    message: 'Cannot read this part: {what}.',
     hint: 'Use lines=10-40, grep=PATTERN, json=/a/b or outline=1, one at a time.',
     cli: 'Use --lines 10-40, --grep PATTERN, --json-pointer /a/b or --outline, one at a time.',
-    mcp: 'Say lines=10-40, grep=PATTERN, json=/a/b, outline or all.',
+    mcp: 'Pass lines=10-40, grep=PATTERN, json=/a/b, outline or all.',
   },
   bad_url: {
     status: 400,
     message: 'Not a pointer: {what}.',
-    hint: 'A pointer looks like https://host/pull/<uuid>, with #key=… behind it where it is encrypted.',
+    hint: 'A pointer looks like https://host/pull/<uuid>. An encrypted pointer also has #key=… at its end.',
   },
   unauthorized: {
     status: 401,
     message: 'Missing or invalid API key.',
     hint: 'Send Authorization: Bearer cr_live_…, or set CONTEXTRELAY_API_KEY.',
-    cli: 'Set CONTEXTRELAY_API_KEY to a key of that relay; whoever runs it makes one with relay keys create.',
+    cli: 'Set CONTEXTRELAY_API_KEY to a key of that relay. Its operator can create one with relay keys create.',
   },
   over_quota: {
     status: 402,
     message: 'The monthly limit of {limit} {what} is used up ({used}); it resets at {reset}.',
-    hint: 'Wait for the reset, or ask for a larger plan. Pulls still work.',
+    hint: 'Wait for the reset, or ask the operator for a larger plan. Pulls still work.',
   },
   over_storage: {
     status: 402,
     message:
-      'The plan {plan} has room for {limit} bytes of threads, files and channel messages; {used} are used, and this takes {needed} more.',
-    hint: 'Delete threads (relay thread rm), artifacts (relay artifact rm) or files (relay file rm), wait until messages of channels expire, or ask for a larger plan. Reading and deleting still work.',
+      'The plan {plan} allows {limit} bytes for threads, files and channel messages. {used} bytes are used, and this needs {needed} more.',
+    hint: 'Delete threads (relay thread rm), artifacts (relay artifact rm) or files (relay file rm), wait until channel messages expire, or ask the operator for a larger plan. Reading and deleting still work.',
   },
   too_many_keys: {
     status: 402,
-    message: 'The plan {plan} allows {limit} keys, and there are as many.',
-    hint: 'Revoke one with relay keys revoke, or ask for a larger plan.',
+    message: 'The plan {plan} allows {limit} keys, and all of them are in use.',
+    hint: 'Revoke a key with relay keys revoke, or ask the operator for a larger plan.',
   },
   forbidden: {
     status: 403,
     message: '{what}',
-    hint: 'Use a key that has the scope, or ask whoever runs this relay.',
+    hint: 'Use a key with the required scope, or ask the operator of this relay.',
   },
   foreign_origin: {
     status: 403,
-    message: 'Refused: this relay does not answer requests for {what}.',
-    hint: 'Call it by its own address, or allow the host or origin in its configuration.',
+    message: 'Refused: this relay does not accept requests for {what}.',
+    hint: 'Use the address of the relay itself, or allow the host or origin in its configuration.',
   },
   not_found: {
     status: 404,
-    message: 'Nothing there: {what} does not exist, has expired, or is not yours.',
-    hint: 'Check the pointer; ask its sender to push again.',
+    message: 'Not found: {what} does not exist, has expired, or is not yours.',
+    hint: 'Check the name, id or pointer. If a pointer has expired, ask its sender to push again.',
   },
   no_route: {
     status: 404,
-    message: 'There is no {method} {path} here.',
-    hint: 'GET /openapi.json names the routes of this relay.',
-    cli: 'Check the address; the relay there may be older than this command.',
+    message: 'This relay has no route {method} {path}.',
+    hint: 'GET /openapi.json lists the routes of this relay.',
+    cli: 'Check the address. The relay there may be older than this command.',
   },
   method_not_allowed: {
     status: 405,
-    message: '{path} does not take {method}.',
+    message: '{path} does not support {method}.',
     hint: 'Use one of: {allowed}.',
-    cli: 'Check the address; the relay there may be older than this command.',
+    cli: 'Check the address. The relay there may be older than this command.',
   },
   not_acceptable: {
     status: 406,
-    message:
-      'A content is given to those who ask for bytes, and this request asks for nothing in particular.',
-    hint: 'Send Accept: application/octet-stream, or */* for any form. Without /content there is the preview.',
-    cli: 'Read it with relay artifact get.',
+    message: 'This endpoint returns bytes, and the request has no Accept header.',
+    hint: 'Send Accept: application/octet-stream or Accept: */*. To get the preview, remove /content from the path.',
+    cli: 'Read the content with relay artifact get.',
   },
   timeout: {
     status: 408,
-    message: 'It took too long: {what}.',
-    hint: 'Try again; for a large payload over a slow line, raise the timeout.',
+    message: 'Timed out: {what}.',
+    hint: 'Try again. For a large payload on a slow connection, raise the timeout.',
   },
   conflict: {
     status: 409,
@@ -120,189 +116,189 @@ export const ERRORS = {
   },
   idempotency_conflict: {
     status: 409,
-    message: 'This Idempotency-Key was used for something else.',
-    hint: 'Use a new key for new content; repeat a key only to retry the very same request.',
-    cli: 'Use a new key for new content; repeat one only to do the very same again.',
+    message: 'This Idempotency-Key was already used with different content.',
+    hint: 'Use a new key for new content. Repeat a key only to retry exactly the same request.',
+    cli: 'Use a new key for new content. Repeat a key only to retry exactly the same command.',
   },
   file_changed: {
     status: 412,
-    message: 'The file {path} is {current}, and not as the condition says.',
-    hint: 'Read it again, make the change anew, and send it with If-Match and the ETag it has now.',
-    cli: 'Look at it with relay file log, and say --if-match with the version it is at.',
+    message: 'The file {path} is {current}, which does not match the condition.',
+    hint: 'Read the file again, repeat the change, and send it with If-Match and the current ETag.',
+    cli: 'See its current version with relay file log, and pass that version to --if-match.',
   },
   too_large: {
     status: 413,
     message: 'Too large: {what} is limited to {limit:bytes}.',
-    hint: 'Split it, or push it in parts and hand over several pointers.',
+    hint: 'Make it smaller, or push it in parts and hand over several pointers.',
   },
   range_not_satisfiable: {
     status: 416,
-    message: 'The range is outside of the {size} bytes there are.',
-    hint: 'Ask HEAD for the size first.',
-    cli: 'See its size with: relay peek <url>',
+    message: 'The range is outside the content, which has {size} bytes.',
+    hint: 'Get the size first with a HEAD request.',
+    cli: 'See the size with: relay peek <url>',
   },
   not_text: {
     status: 422,
     message: 'This payload is not text, so it has no {what}.',
-    hint: 'Pull it raw, or ask for a byte range.',
-    cli: 'Take the whole of it: relay pull <url> --out FILE',
+    hint: 'Pull the raw bytes, or a range of them.',
+    cli: 'Save the payload to a file: relay pull <url> --out FILE',
   },
   not_json: {
     status: 422,
     message: 'This payload is not JSON: {what}.',
-    hint: 'Ask for lines or grep instead.',
+    hint: 'Use lines or grep instead.',
     cli: 'Use --lines or --grep instead.',
   },
   too_costly: {
     status: 422,
-    message: 'Stopped: this request takes too much {what}.',
-    hint: 'Ask for less at once: a smaller part, a narrower search, or a version that is nearer to the current one.',
+    message: 'Stopped: this request needs too much {what}.',
+    hint: 'Reduce it: read a smaller part, search more narrowly, or use a version closer to the current one.',
   },
   upgrade_required: {
     status: 426,
-    message: 'This address speaks WebSocket only.',
-    hint: 'Connect with ws:// or wss://; for plain HTTP there is an event stream.',
+    message: 'This address accepts WebSocket connections only.',
+    hint: 'Connect with ws:// or wss://. For plain HTTP, use the event stream.',
   },
   rate_limited: {
     status: 429,
     message: 'Too many requests; try again in {seconds} s.',
-    hint: 'Slow down, or wait as long as Retry-After says.',
-    cli: 'Wait that long, then run the command again.',
-    mcp: 'Wait that long, then call it again.',
+    hint: 'Wait as long as the Retry-After header says, and send fewer requests.',
+    cli: 'Wait, then run the command again.',
+    mcp: 'Wait, then call the tool again.',
   },
   overloaded: {
     status: 503,
-    message: 'Too much work on long texts is waiting already.',
-    hint: 'Try again after {seconds} s, or pull the payload and look at it there.',
+    message: 'The relay is busy: too many long texts are waiting to be processed.',
+    hint: 'Try again in {seconds} s, or pull the payload and process it yourself.',
   },
   decrypt_failed: {
     status: 400,
     exit: 4,
-    message: 'Failed to decrypt: the key does not fit this payload.',
-    hint: 'Use the whole URL as it was given to you, with everything behind #key=.',
+    message: 'Failed to decrypt: the key does not match this payload.',
+    hint: 'Use the whole URL as you received it, with everything after #key=.',
   },
   key_missing: {
     status: 400,
     exit: 4,
-    message: 'Failed to decrypt: the payload is encrypted and the URL has no key.',
-    hint: 'Ask the sender for the whole URL, with #key=… at its end.',
+    message: 'Failed to decrypt: the payload is encrypted, and the URL has no key.',
+    hint: 'Ask the sender for the whole URL. It ends with #key=….',
   },
   bad_key: {
     status: 400,
     exit: 4,
     message: 'Failed to decrypt: the key is damaged ({what}).',
-    hint: 'Use the whole URL as it was given to you; a line break or a missing end is the usual cause.',
+    hint: 'Use the whole URL as you received it. The usual cause is a line break or a missing end.',
   },
 
   // Threads (patches, artifacts, capabilities, bundles) and tasks.
   version_conflict: {
     status: 409,
     message: 'The state is at {current}, not at {expected}.',
-    hint: 'Read the state again, make the patch anew, and send it with If-Match: {current}.',
-    cli: 'Read the state again with relay state get, and make the patch anew for the version it is at.',
-    mcp: 'Read the thread again, make the patch anew, and give the version it is at.',
+    hint: 'Read the state again, update the patch, and send it with If-Match: {current}.',
+    cli: 'Read the state again with relay state get, and update the patch for the current version.',
+    mcp: 'Read the thread again, update the patch, and pass the current version.',
   },
   patch_test_failed: {
     status: 409,
-    message: 'Operation {index} ({op} {path}): the value there is another one. Nothing was changed.',
-    hint: 'Read the state again; what the patch was made for is no longer so.',
+    message: 'Operation {index} ({op} {path}): the value there is different. Nothing was changed.',
+    hint: 'The state has changed since the patch was made. Read it again and update the patch.',
   },
   bad_patch: {
     status: 400,
     message: 'Operation {index} ({op} {path}): {what}. Nothing was changed.',
-    hint: 'A patch is a JSON array as in RFC 6902, such as [{"op":"add","path":"/facts/-","value":{…}}].',
+    hint: 'A patch is a JSON array of operations (RFC 6902), such as [{"op":"add","path":"/facts/-","value":{…}}].',
   },
   state_invalid: {
     status: 422,
-    message: 'The patch would break the state at {path}: {what}. Nothing was changed.',
+    message: 'The patch would make the state invalid at {path}: {what}. Nothing was changed.',
     hint: 'relay state patch --help lists the fields of com.relay.state.v1.',
   },
   state_too_large: {
     status: 413,
-    message: 'The state would take {size} bytes; {limit} are allowed. Nothing was changed.',
-    hint: 'The largest parts are {parts}: remove what is no longer needed, put long texts into artifacts, or run relay state compact.',
+    message: 'The state would have {size} bytes, and the limit is {limit}. Nothing was changed.',
+    hint: 'The largest parts are {parts}. Remove old entries, move long texts into artifacts, or run relay state compact.',
   },
   too_many_hops: {
     status: 429,
-    message: 'This thread has made its {limit} hops.',
-    hint: 'Start a new thread for what is left, or let a person look at why the agents go on.',
+    message: 'This thread has reached its limit of {limit} hops between agents.',
+    hint: 'Start a new thread for the remaining work, or find out why the agents keep answering each other.',
   },
   artifact_deleted: {
     status: 410,
     exit: 3,
-    message: 'The content of artifact {ref} was deleted for good at {at}.',
-    hint: 'Its hash and the event are still there; store the content again where it is needed.',
+    message: 'The content of artifact {ref} was permanently deleted at {at}.',
+    hint: 'Its hash and its events remain. If you need the content, store it again.',
   },
   bad_arguments: {
     status: 400,
-    message: 'The arguments of {capability} do not fit: {what}.',
-    hint: 'See relay cap list for what it takes.',
+    message: 'The arguments of {capability} are not valid: {what}.',
+    hint: 'See its arguments with: relay cap list',
   },
   capability_failed: {
     status: 502,
     message: '{capability} failed: {what}.',
-    hint: 'Correct the arguments or try again later.',
+    hint: 'Correct the arguments, or try again later.',
   },
   bad_bundle: {
     status: 400,
     exit: 4,
-    message: 'The bundle is refused: {what}. Nothing was imported.',
-    hint: 'Export it again with relay export, and carry the file over unchanged.',
+    message: 'The bundle is not valid: {what}. Nothing was imported.',
+    hint: 'Export the thread again with relay export, and copy the file unchanged.',
   },
   legacy_export: {
     status: 400,
     exit: 4,
     message:
-      'This is an export of a Go relay. It describes artifacts without their contents, and has no versions but the last. Nothing was imported.',
-    hint: 'Take its threads over whole, from its home folder: relay import --legacy ~/.relay',
+      'This is an export of a Go relay. It has no artifact contents, and only the last version of the state. Nothing was imported.',
+    hint: 'Import complete threads from its home folder: relay import --legacy ~/.relay',
   },
   task_failed: {
     status: 500,
     message: 'The task failed: {what}',
-    hint: 'See what the agent said: relay task show {id}',
+    hint: 'See the output of the agent: relay task show {id}',
   },
   agent_gone: {
     status: 503,
     message: 'The agent cannot be reached: {what}',
-    hint: 'Start it, and start the bridge again.',
+    hint: 'Start the agent, then restart its bridge.',
   },
 
-  // The client's side: project files, models and pipelines.
+  // Client side: project files, models and pipelines.
   bad_file: {
     status: 422,
     message: '{file} cannot be used: {what} (line {line}, column {column}). It was left as it is.',
-    hint: 'Correct it by hand at that place, then run the command again.',
+    hint: 'Correct the file there by hand, then run the command again.',
   },
   conflicted: {
     status: 409,
-    message: '{file} has a conflict that git left in it (line {line}). It was left as it is.',
-    hint: 'Resolve it with: relay project merge',
+    message: '{file} contains git conflict markers (line {line}). It was left as it is.',
+    hint: 'Resolve the conflict with: relay project merge',
   },
   no_project: {
     status: 404,
     message: 'There are no project files in {path}.',
-    hint: 'Make them with: relay project init',
+    hint: 'Create them with: relay project init',
   },
   link_outside: {
     status: 409,
-    message: '{link} is a symbolic link that leads out of {folder}, to {target}. It was not followed.',
-    hint: 'Put a file in its place, or add --follow-links if you mean it.',
+    message: '{link} is a symbolic link to {target}, which is outside {folder}. It was not followed.',
+    hint: 'Replace the link with a file, or add --follow-links to allow it.',
   },
   no_entry: {
     status: 404,
     message: '{file} has no {what}.',
-    hint: 'List what it has with: {list}',
+    hint: 'List its entries with: {list}',
   },
   project_locked: {
     status: 503,
     exit: 1,
     message: 'The files in {path} are locked by another process ({who}).',
-    hint: 'Try again. If nothing is at work there, delete {lock}',
+    hint: 'Try again. If no process uses the files, delete {lock}',
   },
   no_model: {
     status: 400,
-    message: 'There is no model to ask: {what}.',
-    hint: 'Set ANTHROPIC_API_KEY, or choose another with --provider or --cli.',
+    message: 'No model is configured: {what}.',
+    hint: 'Set ANTHROPIC_API_KEY, or choose another model with --provider or --cli.',
   },
   provider_failed: {
     status: 502,
@@ -312,24 +308,24 @@ export const ERRORS = {
   provider_silent: {
     status: 504,
     exit: 5,
-    message: '{provider} has said nothing for {seconds} seconds at {url}.',
-    hint: 'See whether it is at work there. To wait longer, set RELAY_MODEL_TIMEOUT in seconds, or "model_timeout" in config.json; 0 waits for ever.',
+    message: '{provider} at {url} has sent nothing for {seconds} seconds.',
+    hint: 'Check that it is running. To wait longer, set RELAY_MODEL_TIMEOUT (in seconds) or "model_timeout" in config.json. 0 means no limit.',
   },
   provider_refused: {
     status: 502,
     exit: 4,
-    message: '{provider} refused: {what}.',
+    message: '{provider} refused the request: {what}.',
     hint: 'Check the key in {key}, and that it may use the model {model}.',
   },
   model_unknown: {
     status: 400,
-    message: '{provider} has no model "{model}" for you: {what}.',
-    hint: 'Choose another with --model NAME, RELAY_MODEL, or "models" in config.json: {"models": {"{provider}": "NAME"}}. {list}',
+    message: '{provider} does not offer the model "{model}" to you: {what}.',
+    hint: 'Choose another model with --model NAME, RELAY_MODEL, or "models" in config.json: {"models": {"{provider}": "NAME"}}. {list}',
   },
   tools_refused: {
     status: 502,
-    message: '{provider} does not let {model} pull: {what}.',
-    hint: 'Ask without tools: --no-tools.',
+    message: '{provider} does not support tools for {model}: {what}.',
+    hint: 'Run it without tools: --no-tools',
   },
   provider_unreachable: {
     status: 503,
@@ -339,30 +335,31 @@ export const ERRORS = {
   missing: {
     status: 404,
     message: 'There is no {what}.',
-    hint: 'Check its name.',
+    hint: 'Check the name.',
   },
   bad_pipeline: {
     status: 400,
     message: '{what}',
-    hint: 'Correct it, and look again with: relay pipeline validate {file}',
+    hint: 'Correct the file, then check it with: relay pipeline validate {file}',
   },
   run_held: {
     status: 409,
-    message: 'The run {run} is at work already: {holder} has held it since {since}.',
-    hint: 'Wait until it is done, or stop it there. To take it from there at once: relay pipeline run --run {run} --take-over',
+    message: 'The run {run} is already running: {holder} has held it since {since}.',
+    hint: 'Wait until it is done, or stop it there. To take it over now: relay pipeline run --run {run} --take-over',
   },
   run_taken: {
     status: 409,
-    message: 'The run {run} was taken over by {holder}; what was under way here is stopped and not recorded.',
-    hint: 'See how it goes on there with: relay pipeline show {run}',
+    message:
+      'The run {run} was taken over by {holder}. The steps that were running here are stopped and not recorded.',
+    hint: 'See its progress with: relay pipeline show {run}',
   },
   pipeline_failed: {
     status: 500,
     message: 'The pipeline did not finish: {what}.',
-    hint: 'Put it right and go on with: relay pipeline run --run {run}',
+    hint: 'Fix the cause, then continue with: relay pipeline run --run {run}',
   },
 
-  // The program itself, how it was called, configured, started and reached, and the store below it.
+  // The program: its usage, configuration, start, network and store.
   bad_usage: {
     status: 400,
     message: '{what}',
@@ -372,7 +369,7 @@ export const ERRORS = {
     status: 500,
     exit: 2,
     message: '{where}: {what}',
-    hint: 'Correct it there, or remove it to get the default.',
+    hint: 'Correct the setting, or remove it to use the default.',
   },
   aborted: {
     status: 499,
@@ -382,40 +379,40 @@ export const ERRORS = {
   failed: {
     status: 500,
     message: '{what}',
-    hint: 'Put that right and try again.',
+    hint: 'Fix the cause and try again.',
   },
   port_taken: {
     status: 500,
-    message: 'Port {port} on {host} is taken{by}.',
-    hint: 'Choose another: relay up --port 0',
+    message: 'Port {port} on {host} is in use{by}.',
+    hint: 'Use a free port: relay up --port 0',
   },
   package_replaced: {
     status: 503,
     message:
-      'The package of this server was replaced while it ran, and a part of it can no longer be loaded.',
+      'The package of this server was replaced while it was running. Some of its code can no longer be loaded.',
     hint: 'Restart the server: relay down, then relay up.',
   },
   internal: {
     status: 500,
     message: 'Something went wrong inside the relay.',
-    hint: 'Try again; if it stays, the log has the details under request {request}.',
+    hint: 'Try again. If the error stays, find the details in the log of the server under request {request}.',
   },
   unreachable: {
     status: 503,
     message: 'The relay at {what} does not answer.',
-    hint: 'Check the address. On this machine, relay up starts one; without CONTEXTRELAY_URL the command line needs none.',
+    hint: 'Check the address. To start a relay on this machine, run relay up. Without CONTEXTRELAY_URL, commands use the local store and need no server.',
   },
   untrusted_certificate: {
     status: 502,
     exit: 5,
     message: 'The certificate of {what} is not trusted: {why}.',
-    hint: 'If it is yours, name the certificate of whoever signed it: NODE_EXTRA_CA_CERTS=/path/to/ca.pem',
+    hint: 'If the server is yours, set the certificate of the CA that signed it: NODE_EXTRA_CA_CERTS=/path/to/ca.pem',
   },
   agent_unreachable: {
     status: 502,
     exit: 5,
     message: 'No agent answers at {url}: {what}',
-    hint: 'Give the address of its host, of the agent itself, or of its card.',
+    hint: 'Pass the address of its host, of the agent, or of its agent card.',
   },
   busy: {
     status: 503,
@@ -426,42 +423,42 @@ export const ERRORS = {
     status: 500,
     exit: 1,
     message: 'The store is damaged: {what}. It was left as it is.',
-    hint: 'Restore a backup with relay restore, or move the file away to start anew.',
+    hint: 'Restore a backup with relay restore, or move the file away to start with an empty store.',
   },
   store_newer: {
     status: 503,
     exit: 1,
     message:
-      'The store at {path} has format {found}; this program knows up to {known}. It was left as it is.',
-    hint: `Install a newer ContextRelay: ${GET_NEWER}. Or point RELAY_HOME at another folder.`,
+      'The store at {path} has format {found}; this program supports formats up to {known}. It was left as it is.',
+    hint: `Install a newer ContextRelay: ${GET_NEWER}. Or set RELAY_HOME to another folder.`,
   },
   node_too_old: {
     status: 500,
     exit: 1,
-    message: 'The store on this machine needs Node {since} or newer; this is {version}.',
-    hint: 'contextrelay-runtime brings Node 26: {how}. With CONTEXTRELAY_URL the same commands ask a server, on this Node too.',
+    message: 'The local store needs Node {since} or newer; this is Node {version}.',
+    hint: 'Install Node 26 with contextrelay-runtime: {how}. Or set CONTEXTRELAY_URL to use a server, which works with this Node too.',
   },
   store_foreign: {
     status: 503,
     exit: 1,
     message: 'The database at {path} belongs to another program. It was left as it is.',
-    hint: 'Point RELAY_HOME at another folder, or read it in with relay import --legacy.',
+    hint: 'Set RELAY_HOME to another folder, or import the data with relay import --legacy.',
   },
   store_unusable: {
     status: 503,
     exit: 1,
     message: 'The store at {path} cannot be used: {what}.',
-    hint: 'See who owns the folder and what its permissions are, or point RELAY_HOME at another.',
+    hint: 'Check the owner and the permissions of the folder, or set RELAY_HOME to another folder.',
   },
   store_unavailable: {
     status: 503,
-    message: 'The store cannot be read and written. {what}',
+    message: 'The store cannot be read or written. {what}',
     hint: 'See the log of the server.',
   },
   cluster_unavailable: {
     status: 503,
-    message: 'The NATS cluster has not confirmed it within {seconds} seconds: {what}.',
-    hint: 'It may have been stored. Try again in a moment, with the same Idempotency-Key; relay status tells how the cluster is.',
+    message: 'The NATS cluster did not confirm the operation within {seconds} seconds: {what}.',
+    hint: 'The data may have been stored. Try again in a moment, with the same Idempotency-Key. See the state of the cluster with: relay status',
   },
   cluster_unusable: {
     status: 503,
@@ -471,30 +468,30 @@ export const ERRORS = {
   },
   bucket_unavailable: {
     status: 503,
-    message: 'Large bodies lie in {bucket}, which cannot be used for now: {what}.',
-    hint: 'Everything else goes on. Try again in a moment; relay status tells what the server knows of the bucket.',
+    message: 'Large payloads are stored in {bucket}, which is not available now: {what}.',
+    hint: 'Everything else still works. Try again in a moment. See the state of the bucket with: relay status',
   },
   store_moving: {
     status: 503,
-    message: 'The store is being moved to {to}, and takes nothing new for a few seconds.',
+    message: 'The store is being moved to {to} and accepts no writes for a few seconds.',
     hint: 'Nothing was stored. Try again in {seconds} seconds.',
   },
   store_moved: {
     status: 503,
     exit: 1,
-    message: 'The store has moved to {to}. Here it can only be read.',
-    hint: 'Start the relay on the store that it moved to; relay engine reopen STORE takes it back, with what was written there left behind.',
+    message: 'The store has moved to {to}. This copy is read-only.',
+    hint: 'Start the relay with the new store. To use this copy again, run relay engine reopen STORE; it will not have what was written to the new store.',
   },
   store_arriving: {
     status: 503,
     exit: 1,
     message: 'The store at {path} is still being copied from {from}.',
-    hint: 'Let relay engine copy come to its end; called again it goes on where it was.',
+    hint: 'Wait until relay engine copy is done. If it was interrupted, run it again: it continues where it stopped.',
   },
   store_full: {
     status: 507,
-    message: 'There is no room left: {what}. Nothing was stored.',
-    hint: 'Free some space, or run relay prune.',
+    message: 'The store has no room left: {what}. Nothing was stored.',
+    hint: 'Free some disk space, or run relay prune.',
   },
   no_store: {
     status: 404,

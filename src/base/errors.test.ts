@@ -53,7 +53,7 @@ test('details fill the message and the hint', () => {
 test('a detail is put in as it is, also when it looks like a pattern or a place of its own', () => {
   assert.equal(new RelayError('bad_request', { what: '$& {what} $1' }).message, '$& {what} $1');
   assert.equal(
-    new RelayError('not_found', {}).message.startsWith('Nothing there: {what}'),
+    new RelayError('not_found', {}).message.startsWith('Not found: {what}'),
     true,
     'and a missing one shows',
   );

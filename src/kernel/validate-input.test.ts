@@ -79,7 +79,7 @@ test('a range must be inside the blob', () => {
     [0.5, 1],
     [0, Number.NaN],
   ] as const) {
-    refused('range_not_satisfiable', () => checkRange({ start, end }, 10), /the 10 bytes there are/);
+    refused('range_not_satisfiable', () => checkRange({ start, end }, 10), /which has 10 bytes/);
   }
 });
 

@@ -191,6 +191,6 @@ test('the wrong method is told with the path and what goes there', async () => {
   const answer = await fetch(`${relay.url}/a2a/relay`);
   assert.equal(answer.status, 405);
   const told = (await answer.json()) as { error: string; hint: string };
-  assert.equal(told.error, '/a2a/relay does not take GET.');
+  assert.equal(told.error, '/a2a/relay does not support GET.');
   assert.equal(told.hint, 'Use one of: POST.');
 });

@@ -161,7 +161,7 @@ test('commands say what is wrong, and exit accordingly', async () => {
     [['watch', 'c', '--since', 'soon'], 2, /since/],
     [['watch', 'c', '--group', 'g', '--prefetch', '0'], 2, /from 1 to 100/],
     [['watch', 'c', '--url', 'http://127.0.0.1:9'], 5, /does not answer/],
-    [['receipts', '00000000-0000-4000-8000-000000000000'], 3, /Nothing there/],
+    [['receipts', '00000000-0000-4000-8000-000000000000'], 3, /Not found/],
     [['channel', 'forget-group', 'c', 'none'], 3, /group/],
   ];
   for (const [args, code, words] of cases) {

@@ -70,5 +70,5 @@ test('a missing key and a wrong key are told apart, and nothing comes out', asyn
   assert.match(missing.stderr, /the URL has no key/);
   const wrong = await run(['pull', `${plain}#key=${'Q'.repeat(43)}=`]);
   assert.deepEqual([wrong.code, wrong.stdout], [4, '']);
-  assert.match(wrong.stderr, /the key does not fit/);
+  assert.match(wrong.stderr, /the key does not match/);
 });

@@ -45,7 +45,7 @@ test('a file is pushed, peeked at, pulled and revoked', async () => {
   const gone = await relay(['pull', url], { home });
   assert.equal(gone.code, 3);
   assert.equal(gone.stdout, '');
-  assert.match(gone.stderr, /^error Nothing there: .*\n {2}→ /);
+  assert.match(gone.stderr, /^error Not found: .*\n {2}→ /);
 });
 
 test('everything is told as JSON', async () => {
@@ -174,7 +174,7 @@ test('several pointers are revoked, and those that are gone are named', async ()
   const both = await relay(['rm', a, b], { home });
   assert.equal(both.code, 3);
   assert.match(both.stdout, /^revoked /);
-  assert.match(both.stderr, /Nothing there/);
+  assert.match(both.stderr, /Not found/);
   assert.equal((await relay(['peek', b], { home })).code, 3);
 });
 

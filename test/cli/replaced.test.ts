@@ -95,12 +95,12 @@ test('a tool that can no longer be loaded says so too', async (t) => {
   replace();
   const answer = await mcp('tools/call', { name: 'thread_header', arguments: { thread_id: 'a' } });
   assert.equal(answer.status, 200);
-  assert.match(await answer.text(), /was replaced while it ran.*relay down, then relay up/);
+  assert.match(await answer.text(), /was replaced while it was running.*relay down, then relay up/);
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'do it' }] };
   const asked = { method: 'POST', headers: { ...JSON_TYPE, 'A2A-Version': '1.0' } };
   const sent = await fetch(`${url}/a2a/relay/message:send`, { ...asked, body: JSON.stringify({ message }) });
   assert.equal(sent.status, 503, await sent.clone().text());
-  assert.match(await sent.text(), /was replaced while it ran/);
+  assert.match(await sent.text(), /was replaced while it was running/);
 });
 
 test('a socket that fails because of it is refused with a clear 503', async (t) => {

@@ -147,7 +147,7 @@ test('a taken port is told with its owner and another port, in the foreground an
       assert.equal(stdout, '');
       assert.match(
         stderr,
-        new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is taken by .*\\(pid ${process.pid}\\)`),
+        new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is in use by .*\\(pid ${process.pid}\\)`),
       );
       const other = /Use: relay up --port (\d+)/.exec(stderr)?.[1];
       assert.ok(Number(other) > port, stderr);
@@ -158,7 +158,7 @@ test('a taken port is told with its owner and another port, in the foreground an
   const relayThere = await up(fourth);
   const wanted = new URL(relayThere.url).port;
   const { stderr } = await relay(['up', '--port', wanted], { home: first });
-  assert.match(stderr, /is taken by a relay .*\n.*Use that relay: --url http:\/\/127\.0\.0\.1:/);
+  assert.match(stderr, /is in use by a relay .*\n.*Use that relay: --url http:\/\/127\.0\.0\.1:/);
   relayThere.child.kill('SIGTERM');
   await once(relayThere.child, 'exit');
 });

@@ -35,7 +35,7 @@ test('a project is shown read-only, and says nothing of where it lies', async (t
   assert.match(shown.brief, /SQLite/);
   assert.ok(!JSON.stringify([projects, shown]).includes(folder));
   assert.deepEqual(files(), before);
-  await assert.rejects(api.projects.get('000000000000'), /Nothing there/);
+  await assert.rejects(api.projects.get('000000000000'), /Not found/);
   writeFileSync(join(folder, 'todos.json'), '{ not json');
   assert.ok((await api.projects.list()).projects[0]!.broken.length > 0);
 });

@@ -22,7 +22,7 @@ test('a share link shows its thread in open mode too, and says who it is', async
     ['open', thread_id, ['threads'], 'for Ann'],
   );
   assert.equal((await api.keys.self()).thread, null);
-  await assert.rejects(api.shares.create({ thread_id: crypto.randomUUID() }), /Nothing there/);
+  await assert.rejects(api.shares.create({ thread_id: crypto.randomUUID() }), /Not found/);
 });
 
 test('a share link ends when its time is over, and when it is revoked: whoever watches is cut off', async () => {
@@ -67,7 +67,7 @@ test('tenants do not see each other’s links', async () => {
   const { thread_id } = await owner.threads.create();
   const { id } = await owner.shares.create({ thread_id });
   assert.deepEqual((await other.shares.list()).shares, []);
-  await assert.rejects(other.shares.revoke(id), /Nothing there/);
+  await assert.rejects(other.shares.revoke(id), /Not found/);
   await assert.rejects(other.shares.create({ thread_id }), /thread/);
   assert.equal((await owner.shares.list()).shares.length, 1);
 });

@@ -26,7 +26,7 @@ test('a server whose store was closed says so, though it has answered from it be
     const { status, body } = await ask(relay.url + path);
     assert.equal(status, 503, JSON.stringify(body));
     assert.equal(body.code, 'store_unavailable');
-    assert.match(body.error, /The store cannot be read and written\. It was closed\./);
+    assert.match(body.error, /The store cannot be read or written\. It was closed\./);
   }
 });
 

@@ -83,7 +83,7 @@ test('through MCP the same is refused in words that say what to do', async () =>
     ['push_context', { data: 'words', channel: 'news' }],
   ] as const) {
     const said = await mcp.call(tool, args);
-    assert.match(said, /^Error .*The plan small has room for 40000 bytes/, tool);
+    assert.match(said, /^Error .*The plan small allows 40000 bytes/, tool);
     assert.match(said, /relay thread rm/, tool);
   }
 });

@@ -34,7 +34,7 @@ test('over MCP one tenant does not see what is another’s', async () => {
   };
   const url = await call(one, 'push_context', { data: 'ours alone', summary: 's' });
   assert.equal(await call(one, 'pull_context', { url }), 'ours alone');
-  assert.match(await call(other, 'pull_context', { url }), /^Error pulling context: Nothing there/);
+  assert.match(await call(other, 'pull_context', { url }), /^Error pulling context: Not found/);
   await call(one, 'channel_publish', { channel: 'news', message: 'ours' });
   assert.equal(await call(other, 'channel_read', { channel: 'news' }), '(no messages)');
   await Promise.all([one.close(), other.close()]);

@@ -64,7 +64,7 @@ describe('the package on each Node it names', () => {
           const { code, stdout, stderr } = await relay(line.split(' '), {}, 'x');
           assert.deepEqual([code, stdout], [1, ''], `relay ${line}: ${stderr}`);
           assert.match(stderr, /needs Node 22\.16 or newer; this is v20\./, line);
-          assert.match(stderr, /contextrelay-runtime brings Node 26/);
+          assert.match(stderr, /Install Node 26 with contextrelay-runtime/);
         }
       });
     }

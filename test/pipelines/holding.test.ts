@@ -38,7 +38,7 @@ test('a run that is at work is refused to a second one, who is told by whom and 
   const second = beside(first, { lives: () => true });
   await assert.rejects(second.resume(run), {
     code: 'run_held',
-    message: /already: ann has held it since 20\d\d-.*Z\.$/,
+    message: /already running: ann has held it since 20\d\d-.*Z\.$/,
     hint: new RegExp(`--run ${run} --take-over$`),
   });
   assert.equal(second.calls.length, 0);
@@ -119,7 +119,7 @@ steps: [{id: nap, agent: sh, prompt: 'echo x >> began; while [ ! -e go ]; do sle
   await until(() => began() !== '');
   const refused = await relay(['pipeline', 'run', 'nap.yaml', '--resume'], { home: at.home });
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, new RegExp(`is at work already: .+, process ${child.pid} has held it since`));
+  assert.match(refused.stderr, new RegExp(`is already running: .+, process ${child.pid} has held it since`));
   assert.equal(began(), 'x\n');
   child.kill('SIGKILL');
   await ended;

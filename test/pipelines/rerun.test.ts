@@ -70,7 +70,7 @@ test('a run is told with its steps, what they need, and what became of each', as
   assert.ok(after.instances.every(({ ref, duration_ms }) => ref !== null && duration_ms !== null));
   assert.equal(after.held_by, null);
   const other = await threads.api.create();
-  await assert.rejects(threads.api.run(other.thread_id), /Nothing there: a run of a pipeline/);
+  await assert.rejects(threads.api.run(other.thread_id), /Not found: a run of a pipeline/);
 });
 
 test('runs are listed newest first, without those that were deleted', async () => {

@@ -55,11 +55,14 @@ test('a conflict is called one, nothing is decided in it, and relay project merg
   assert.throws(() => folder.git('merge', '-q', 'side'));
   const decided = await folder.relay(['decide', 'Now', ...WHY]);
   assert.equal(decided.code, 1);
-  assert.match(decided.stderr, /decisions\.md has a conflict .*line \d+.*relay project merge/s);
+  assert.match(
+    decided.stderr,
+    /decisions\.md contains git conflict markers .*line \d+.*relay project merge/s,
+  );
   const checked = await folder.relay(['project', 'check']);
   assert.equal(checked.code, 1);
-  assert.match(checked.stdout, /todos\.json has a conflict/);
-  assert.match(checked.stdout, /decisions\.md has a conflict/);
+  assert.match(checked.stdout, /todos\.json contains git conflict markers/);
+  assert.match(checked.stdout, /decisions\.md contains git conflict markers/);
   assert.doesNotMatch(checked.stdout, /rewritten|twice|line 1, column/);
   const merged = await folder.relay(['project', 'merge']);
   assert.equal(merged.code, 0, merged.stderr);

@@ -81,7 +81,7 @@ describe('a bucket beside a cluster', { skip: missing?.missing }, () => {
       const backup = join(home, 'backup');
       assert.match(
         (await ran('backup', backup)).all,
-        /Large bodies lie in s3:\/\/bodies, which cannot be used/,
+        /Large payloads are stored in s3:\/\/bodies, which is not available/,
       );
       faults.isOut = false;
 

@@ -73,8 +73,8 @@ test('a command on a store of a newer version says what to install, and leaves i
   assert.equal(code, 1);
   assert.equal(
     stderr,
-    `error The store at ${path} has format 99; this program knows up to 2. It was left as it is.\n` +
-      `  → Install a newer ContextRelay: ${GET_NEWER}. Or point RELAY_HOME at another folder.\n`,
+    `error The store at ${path} has format 99; this program supports formats up to 2. It was left as it is.\n` +
+      `  → Install a newer ContextRelay: ${GET_NEWER}. Or set RELAY_HOME to another folder.\n`,
   );
   assert.equal(format(path), 99);
 });

@@ -29,7 +29,7 @@ test('a database of a newer format is told apart and left as it is', async (t) =
   db.exec('PRAGMA user_version = 99');
   db.close();
   const error = await refused(home, 'store_newer');
-  assert.match(error.message, /format 99; this program knows up to 2/);
+  assert.match(error.message, /format 99; this program supports formats up to 2/);
   assert.match(error.hint!, /^Install a newer ContextRelay: .+ newer release.+RELAY_HOME/);
 });
 

@@ -129,7 +129,7 @@ test('a tool tells the model what is wrong with its call', async () => {
   ];
   assert.match(said[0], /^Error pushing context: .*empty/i);
   assert.match(said[1], /^Error pulling context: .*\/pull\/<uuid>/);
-  assert.match(said[2], /^Error pulling context: That part cannot be taken: "page 3" is not a known part/);
+  assert.match(said[2], /^Error pulling context: Cannot read this part: "page 3" is not a known part/);
 });
 
 test('a pull of more than the model should be shown tells its size, its beginning and how to take less', async () => {

@@ -112,7 +112,7 @@ test('a model that a provider does not have is told by its name, with the ways t
     const asking = openModel({ provider, model: 'no-such', baseUrl }, keys, []).answer(PROMPT, {});
     await assert.rejects(asking, (error) => {
       assert.ok(isRelayError(error, 'model_unknown'), String(error));
-      assert.match(error.message, new RegExp(`^${provider} has no model "no-such"`));
+      assert.match(error.message, new RegExp(`^${provider} does not offer the model "no-such"`));
       assert.match(error.hint, /--model NAME, RELAY_MODEL, or "models" in config\.json/);
       assert.ok(error.hint.includes(`{"models": {"${provider}": "NAME"}}`));
       return true;
@@ -194,7 +194,7 @@ test('one that says nothing is given up after a time, before its answer and with
     const waits: number[] = [];
     await assert.rejects(model.answer(PROMPT, { onSilence: (ms) => waits.push(ms) }), (error) => {
       assert.ok(isRelayError(error, 'provider_silent'), String(error));
-      assert.match(error.message, /^anthropic has said nothing for 0\.05 seconds at http:/);
+      assert.match(error.message, /^anthropic at http:\S+ has sent nothing for 0\.05 seconds/);
       assert.match(error.hint, /RELAY_MODEL_TIMEOUT/);
       return true;
     });
