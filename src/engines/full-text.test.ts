@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { queryTerms } from '../kernel/passages.ts';
-import { matchOf, segmented, unsegmented } from './full-text.ts';
+import { ftsPattern, joinLetters, splitLetters } from './full-text.ts';
 
 test('every word of a query is quoted, and stands for those that begin with it', () => {
-  const matches = (query: string) => queryTerms(query).map(matchOf);
+  const matches = (query: string) => queryTerms(query).map(ftsPattern);
   assert.deepEqual(matches('fast relays'), ['"fast"*', '"relay"*']);
   assert.deepEqual(matches('  NEAR(q b) "x" * -y^2 '), ['"near"*', '"q"', '"b"', '"x"', '"y"', '"2"*']);
   for (const query of ['', '   ', '"', '***', '()', '\0', '\u200b', '—…!', '\u0301'])
@@ -13,13 +13,13 @@ test('every word of a query is quoted, and stands for those that begin with it',
 
 test('letters of scripts without spaces become words, and can be put together again', () => {
   const text = 'Das ist 東京タワー, ok? ภาษาไทย 한국어';
-  assert.notEqual(segmented(text), text);
-  assert.equal(unsegmented(segmented(text)), text);
-  assert.deepEqual(queryTerms('東京').map(matchOf).map(unsegmented), ['"東京"']);
-  assert.equal(segmented('plain words'), 'plain words');
+  assert.notEqual(splitLetters(text), text);
+  assert.equal(joinLetters(splitLetters(text)), text);
+  assert.deepEqual(queryTerms('東京').map(ftsPattern).map(joinLetters), ['"東京"']);
+  assert.equal(splitLetters('plain words'), 'plain words');
 });
 
 test('what would be taken for a mark of ours is taken out of a text', () => {
-  assert.equal(segmented('a\u0002b\u0003c\u0000d\u200be'), 'a b c d e');
-  assert.ok(segmented('lone \ud800 surrogate').isWellFormed());
+  assert.equal(splitLetters('a\u0002b\u0003c\u0000d\u200be'), 'a b c d e');
+  assert.ok(splitLetters('lone \ud800 surrogate').isWellFormed());
 });

@@ -3,17 +3,17 @@ import type { Hit } from '../kernel/search-index.ts';
 import { prefixUpperBound } from '../kernel/validate-input.ts';
 
 /** A word that more texts have than this tells nothing apart and costs the most; among so many matches the newest are ranked. */
-const RANKED = 1000;
+const RANKED_TEXTS = 1000;
 
 /** How deep a folder may lie and still be a word; further down, keys are compared one by one. */
-const FOLDERS = 8;
+const FOLDER_DEPTH = 8;
 
 /** Texts that are read for their best passages at least, and how many characters at most: the last text may go beyond. */
 const CANDIDATES = 50;
 const READ_CHARS = 2 * 1024 * 1024;
 
 /** Separates words for FTS5 and nothing for a reader, so it can be taken out again. */
-const SEAM = '\u200b';
+const SEPARATOR = '\u200b';
 
 type Value = string | number | bigint | Uint8Array | null;
 
@@ -77,11 +77,11 @@ export class FullText {
     const folder = folders(scope).at(-1)!;
     const inFolder = (match: string) => `scope:"${this.#folderWord(folder)}" AND text:(${match})`;
     const counted = terms.map((term) => {
-      const match = matchOf(term);
+      const match = ftsPattern(term);
       return { match, count: this.#count(inFolder(match)) };
     });
     const known = counted.filter(({ count }) => count > 0);
-    const telling = known.filter(({ count }) => count <= RANKED);
+    const telling = known.filter(({ count }) => count <= RANKED_TEXTS);
     if (known.length === 0) return [];
     const match = (telling.length > 0 ? telling : known).map((each) => each.match).join(' OR ');
     // Keys are compared one by one only where the match does not see to that already.
@@ -97,7 +97,7 @@ export class FullText {
         `SELECT d.key, d.fields, d.text FROM (
           SELECT id, score FROM (
             SELECT words.rowid AS id, -bm25(words, 0, 1) AS score FROM words ${join}
-            WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ${RANKED}
+            WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ${RANKED_TEXTS}
           ) ORDER BY score DESC, id DESC LIMIT ?
         ) best JOIN documents d ON d.id = best.id ORDER BY best.score DESC, best.id DESC`,
       )
@@ -105,7 +105,7 @@ export class FullText {
     const candidates: Candidate[] = [];
     let chars = 0;
     for (const { key, fields, text } of rows) {
-      candidates.push({ key, fields: JSON.parse(fields), text: unsegmented(text) });
+      candidates.push({ key, fields: JSON.parse(fields), text: joinLetters(text) });
       chars += text.length;
       if (chars > READ_CHARS) break;
     }
@@ -114,7 +114,7 @@ export class FullText {
 
   /** How many texts match, as far as that matters. */
   #count(match: string): number {
-    const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${RANKED + 1})`;
+    const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${RANKED_TEXTS + 1})`;
     return this.#db.sql<{ count: number }>(sql).get(match)!.count;
   }
 }
@@ -124,7 +124,7 @@ function folders(key: string): string[] {
   const found: string[] = [];
   for (
     let slash = key.indexOf('/');
-    slash >= 0 && found.length < FOLDERS;
+    slash >= 0 && found.length < FOLDER_DEPTH;
     slash = key.indexOf('/', slash + 1)
   ) {
     found.push(key.slice(0, slash + 1));
@@ -133,17 +133,17 @@ function folders(key: string): string[] {
 }
 
 /** The text as it is indexed: marks of snippets taken out, and a seam around every letter of an unspaced script. */
-export function segmented(text: string): string {
+export function splitLetters(text: string): string {
   const clean = text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' ');
   // The first of these scripts begins at U+0E01, and to make the pattern takes a command milliseconds.
-  return /[\u0e00-\uffff]/.test(clean) ? clean.replace(unspaced(), `${SEAM}$&${SEAM}`) : clean;
+  return /[\u0e00-\uffff]/.test(clean) ? clean.replace(unspaced(), `${SEPARATOR}$&${SEPARATOR}`) : clean;
 }
 
-export function unsegmented(text: string): string {
-  return text.replaceAll(SEAM, '');
+export function joinLetters(text: string): string {
+  return text.replaceAll(SEPARATOR, '');
 }
 
 /** A word of a query as FTS5 takes it, quoted. */
-export function matchOf({ text, finds }: Term): string {
-  return finds === 'begin' ? `"${text}"*` : `"${segmented(text)}"`;
+export function ftsPattern({ text, finds }: Term): string {
+  return finds === 'begin' ? `"${text}"*` : `"${splitLetters(text)}"`;
 }

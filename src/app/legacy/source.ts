@@ -177,7 +177,7 @@ export function openLegacyDatabase(home: string, tell: (why: string) => void): L
   let db: Database | undefined;
   try {
     // Without a WAL no process has it open, so it can be opened as immutable, which creates no files next to it.
-    db = new Database(path, existsSync(`${path}-wal`) ? { readOnly: true } : { asItIs: true });
+    db = new Database(path, existsSync(`${path}-wal`) ? { readOnly: true } : { immutable: true });
     return readDatabase(db);
   } catch (error) {
     db?.close();

@@ -69,7 +69,7 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
 
 /** Reports how much of its bodies the server has verified, and what it found. */
 function scrubGauges(checks: StoreChecks): Gauge[] {
-  const { bodies = 0, bytes = 0, rounds = 0, damaged = 0 } = checks.scrubbed() ?? {};
+  const { bodies = 0, bytes = 0, rounds = 0, damaged = 0 } = checks.scrubState() ?? {};
   return [
     ['relay_scrub_bodies', 'Bodies that were read and checked since the start.', bodies],
     ['relay_scrub_bytes', 'Bytes of these.', bytes],

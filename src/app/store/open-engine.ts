@@ -15,7 +15,7 @@ import { homeEngine } from '../serve/pid-file.ts';
 import { remoteEngineAt } from './remote-engines.ts';
 
 /** Checks that look below the ports. */
-export type StoreChecks = Pick<SqliteEngine, 'missingBodies' | 'checkBodies' | 'checkDatabase' | 'scrubbed'>;
+export type StoreChecks = Pick<SqliteEngine, 'missingBodies' | 'checkBodies' | 'checkDatabase' | 'scrubState'>;
 
 export interface OpenedEngine {
   readonly engine: Engine;
@@ -59,7 +59,7 @@ export async function openEngine(
   const whole = await besideBucket(engine, { address: config.blobs, stays: isArtifactFile });
   const checks =
     whole === engine ? engine : { ...engine, checkBodies: () => checkAlsoInBucket(engine, whole) };
-  const { giveUpReserve, makeFiles } = engine;
+  const { releaseReserve: giveUpReserve, makeFiles } = engine;
   return { engine: whole, checks, giveUpReserve, legible: { home, makeFiles } };
 }
 
@@ -114,7 +114,7 @@ function checksThroughPorts({ blobs }: Engine): StoreChecks {
   return {
     missingBodies: async () => ({ count: 0, some: [] }),
     checkDatabase: async () => null,
-    scrubbed: () => null,
+    scrubState: () => null,
     async *checkBodies() {
       for await (const { key, size } of everyItem('items', (o) => blobs.list('', o))) {
         yield { key, size, file: null, fault: await faultOf(blobs, key) };

@@ -2,7 +2,7 @@ import type { SqlStorage, SqlStorageValue } from '@cloudflare/workers-types';
 import { toHex } from '../../base/ids.ts';
 import { encodeUtf8, utf8Bytes } from '../../base/utf8.ts';
 import type { Hit } from '../../kernel/search-index.ts';
-import { FullText, segmented, type TextDatabase, type TextStatement } from '../full-text.ts';
+import { FullText, splitLetters, type TextDatabase, type TextStatement } from '../full-text.ts';
 
 /** A row takes 2 MB. A letter of Chinese takes nine bytes, with the seams around it. */
 const ROW_BYTES = 1_900_000;
@@ -23,7 +23,7 @@ export class DocumentRows {
 
   /** A long text is found by its beginning: as much of it as a row takes. */
   put(key: string, text: string, fields: string): void {
-    const words = segmented(text);
+    const words = splitLetters(text);
     this.#texts.put(key, beginningOf(words, ROW_BYTES - utf8Bytes(fields)), fields);
   }
 

@@ -39,7 +39,7 @@ export class MemoryBlobs implements Blobs {
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
     checkKey('a key', key);
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
-    const bytes = await this.#taken(body, o.size);
+    const bytes = await this.#readAll(body, o.size);
     const sha256 = await sha256Hex(bytes);
     const expiresAt = await resolveExpiry(o.expiresAt);
     await this.#store.hazard.pause();
@@ -93,7 +93,7 @@ export class MemoryBlobs implements Blobs {
     return { blobs: expired.length, bytes: sum(expired) };
   }
 
-  async #taken(body: BlobBody, size: number | undefined): Promise<Bytes> {
+  async #readAll(body: BlobBody, size: number | undefined): Promise<Bytes> {
     const limits = { size, max: this.#store.limits.blobBytes };
     if (body instanceof Uint8Array) {
       checkSize(body, limits);

@@ -7,7 +7,7 @@ import { INDEX_TEXT_CHARS } from '../../base/limits.ts';
 import type { ExportedDocument } from '../../kernel/moving.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/validate-input.ts';
-import { FullText, segmented } from '../full-text.ts';
+import { FullText, splitLetters } from '../full-text.ts';
 import { IndexThread, type IndexThreads } from '../index-thread.ts';
 import { publishWhenFreed } from './account-storage.ts';
 import type { Message } from './connection.ts';
@@ -156,7 +156,7 @@ export class NatsSearchIndex implements SearchIndex {
       this.#index.commit(() => {
         for (const { key, text, fields } of this.#thread ? [] : changes) {
           if (text === null) this.#texts.remove(key);
-          else this.#texts.put(key, segmented(text), fields);
+          else this.#texts.put(key, splitLetters(text), fields);
         }
         this.#index.sql('DELETE FROM place').run();
         this.#index.sql('INSERT INTO place VALUES (?, ?, ?)').run(stream, end, Date.now());

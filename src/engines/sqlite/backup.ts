@@ -15,16 +15,16 @@ import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import type { BlobInfo } from '../../kernel/blobs.ts';
 import type { HashedBody } from '../body-hashes.ts';
-import { openBody, type StoredBody, streamBody, wholeBody } from './body-check.ts';
-import { BODIES, checkedFile, writeBody } from './body-files.ts';
+import { openBody, readVerifiedBody, type StoredBody, streamBody } from './body-check.ts';
+import { BODIES, validateFile, writeBody } from './body-files.ts';
 import { Database } from './database.ts';
-import { makeFolder, makeFolders, syncFileNow, syncFolderNow } from './fsync.ts';
+import { fsyncFileSync, fsyncFolderSync, makeFolder, makeFolders } from './fsync.ts';
 import { DATABASE_FILE, isStore, migrate, openDatabase } from './opening.ts';
-import { readSpot, Segments } from './segments.ts';
+import { readFromSegment, Segments } from './segments.ts';
 import { isBusy, translateError } from './translate-error.ts';
 
 /** What was copied. */
-export interface Copied {
+export interface CopyResult {
   readonly blobs: number;
   readonly bytes: number;
   /** Keys whose body was missing or damaged already; the copy does without them. */
@@ -39,7 +39,7 @@ export async function backupSqlite(
   home: string,
   targetDir: string,
   warn?: (what: string) => void,
-): Promise<Copied> {
+): Promise<CopyResult> {
   const source = join(resolve(home), DATABASE_FILE);
   const target = resolve(targetDir);
   if (!(await isStore(source)))
@@ -54,14 +54,14 @@ export async function backupSqlite(
     const path = join(target, `${DATABASE_FILE}.partial`);
     closeSync(openSync(path, 'wx', 0o600));
     await db.retryWhileBusy(() => db.sql('VACUUM INTO ?').run(path));
-    let copied: Copied;
+    let copied: CopyResult;
     {
       using copy = new Database(path);
       copied = await copyBodies(copy, resolve(home), target, db);
     }
-    syncFileNow(path);
+    fsyncFileSync(path);
     renameSync(path, join(target, DATABASE_FILE));
-    syncFolderNow(target);
+    fsyncFolderSync(target);
     return copied;
   } catch (error) {
     for (const name of readdirSync(target)) rmSync(join(target, name), { recursive: true });
@@ -79,7 +79,7 @@ function prepareTarget(target: string): boolean {
       hint: 'Back up into a folder that does not exist yet.',
     });
   }
-  if (made) syncFolderNow(dirname(target));
+  if (made) fsyncFolderSync(dirname(target));
   return made;
 }
 
@@ -96,23 +96,23 @@ interface BodyRow extends BlobInfo {
 const BODY_COLUMNS = 'id, key, file, offset, size, sha256, blocks, expires';
 
 /** Copied at once: what goes into a segment then shares a wait for the disk. */
-const AT_ONCE = 32;
+const COPY_BATCH = 32;
 
 /**
  * Copies the bodies that the database `copy` refers to from one home to another; from there on it says what there really is of them,
  * and where. `live` is the database of a store that others go on using meanwhile.
  */
-async function copyBodies(copy: Database, from: string, to: string, live?: Database): Promise<Copied> {
+async function copyBodies(copy: Database, from: string, to: string, live?: Database): Promise<CopyResult> {
   const segments = new Segments(to, systemEnv, true);
   const lost = dropDamagedRows(copy);
   let [blobs, bytes] = [0, 0];
   const copyOne = async (found: BodyRow) => {
-    const row = { ...found, file: checkedFile(found.file) };
+    const row = { ...found, file: validateFile(found.file) };
     const copied = live
-      ? await copyWherever(live, row, from, to, segments)
+      ? await copyLiveBody(live, row, from, to, segments)
       : await copyBody(row, from, to, segments);
     // At a chosen place a newer body may have come since; the copy then says what it really holds.
-    if (copied && (copied.sha256 === row.sha256 || (live && (await isNow(live, row, copied.sha256))))) {
+    if (copied && (copied.sha256 === row.sha256 || (live && (await isCurrent(live, row, copied.sha256))))) {
       blobs++;
       bytes += copied.size;
       const { size, sha256, blocks, file, offset } = copied;
@@ -122,11 +122,11 @@ async function copyBodies(copy: Database, from: string, to: string, live?: Datab
     }
     if (row.offset === null) rmSync(join(to, row.file), { force: true });
     copy.sql('DELETE FROM blobs WHERE id = ?').run(row.id);
-    if (!live || (await isNow(live, row, row.sha256))) lost.push(row.key);
+    if (!live || (await isCurrent(live, row, row.sha256))) lost.push(row.key);
   };
   const rows = bodyRows(copy);
-  for (let at = 0; at < rows.length; at += AT_ONCE)
-    await Promise.all(rows.slice(at, at + AT_ONCE).map(copyOne));
+  for (let at = 0; at < rows.length; at += COPY_BATCH)
+    await Promise.all(rows.slice(at, at + COPY_BATCH).map(copyOne));
   copy.exec('DELETE FROM gone');
   return { blobs, bytes, lost };
 }
@@ -137,13 +137,13 @@ function bodyRows(db: Database): BodyRow[] {
 }
 
 /** Whether the store itself has such a body there by now. */
-async function isNow(db: Database, { key, file, offset }: BodyRow, sha256: string): Promise<boolean> {
+async function isCurrent(db: Database, { key, file, offset }: BodyRow, sha256: string): Promise<boolean> {
   const sql = 'SELECT 1 FROM blobs WHERE key = ? AND file = ? AND offset IS ? AND sha256 = ?';
   return (await db.retryWhileBusy(() => db.sql(sql).get(key, file, offset, sha256))) !== undefined;
 }
 
 /** While others go on, what has a place in a segment may be moved to another. */
-async function copyWherever(db: Database, row: BodyRow, home: string, target: string, segments: Segments) {
+async function copyLiveBody(db: Database, row: BodyRow, home: string, target: string, segments: Segments) {
   const sql = `SELECT ${BODY_COLUMNS} FROM blobs WHERE id = ? AND sha256 = ? AND offset IS NOT NULL`;
   for (let from = row; ; ) {
     const copied = await copyBody(from, home, target, segments);
@@ -166,7 +166,7 @@ async function copyBody(
 ): Promise<(HashedBody & Pick<BodyRow, 'file' | 'offset'>) | null> {
   const { file, offset, size, sha256, blocks, expires } = row;
   if (offset !== null) {
-    const body = readSpot(from, { file, offset }, size);
+    const body = readFromSegment(from, { file, offset }, size);
     if (!body || hash('sha256', body) !== sha256) return null;
     return { size, sha256, blocks: blocks!, ...(await segments.append([body], expires)) };
   }
@@ -174,7 +174,7 @@ async function copyBody(
   if (!source) return null;
   makeFolder(dirname(join(to, file)), true);
   const stream = streamBody(source.file, { start: 0, end: source.size });
-  const written = await writeBody(join(to, file), stream, { syncsFile: true, syncsName: true });
+  const written = await writeBody(join(to, file), stream, { fsyncsFile: true, fsyncsFolder: true });
   return { ...written, file, offset };
 }
 
@@ -187,7 +187,7 @@ function dropDamagedRows(copy: Database): string[] {
     const row = copy.sql<StoredBody & { id: number; key: string }>(next).get(after);
     if (!row) return dropped;
     after = row.id;
-    if (wholeBody({ home: '' }, row)) continue;
+    if (readVerifiedBody({ home: '' }, row)) continue;
     copy.sql('DELETE FROM blobs WHERE id = ?').run(row.id);
     dropped.push(row.key);
   }
@@ -202,7 +202,7 @@ export async function restoreSqlite(
   sourceDir: string,
   homeDir: string,
   o: { force?: boolean; partial?: boolean } = {},
-): Promise<Copied> {
+): Promise<CopyResult> {
   const source = resolve(sourceDir);
   const home = resolve(homeDir);
   const path = join(home, DATABASE_FILE);
@@ -225,7 +225,7 @@ export async function restoreSqlite(
   try {
     const { files, ...copied } = await stageCopy(source, stage, o.partial ?? false);
     if (existsSync(path)) await moveAside(home);
-    moveIn(stage, home, files);
+    installFiles(stage, home, files);
     return copied;
   } catch (error) {
     throw translateError(error, path);
@@ -239,7 +239,7 @@ async function stageCopy(
   source: string,
   stage: string,
   partial: boolean,
-): Promise<Copied & { files: Set<string> }> {
+): Promise<CopyResult & { files: Set<string> }> {
   const from = join(source, DATABASE_FILE);
   try {
     copyDatabase(from, join(stage, DATABASE_FILE));
@@ -247,14 +247,14 @@ async function stageCopy(
     migrate(db);
     db.exec('PRAGMA journal_mode = WAL');
     const copied = await copyBodies(db, source, stage);
-    if (copied.lost.length > 0 && !partial) throw notWhole(from, copied.lost);
+    if (copied.lost.length > 0 && !partial) throw damagedBackupError(from, copied.lost);
     return { ...copied, files: new Set(bodyRows(db).map(({ file }) => file)) };
   } catch (error) {
     throw translateError(error, from);
   }
 }
 
-function notWhole(from: string, lost: readonly string[]): RelayError {
+function damagedBackupError(from: string, lost: readonly string[]): RelayError {
   const some = lost.slice(0, 3).join(', ') + (lost.length > 3 ? ', …' : '');
   return new RelayError('store_damaged', {
     what: `${from}: of ${lost.length} bodies there is not what was stored (${some})`,
@@ -265,7 +265,7 @@ function notWhole(from: string, lost: readonly string[]): RelayError {
 /** A backup is looked at only; the home of a relay that was not closed well has a WAL that belongs to it. */
 function copyDatabase(from: string, to: string): void {
   closeSync(openSync(to, 'wx', 0o600));
-  using db = new Database(from, { asItIs: !existsSync(`${from}-wal`) });
+  using db = new Database(from, { immutable: !existsSync(`${from}-wal`) });
   const found = db.sql<{ integrity_check: string }>('PRAGMA integrity_check(1)').get()!;
   if (found.integrity_check !== 'ok')
     throw new RelayError('store_damaged', { what: `${from}: ${found.integrity_check}` });
@@ -273,7 +273,7 @@ function copyDatabase(from: string, to: string): void {
 }
 
 /** Bodies first, the database last: it is what makes them a store. */
-function moveIn(stage: string, home: string, files: ReadonlySet<string>): void {
+function installFiles(stage: string, home: string, files: ReadonlySet<string>): void {
   const touched = new Set([home]);
   for (const file of files) {
     const folder = dirname(join(home, file));
@@ -283,7 +283,7 @@ function moveIn(stage: string, home: string, files: ReadonlySet<string>): void {
   }
   // Unlike a rename, a link does not replace what somebody may have made there meanwhile.
   linkSync(join(stage, DATABASE_FILE), join(home, DATABASE_FILE));
-  for (const folder of touched) syncFolderNow(folder);
+  for (const folder of touched) fsyncFolderSync(folder);
 }
 
 async function moveAside(home: string): Promise<void> {

@@ -23,13 +23,13 @@ import {
   resolveExpiry,
 } from '../../kernel/validate-input.ts';
 import { BodyHashes } from '../body-hashes.ts';
-import { damageOf, openedBody, type StoredBody, wholeBody } from './body-check.ts';
+import { describeDamage, openVerifiedBody, readVerifiedBody, type StoredBody } from './body-check.ts';
 import {
   BodyFiles,
   type Content,
-  checkedPlace,
   type Draft,
   isPlaced,
+  normalizePlace,
   type Place,
   sweptAwayError,
 } from './body-files.ts';
@@ -39,10 +39,10 @@ import { isSegment, Segments } from './segments.ts';
 import { translateError } from './translate-error.ts';
 
 /** Bodies held in memory: many agents pull the same payload, and a large row is slow to read. */
-const HELD_BYTES = 16 * 1024 * 1024;
+const CACHE_BYTES = 16 * 1024 * 1024;
 
 /** Bodies that were read and checked, by their SHA-256; the least recently used go first. */
-class HeldBodies {
+class BodyCache {
   readonly #bodies = new Map<string, Uint8Array>();
   #bytes = 0;
 
@@ -53,11 +53,11 @@ class HeldBodies {
   }
 
   add(sha256: string, body: Uint8Array): void {
-    if (this.#bodies.has(sha256) || body.length > HELD_BYTES / 8) return;
+    if (this.#bodies.has(sha256) || body.length > CACHE_BYTES / 8) return;
     this.#bodies.set(sha256, body);
     this.#bytes += body.length;
     for (const [oldest, { length }] of this.#bodies) {
-      if (this.#bytes <= HELD_BYTES) return;
+      if (this.#bytes <= CACHE_BYTES) return;
       this.#bodies.delete(oldest);
       this.#bytes -= length;
     }
@@ -68,30 +68,31 @@ export class SqliteBlobs implements Blobs {
   readonly #store: Store;
   readonly #files: BodyFiles;
   readonly segments: Segments;
-  readonly #appends: boolean;
+  readonly #usesSegments: boolean;
   /** A body up to this is held until it is committed; a larger one is written to a file as it comes. */
-  readonly #heldBytes: number;
+  readonly #bufferedBytes: number;
   readonly #place: Place | undefined;
-  readonly #held = new HeldBodies();
+  readonly #cache = new BodyCache();
 
   /** `appends`: bodies that are too large for the database and too small for a file each go into segments. */
-  constructor(store: Store, { place, appends }: { place: Place | undefined; appends: boolean }) {
+  constructor(store: Store, { place, usesSegments }: { place: Place | undefined; usesSegments: boolean }) {
     this.#store = store;
     const durable = store.limits.durability === 'power';
     this.#files = new BodyFiles(store, durable);
     this.segments = new Segments(store.home, store.env, durable);
-    this.#appends = appends;
-    this.#heldBytes = appends ? SEGMENT_BLOB_BYTES.max : INLINE_BLOB_BYTES;
+    this.#usesSegments = usesSegments;
+    this.#bufferedBytes = usesSegments ? SEGMENT_BLOB_BYTES.max : INLINE_BLOB_BYTES;
     this.#place = place;
   }
 
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
     // What is held until it is committed is copied: it is the caller's again as soon as this waits.
-    const own = body instanceof Uint8Array && body.length <= this.#heldBytes ? new Uint8Array(body) : body;
-    const { content, ...info } = await this.#take(key, own, o);
+    const own =
+      body instanceof Uint8Array && body.length <= this.#bufferedBytes ? new Uint8Array(body) : body;
+    const { content, ...info } = await this.#storeBytes(key, own, o);
     if (!content) return info;
     await this.#commit(key, content).catch((error) => {
-      if (content.draft) this.#files.removeNow(content.draft.file);
+      if (content.draft) this.#files.removeSync(content.draft.file);
       throw error;
     });
     return info;
@@ -99,10 +100,10 @@ export class SqliteBlobs implements Blobs {
 
   /** What comes as a stream is put at once: its file then goes with its row where nothing comes of it. */
   async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<Staged & BlobInfo> {
-    const { content, ...info } = await this.#take(key, body, o);
+    const { content, ...info } = await this.#storeBytes(key, body, o);
     if (!content) return { key, ...info };
     const write: Operation<void> = (tx) => void this.#write(tx, key, content);
-    return Object.assign(new StagedWrite(key, write, content.spot ? 0 : content.size), info);
+    return Object.assign(new StagedWrite(key, write, content.location ? 0 : content.size), info);
   }
 
   /**
@@ -118,7 +119,7 @@ export class SqliteBlobs implements Blobs {
       const draft = await this.#files.write([row.body], [], true);
       const sql = 'UPDATE blobs SET file = ?, body = NULL WHERE key = ? AND file IS NULL AND sha256 = ?';
       const placing = queue.run((tx) => {
-        if (db.sql(sql).run(place!, key, row.sha256).changes > 0) this.#files.placeNow(draft, place!, tx);
+        if (db.sql(sql).run(place!, key, row.sha256).changes > 0) this.#files.placeSync(draft, place!, tx);
       });
       await placing.finally(() => this.#files.remove(draft.file));
     });
@@ -135,11 +136,11 @@ export class SqliteBlobs implements Blobs {
         return { body: range ? row.body.subarray(range.start, range.end) : row.body, size: row.size };
       }
       const body =
-        row.offset === null && row.file !== null ? await openedBody(this.#store, row, range) : null;
+        row.offset === null && row.file !== null ? await openVerifiedBody(this.#store, row, range) : null;
       if (body) return { body, size: row.size };
       // Replaced, deleted or moved between the two looks; if it is still the same, it is really damaged.
       if (before?.file === row.file && before.offset === row.offset && before.sha256 === row.sha256) {
-        throw await damageOf(this.#store, key, row);
+        throw await describeDamage(this.#store, key, row);
       }
       before = row;
     }
@@ -182,22 +183,22 @@ export class SqliteBlobs implements Blobs {
     if (!isPlaced(file)) return this.#files.remove(file);
     const removed = this.#store.queue.free(() => {
       const used = this.#store.db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file);
-      if (!used) this.#files.removeNow(file);
+      if (!used) this.#files.removeSync(file);
     });
     // A file that could not be removed is left to a sweep.
     await removed.catch(() => {});
   }
 
   /** Brings the bytes to where they are to stay. `content` is what its row is to say; absent where it says so already. */
-  async #take(key: string, body: BlobBody, o: BlobOptions): Promise<BlobInfo & { content?: Content }> {
-    const admission: BodyLimits = { size: o.size, max: this.#store.limits.blobBytes };
+  async #storeBytes(key: string, body: BlobBody, o: BlobOptions): Promise<BlobInfo & { content?: Content }> {
+    const limits: BodyLimits = { size: o.size, max: this.#store.limits.blobBytes };
     let place: string | undefined;
     try {
       checkKey('a key', key);
       if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
-      checkSize(body, admission);
+      checkSize(body, limits);
       if (this.#place && key.startsWith(this.#place.prefix)) place = this.#place.path(key);
-      if (place !== undefined) place = checkedPlace(place);
+      if (place !== undefined) place = normalizePlace(place);
     } catch (error) {
       // The caller is told why the body was refused; a source that cannot be cancelled changes nothing about that.
       if (!(body instanceof Uint8Array)) await body.cancel(error).catch(() => {});
@@ -205,17 +206,19 @@ export class SqliteBlobs implements Blobs {
     }
     if (place !== undefined && body instanceof Uint8Array && body.length <= LATE_FILE_BYTES) {
       // A command is over before it could make the file afterwards.
-      return this.#appends ? this.#hold([body], o.expiresAt, true) : this.#draft(body, place, o.expiresAt);
+      return this.#usesSegments
+        ? this.#prepareInMemory([body], o.expiresAt, true)
+        : this.#prepareDraft(body, place, o.expiresAt);
     }
-    if (body instanceof Uint8Array && place === undefined && body.length <= this.#heldBytes) {
-      return this.#hold([body], o.expiresAt);
+    if (body instanceof Uint8Array && place === undefined && body.length <= this.#bufferedBytes) {
+      return this.#prepareInMemory([body], o.expiresAt);
     }
-    const pieces = readPieces(body, admission);
+    const pieces = readPieces(body, limits);
     const head: Uint8Array[] = [];
     if (place === undefined) {
-      for (let length = 0; length <= this.#heldBytes; ) {
+      for (let length = 0; length <= this.#bufferedBytes; ) {
         const { done, value } = await pieces.next();
-        if (done) return this.#hold(head, o.expiresAt);
+        if (done) return this.#prepareInMemory(head, o.expiresAt);
         head.push(value);
         length += value.length;
       }
@@ -224,10 +227,10 @@ export class SqliteBlobs implements Blobs {
   }
 
   /** Of a body that fits into memory. */
-  async #hold(
+  async #prepareInMemory(
     pieces: readonly Uint8Array[],
     expiry: Expiry | undefined,
-    inRow = !this.#appends,
+    inRow = !this.#usesSegments,
   ): Promise<BlobInfo & { content: Content }> {
     const hashes = new BodyHashes();
     for (const piece of pieces) hashes.update(piece);
@@ -238,18 +241,18 @@ export class SqliteBlobs implements Blobs {
     // Where nobody else would share the sync of a segment, a body waits for one sync only if it goes with its row.
     const alone = () => size <= INLINE_BLOB_BYTES && this.segments.isIdle && this.#store.queue.isIdle;
     if (inRow || size < SEGMENT_BLOB_BYTES.min || alone()) return { ...info, content };
-    const spot = await this.segments.append(pieces, expires).catch((error) => {
+    const location = await this.segments.append(pieces, expires).catch((error) => {
       throw translateError(error, this.#store.db.path);
     });
-    return { ...info, content: { ...content, spot } };
+    return { ...info, content: { ...content, location } };
   }
 
   /** Of a short body that is to be a file: waits among the drafts for its row. One that never comes is swept up. */
-  async #draft(body: Uint8Array, place: string, expiry: Expiry | undefined) {
+  async #prepareDraft(body: Uint8Array, place: string, expiry: Expiry | undefined) {
     const expires = (await resolveExpiry(expiry)) ?? null;
     try {
       const draft = await this.#files.write([body], [], true);
-      const content = { ...draft, expires, spot: { file: place, offset: null }, draft };
+      const content = { ...draft, expires, location: { file: place, offset: null }, draft };
       return { size: draft.size, sha256: draft.sha256, content };
     } catch (error) {
       throw translateError(error, this.#store.db.path);
@@ -273,8 +276,8 @@ export class SqliteBlobs implements Blobs {
     }
     try {
       const expires = (await resolveExpiry(expiresAt)) ?? null;
-      const spot = { file: place ?? draft.file, offset: null };
-      await this.#commit(key, { ...draft, expires, spot, draft: placed ? draft : undefined });
+      const location = { file: place ?? draft.file, offset: null };
+      await this.#commit(key, { ...draft, expires, location, draft: placed ? draft : undefined });
       return { size: draft.size, sha256: draft.sha256 };
     } catch (error) {
       await this.#files.remove(draft.file);
@@ -286,9 +289,9 @@ export class SqliteBlobs implements Blobs {
     const before = await this.#store.queue.run(
       (tx) => {
         const old = this.#write(tx, key, content);
-        return old && old.file !== content.spot?.file ? old : undefined;
+        return old && old.file !== content.location?.file ? old : undefined;
       },
-      content.spot ? 0 : content.size,
+      content.location ? 0 : content.size,
     );
     if (before) await this.removeBody(before);
   }
@@ -297,22 +300,31 @@ export class SqliteBlobs implements Blobs {
   #write(tx: Transaction, key: string, content: Content): DeletedBody | undefined {
     const { db, env } = this.#store;
     const { size, sha256, blocks, expires, pieces, draft } = content;
-    let { spot } = content;
-    if (spot && !draft && !this.#files.hasNow(spot.file)) {
+    let { location } = content;
+    if (location && !draft && !this.#files.hasSync(location.file)) {
       // A sweep has taken the file since it was written. What is still held goes into the row.
       if (!pieces) throw sweptAwayError();
-      spot = undefined;
+      location = undefined;
     }
     const old = db
       .sql<DeletedBody & { id: number }>('SELECT id, file, offset, size FROM blobs WHERE key = ?')
       .get(key);
     if (old) queueForWipe(this.#store, old);
-    const body = spot ? null : pieces!.length === 1 ? pieces![0]! : Buffer.concat(pieces!);
-    const values = [size, sha256, blocks, env.now(), expires, spot?.file ?? null, spot?.offset ?? null, body];
+    const body = location ? null : pieces!.length === 1 ? pieces![0]! : Buffer.concat(pieces!);
+    const values = [
+      size,
+      sha256,
+      blocks,
+      env.now(),
+      expires,
+      location?.file ?? null,
+      location?.offset ?? null,
+      body,
+    ];
     const sql = `INSERT OR REPLACE INTO blobs (id, key, size, sha256, blocks, at, expires, file, offset, body)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
     db.sql(sql).run(old?.id ?? null, key, ...values);
-    if (draft) this.#files.placeNow(draft, spot!.file, tx);
+    if (draft) this.#files.placeSync(draft, location!.file, tx);
     return old;
   }
 
@@ -325,13 +337,13 @@ export class SqliteBlobs implements Blobs {
         .get(key, env.now());
       if (!known) return undefined;
       const isFile = known.file !== null && !isSegment(known.file);
-      const held = isFile ? undefined : this.#held.get(known.sha256);
+      const held = isFile ? undefined : this.#cache.get(known.sha256);
       if (held) return { ...known, size: held.length, offset: null, blocks: null, body: held };
       const sql = `SELECT size, sha256, file, offset, blocks, body ${live}`;
       const row = db.sql<StoredBody>(sql).get(key, env.now());
       if (!row) return undefined;
-      const body = wholeBody(this.#store, row);
-      if (body) this.#held.add(row.sha256, body);
+      const body = readVerifiedBody(this.#store, row);
+      if (body) this.#cache.add(row.sha256, body);
       return { ...row, body };
     });
   }

@@ -14,15 +14,15 @@ test('a server reads its bodies over and over by itself, a few megabytes at a ti
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, role: 'server', durability: 'process' });
   for (const [i, size] of SIZES.entries()) await engine.blobs.put(`scr.a/${i}`, Buffer.alloc(size, `${i}`));
-  assert.deepEqual(engine.scrubbed(), { bodies: 0, bytes: 0, rounds: 0, damaged: 0 });
+  assert.deepEqual(engine.scrubState(), { bodies: 0, bytes: 0, rounds: 0, damaged: 0 });
   /** Until it has been through all of them, once more than it may have begun to. */
   const round = async (times = 2) => {
-    const { rounds } = engine.scrubbed()!;
+    const { rounds } = engine.scrubState()!;
     await until(() => {
       t.mock.timers.tick(5_000);
-      return engine.scrubbed()!.rounds >= rounds + times;
+      return engine.scrubState()!.rounds >= rounds + times;
     });
-    return engine.scrubbed()!;
+    return engine.scrubState()!;
   };
   const first = await round(1);
   assert.deepEqual([first.bodies, first.bytes, first.damaged], [4, 5_050_100, 0]);

@@ -19,7 +19,7 @@ import { BodyHashes, type HashedBody } from '../body-hashes.ts';
 import { isPlaced } from './body-files.ts';
 import type { Store } from './commit-queue.ts';
 import type { DeletedBody } from './secure-delete.ts';
-import { readSpot } from './segments.ts';
+import { readFromSegment } from './segments.ts';
 
 /** What is read of a file at once: some blocks. */
 const CHUNK_BYTES = 4 * BLOCK_BYTES;
@@ -33,10 +33,10 @@ export interface StoredBody extends DeletedBody {
   readonly body: Uint8Array | null;
 }
 
-type Checking = Pick<Store, 'home'>;
+type StoreHome = Pick<Store, 'home'>;
 
 /** Closes the file of a body that was asked for and then forgotten. */
-const forgotten = new FinalizationRegistry<promises.FileHandle>((file) => void file.close());
+const abandonedFiles = new FinalizationRegistry<promises.FileHandle>((file) => void file.close());
 
 /** An open file stays readable when its name is removed or given to another. Null where there is no such file. */
 export async function openBody(path: string): Promise<{ file: promises.FileHandle; size: number } | null> {
@@ -73,16 +73,16 @@ export function streamBody(file: promises.FileHandle, { start, end }: ByteRange)
 }
 
 /** A body that is held whole, checked; null for one in a file of its own, or that is not, or no longer, what was stored. */
-export function wholeBody({ home }: Checking, row: StoredBody): Uint8Array | null {
-  const body = bodyAtOnce(home, row);
+export function readVerifiedBody({ home }: StoreHome, row: StoredBody): Uint8Array | null {
+  const body = readInlineBody(home, row);
   if (body?.length !== row.size) return null;
   const intact = row.blocks ? isIntact(body, row.blocks, 0, crc32) : hash('sha256', body) === row.sha256;
   return intact ? body : null;
 }
 
 /** Reads all of it and says what is wrong; null where it is what was stored. */
-export async function faultOf(store: Checking, row: StoredBody): Promise<BodyFault | null> {
-  const found = await measured(store, row);
+export async function findFault(store: StoreHome, row: StoredBody): Promise<BodyFault | null> {
+  const found = await hashBody(store, row);
   if (!found) return row.file !== null && existsSync(join(store.home, row.file)) ? 'cut' : 'missing';
   if (found.size < row.size) return 'cut';
   const same = row.blocks === null || Buffer.compare(found.blocks, row.blocks) === 0;
@@ -90,10 +90,10 @@ export async function faultOf(store: Checking, row: StoredBody): Promise<BodyFau
 }
 
 /** What there is of a body, whatever its row says of it; null where there is nothing, or too little of a segment. */
-export async function measured({ home }: Checking, row: StoredBody): Promise<HashedBody | null> {
+export async function hashBody({ home }: StoreHome, row: StoredBody): Promise<HashedBody | null> {
   const hashes = new BodyHashes();
   if (row.file === null || row.offset !== null) {
-    const body = bodyAtOnce(home, row);
+    const body = readInlineBody(home, row);
     return body && hashes.update(body).digest();
   }
   const open = await openBody(join(home, row.file));
@@ -102,19 +102,19 @@ export async function measured({ home }: Checking, row: StoredBody): Promise<Has
   return hashes.digest();
 }
 
-function bodyAtOnce(home: string, { file, offset, size, body }: StoredBody): Uint8Array | null {
+function readInlineBody(home: string, { file, offset, size, body }: StoredBody): Uint8Array | null {
   if (file === null) return body;
-  return offset === null ? null : readSpot(home, { file, offset }, size);
+  return offset === null ? null : readFromSegment(home, { file, offset }, size);
 }
 
 /** The bytes of a file; null where it is not, or no longer, what was stored, as far as it has to be read for the first of them. */
-export async function openedBody(
-  store: Checking,
+export async function openVerifiedBody(
+  store: StoreHome,
   row: StoredBody,
   range: ByteRange = { start: 0, end: row.size },
 ): Promise<ReadableStream<Uint8Array> | null> {
   checkRange(range, row.size);
-  const hashes = row.blocks ?? (await hashedNow(store, row));
+  const hashes = row.blocks ?? (await computeBlockHashes(store, row));
   const open = hashes && (await openBody(join(store.home, row.file!)));
   if (!open) return null;
   const { file, size } = open;
@@ -122,7 +122,7 @@ export async function openedBody(
     if (size !== row.size) throw damagedBodyError(row.file!, 'cut');
     const source = streamBody(file, alignToBlocks(range, size));
     const body = await checkedBody(source, range, { key: row.file!, size, hashes, crc32 });
-    forgotten.register(body, file);
+    abandonedFiles.register(body, file);
     return body;
   } catch (error) {
     await file.close();
@@ -132,15 +132,15 @@ export async function openedBody(
 }
 
 /** For a body of format 1 that no sweep has read yet; null where it is not what was stored. */
-async function hashedNow(store: Checking, row: StoredBody): Promise<Uint8Array | null> {
-  const found = await measured(store, row);
+async function computeBlockHashes(store: StoreHome, row: StoredBody): Promise<Uint8Array | null> {
+  const found = await hashBody(store, row);
   return found?.sha256 === row.sha256 ? found.blocks : null;
 }
 
 /** What is wrong with a body, told. A file that people can read they can edit, too. */
-export async function damageOf(store: Checking, key: string, row: StoredBody): Promise<RelayError> {
+export async function describeDamage(store: StoreHome, key: string, row: StoredBody): Promise<RelayError> {
   const name = row.file ?? key;
-  const fault = (await faultOf(store, row)) ?? 'altered';
+  const fault = (await findFault(store, row)) ?? 'altered';
   if (!isPlaced(name) || fault === 'missing') return damagedBodyError(name, fault);
   const hint =
     'It counts as it was stored. Put it back so, or store the changed one anew: relay artifact put';
@@ -148,7 +148,7 @@ export async function damageOf(store: Checking, key: string, row: StoredBody): P
 }
 
 /** What looks damaged is looked at again after this: it may be being replaced. */
-const AGAIN_MS = 100;
+const RECHECK_MS = 100;
 
 export interface CheckedBody {
   readonly key: string;
@@ -173,12 +173,12 @@ export async function* checkBodies(store: Store, after = 0): AsyncGenerator<Chec
     const row = await db.retryWhileBusy(() => db.sql<Row>(sql).get(from, env.now()));
     if (!row) return;
     const { id, key, size, sha256, file, offset } = row;
-    let fault = await faultOf(store, row);
+    let fault = await findFault(store, row);
     if (fault) {
-      await pause(AGAIN_MS);
+      await pause(RECHECK_MS);
       // Moved, replaced or deleted meanwhile.
       if (!(await db.retryWhileBusy(() => db.sql(same).get(id, sha256, file, offset)))) continue;
-      fault = await faultOf(store, row);
+      fault = await findFault(store, row);
     }
     from = id;
     yield { id, key, size, file, fault };

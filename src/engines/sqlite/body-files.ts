@@ -28,7 +28,7 @@ export interface Draft extends HashedBody {
 /** What is to be stored: in a file, or in the row where it has no spot. */
 export interface Content extends HashedBody {
   readonly expires: number | null;
-  readonly spot?: { readonly file: string; readonly offset: number | null };
+  readonly location?: { readonly file: string; readonly offset: number | null };
   /** What is to be placed at the spot. */
   readonly draft?: Draft;
   /** Of what is held until it is committed. */
@@ -64,8 +64,8 @@ export class BodyFiles {
       yield* rest;
     };
     const info = await writeBody(join(this.home, file), pieces(), {
-      syncsFile: this.#durable,
-      syncsName: this.#durable && !placed,
+      fsyncsFile: this.#durable,
+      fsyncsFolder: this.#durable && !placed,
     });
     return { file, ...info };
   }
@@ -74,25 +74,25 @@ export class BodyFiles {
    * Moves the draft to the place the caller chose, over what may be there, to last when the transaction does. Inside that,
    * since its lock is what keeps others from the same place; undone with it.
    */
-  placeNow(draft: Draft, place: string, tx: Transaction): void {
-    if (!this.hasNow(draft.file)) throw sweptAwayError();
+  placeSync(draft: Draft, place: string, tx: Transaction): void {
+    if (!this.hasSync(draft.file)) throw sweptAwayError();
     const from = join(this.home, draft.file);
     const to = join(this.home, place);
     const before = `${from}.before`;
     makeFolder(dirname(to), this.#durable);
     rmSync(before, { force: true });
-    const replaces = linked(to, before);
+    const replaces = linkIfExists(to, before);
     renameSync(from, to);
-    tx.undo(() => {
+    tx.onRollback(() => {
       renameSync(to, from);
       if (replaces) renameSync(before, to);
     });
-    if (replaces) tx.after(() => this.removeNow(`${draft.file}.before`));
+    if (replaces) tx.onCommit(() => this.removeSync(`${draft.file}.before`));
     if (this.#durable) tx.syncFolder(dirname(to));
   }
 
   /** Inside a transaction: a sweep removes files under the same lock, so from here on it sees the row. */
-  hasNow(file: string): boolean {
+  hasSync(file: string): boolean {
     return existsSync(join(this.home, file));
   }
 
@@ -104,7 +104,7 @@ export class BodyFiles {
     await promises.unlink(join(this.home, file)).catch(() => {});
   }
 
-  removeNow(file: string): void {
+  removeSync(file: string): void {
     rmSync(join(this.home, file), { force: true });
   }
 }
@@ -119,7 +119,7 @@ export function isPlaced(file: string): boolean {
 }
 
 /** A place the caller chose, checked: inside the home, and not where the engine keeps its own. */
-export function checkedPlace(place: string): string {
+export function normalizePlace(place: string): string {
   const clean = normalize(place).split(sep).join('/');
   const first = clean.split('/')[0]!;
   const own = first === BODIES || first === '..' || first === '.' || first === '' || !clean.includes('/');
@@ -130,11 +130,11 @@ export function checkedPlace(place: string): string {
 }
 
 /** A path out of a row that somebody else may have written, checked: one of ours, or a place. */
-export function checkedFile(file: string): string {
-  return /^blobs\/([0-9a-f]{2}|segments)\/[0-9a-f]{32}$/.test(file) ? file : checkedPlace(file);
+export function validateFile(file: string): string {
+  return /^blobs\/([0-9a-f]{2}|segments)\/[0-9a-f]{32}$/.test(file) ? file : normalizePlace(file);
 }
 
-function linked(from: string, to: string): boolean {
+function linkIfExists(from: string, to: string): boolean {
   try {
     linkSync(from, to);
     return true;
@@ -148,10 +148,10 @@ function linked(from: string, to: string): boolean {
 export async function writeBody(
   path: string,
   pieces: AsyncIterable<Uint8Array>,
-  o: { syncsFile: boolean; syncsName: boolean },
+  o: { fsyncsFile: boolean; fsyncsFolder: boolean },
 ): Promise<HashedBody> {
   const hashes = new BodyHashes();
-  const measured = async function* () {
+  const hashBody = async function* () {
     for await (const piece of pieces) {
       hashes.update(piece);
       yield piece;
@@ -159,11 +159,11 @@ export async function writeBody(
   };
   const file = await promises.open(path, 'wx', 0o600);
   try {
-    await file.writeFile(measured());
+    await file.writeFile(hashBody());
     // Both at once: the file system then makes one trip to the disk of them.
     await Promise.all([
-      o.syncsFile ? file.datasync() : undefined,
-      o.syncsName ? syncFolder(dirname(path)) : undefined,
+      o.fsyncsFile ? file.datasync() : undefined,
+      o.fsyncsFolder ? syncFolder(dirname(path)) : undefined,
     ]);
     return hashes.digest();
   } catch (error) {

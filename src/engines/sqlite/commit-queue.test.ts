@@ -31,8 +31,8 @@ test('an operation that fails takes back what it did, and only that', async (t) 
   const undone: string[] = [];
   const fail = (key: string) =>
     queue.run((tx) => {
-      tx.undo(() => undone.push(`first of ${key}`));
-      tx.undo(() => undone.push(`second of ${key}`));
+      tx.onRollback(() => undone.push(`first of ${key}`));
+      tx.onRollback(() => undone.push(`second of ${key}`));
       insert(db, key);
       throw new RelayError('conflict', { what: key });
     });
@@ -131,7 +131,7 @@ test('where the disk is waited for after the commit, nobody is answered before, 
   const waits = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
   let began = 0;
   const queue = new CommitQueue(db, (streams) => commits.push([...streams]), {
-    lasting: () => waits[began++]!.promise,
+    sync: () => waits[began++]!.promise,
   });
   const answered: string[] = [];
   const put = (key: string) => queue.run(() => insert(db, key)).then(() => answered.push(key));

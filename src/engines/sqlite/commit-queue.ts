@@ -5,7 +5,7 @@ import { RelayError } from '../../base/errors.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import type { Staged } from '../../kernel/records.ts';
 import { closedError, type Database } from './database.ts';
-import { syncFolderNow } from './fsync.ts';
+import { fsyncFolderSync } from './fsync.ts';
 import { endsTransaction, isFull, translateError } from './translate-error.ts';
 
 /** What goes into one transaction at most, so that the event loop and other processes get their turn. */
@@ -39,7 +39,7 @@ interface Waiting {
 export class CommitQueue {
   readonly #db: Database;
   readonly #committed: (streams: ReadonlySet<string>) => void;
-  readonly #lasting: (() => Promise<void>) | null;
+  readonly #sync: (() => Promise<void>) | null;
   readonly #reserve: Reserve | null;
   readonly #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
@@ -52,11 +52,11 @@ export class CommitQueue {
   constructor(
     db: Database,
     committed: (streams: ReadonlySet<string>) => void,
-    o: { lasting?: (() => Promise<void>) | null; reserve?: Reserve | null } = {},
+    o: { sync?: (() => Promise<void>) | null; reserve?: Reserve | null } = {},
   ) {
     this.#db = db;
     this.#committed = committed;
-    this.#lasting = o.lasting ?? null;
+    this.#sync = o.sync ?? null;
     this.#reserve = o.reserve ?? null;
   }
 
@@ -69,8 +69,8 @@ export class CommitQueue {
   run<T>(operation: Operation<T>, bytes = 0, frees = false): Promise<T> {
     if (frees) return this.free(operation);
     if (this.#reserve?.held === false) {
-      this.#reserve.keep();
-      if (!this.#reserve.held) return Promise.reject(this.#reserve.missing());
+      this.#reserve.ensure();
+      if (!this.#reserve.held) return Promise.reject(this.#reserve.fullError());
     }
     return this.#enqueue(operation, bytes, false);
   }
@@ -121,12 +121,14 @@ export class CommitQueue {
     const tx = new Transaction(this.#db);
     let answers: (() => void)[];
     try {
-      answers = batch.map((each) => (batch.length === 1 ? alone(each, tx) : this.#saved(each, tx)));
-      tx.finish();
+      answers = batch.map((each) =>
+        batch.length === 1 ? runOperation(each, tx) : this.#runInSavepoint(each, tx),
+      );
+      tx.prepareCommit();
       this.#db.sql('COMMIT').run();
     } catch (error) {
       this.#rollback();
-      tx.takeBack(0);
+      tx.rollBackTo(0);
       const again = !lastTry && endsTransaction(error);
       if (again) return this.#oneByOne(batch);
       if (batch[0]!.frees && this.#reserve?.held && isFull(error, this.#db.path)) {
@@ -137,7 +139,7 @@ export class CommitQueue {
       return;
     }
     try {
-      await this.#lasting?.();
+      await this.#sync?.();
     } catch (error) {
       // It may last or not: nobody is told that it does.
       for (const each of batch) each.reject(translateError(error, this.#db.path));
@@ -161,18 +163,18 @@ export class CommitQueue {
     for (const each of batch) await this.#commit([each], true);
   }
 
-  #saved(each: Waiting, tx: Transaction): () => void {
+  #runInSavepoint(each: Waiting, tx: Transaction): () => void {
     const mark = tx.mark();
     this.#db.sql('SAVEPOINT operation').run();
     try {
-      const answer = alone(each, tx);
+      const answer = runOperation(each, tx);
       this.#db.sql('RELEASE operation').run();
       return answer;
     } catch (error) {
       if (endsTransaction(error)) throw error;
       this.#db.sql('ROLLBACK TO operation').run();
       this.#db.sql('RELEASE operation').run();
-      tx.takeBack(mark);
+      tx.rollBackTo(mark);
       return () => each.reject(translateError(error, this.#db.path));
     }
   }
@@ -210,7 +212,7 @@ export class Transaction {
   }
 
   /** Numbers up to this one count as given. */
-  pass(number: number): void {
+  skipTo(number: number): void {
     this.#last = Math.max(this.next() - 1, number);
   }
 
@@ -225,12 +227,12 @@ export class Transaction {
   }
 
   /** Runs if what this operation did is taken back after all. */
-  undo(step: () => void): void {
+  onRollback(step: () => void): void {
     this.#undo.push(step);
   }
 
   /** Runs once this is committed. */
-  after(step: () => void): void {
+  onCommit(step: () => void): void {
     this.#after.push(step);
   }
 
@@ -238,7 +240,7 @@ export class Transaction {
     return this.#undo.length;
   }
 
-  takeBack(mark: number): void {
+  rollBackTo(mark: number): void {
     for (const step of this.#undo.splice(mark).reverse()) step();
   }
 
@@ -247,13 +249,13 @@ export class Transaction {
   }
 
   /** Numbers that an operation took and gave up are lost; nobody has seen them. */
-  finish(): void {
+  prepareCommit(): void {
     if (this.#last > this.#first) this.#db.sql('UPDATE counter SET value = ?').run(this.#last);
-    for (const folder of this.#folders) syncFolderNow(folder);
+    for (const folder of this.#folders) fsyncFolderSync(folder);
   }
 }
 
-function alone(each: Waiting, tx: Transaction): () => void {
+function runOperation(each: Waiting, tx: Transaction): () => void {
   const value = each.operation(tx);
   return () => each.resolve(value);
 }
@@ -298,7 +300,7 @@ export class Reserve {
   }
 
   /** Makes it where it is missing and there is room. */
-  keep(): void {
+  ensure(): void {
     this.held = true;
     if (existsSync(this.#path)) return;
     try {
@@ -321,12 +323,12 @@ export class Reserve {
   }
 
   warning(): string {
-    const { message, hint } = this.missing();
+    const { message, hint } = this.fullError();
     return `${message.replace('Nothing was stored', 'Nothing new is stored')} ${hint}`;
   }
 
   /** Why nothing but deletions is written while there is none. */
-  missing(): RelayError {
+  fullError(): RelayError {
     return new RelayError('store_full', { what: `the disk under ${dirname(this.#path)} is full` });
   }
 }

@@ -13,7 +13,7 @@ function bytes(i: number): Uint8Array {
 }
 
 /** A server with segments that take nothing more, of whose bodies every fourth is left. */
-async function thinned(t: TestContext) {
+async function wipedSegments(t: TestContext) {
   const home = temporaryHome(t);
   const clock = manualClock();
   const engine = await openSqlite({ home, role: 'server', env: clock.env, durability: 'process' });
@@ -27,7 +27,7 @@ async function thinned(t: TestContext) {
 }
 
 test('a sweep moves what is left of segments that are mostly empty, and their space comes back', async (t) => {
-  const { home, engine, clock } = await thinned(t);
+  const { home, engine, clock } = await wipedSegments(t);
   assert.equal(sizeOf(join(home, 'blobs')), COUNT * 140_000);
   await engine.sweep();
   assert.equal(sizeOf(join(home, 'blobs')), (COUNT / 4) * 140_000);
@@ -39,7 +39,7 @@ test('a sweep moves what is left of segments that are mostly empty, and their sp
   await engine[Symbol.asyncDispose]();
 });
 
-test('a segment that was thinned while it still took bodies is moved by a later sweep', async (t) => {
+test('a later sweep moves the bodies of a segment that was wiped while it was still being filled', async (t) => {
   const home = temporaryHome(t);
   const clock = manualClock();
   const engine = await openSqlite({ home, role: 'server', env: clock.env, durability: 'process' });
@@ -56,7 +56,7 @@ test('a segment that was thinned while it still took bodies is moved by a later 
 });
 
 test('what is read, replaced, deleted or backed up while it is moved is what it was', async (t) => {
-  const { home, engine, clock } = await thinned(t);
+  const { home, engine, clock } = await wipedSegments(t);
   const open = (at: string) => openSqlite({ home: at, env: clock.env, durability: 'process' });
   const other = await open(home);
   const target = join(temporaryHome(t), 'backup');

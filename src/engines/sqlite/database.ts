@@ -17,12 +17,12 @@ import { isBusy, translateError } from './translate-error.ts';
 const BUSY_TIMEOUT_MS = 5;
 
 /** At most, and at random: short, so that nobody who has waited long waits longer still. */
-const PAUSE_MS = 4;
+const RETRY_PAUSE_MS = 4;
 
 /** Far longer than any fair wait; whoever holds the lock as long is stuck. */
-const PATIENCE_MS = 30_000;
+const RETRY_TIMEOUT_MS = 30_000;
 
-const fdatasyncLater = promisify(fdatasync);
+const fdatasyncAsync = promisify(fdatasync);
 
 /** A prepared statement, and what its text says that the rows it gives are. */
 export interface Statement<Row> {
@@ -47,10 +47,10 @@ export class Database implements Disposable {
    * `asItIs`: only to look at the file itself, without locks, and without its WAL or making one. `readOnly`: to read what
    * another program may be writing, its WAL included.
    */
-  constructor(path: string, o: { asItIs?: boolean; readOnly?: boolean } = {}) {
+  constructor(path: string, o: { immutable?: boolean; readOnly?: boolean } = {}) {
     const { DatabaseSync } = loadSqlite();
     this.path = path;
-    this.#connection = o.asItIs
+    this.#connection = o.immutable
       ? new DatabaseSync(`${fileUri(path)}?immutable=1`, { readOnly: true })
       : new DatabaseSync(path, { readOnly: o.readOnly ?? false });
     this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -78,7 +78,7 @@ export class Database implements Disposable {
    */
   async syncWal(): Promise<void> {
     this.#wal ??= openSync(`${this.path}-wal`, 'r+');
-    await fdatasyncLater(this.#wal);
+    await fdatasyncAsync(this.#wal);
   }
 
   /** Several statements, or one that is not worth keeping. */
@@ -96,9 +96,10 @@ export class Database implements Disposable {
       } catch (error) {
         // Only now: a first look at the clock costs a command over a millisecond.
         began ??= performance.now();
-        if (!isBusy(error) || performance.now() - began > PATIENCE_MS) throw translateError(error, this.path);
+        if (!isBusy(error) || performance.now() - began > RETRY_TIMEOUT_MS)
+          throw translateError(error, this.path);
       }
-      await pause(Math.random() * PAUSE_MS);
+      await pause(Math.random() * RETRY_PAUSE_MS);
     }
   }
 
@@ -128,10 +129,10 @@ export function closedError(): RelayError {
 const WAL_PAGES = (16 * 1024 * 1024) / PAGE_BYTES;
 
 /** How often to try to empty the WAL between the reads and writes of others. */
-const SETTLE_TRIES = 20;
+const EMPTY_WAL_TRIES = 20;
 
 /** As source, so that it also runs from a bundle, where there is no file to load. */
-const WORKER = `
+const CHECKPOINT_WORKER = `
 const { workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('node:sqlite');
 const db = new DatabaseSync(workerData);
@@ -151,7 +152,7 @@ export class Checkpoints {
 
   constructor(db: Database, role: 'server' | 'cli') {
     this.#db = db;
-    this.#active = role === 'server' && knowsNoop();
+    this.#active = role === 'server' && supportsNoop();
     if (this.#active) db.exec('PRAGMA wal_autocheckpoint = 0');
   }
 
@@ -170,11 +171,11 @@ export class Checkpoints {
    * Brings everything into the database and empties the WAL, so that space that was freed goes back to the disk and
    * what was overwritten is nowhere to be read. False where somebody was in the way all the time.
    */
-  async settle(): Promise<boolean> {
+  async emptyWal(): Promise<boolean> {
     await this.#running;
     if (this.#active) await this.#inThread();
     for (let tries = 0; this.#run('TRUNCATE').busy !== 0; tries++) {
-      if (tries === SETTLE_TRIES) return false;
+      if (tries === EMPTY_WAL_TRIES) return false;
       await pause(Math.random() * 20);
     }
     return true;
@@ -187,7 +188,10 @@ export class Checkpoints {
   /** Never fails: what is not done now is done the next time. */
   async #inThread(): Promise<void> {
     try {
-      await once(new Worker(WORKER, { eval: true, execArgv: [], workerData: this.#db.path }), 'exit');
+      await once(
+        new Worker(CHECKPOINT_WORKER, { eval: true, execArgv: [], workerData: this.#db.path }),
+        'exit',
+      );
     } catch {
       // The WAL stays longer meanwhile.
     }
@@ -205,7 +209,7 @@ export class Checkpoints {
 }
 
 /** SQLite 3.51 came to know it; before, the word is taken for a checkpoint. */
-function knowsNoop(): boolean {
+function supportsNoop(): boolean {
   const [major, minor] = (process.versions.sqlite ?? '0').split('.').map(Number);
   return major! > 3 || (major === 3 && minor! >= 51);
 }

@@ -15,7 +15,7 @@ import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
 import { SqliteSearchIndex } from './search-index.ts';
 import { SecureDelete } from './secure-delete.ts';
-import { missingBodies, sweep, usageOf } from './sweep.ts';
+import { missingBodies, readUsage, sweep } from './sweep.ts';
 
 const MiB = 1024 * 1024;
 
@@ -38,7 +38,7 @@ export interface SqliteOptions {
 export interface SqliteEngine extends Engine {
   readonly moving: Moving;
   /** Makes the last room on a full disk, which deletions then share with what the caller has to write. Nothing new is stored until there is more. */
-  giveUpReserve(): void;
+  releaseReserve(): void;
   /** Makes files of the bodies under these keys that are to be such and are not yet. */
   makeFiles(keys: readonly string[]): Promise<void>;
   /** Bodies whose files are gone, and the files of some of them. */
@@ -48,7 +48,7 @@ export interface SqliteEngine extends Engine {
   /** What is wrong with the database itself, in SQLite's words; null where nothing is. Reads all of it, at once. */
   checkDatabase(): Promise<string | null>;
   /** What a server has read by itself; null in a command. */
-  scrubbed(): ScrubState | null;
+  scrubState(): ScrubState | null;
 }
 
 /** One machine, any number of processes, no daemon: everything in one SQLite database, large bodies in files beside it. */
@@ -75,7 +75,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   const db = await open()
     .catch(ifFull(() => reserve.release()))
     .catch(ifFull(openAlone));
-  reserve.keep();
+  reserve.ensure();
   const checkpoints = new Checkpoints(db, role);
   const subscriptions = new Subscriptions(db, home);
   const env = o.env ?? systemEnv;
@@ -84,11 +84,11 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     checkpoints.committed();
   };
   const queue = new CommitQueue(db, committed, {
-    lasting: role === 'server' && limits.durability === 'power' ? () => db.syncWal() : null,
+    sync: role === 'server' && limits.durability === 'power' ? () => db.syncWal() : null,
     reserve,
   });
   const store: Store = { home, env, limits, db, queue };
-  const blobs = new SqliteBlobs(store, { place: o.place, appends: role === 'server' });
+  const blobs = new SqliteBlobs(store, { place: o.place, usesSegments: role === 'server' });
   const moving = sqliteMoving(store, blobs);
   const deferred = new DeferredWork();
   const secureDelete = new SecureDelete(store, checkpoints);
@@ -124,7 +124,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
       });
       return sweeping;
     },
-    usage: () => usageOf(store),
+    usage: () => readUsage(store),
     state: async () => ({
       ...{ engine: `SQLite in ${home}`, replicas: 1 },
       warnings: [
@@ -133,12 +133,12 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
         ...movingWarnings(await moving.moveStatus()),
       ],
     }),
-    giveUpReserve: () => reserve.release(),
+    releaseReserve: () => reserve.release(),
     makeFiles: (keys) => blobs.makeFiles(keys),
     missingBodies: () => missingBodies(store),
     checkBodies: () => checkBodies(store),
     checkDatabase: () => checkDatabase(db),
-    scrubbed: () => scrub?.state ?? null,
+    scrubState: () => scrub?.state ?? null,
     [Symbol.asyncDispose]() {
       closing ??= close();
       return closing;

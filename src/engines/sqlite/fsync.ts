@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsync, fsyncSync, mkdirSync, openSync, statSync 
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
-const fsyncLater = promisify(fsync);
+const fsyncAsync = promisify(fsync);
 
 /** Windows cannot open a folder, and needs not: NTFS journals its names. */
 const SYNCS_FOLDERS = process.platform !== 'win32';
@@ -12,18 +12,18 @@ export async function syncFolder(folder: string): Promise<void> {
   if (!SYNCS_FOLDERS) return;
   const fd = openSync(folder, 'r');
   try {
-    await fsyncLater(fd);
+    await fsyncAsync(fd);
   } finally {
     closeSync(fd);
   }
 }
 
 /** The same at once, for use inside a transaction. */
-export function syncFolderNow(folder: string): void {
-  if (SYNCS_FOLDERS) syncFileNow(folder);
+export function fsyncFolderSync(folder: string): void {
+  if (SYNCS_FOLDERS) fsyncFileSync(folder);
 }
 
-export function syncFileNow(path: string): void {
+export function fsyncFileSync(path: string): void {
   const fd = openSync(path, 'r');
   try {
     fsyncSync(fd);
@@ -56,7 +56,7 @@ export function makeFolder(folder: string, durable: boolean): void {
   const first = makeFolders(folder);
   if (first === undefined || !durable) return;
   for (let made = folder; ; made = dirname(made)) {
-    syncFolderNow(dirname(made));
+    fsyncFolderSync(dirname(made));
     if (made === first || made === dirname(made)) return;
   }
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { pause } from '../../base/pause.ts';
 import type { Hit } from '../../kernel/search-index.ts';
-import { FullText, segmented } from '../full-text.ts';
+import { FullText, splitLetters } from '../full-text.ts';
 import type { IndexJob } from '../index-thread.ts';
 import { Database } from './database.ts';
 import { translateError } from './translate-error.ts';
@@ -17,7 +17,7 @@ export async function runIndexJob(job: IndexJob): Promise<Hit[]> {
   try {
     if (job.search) {
       const { scope, query, limit } = job.search;
-      return textsOf(connectionTo(job.file, true)).search(scope, query, limit);
+      return fullTextOf(connectionTo(job.file, true)).search(scope, query, limit);
     }
     await applyChanges(job);
     return [];
@@ -28,13 +28,13 @@ export async function runIndexJob(job: IndexJob): Promise<Hit[]> {
 
 async function applyChanges({ file, changes = [], yields }: IndexJob): Promise<void> {
   const db = connectionTo(file, false);
-  const texts = textsOf(db);
+  const texts = fullTextOf(db);
   const began = performance.now();
   db.exec('BEGIN IMMEDIATE');
   try {
     for (const { key, text, fields } of changes) {
       if (text === null) texts.remove(key);
-      else texts.put(key, segmented(text), fields);
+      else texts.put(key, splitLetters(text), fields);
     }
     db.exec('COMMIT');
   } catch (error) {
@@ -48,7 +48,7 @@ async function applyChanges({ file, changes = [], yields }: IndexJob): Promise<v
   if (yields) await pause(performance.now() - began);
 }
 
-function textsOf(db: Database): FullText {
+function fullTextOf(db: Database): FullText {
   return new FullText(db, (folder) => hash('sha256', folder, 'hex').slice(0, 32));
 }
 

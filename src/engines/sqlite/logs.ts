@@ -37,7 +37,7 @@ export class SqliteLogs implements Logs {
   }
 
   async append(stream: string, data: Json, o: AppendOptions = {}): Promise<number | null> {
-    const json = this.#checked(stream, data, o.id);
+    const json = this.#checkAndEncode(stream, data, o.id);
     return this.#store.queue.run(
       (tx) => this.#add(tx, stream, json, o),
       json.length + stagedBytes(o.with),
@@ -46,8 +46,8 @@ export class SqliteLogs implements Logs {
   }
 
   /** An entry that is appended in the transaction of another write. */
-  staged({ stream, data, id }: AnnouncingEntry): StagedWrite {
-    const json = this.#checked(stream, data, id);
+  stageEntry({ stream, data, id }: AnnouncingEntry): StagedWrite {
+    const json = this.#checkAndEncode(stream, data, id);
     return new StagedWrite(stream, (tx) => void this.#add(tx, stream, json, { id }), json.length);
   }
 
@@ -94,7 +94,7 @@ export class SqliteLogs implements Logs {
     });
   }
 
-  #checked(stream: string, data: Json, id: string | undefined): string {
+  #checkAndEncode(stream: string, data: Json, id: string | undefined): string {
     checkKey("a stream's name", stream);
     if (id !== undefined) checkKey("an entry's id", id);
     return encodeJson('a log entry', data, this.#store.limits.entryBytes);
@@ -190,10 +190,10 @@ function checkAfter(after = 0): number {
 const WAKE_FILE = 'wake';
 
 /** How often to look for what the wake file did not tell. */
-const LOOK_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 
 /** About what a look costs for each stream that is followed. Looking takes no more than half of the time. */
-const LOOK_COST_MS = 0.02;
+const POLL_COST_MS = 0.02;
 
 /**
  * Tells subscribers of commits: those of this process right after a COMMIT, those of other processes by a file that is
@@ -208,8 +208,8 @@ export class Subscriptions {
   #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
   #version = -1;
-  #looking = false;
-  #lookedAt = 0;
+  #pollPending = false;
+  #polledAt = 0;
 
   constructor(db: Database, home: string) {
     this.#db = db;
@@ -256,10 +256,10 @@ export class Subscriptions {
 
   /** The timer keeps the process alive, as who follows a stream wants to hear of it; the watcher does not. */
   #start(): void {
-    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+    this.#timer = setInterval(() => this.#poll(), POLL_INTERVAL_MS);
     try {
       closeSync(this.#openWakeFile());
-      this.#watcher = watch(this.#path, { persistent: false }, () => this.#look());
+      this.#watcher = watch(this.#path, { persistent: false }, () => this.#poll());
       this.#watcher.on('error', () => this.#unwatch());
     } catch {
       // Some file systems cannot be watched, and watches can run out.
@@ -278,18 +278,18 @@ export class Subscriptions {
   }
 
   /** Looks once for all that happened meanwhile. */
-  #look(): void {
-    if (this.#looking) return;
-    this.#looking = true;
-    const look = () => {
-      this.#looking = false;
-      this.#lookedAt = performance.now();
+  #poll(): void {
+    if (this.#pollPending) return;
+    this.#pollPending = true;
+    const poll = () => {
+      this.#pollPending = false;
+      this.#polledAt = performance.now();
       if (this.#timer && this.#changed()) this.#followers.wakeAll();
     };
-    const rest = 2 * LOOK_COST_MS * this.#followers.streams;
-    const wait = this.#lookedAt + rest - performance.now();
-    if (wait > 1) setTimeout(look, wait);
-    else setImmediate(look);
+    const rest = 2 * POLL_COST_MS * this.#followers.streams;
+    const wait = this.#polledAt + rest - performance.now();
+    if (wait > 1) setTimeout(poll, wait);
+    else setImmediate(poll);
   }
 
   /** Whether another process has committed since the last look. */

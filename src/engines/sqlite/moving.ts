@@ -10,7 +10,7 @@ import type {
   Moving,
 } from '../../kernel/moving.ts';
 import { keyRange } from '../../kernel/validate-input.ts';
-import { unsegmented } from '../full-text.ts';
+import { joinLetters } from '../full-text.ts';
 import type { SqliteBlobs } from './blobs.ts';
 import type { Store } from './commit-queue.ts';
 import type { Database } from './database.ts';
@@ -90,7 +90,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
         ORDER BY key LIMIT ${PAGE_DOCUMENTS}`;
       type Row = { key: string; text: string; fields: string };
       for await (const { key, text, fields } of pages<Row>(sql, PAGE_DOCUMENTS))
-        yield { key, text: unsegmented(text), fields: JSON.parse(fields) };
+        yield { key, text: joinLetters(text), fields: JSON.parse(fields) };
     },
 
     highestNumber(): Promise<number> {
@@ -98,7 +98,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
     },
 
     async prepare(above: number): Promise<void> {
-      await queue.run((tx) => tx.pass(above));
+      await queue.run((tx) => tx.skipTo(above));
     },
 
     async importBlob(kept: ExportedBlob, body: BlobBody): Promise<void> {
@@ -117,7 +117,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
       const sql = `INSERT INTO records (key, revision, expires, value) VALUES (?, ?, ?, ?)
         ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires, value = excluded.value`;
       await queue.run((tx) => {
-        tx.pass(revision);
+        tx.skipTo(revision);
         db.sql(sql).run(key, revision, expiresAt ?? null, json);
       }, json.length);
     },
@@ -142,7 +142,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
         const insert = db.sql('INSERT INTO entries (stream, seq, at, id, data) VALUES (?, ?, ?, ?, ?)');
         for (const { seq, at, id, json } of added) insert.run(owner, seq, at, id ?? null, json);
         const end = added.at(-1)?.seq ?? last;
-        tx.pass(end);
+        tx.skipTo(end);
         db.sql('UPDATE streams SET last = ?, count = count + ?, trimmed = max(trimmed, ?) WHERE id = ?').run(
           ...[end, added.length, trimmed, owner],
         );
@@ -156,7 +156,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
 
     leave({ to }: { to: string }): Promise<boolean> {
       return queue.free(() => {
-        const frozen = departureOf(db)?.to === to;
+        const frozen = readMoveStatus(db)?.to === to;
         if (frozen) freezeWrites(db, { to, ms: null });
         return frozen;
       });
@@ -167,7 +167,7 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
     },
 
     moveStatus(): Promise<MoveStatus | null> {
-      return db.retryWhileBusy(() => departureOf(db));
+      return db.retryWhileBusy(() => readMoveStatus(db));
     },
   };
 }
@@ -189,7 +189,7 @@ const LIVE = `OLD.expires IS NULL OR OLD.expires > ${NOW}`;
  * is. They are made when a store is moved, so that nobody pays for them otherwise. What has expired or was dropped may still be
  * swept, and bodies may change their place.
  */
-const REFUSED: readonly { readonly on: string; readonly when: string }[] = [
+const BLOCKED_WRITES: readonly { readonly on: string; readonly when: string }[] = [
   { on: 'INSERT ON blobs', when: '1' },
   { on: 'UPDATE OF key, sha256, at, expires ON blobs', when: '1' },
   { on: 'DELETE ON blobs', when: LIVE },
@@ -212,7 +212,7 @@ function freezeWrites(db: Database, { to, ms }: { to: string; ms: number | null 
   db.sql(`INSERT INTO moving VALUES (?, ${NOW} + ?)`).run(to, ms);
   const message = `${ms === null ? MOVED : MOVING}${to}`.replaceAll("'", "''");
   const frozen = ms === null ? '1' : `(SELECT until FROM moving) > ${NOW}`;
-  for (const [i, { on, when }] of REFUSED.entries())
+  for (const [i, { on, when }] of BLOCKED_WRITES.entries())
     db.exec(
       `CREATE TRIGGER moving_${i} BEFORE ${on} WHEN ${frozen} AND (${when})
        BEGIN SELECT RAISE(ABORT, '${message}'); END`,
@@ -220,12 +220,12 @@ function freezeWrites(db: Database, { to, ms }: { to: string; ms: number | null 
 }
 
 function thawWrites(db: Database): void {
-  for (const i of REFUSED.keys()) db.exec(`DROP TRIGGER IF EXISTS moving_${i}`);
+  for (const i of BLOCKED_WRITES.keys()) db.exec(`DROP TRIGGER IF EXISTS moving_${i}`);
   db.exec('DROP TABLE IF EXISTS moving');
 }
 
 /** Null where nothing is in the way of writing. */
-function departureOf(db: Database): MoveStatus | null {
+function readMoveStatus(db: Database): MoveStatus | null {
   const there = db.sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'moving'").get();
   if (!there) return null;
   const sql = `SELECT target, until - ${NOW} AS ms FROM moving`;

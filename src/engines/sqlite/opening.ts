@@ -5,7 +5,7 @@ import { pause } from '../../base/pause.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import { DRAFTS } from './body-files.ts';
 import { Database } from './database.ts';
-import { makeFolder, syncFileNow, syncFolderNow } from './fsync.ts';
+import { fsyncFileSync, fsyncFolderSync, makeFolder } from './fsync.ts';
 import { APPLICATION_ID, FORMAT, PAGE_BYTES, STEPS } from './schema.ts';
 import { isBusy, translateError } from './translate-error.ts';
 
@@ -38,7 +38,7 @@ export async function openDatabase(
     // Once more, now with what the WAL says.
     if ((await opened.retryWhileBusy(() => checkFormat(opened))) < FORMAT) {
       opened.close();
-      await bringForward(path, warn);
+      await migrateWhenUnused(path, warn);
       db = opened = new Database(path);
     }
     const settings = `
@@ -65,7 +65,7 @@ export async function isStore(path: string): Promise<boolean> {
     const wal = sizeOf(`${path}-wal`);
     if (!existsSync(path)) return false;
     try {
-      check(path);
+      checkFile(path);
       return true;
     } catch (error) {
       const found = translateError(error, path);
@@ -79,8 +79,8 @@ export async function isStore(path: string): Promise<boolean> {
 }
 
 /** Whose it is, from the first page of the file, and whether the file is as long as that says. */
-function check(path: string): void {
-  using db = new Database(path, { asItIs: true });
+function checkFile(path: string): void {
+  using db = new Database(path, { immutable: true });
   if (pragma(db, 'page_count') === 0) throw new RelayError('store_damaged', { what: `${path} is empty` });
   checkFormat(db);
 }
@@ -105,9 +105,9 @@ function createDatabase(path: string, durable: boolean): void {
       migrate(db);
       db.exec('PRAGMA journal_mode = WAL');
     }
-    if (durable) syncFileNow(draft);
+    if (durable) fsyncFileSync(draft);
     linkSync(draft, path);
-    if (durable) syncFolderNow(dirname(path));
+    if (durable) fsyncFolderSync(dirname(path));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
@@ -120,26 +120,26 @@ function sizeOf(path: string): number {
 }
 
 /** How long to wait for those who have the store open: commands end soon, a server does not. */
-const MIGRATION_PATIENCE_MS = 2000;
+const MIGRATION_TIMEOUT_MS = 2000;
 
 /**
  * Brings the store at `path` to our format, with a copy of the database as it was beside it. Only while no other process
  * has it open: a program that knows the older format would misread the newer one. Killed at any moment, it is done by
  * whoever opens the store next. Who does it is told so in a sentence.
  */
-async function bringForward(path: string, tell: (what: string) => void): Promise<void> {
+async function migrateWhenUnused(path: string, warn: (what: string) => void): Promise<void> {
   for (const began = performance.now(); ; ) {
     try {
-      const copy = isOlder(path) ? bringForwardNow(path) : null;
+      const copy = isOlder(path) ? migrateExclusively(path) : null;
       if (copy !== null)
-        tell(
+        warn(
           `The store was brought from format ${copy.format} to format ${FORMAT}, which older versions cannot read. ` +
             `The database as it was is kept for a week: ${copy.path}`,
         );
       return;
     } catch (error) {
       if (!isBusy(error)) throw error;
-      if (performance.now() - began > MIGRATION_PATIENCE_MS) throw inUse(path);
+      if (performance.now() - began > MIGRATION_TIMEOUT_MS) throw inUseError(path);
     }
     await pause(20 + Math.random() * 30);
   }
@@ -152,14 +152,14 @@ function isOlder(path: string): boolean {
 }
 
 /** Gives the copy of what it was; null where another process was faster. */
-function bringForwardNow(path: string): { readonly path: string; readonly format: number } | null {
+function migrateExclusively(path: string): { readonly path: string; readonly format: number } | null {
   using db = new Database(path);
   // From the first read until it is closed: nobody else has it open, and nobody can open it.
   db.exec('PRAGMA locking_mode = EXCLUSIVE');
   const format = checkFormat(db);
   const copy = format < FORMAT ? { path: `${path}-format-${format}`, format } : null;
   if (copy !== null) {
-    keepCopy(db, copy.path);
+    copyBeforeMigration(db, copy.path);
     db.exec('BEGIN');
     migrate(db);
     db.exec('COMMIT');
@@ -169,16 +169,16 @@ function bringForwardNow(path: string): { readonly path: string; readonly format
 }
 
 /** Whole or not at all. The copy holds what is deleted later, too, so a sweep takes it away after a while. */
-function keepCopy(db: Database, copy: string): void {
+function copyBeforeMigration(db: Database, copy: string): void {
   const drafts = join(dirname(copy), DRAFTS);
   makeFolder(drafts, true);
   const draft = join(drafts, `copy-${process.pid}-${performance.now()}`);
   try {
     closeSync(openSync(draft, 'wx', 0o600));
     db.sql('VACUUM INTO ?').run(draft);
-    syncFileNow(draft);
+    fsyncFileSync(draft);
     renameSync(draft, copy);
-    syncFolderNow(dirname(copy));
+    fsyncFolderSync(dirname(copy));
   } finally {
     rmSync(draft, { force: true });
   }
@@ -203,7 +203,7 @@ function pragma(db: Database, name: 'application_id' | 'user_version' | 'page_co
   return Object.values(db.sql(`PRAGMA ${name}`).get()!)[0] as number;
 }
 
-function inUse(path: string): RelayError {
+function inUseError(path: string): RelayError {
   return new RelayError('busy', {
     what: `it has an older format, and another process has ${path} open`,
     hint: 'Stop that process first, for example with relay down; then the store is brought forward by itself.',

@@ -50,7 +50,7 @@ export class SqliteRecords implements Records {
     checkKey('a key', key);
     checkExpiry(o.expiresAt);
     const json = encodeJson('a record', value, this.#store.limits.recordBytes);
-    const together = o.append ? [...(o.with ?? []), this.#logs.staged(o.append)] : o.with;
+    const together = o.append ? [...(o.with ?? []), this.#logs.stageEntry(o.append)] : o.with;
     return this.#store.queue.run(
       (tx) => {
         if (o.expect !== undefined && o.expect !== (this.#live(key)?.revision ?? 'absent')) return null;

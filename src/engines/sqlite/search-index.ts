@@ -4,7 +4,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { INDEX_AT_ONCE_BYTES } from '../../base/limits.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/validate-input.ts';
-import { FullText, segmented } from '../full-text.ts';
+import { FullText, splitLetters } from '../full-text.ts';
 import { type IndexChange, IndexThread, type IndexThreads } from '../index-thread.ts';
 import type { Store } from './commit-queue.ts';
 
@@ -34,7 +34,7 @@ export class SqliteSearchIndex implements SearchIndex {
     }
     if (this.#thread && text.length > INDEX_AT_ONCE_BYTES)
       return this.#thread.change([{ key, text, fields: json }]);
-    const words = segmented(text);
+    const words = splitLetters(text);
     await this.#store.queue.run(() => this.#texts.put(key, words, json), words.length * INDEXING_COST);
   }
 

@@ -5,10 +5,10 @@ import type { Store } from './commit-queue.ts';
 import type { Checkpoints } from './database.ts';
 
 /** How often to look for what was deleted since: the bytes are off the disk well within a minute. */
-const LOOK_MS = 10_000;
+const WIPE_INTERVAL_MS = 10_000;
 
 /** What is dealt with at a time. */
-const ROWS = 200;
+const BATCH_ROWS = 200;
 
 /** The place of a body that a row named; `file` is null for one that was in the row itself. */
 export interface DeletedBody {
@@ -33,12 +33,12 @@ export class SecureDelete {
   readonly #timer: NodeJS.Timeout;
   #wiping: Promise<void> | undefined;
   /** Segments out of which something was wiped. */
-  #thinned = new Set<string>();
+  #wipedSegments = new Set<string>();
 
   constructor(store: Store, checkpoints: Checkpoints) {
     this.#store = store;
     this.#checkpoints = checkpoints;
-    this.#timer = setInterval(() => void this.wipe(), LOOK_MS).unref();
+    this.#timer = setInterval(() => void this.wipe(), WIPE_INTERVAL_MS).unref();
   }
 
   /** Never fails: what could not be done stays noted. */
@@ -52,10 +52,10 @@ export class SecureDelete {
   }
 
   /** The segments that have lost something since this was last asked; `deal` gives those to look at again. */
-  async withThinned(deal: (files: Set<string>) => Promise<Set<string>>): Promise<void> {
-    const files = this.#thinned;
-    this.#thinned = new Set();
-    for (const file of await deal(files)) this.#thinned.add(file);
+  async compactWiped(deal: (files: Set<string>) => Promise<Set<string>>): Promise<void> {
+    const files = this.#wipedSegments;
+    this.#wipedSegments = new Set();
+    for (const file of await deal(files)) this.#wipedSegments.add(file);
   }
 
   async close(): Promise<void> {
@@ -66,7 +66,7 @@ export class SecureDelete {
 
   async #wipe(): Promise<void> {
     const { db, queue } = this.#store;
-    const sql = `SELECT id, file, offset, size FROM gone WHERE id > ? ORDER BY id LIMIT ${ROWS}`;
+    const sql = `SELECT id, file, offset, size FROM gone WHERE id > ? ORDER BY id LIMIT ${BATCH_ROWS}`;
     for (let after = 0; ; ) {
       const rows = await db.retryWhileBusy(() => db.sql<QueuedWipe>(sql).all(after));
       if (rows.length === 0) return;
@@ -74,7 +74,7 @@ export class SecureDelete {
       const byFile = Map.groupBy(rows, ({ file }) => file);
       const done: number[] = [];
       for (const [file, some] of byFile) {
-        const wiped = file === null ? await this.#checkpoints.settle() : await this.#wipeFile(file, some);
+        const wiped = file === null ? await this.#checkpoints.emptyWal() : await this.#wipeFile(file, some);
         if (wiped) done.push(...some.map(({ id }) => id));
       }
       if (done.length === 0) continue;
@@ -92,7 +92,7 @@ export class SecureDelete {
       const zeros = Buffer.alloc(Math.max(...rows.map(({ size }) => size)));
       for (const { offset, size } of rows) await handle.write(zeros, 0, size, offset);
       await handle.datasync();
-      this.#thinned.add(file);
+      this.#wipedSegments.add(file);
       return true;
     } finally {
       await handle.close();

@@ -5,7 +5,7 @@ import type { Env } from '../../base/env.ts';
 import { toHex } from '../../base/ids.ts';
 import { BODIES } from './body-files.ts';
 import type { Store } from './commit-queue.ts';
-import { makeFolder, syncFolderNow } from './fsync.ts';
+import { fsyncFolderSync, makeFolder } from './fsync.ts';
 import { queueForWipe } from './secure-delete.ts';
 import { isFull } from './translate-error.ts';
 
@@ -16,19 +16,19 @@ const SEGMENT_BYTES = 64 * 1024 * 1024;
 const SEGMENT_MS = 10 * 60_000;
 
 /** What one fdatasync is for at most: who came first should not wait for all the others. */
-const GROUP_BODIES = 128;
-const GROUP_BYTES = 8 * 1024 * 1024;
+const BATCH_BODIES = 128;
+const BATCH_BYTES = 8 * 1024 * 1024;
 
 /** Where in the store a body is: in a file, relative to the home, from a byte on. */
-export interface Spot {
+export interface BodyLocation {
   readonly file: string;
   readonly offset: number;
 }
 
-interface Waiting {
+interface PendingBody {
   readonly pieces: readonly Uint8Array[];
   readonly size: number;
-  readonly resolve: (spot: Spot) => void;
+  readonly resolve: (location: BodyLocation) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -48,7 +48,7 @@ export class Segments {
   }
 
   /** Resolves when the body is on disk. What expires never shares a segment with what does not. */
-  append(pieces: readonly Uint8Array[], expires: number | null): Promise<Spot> {
+  append(pieces: readonly Uint8Array[], expires: number | null): Promise<BodyLocation> {
     return (expires === null ? this.#lasting : this.#expiring).append(pieces);
   }
 
@@ -67,7 +67,7 @@ class SegmentWriter {
   readonly #home: string;
   readonly #env: Env;
   readonly #durable: boolean;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: PendingBody[] = [];
   #flushing: Promise<void> | undefined;
   #file = '';
   #began = 0;
@@ -84,7 +84,7 @@ class SegmentWriter {
     return this.#flushing === undefined;
   }
 
-  append(pieces: readonly Uint8Array[]): Promise<Spot> {
+  append(pieces: readonly Uint8Array[]): Promise<BodyLocation> {
     return new Promise((resolve, reject) => {
       const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
       this.#waiting.push({ pieces, size, resolve, reject });
@@ -100,41 +100,41 @@ class SegmentWriter {
   async #flush(): Promise<void> {
     while (this.#waiting.length > 0) {
       await new Promise(setImmediate);
-      const group = this.#group();
+      const batch = this.#batch();
       try {
-        const start = await this.#write(group);
+        const start = await this.#write(batch);
         let offset = start;
-        for (const { size, resolve } of group) {
+        for (const { size, resolve } of batch) {
           resolve({ file: this.#file, offset });
           offset += size;
         }
       } catch (error) {
-        for (const { reject } of group) reject(error);
+        for (const { reject } of batch) reject(error);
       }
     }
     this.#flushing = undefined;
   }
 
-  #group(): Waiting[] {
+  #batch(): PendingBody[] {
     let count = 0;
-    for (let bytes = 0; count < this.#waiting.length && count < GROUP_BODIES; count++) {
+    for (let bytes = 0; count < this.#waiting.length && count < BATCH_BODIES; count++) {
       bytes += this.#waiting[count]!.size;
-      if (count > 0 && bytes > GROUP_BYTES) break;
+      if (count > 0 && bytes > BATCH_BYTES) break;
     }
     return this.#waiting.splice(0, count);
   }
 
   /** Where the group begins. The file is open only meanwhile: once it is removed, nothing keeps its space. */
-  async #write(group: readonly Waiting[]): Promise<number> {
+  async #write(batch: readonly PendingBody[]): Promise<number> {
     const fd = this.#open();
     try {
       const start = this.#end;
       const end = await writeAll(
         fd,
-        group.flatMap(({ pieces }) => pieces),
+        batch.flatMap(({ pieces }) => pieces),
         start,
       );
-      if (this.#durable) await fdatasyncLater(fd);
+      if (this.#durable) await fdatasyncAsync(fd);
       this.#end = end;
       return start;
     } finally {
@@ -155,7 +155,7 @@ class SegmentWriter {
     makeFolder(folder, this.#durable);
     const file = `${SEGMENTS}/${toHex(this.#env.randomBytes(16))}`;
     const fd = openSync(join(this.#home, file), 'wx', 0o600);
-    if (this.#durable) syncFolderNow(folder);
+    if (this.#durable) fsyncFolderSync(folder);
     this.#file = file;
     this.#began = this.#env.now();
     this.#end = 0;
@@ -163,13 +163,13 @@ class SegmentWriter {
   }
 }
 
-const fdatasyncLater = promisify(fdatasync);
+const fdatasyncAsync = promisify(fdatasync);
 
 /** Where they end. A file system that is almost full may take only some of them at a time. */
 async function writeAll(fd: number, pieces: readonly Uint8Array[], start: number): Promise<number> {
   let at = start;
   for (let left = pieces; left.length > 0; ) {
-    let written = await writevLater(fd, left, at);
+    let written = await writevAsync(fd, left, at);
     at += written;
     const next = left.findIndex((piece) => {
       if (written < piece.length) return true;
@@ -181,7 +181,7 @@ async function writeAll(fd: number, pieces: readonly Uint8Array[], start: number
   return at;
 }
 
-function writevLater(fd: number, pieces: readonly Uint8Array[], position: number): Promise<number> {
+function writevAsync(fd: number, pieces: readonly Uint8Array[], position: number): Promise<number> {
   return new Promise((resolve, reject) => {
     writev(fd, pieces, position, (error, written) => (error ? reject(error) : resolve(written)));
   });
@@ -192,7 +192,11 @@ export function isSegment(file: string): boolean {
 }
 
 /** All of a body, at once; null where the segment is gone or ends before it. */
-export function readSpot(home: string, { file, offset }: Spot, size: number): Uint8Array | null {
+export function readFromSegment(
+  home: string,
+  { file, offset }: BodyLocation,
+  size: number,
+): Uint8Array | null {
   const path = join(home, file);
   if (!existsSync(path)) return null;
   const fd = openSync(path, 'r');
@@ -210,9 +214,9 @@ export function readSpot(home: string, { file, offset }: Spot, size: number): Ui
 }
 
 /** Bodies that are moved together: they share a wait for the disk. */
-const MOVED_AT_ONCE = 16;
+const MOVE_BATCH = 16;
 
-interface MovedBody extends Spot {
+interface MovedBody extends BodyLocation {
   readonly id: number;
   readonly size: number;
   readonly expires: number | null;
@@ -240,8 +244,8 @@ export async function compact(
     if (bytes * 2 > stat.size) continue;
     const rows = await db.retryWhileBusy(() => db.sql<MovedBody>(sql).all(file));
     try {
-      for (let at = 0; at < rows.length; at += MOVED_AT_ONCE) {
-        await Promise.all(rows.slice(at, at + MOVED_AT_ONCE).map((row) => move(store, segments, row)));
+      for (let at = 0; at < rows.length; at += MOVE_BATCH) {
+        await Promise.all(rows.slice(at, at + MOVE_BATCH).map((row) => move(store, segments, row)));
       }
     } catch (error) {
       if (isFull(error, db.path)) return left.add(file);
@@ -261,13 +265,13 @@ export async function allSegments(home: string): Promise<string[]> {
  * has it their way. Readers find the old place until the row names the new one. What cannot be read stays where it is.
  */
 async function move({ db, queue, home }: Store, segments: Segments, row: MovedBody): Promise<void> {
-  const body = readSpot(home, row, row.size);
+  const body = readFromSegment(home, row, row.size);
   if (!body) return;
-  const spot = await segments.append([body], row.expires);
+  const location = await segments.append([body], row.expires);
   const sql = 'UPDATE blobs SET file = ?, offset = ? WHERE id = ? AND file = ? AND offset = ?';
   await queue.run(() => {
-    if (!existsSync(join(home, spot.file))) return;
-    const { changes } = db.sql(sql).run(spot.file, spot.offset, row.id, row.file, row.offset);
-    if (changes === 0) queueForWipe({ db }, { ...spot, size: row.size });
+    if (!existsSync(join(home, location.file))) return;
+    const { changes } = db.sql(sql).run(location.file, location.offset, row.id, row.file, row.offset);
+    if (changes === 0) queueForWipe({ db }, { ...location, size: row.size });
   });
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import type { SweepResult, Usage } from '../../kernel/engine.ts';
 import type { SqliteBlobs } from './blobs.ts';
-import { measured, type StoredBody } from './body-check.ts';
+import { hashBody, type StoredBody } from './body-check.ts';
 import { BODIES, DRAFTS } from './body-files.ts';
 import type { CommitQueue, Store } from './commit-queue.ts';
 import type { Checkpoints } from './database.ts';
@@ -13,15 +13,15 @@ import { type DeletedBody, queueForWipe, removeUnused, type SecureDelete } from 
 import { allSegments, compact, isSegment, SEGMENTS } from './segments.ts';
 
 /** Rows, and pages of the file, that one transaction deals with: some milliseconds of the lock. */
-const RECORDS = 500;
-const BLOBS = 50;
-const PAGES = 256;
+const RECORD_BATCH = 500;
+const BLOB_BATCH = 50;
+const PAGE_BATCH = 256;
 
 /** Free pages that stay in the file for what comes next: 2 MiB. */
 const SPARE_PAGES = 256;
 
 /** What a sweep works on. */
-export interface Space extends Store {
+export interface SweepStore extends Store {
   readonly blobs: SqliteBlobs;
   readonly checkpoints: Checkpoints;
   readonly secureDelete: SecureDelete;
@@ -32,25 +32,28 @@ export interface Space extends Store {
  * engine looks at everything there is. Those that follow, of which a server makes one every minute, look only at what has changed, and
  * at one folder of bodies each in turn.
  */
-export async function sweep(space: Space, round: number): Promise<SweepResult> {
-  const now = space.env.now();
-  const expired = await expiredBlobs(space, now);
-  const records = await expiredRecords(space, now);
-  await droppedStreams(space);
-  await hashOldBodies(space);
-  await removeOldCopies(space.db.path, now);
-  await space.secureDelete.wipe();
-  await space.secureDelete.withThinned(async (thinned) =>
-    compact(space, space.blobs.segments, round === 0 ? await allSegments(space.home) : thinned),
+export async function sweep(store: SweepStore, round: number): Promise<SweepResult> {
+  const now = store.env.now();
+  const expired = await deleteExpiredBlobs(store, now);
+  const records = await deleteExpiredRecords(store, now);
+  await deleteDroppedStreams(store);
+  await hashOldBodies(store);
+  await removeOldCopies(store.db.path, now);
+  await store.secureDelete.wipe();
+  await store.secureDelete.compactWiped(async (wipedSegments) =>
+    compact(store, store.blobs.segments, round === 0 ? await allSegments(store.home) : wipedSegments),
   );
-  const orphans = await orphanedFiles(space, now - ORPHAN_AGE_MS, round);
-  await space.secureDelete.wipe();
-  await giveBack(space);
+  const orphans = await deleteOrphanedFiles(store, now - ORPHAN_AGE_MS, round);
+  await store.secureDelete.wipe();
+  await shrinkDatabase(store);
   return { blobs: expired.blobs + orphans.blobs, records, bytes: expired.bytes + orphans.bytes };
 }
 
-async function expiredBlobs({ db, queue, blobs }: Space, now: number): Promise<Omit<SweepResult, 'records'>> {
-  const sql = `DELETE FROM blobs WHERE id IN (SELECT id FROM blobs WHERE expires <= ? LIMIT ${BLOBS})
+async function deleteExpiredBlobs(
+  { db, queue, blobs }: SweepStore,
+  now: number,
+): Promise<Omit<SweepResult, 'records'>> {
+  const sql = `DELETE FROM blobs WHERE id IN (SELECT id FROM blobs WHERE expires <= ? LIMIT ${BLOB_BATCH})
     RETURNING size, file, offset`;
   const swept = { blobs: 0, bytes: 0 };
   for (;;) {
@@ -64,13 +67,13 @@ async function expiredBlobs({ db, queue, blobs }: Space, now: number): Promise<O
       swept.bytes += row.size;
       await blobs.removeBody(row);
     }
-    if (rows.length < BLOBS) return swept;
+    if (rows.length < BLOB_BATCH) return swept;
   }
 }
 
-async function expiredRecords({ db, queue }: Space, now: number): Promise<number> {
-  const sql = `DELETE FROM records WHERE key IN (SELECT key FROM records WHERE expires <= ? LIMIT ${RECORDS})`;
-  return inSteps(queue, RECORDS, () => {
+async function deleteExpiredRecords({ db, queue }: SweepStore, now: number): Promise<number> {
+  const sql = `DELETE FROM records WHERE key IN (SELECT key FROM records WHERE expires <= ? LIMIT ${RECORD_BATCH})`;
+  return repeatInBatches(queue, RECORD_BATCH, () => {
     const count = Number(db.sql(sql).run(now).changes);
     if (count > 0) queueForWipe({ db }, { file: null, offset: null, size: 0 });
     return count;
@@ -78,22 +81,22 @@ async function expiredRecords({ db, queue }: Space, now: number): Promise<number
 }
 
 /** A dropped stream goes when its last entry has gone. */
-async function droppedStreams({ db, queue }: Space): Promise<void> {
+async function deleteDroppedStreams({ db, queue }: SweepStore): Promise<void> {
   const next = () => db.sql<{ id: number }>('SELECT id FROM streams WHERE name IS NULL').get();
   for (let found = await db.retryWhileBusy(next); found; found = await db.retryWhileBusy(next)) {
     const { id } = found;
     const sql = `DELETE FROM entries WHERE stream = ? AND seq <=
       (SELECT max(seq) FROM (SELECT seq FROM entries WHERE stream = ? ORDER BY seq LIMIT ${DELETE_ENTRIES}))`;
-    await inSteps(queue, DELETE_ENTRIES, () => Number(db.sql(sql).run(id, id).changes));
+    await repeatInBatches(queue, DELETE_ENTRIES, () => Number(db.sql(sql).run(id, id).changes));
     await queue.free(() => db.sql('DELETE FROM streams WHERE id = ?').run(id));
   }
 }
 
 /** How long the copy stays that was made of a database before its format was changed. */
-const COPY_MS = 7 * 24 * 3_600_000;
+const OLD_COPY_MS = 7 * 24 * 3_600_000;
 
 /** Read together, so that their rows share a commit. */
-const HASHED_AT_ONCE = 16;
+const HASH_BATCH = 16;
 
 interface OldRow extends StoredBody {
   readonly id: number;
@@ -105,7 +108,7 @@ interface OldRow extends StoredBody {
  */
 async function hashOldBodies(store: Store): Promise<void> {
   const { db, queue } = store;
-  const sql = `SELECT id, sha256, size, file, offset, blocks, body FROM blobs WHERE blocks IS NULL AND id > ? ORDER BY id LIMIT ${HASHED_AT_ONCE}`;
+  const sql = `SELECT id, sha256, size, file, offset, blocks, body FROM blobs WHERE blocks IS NULL AND id > ? ORDER BY id LIMIT ${HASH_BATCH}`;
   const update = 'UPDATE blobs SET blocks = ? WHERE id = ? AND sha256 = ? AND blocks IS NULL';
   for (let after = 0; ; ) {
     const rows = await db.retryWhileBusy(() => db.sql<OldRow>(sql).all(after));
@@ -113,7 +116,7 @@ async function hashOldBodies(store: Store): Promise<void> {
     after = rows.at(-1)!.id;
     await Promise.all(
       rows.map(async (row) => {
-        const found = await measured(store, row);
+        const found = await hashBody(store, row);
         if (found?.sha256 !== row.sha256) return;
         await queue.run(() => db.sql(update).run(found.blocks, row.id, row.sha256), row.body?.length);
       }),
@@ -128,7 +131,7 @@ async function removeOldCopies(path: string, now: number): Promise<void> {
     if (!name.startsWith(`${DATABASE_FILE}-format-`)) continue;
     const copy = join(folder, name);
     const stat = await promises.stat(copy).catch(() => null);
-    if (stat && stat.mtimeMs < now - COPY_MS) await promises.rm(copy, { force: true });
+    if (stat && stat.mtimeMs < now - OLD_COPY_MS) await promises.rm(copy, { force: true });
   }
 }
 
@@ -136,16 +139,16 @@ async function removeOldCopies(path: string, now: number): Promise<void> {
  * Files that no row refers to, old enough that none is about to. A segment need not be old: whoever is about to name it
  * looks first, and what was in it has been counted.
  */
-async function orphanedFiles(
-  space: Space,
+async function deleteOrphanedFiles(
+  store: SweepStore,
   before: number,
   round: number,
 ): Promise<Omit<SweepResult, 'records'>> {
   const swept = { blobs: 0, bytes: 0 };
-  for await (const { path, file } of bodyFiles(space.home, round)) {
+  for await (const { path, file } of listBodyFiles(store.home, round)) {
     const stat = await promises.stat(path).catch(() => null);
     if (!stat?.isFile() || (stat.mtimeMs > before && !isSegment(file))) continue;
-    if (!(await removeUnused(space, file)) || isSegment(file)) continue;
+    if (!(await removeUnused(store, file)) || isSegment(file)) continue;
     swept.blobs++;
     swept.bytes += stat.size;
   }
@@ -153,21 +156,21 @@ async function orphanedFiles(
 }
 
 /** Moves free pages to the end of the file and cuts them off. */
-async function giveBack({ db, queue, checkpoints }: Space): Promise<void> {
+async function shrinkDatabase({ db, queue, checkpoints }: SweepStore): Promise<void> {
   const free = () => db.sql<{ freelist_count: number }>('PRAGMA freelist_count').get()!.freelist_count;
   let before = await db.retryWhileBusy(free);
   if (before <= SPARE_PAGES) return;
   for (;;) {
-    const pages = Math.min(PAGES, before - SPARE_PAGES);
+    const pages = Math.min(PAGE_BATCH, before - SPARE_PAGES);
     await queue.free(() => db.exec(`PRAGMA incremental_vacuum(${pages})`));
     const left = await db.retryWhileBusy(free);
     if (left <= SPARE_PAGES || left >= before) break;
     before = left;
   }
-  await checkpoints.settle();
+  await checkpoints.emptyWal();
 }
 
-async function inSteps(queue: CommitQueue, size: number, step: () => number): Promise<number> {
+async function repeatInBatches(queue: CommitQueue, size: number, step: () => number): Promise<number> {
   for (let sum = 0; ; ) {
     const count = await queue.free(step);
     sum += count;
@@ -176,7 +179,7 @@ async function inSteps(queue: CommitQueue, size: number, step: () => number): Pr
 }
 
 /** What has expired and waits for a sweep still takes its room on disk, but is no longer counted. */
-export async function usageOf({ db, home, env }: Store): Promise<Usage> {
+export async function readUsage({ db, home, env }: Store): Promise<Usage> {
   const now = env.now();
   const row = await db.retryWhileBusy(() => {
     const sql = `WITH live AS (SELECT size FROM blobs WHERE expires IS NULL OR expires > ?) SELECT
@@ -191,7 +194,7 @@ export async function usageOf({ db, home, env }: Store): Promise<Usage> {
   // The WAL, the reserve, the copy of an older format.
   const own = (await promises.readdir(home)).filter((name) => name.startsWith(DATABASE_FILE));
   for (const name of own) diskBytes += await sizeOf(join(home, name));
-  for await (const { path } of bodyFiles(home)) diskBytes += await sizeOf(path);
+  for await (const { path } of listBodyFiles(home)) diskBytes += await sizeOf(path);
   return {
     blobs: { count: row.blobs, bytes: row.bytes },
     records: row.records,
@@ -201,7 +204,7 @@ export async function usageOf({ db, home, env }: Store): Promise<Usage> {
 }
 
 /** How many missing bodies are named. */
-const NAMED = 3;
+const LISTED_FILES = 3;
 
 /** Bodies that have a row and no file: somebody deleted it. */
 export async function missingBodies({ db, home, env }: Store): Promise<{ count: number; some: string[] }> {
@@ -212,7 +215,7 @@ export async function missingBodies({ db, home, env }: Store): Promise<{ count: 
       db
         .sql<{ id: number; file: string }>(
           `SELECT id, file FROM blobs WHERE file IS NOT NULL AND id > ? AND (expires IS NULL OR expires > ?)
-           ORDER BY id LIMIT ${RECORDS}`,
+           ORDER BY id LIMIT ${RECORD_BATCH}`,
         )
         .all(after, env.now()),
     );
@@ -224,22 +227,24 @@ export async function missingBodies({ db, home, env }: Store): Promise<{ count: 
       );
       if (there) continue;
       count++;
-      if (some.length < NAMED) some.push(file);
+      if (some.length < LISTED_FILES) some.push(file);
     }
-    if (rows.length < RECORDS) return { count, some };
+    if (rows.length < RECORD_BATCH) return { count, some };
   }
 }
 
 /** Folders that are looked at every time: of those with bodies there may be many, with any number of files. */
-const SMALL: ReadonlySet<string> = new Set([DRAFTS, SEGMENTS].map((path) => basename(path)));
+const ALWAYS_SWEPT: ReadonlySet<string> = new Set([DRAFTS, SEGMENTS].map((path) => basename(path)));
 
 /** Every file under the folder of bodies, drafts included, one folder at a time; from round 1 on only those of one of them. */
-async function* bodyFiles(home: string, round = 0): AsyncGenerator<{ path: string; file: string }> {
+async function* listBodyFiles(home: string, round = 0): AsyncGenerator<{ path: string; file: string }> {
   const root = join(home, BODIES);
   const folders = await promises.readdir(root).catch(() => []);
-  const some = folders.filter((name) => !SMALL.has(name));
+  const some = folders.filter((name) => !ALWAYS_SWEPT.has(name));
   const next = some[round % some.length];
-  for (const folder of round === 0 ? folders : folders.filter((name) => SMALL.has(name) || name === next)) {
+  for (const folder of round === 0
+    ? folders
+    : folders.filter((name) => ALWAYS_SWEPT.has(name) || name === next)) {
     for (const name of await promises.readdir(join(root, folder)).catch(() => [])) {
       yield { path: join(root, folder, name), file: `${BODIES}/${folder}/${name}` };
     }
