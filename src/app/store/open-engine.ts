@@ -15,7 +15,10 @@ import { homeEngine } from '../serve/pid-file.ts';
 import { remoteEngineAt } from './remote-engines.ts';
 
 /** Checks that look below the ports. */
-export type StoreChecks = Pick<SqliteEngine, 'missingBodies' | 'checkBodies' | 'checkDatabase' | 'scrubState'>;
+export type StoreChecks = Pick<
+  SqliteEngine,
+  'missingBodies' | 'checkBodies' | 'checkDatabase' | 'scrubState'
+>;
 
 export interface OpenedEngine {
   readonly engine: Engine;
