@@ -56,7 +56,7 @@ const AT_ONCE = 64;
  * Yields the result of `look` for each item, in order. If at most `most` results are wanted, all lookups run in one
  * batch.
  */
-export async function* lookedUp<T, R>(
+export async function* lookUpAll<T, R>(
   items: AsyncIterable<T>,
   look: (item: T) => Promise<R>,
   most = AT_ONCE,

@@ -168,7 +168,7 @@ export class RelayCore {
         const { channel, group, seq, reason } = letter.dead;
         deps.activity.note(tenant, { kind: 'group.dead', by: 'relay', channel, group, seq, status: reason });
         if (letter.pointer !== undefined) this.receipts.dead(letter.pointer, letter.dead);
-        background.run(() => this.tasks.buried(tenant, letter));
+        background.run(() => this.tasks.onDeadTask(tenant, letter));
       },
       resend: (caller, letter) => this.tasks.resend(caller, letter),
     });
@@ -211,9 +211,9 @@ export class RelayCore {
    */
   async sweepStore(tenants: Iterable<string> = []): Promise<SweepResult> {
     await unlessFull(() => this.keys.use.flush());
-    await underTidyLease(this.deps, async () => {
-      await unlessFull(() => this.tidySome());
-      await unlessFull(() => this.#tidyTenants(tenants));
+    await underSweepLease(this.deps, async () => {
+      await unlessFull(() => this.sweepSome());
+      await unlessFull(() => this.#sweepTenants(tenants));
     });
     return this.deps.engine.sweep();
   }
@@ -251,8 +251,8 @@ export class RelayCore {
    * Deletes expired items and returns false if there may be more. `most` limits the work in receipts; a thread counts
    * as eight of them, a file as four, by the engine calls they need.
    */
-  async tidySome(most = Number.POSITIVE_INFINITY): Promise<boolean> {
-    if (!(await this.receipts.tidy(most))) return false;
+  async sweepSome(most = Number.POSITIVE_INFINITY): Promise<boolean> {
+    if (!(await this.receipts.sweep(most))) return false;
     const threads = await threadEnds(this.deps).hasDue();
     if (threads) await (await this.threads()).removeExpired(Math.ceil(most / 8));
     if (threads && most < Number.POSITIVE_INFINITY) return false;
@@ -261,8 +261,8 @@ export class RelayCore {
     return !threads && !files;
   }
 
-  async #tidyTenants(tenants: Iterable<string>): Promise<void> {
-    await this.channels.tidy(tenants);
+  async #sweepTenants(tenants: Iterable<string>): Promise<void> {
+    await this.channels.sweep(tenants);
     await this.noteStorage();
     for (const tenant of this.storage.limited) {
       if (await this.storage.isDue(tenant)) await this.recount(tenant);
@@ -329,12 +329,12 @@ async function unlessFull(work: () => Promise<unknown>): Promise<void> {
 const LEASE = 'sys/tidying';
 
 /** After a sweeping server was killed, others wait this long. */
-const LEASE_MS = 120_000;
+const SWEEP_LEASE_MS = 120_000;
 
 /** Runs the work unless another server of the same store is doing it. What is left is done at the next sweep. */
-async function underTidyLease({ engine, env }: Deps, work: () => Promise<void>): Promise<void> {
+async function underSweepLease({ engine, env }: Deps, work: () => Promise<void>): Promise<void> {
   const { records } = engine;
-  const expiresAt = env.now() + LEASE_MS;
+  const expiresAt = env.now() + SWEEP_LEASE_MS;
   const revision = await records.put(LEASE, null, { expect: 'absent', expiresAt }).catch((error) => {
     // A store without room for a lease needs the sweep even more.
     if (isRelayError(error, 'store_full')) return undefined;

@@ -201,7 +201,7 @@ test('receipts in the logs of an earlier version are told, and move to where the
   ];
   assert.deepEqual(await told(), both);
   t.advance(2 * HOUR);
-  for (let left = 10; left > 0 && !(await t.core.receipts.tidy(1)); left--);
+  for (let left = 10; left > 0 && !(await t.core.receipts.sweep(1)); left--);
   assert.deepEqual(await told(), both);
   for (const log of [`rcp.${id}`, 'rcp.gone', `rcpdue.${hour + 1}`])
     assert.equal((await t.engine.logs.info(log)).count, 0, log);

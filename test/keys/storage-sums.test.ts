@@ -95,7 +95,7 @@ const WRITER = `
     await Promise.all([
       relay.channels.publish('c', at),
       relay.threads.patch(thread_id, { ops: [{ op: 'add', path: '/facts/-', value: { id: 'f', key: 'k', value: at } }] }),
-      core.tidy(['acme']),
+      core.sweepStore(['acme']),
     ]);
     if (at % 3 === 0) await relay.threads.deleteArtifact(thread_id, ref);
     if (at % 3 === 1) await relay.threads.delete(thread_id);

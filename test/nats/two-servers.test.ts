@@ -144,7 +144,7 @@ test('one server at a time tidies', { skip }, async () => {
   const [a, b] = servers;
   await a.engine.records.put('sys/tidying', null, { expect: 'absent', expiresAt: a.engine.now() + 60_000 });
   const tidied: string[] = [];
-  b.core.channels.tidy = async () => void tidied.push('b');
+  b.core.channels.sweep = async () => void tidied.push('b');
   await b.core.sweepStore();
   assert.deepEqual(tidied, []);
   await a.engine.records.delete('sys/tidying');

@@ -217,7 +217,7 @@ export class RelayObject extends StoreObject {
 
   /** Of the whole relay: removes some of what has ended; false where there is more. */
   tidySome(): Promise<boolean> {
-    return this.#core.tidySome(TIDIED_AT_ONCE);
+    return this.#core.sweepSome(TIDIED_AT_ONCE);
   }
 
   /** Tells the webhooks of a task what is left to tell, for about a minute. */
@@ -234,7 +234,7 @@ export class RelayObject extends StoreObject {
   /** A channel drops what need not be kept any longer, and goes by the oldest message that is left. */
   async #retain(stream: string): Promise<void> {
     const [tenant, ...channel] = stream.slice(CHANNELS.length).split('.');
-    await this.#core.channels.tidyOne(tenant!, channel.join('.'));
+    await this.#core.channels.sweepChannel(tenant!, channel.join('.'));
     this.#lookAgain.set(stream, Date.now() + LOOK_AGAIN_MS);
     this.wakeAt(this.#dropDue(stream));
   }

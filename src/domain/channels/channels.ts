@@ -239,14 +239,14 @@ export class Channels {
   }
 
   /** Deletes what need not be kept; called regularly by a server. */
-  async tidy(tenants: Iterable<string> = []): Promise<void> {
+  async sweep(tenants: Iterable<string> = []): Promise<void> {
     for (const tenant of tenants) this.#tenants.add(tenant);
-    for (const tenant of this.#tenants) await this.#retention.tidySome(tenant);
+    for (const tenant of this.#tenants) await this.#retention.sweepSome(tenant);
   }
 
   /** Sweeps one channel, for engines in which each channel sweeps itself. */
-  tidyOne(tenant: string, channel: string): Promise<void> {
-    return this.#retention.tidyOne(tenant, channel);
+  sweepChannel(tenant: string, channel: string): Promise<void> {
+    return this.#retention.sweepChannel(tenant, channel);
   }
 
   close(): Promise<void> {

@@ -206,9 +206,9 @@ test('two that trim a channel at the same time keep as many messages as it holds
     await held.promise;
     return found;
   };
-  const first = t.core.channels.tidyOne('local', 'c');
+  const first = t.core.channels.sweepChannel('local', 'c');
   await counted.promise;
-  await t.core.channels.tidyOne('local', 'c');
+  await t.core.channels.sweepChannel('local', 'c');
   held.resolve();
   await first;
   assert.equal((await t.engine.logs.info('chn.local.c')).count, 16);

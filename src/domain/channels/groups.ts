@@ -230,7 +230,7 @@ export class Groups {
    * Moves messages that nobody claimed within the retention to the dead letters, and deletes groups without activity
    * for a week. Returns the lowest sequence that a group still needs.
    */
-  async tidy(tenant: string, channel: string, cutoff: number): Promise<number> {
+  async sweep(tenant: string, channel: string, cutoff: number): Promise<number> {
     let lowest = Number.POSITIVE_INFINITY;
     for (const group of await this.#directory.groups(tenant, channel)) {
       const { log, delivery, presence } = this.#at(tenant, channel, group);

@@ -39,17 +39,17 @@ export class Retention {
     if (chance * this.#every >= 1 || this.#running.has(stream)) return;
     this.#running.add(stream);
     // Nothing depends on it, and the next one tries again.
-    this.#deps.engine.defer(() => this.#tidy(tenant, channel).finally(() => this.#running.delete(stream)));
+    this.#deps.engine.defer(() => this.#sweep(tenant, channel).finally(() => this.#running.delete(stream)));
   }
 
   /**
    * Sweeps some channels of a tenant, continuing where the last call ended. Channels unused for the whole retention
    * leave the list.
    */
-  async tidySome(tenant: string): Promise<void> {
+  async sweepSome(tenant: string): Promise<void> {
     const page = await this.#directory.list(tenant, { after: this.#reached.get(tenant), limit: SOME });
     for (const { name } of page.channels) {
-      await this.tidyOne(tenant, name);
+      await this.sweepChannel(tenant, name);
       // An engine may answer without yielding to the event loop.
       await new Promise((resolve) => setTimeout(resolve));
     }
@@ -57,19 +57,19 @@ export class Retention {
     else this.#reached.set(tenant, page.next);
   }
 
-  async tidyOne(tenant: string, channel: string): Promise<void> {
-    await this.#tidy(tenant, channel);
+  async sweepChannel(tenant: string, channel: string): Promise<void> {
+    await this.#sweep(tenant, channel);
     if (!(await this.#directory.hasGroups(tenant, channel))) await this.#closeUnused(tenant, channel);
   }
 
   /** Several may run at the same time, in this process and in others. */
-  async #tidy(tenant: string, channel: string): Promise<void> {
+  async #sweep(tenant: string, channel: string): Promise<void> {
     const { logs } = this.#deps.engine;
     const stream = channelStream(tenant, channel);
     const cutoff = this.#deps.env.now() - this.#deps.settings.retentionMs;
     // Read this before the groups: a group created meanwhile needs only later messages.
     const { count, first, last } = await logs.info(stream);
-    const needed = Math.min(await this.#groups.tidy(tenant, channel, cutoff), last + 1);
+    const needed = Math.min(await this.#groups.sweep(tenant, channel, cutoff), last + 1);
     let excess = count - this.#deps.settings.messages;
     let before = 0;
     for await (const { seq, at } of entriesBehind(logs, stream, 0)) {
@@ -80,7 +80,7 @@ export class Retention {
     if (before === 0) return;
     // If another process trimmed since the entries were counted, trimming by that count would drop messages that must
     // stay.
-    if ((await logs.info(stream)).first !== first) return this.#tidy(tenant, channel);
+    if ((await logs.info(stream)).first !== first) return this.#sweep(tenant, channel);
     await trimMessages(this.#deps, tenant, channel, before);
   }
 

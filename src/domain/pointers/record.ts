@@ -19,7 +19,7 @@ import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
 import { compareAndSet } from '../../kernel/records.ts';
 import type { Deps } from '../deps.ts';
 import { checkCount } from '../names.ts';
-import { allRecords, lookedUp, type RecordOf, type RecordsOf, recordsOf } from '../records.ts';
+import { allRecords, lookUpAll, type RecordOf, type RecordsOf, recordsOf } from '../records.ts';
 import type { CheckedOptions } from './push-options.ts';
 
 /** Record stored with a payload. Its field names are short, because it is read at every pull and peek. */
@@ -269,7 +269,7 @@ export class PointerList {
     const pointers: ListedPointer[] = [];
     let looked = 0;
     const entries = allRecords(this.#records, prefix, { after, limit: PAGE_MAX });
-    for await (const { next, pointer } of lookedUp(entries, look, limit)) {
+    for await (const { next, pointer } of lookUpAll(entries, look, limit)) {
       if (pointer) pointers.push(pointer);
       if (pointers.length === limit || ++looked === LOOKED_AT) return { pointers, next };
     }

@@ -121,7 +121,7 @@ export class Receipts {
   }
 
   /** Deletes about `most` receipts of earlier versions whose pointers are gone; returns false if some are left. */
-  tidy(most?: number): Promise<boolean> {
+  sweep(most?: number): Promise<boolean> {
     return dropFormerReceipts(this.#deps, (id) => this.#takeOver(id), most);
   }
 
@@ -216,7 +216,7 @@ function ladderOf(
 }
 
 /** Fields of a receipt besides who and when, by stage. */
-const SAID = {
+const RECEIPT_FIELDS = {
   notified: ['last_at', 'count'],
   pulled: ['last_at', 'count', 'retries', 'bytes'],
   acked: ['group'],
@@ -231,7 +231,9 @@ function toReceipt(note: Note, base: string): Receipt {
     last_at: count > 1 ? iso(last) : undefined,
     url: pointer === undefined ? undefined : pointerUrl(base, pointer),
   };
-  const said = SAID[rung].filter((name) => known[name] !== undefined).map((name) => [name, known[name]]);
+  const said = RECEIPT_FIELDS[rung]
+    .filter((name) => known[name] !== undefined)
+    .map((name) => [name, known[name]]);
   return { rung, by, at: iso(first), ...Object.fromEntries(said) };
 }
 

@@ -142,7 +142,7 @@ export class Tasks {
   }
 
   /** Called for a task that nobody could do. It gets a failed result, so that nobody waits for it forever. */
-  async buried(tenant: string, { pointer, metadata, dead }: LetterEntry): Promise<void> {
+  async onDeadTask(tenant: string, { pointer, metadata, dead }: LetterEntry): Promise<void> {
     if (pointer === undefined || dead.group !== TASK_GROUP) return;
     const relay: Caller = { tenant, keyId: 'relay', name: 'relay', scopes: ['tasks'] };
     const sent = { channel: dead.channel, metadata: metadata ?? {} };

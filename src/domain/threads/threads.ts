@@ -15,7 +15,7 @@ import type { HoldAnswer, HoldInput, PatchAnswer, State } from '../../contract/t
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
 import { compareAndSet, type RecordItem } from '../../kernel/records.ts';
-import { allRecords, asJson, lookedUp, recordsOf } from '../records.ts';
+import { allRecords, asJson, lookUpAll, recordsOf } from '../records.ts';
 import { storedBytes } from './event.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
 import { holdKey, idOf, listKey, listPrefix, logOf, metaKey, rootsFor, type ThreadRoot } from './keys.ts';
@@ -101,7 +101,7 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   const threads = [];
   const limit = o.limit ?? PAGE_ITEMS;
   const listed = allRecords(records, prefix, { after, limit: PAGE_ITEMS });
-  for await (const found of lookedUp(listed, look, limit)) {
+  for await (const found of lookUpAll(listed, look, limit)) {
     if (found) threads.push(found.thread);
     if (found && threads.length === limit) return { threads, next: found.next };
   }
