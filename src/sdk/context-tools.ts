@@ -1,6 +1,6 @@
 /**
  * Names and descriptions of the three tools with which a model pushes, peeks and pulls. MCP and all framework integrations
- * use them. They are part of every prompt, so keep them short. python/src/contextrelay/integrations/tools.py repeats them.
+ * use them. They are part of every prompt, so keep them short. python/src/contextrelay/mcp.py repeats them.
  */
 export const PUSH_TOOL = {
   name: 'push_context',

@@ -1,4 +1,4 @@
-"""Agents hand each other a short URL instead of the payload.
+"""Client of ContextRelay: agents hand each other a short URL instead of the payload.
 
 from contextrelay import ContextRelay
 

@@ -1,4 +1,4 @@
-"""Both ends of handing work to an agent."""
+"""Sends tasks to agents, and runs a bridge that fetches tasks for an agent."""
 
 from __future__ import annotations
 
@@ -31,20 +31,22 @@ log = logging.getLogger("contextrelay")
 
 DEFAULT_TASK_CHANNEL = "agent-tasks"
 DEFAULT_DONE_CHANNEL = "agent-done"
-#: The group in which bridges share the tasks of a channel, so that no two of them run the same one.
+#: Group in which bridges share the tasks of a channel, so that each task goes to one bridge.
 _GROUP = "bridges"
+#: Seconds between two heartbeats of a bridge.
 _BEAT_EVERY = 10.0
-#: The channel tells at once; asking by id now and then makes up for whatever it could have missed.
-_ASK_EVERY = 10.0
+#: Seconds between two polls of the task by its id, in case the message on the channel was missed.
+_POLL_EVERY = 10.0
 _SUMMARY_CHARS = 280
 
+#: Function that receives the text of a task and returns the output of the agent.
 Dispatcher = Callable[[str], str]
 
 
 class AgentBridge:
-    """``push_and_wait`` where the work comes from, ``start`` next to the agent that does it.
+    """Sends tasks with ``push_and_wait``, or runs next to an agent with ``start`` and fetches tasks for it.
 
-    ``dispatcher`` takes the text of a task and gives the agent's output; a tmux window by default.
+    ``dispatcher``: function that receives the text of a task and returns the agent's output. Default: a tmux window.
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class AgentBridge:
         *,
         name: Optional[str] = None,
     ) -> None:
-        """``name``: under which ``relay agents`` shows a bridge that was started."""
+        """Creates a bridge. ``name``: the name that ``relay agents`` shows for a started bridge."""
         self.hub = hub
         self.task_channel = task_channel
         self.done_channel = done_channel
@@ -64,7 +66,7 @@ class AgentBridge:
         self._dispatcher = dispatcher or TmuxDispatcher()
         self._flows = TaskFlows()
         self._instance = uuid4().hex[:12]
-        #: Task id → whether the task is encrypted.
+        #: Running tasks: task id → whether the task is encrypted.
         self._running: Dict[str, bool] = {}
         self._counts = {"done": 0, "failed": 0}
         self._stopped = threading.Event()
@@ -82,24 +84,26 @@ class AgentBridge:
         done_channel: str = DEFAULT_DONE_CHANNEL,
         timeout: float = 600,
     ) -> AgentBridge:
-        """Next to an agent that runs in a tmux window."""
+        """Returns a bridge for an agent that runs in a tmux window. ``timeout``: seconds for one task."""
         return cls(hub, task_channel, done_channel, TmuxDispatcher(session, window, timeout))
 
-    # Where the work comes from.
+    # For the sender of tasks.
 
     def push_and_wait(self, task: str, timeout: float = 600, *, encrypted: bool = False) -> str:
-        """The result as text. Raises TaskFailedError where it failed, RelayTimeoutError where none came in time."""
+        """Sends a task, waits for its result and returns it as text.
+
+        Raises TaskFailedError if the task failed, and RelayTimeoutError if there is no result within ``timeout`` seconds.
+        """
         deadline = time.monotonic() + timeout
-        # Before the task is there, so that even the fastest result comes behind it.
+        # Subscribe before sending the task, so that even the fastest result is received.
         with self.hub.messages(self.done_channel) as messages:
             task_id = self.send(task, encrypted=encrypted)
             found = _Waiter(self.hub, messages, task_id).wait(deadline)
         if found is None:
             raise RelayTimeoutError(
                 f"No result within {timeout:g} s.",
-                hint=f"The task is still there: relay task wait {task_id}",
+                hint=f"The task continues. Wait for it with: relay task wait {task_id}",
             )
-        # From our own relay's channel: asked from it, whatever address stands there.
         text = self.hub.pull(found["url"])
         if found["status"] == "done":
             return text
@@ -108,21 +112,23 @@ class AgentBridge:
         )
 
     def send(self, task: str, *, encrypted: bool = False) -> str:
-        """Hands the task over and does not wait; gives its id."""
+        """Sends a task and returns its id without waiting for the result."""
         metadata = {"done_channel": self.done_channel}
         if not encrypted:
-            # Metadata is never encrypted: what a secret task begins with is not told there.
+            # Metadata is never encrypted, so an encrypted task gets no summary.
             metadata["summary"] = first_line(task, 80)
         content_type = "text/plain; charset=utf-8"
         return self.hub.push_detailed(
             task, self.task_channel, encrypted, metadata, content_type=content_type
         ).id
 
-    # Next to the agent.
+    # For the bridge next to the agent.
 
     def start(self) -> None:
-        """Takes tasks, one after the other, until :meth:`stop` or Ctrl-C. Each is this bridge's alone for as long as it works
-        on it; what it has not finished goes to another."""
+        """Fetches tasks and runs them one after the other, until :meth:`stop` or Ctrl-C.
+
+        Each task is leased to this bridge while it runs. An unfinished task goes to another bridge.
+        """
         self._stopped.clear()
         self._beat()
         beating = threading.Thread(target=self._keep_beating, name="contextrelay-beat", daemon=True)
@@ -139,6 +145,7 @@ class AgentBridge:
             self._tell(lambda: self.hub._transport.run(self._flows.leave(self.name, self._instance)))
 
     def stop(self) -> None:
+        """Stops the bridge. Can be called from any thread."""
         self._stopped.set()
         if self._subscription is not None:
             self._subscription.close()
@@ -148,7 +155,7 @@ class AgentBridge:
         try:
             self._do(message, lease)
         except RelayError as error:
-            # Nothing was decided: whoever gets it next may have more luck.
+            # The task has no result yet, so another bridge may try it.
             log.warning("A task was given back: %s", error)
             self._tell(lambda: self._settle(message, "nack"))
         finally:
@@ -170,15 +177,15 @@ class AgentBridge:
         if lease.lost.is_set() or (self._stopped.is_set() and status == "failed"):
             self._tell(lambda: self._settle(message, "nack"))
             return
-        wished = message.metadata.get("done_channel")
-        channel = wished if isinstance(wished, str) and wished else self.done_channel
+        requested = message.metadata.get("done_channel")
+        channel = requested if isinstance(requested, str) and requested else self.done_channel
         encrypted = task.key is not None and self.hub.has_channel_key(channel)
         metadata: JsonObject = {"task_id": task.id, "status": status, "agent": self.name}
         if not encrypted:
             summary = summary_of(text) if status == "done" else first_line(text, _SUMMARY_CHARS)
             metadata.update(summary=summary, outcome=outcome)
         try:
-            # One result for each task, whoever brings it.
+            # The key allows only one result per task, even if two bridges ran it.
             self.hub.push(
                 text,
                 channel,
@@ -188,13 +195,13 @@ class AgentBridge:
                 idempotency_key=f"task-result:{task.id}",
             )
         except ConflictError:
-            log.info("Task %s has its result already", task.id)
+            log.info("Task %s already has a result", task.id)
         else:
             self._counts[status] += 1
         self._ack(message)
 
     def _perform(self, url: str) -> "tuple[str, str, str]":
-        """Status, text and kind of outcome. Whatever goes wrong with the agent is a failed result."""
+        """Runs a task and returns status, text and kind of outcome. An error of the agent becomes a failed result."""
         try:
             task = self.hub.pull(url)
         except (RelayHTTPError, ValueError) as error:
@@ -203,9 +210,9 @@ class AgentBridge:
             outcome = read_outcome(self._dispatcher(task + OUTCOME_INSTRUCTION))
         except Exception as error:
             log.exception("The dispatcher failed")
-            said = read_outcome(getattr(error, "output", None) or "").text
+            output = read_outcome(getattr(error, "output", None) or "").text
             text = f"{error}" or type(error).__name__
-            return "failed", f"{text}\n\n{said}".strip(), "whole" if said else "none"
+            return "failed", f"{text}\n\n{output}".strip(), "whole" if output else "none"
         kind = "block" if outcome.found else "whole" if outcome.text else "none"
         return "done", outcome.text or "(the agent said nothing)", kind
 
@@ -222,7 +229,7 @@ class AgentBridge:
         try:
             self._settle(message, "ack")
         except ConflictError:
-            # Another member's in the meantime, and its answer counts.
+            # Another member has the message now, and its result counts.
             pass
 
     def _keep_beating(self) -> None:
@@ -248,7 +255,7 @@ class AgentBridge:
         }
         stuck = dispatcher.stuck if isinstance(dispatcher, TmuxDispatcher) else None
         if stuck is not None and self._running:
-            # A question may quote the task, so that none about an encrypted task is passed on.
+            # The agent's question may quote the task, so it is not sent for an encrypted task.
             beat["stuck"] = {
                 task: f"{stuck.why}: {stuck.asked}" if stuck.asked and not secret else f"{stuck.why}."
                 for task, secret in self._running.items()
@@ -257,18 +264,18 @@ class AgentBridge:
 
     @staticmethod
     def _tell(what: Callable[[], object]) -> None:
-        """Whoever cannot be told now is told the next time."""
+        """Sends something to the relay and ignores errors. The next heartbeat or message corrects the state."""
         try:
             what()
         except RelayError as error:
-            log.debug("The relay was not told: %s", error)
+            log.debug("The relay could not be updated: %s", error)
 
 
 _STARTED = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
 class _Waiter:
-    """Waits for the result of one task: on its done channel, and by asking for it now and then."""
+    """Waits for the result of one task: listens on its done channel and polls the task."""
 
     def __init__(self, hub: ContextRelay, messages: Subscription, task_id: str) -> None:
         self._hub = hub
@@ -283,7 +290,7 @@ class _Waiter:
         listening.start()
         while self._found is None:
             left = deadline - time.monotonic()
-            if left <= 0 or self._over.wait(min(left, _ASK_EVERY)):
+            if left <= 0 or self._over.wait(min(left, _POLL_EVERY)):
                 break
             self._ask()
         if self._found is None and self._error is not None:
@@ -307,18 +314,20 @@ class _Waiter:
             return None
         if isinstance(about, str):
             return self._confirmed(message) if about.lower() == self._task_id else None
-        # A result without a mark, as older agents bring it, may be ours where no bridge that marks its results has it.
-        unmarked = not self._asks_for_keys() and self._untouched()
-        return {"url": message.url, "status": "done"} if unmarked else None
+        # Older agents send results without a task id. Accept one if no current bridge has claimed the task. On a relay
+        # with keys, ignore it: any client that can push to the channel could forge it.
+        accepted = not self._asks_for_keys() and self._is_unclaimed()
+        return {"url": message.url, "status": "done"} if accepted else None
 
     def _confirmed(self, message: Message) -> Optional[JsonObject]:
-        """The result that the relay has for the task: a message on the channel alone proves nothing."""
+        """Returns the result that the relay has stored for the task. A message on the channel alone proves nothing."""
         try:
             found = self._result()
         except RelayHTTPError as error:
             if error.status == 404:
-                # An older relay knows no tasks. One with keys does: there the task is gone, perhaps by whoever sent the message.
-                return None if self._asks_for_keys() else _told({**message.metadata, "url": message.url})
+                # Only an old relay without tasks may be trusted here. On a relay with keys the task was deleted, perhaps by
+                # the client that sent the message.
+                return None if self._asks_for_keys() else _result_of({**message.metadata, "url": message.url})
             if error.status == 403:
                 raise
             return None
@@ -326,32 +335,32 @@ class _Waiter:
             return None
         if found is None:
             return None
-        # The URL of the message may have the key of an encrypted result.
+        # The URL in the message can contain the key of an encrypted result.
         same = parse_pointer(found["url"]).id == parse_pointer(message.url or "").id
         return {**found, "url": message.url} if same else found
 
     def _result(self) -> Optional[JsonObject]:
-        """A push that names the task without a status of the table is no result to the relay, and still what came of it."""
+        """Returns the stored result, or one from the receipts: the relay may not recognize the status of a result."""
         task = self._hub.tasks.get(self._task_id)
         received = [each for each in task["receipts"] if each["rung"] == "result" and each.get("url")]
         found = task["result"] or (received[0] if received else None)
-        return None if found is None else _told(found)
+        return None if found is None else _result_of(found)
 
     def _asks_for_keys(self) -> bool:
-        """Where keys are on, whoever may push to the channel could say anything."""
+        """Returns whether the relay requires API keys. Returns True if it does not answer."""
         try:
             return bool(self._hub._transport.run(TaskFlows().asks_for_keys()))
         except RelayHTTPError as error:
-            # An older relay knows no keys.
+            # An old relay has no API keys.
             return error.status != 404
         except RelayError:
             return True
 
-    def _untouched(self) -> bool:
+    def _is_unclaimed(self) -> bool:
         try:
             task = self._hub.tasks.get(self._task_id)
         except RelayHTTPError as error:
-            # An older relay knows no tasks.
+            # An old relay has no tasks.
             return error.status == 404
         return bool(task["state"] == "queued" and task["attempt"] == 0)
 
@@ -364,7 +373,7 @@ class _Waiter:
             self._found = result
 
 
-def _told(found: JsonObject) -> JsonObject:
+def _result_of(found: JsonObject) -> JsonObject:
     status = found.get("status")
     known = status in ("done", "failed", "canceled")
     return {"url": found["url"], "status": status if known else "done", "summary": found.get("summary")}

@@ -1,4 +1,4 @@
-"""The client for asyncio. Needs the extra ``contextrelay[async]``.
+"""The client for asyncio. It needs the extra ``contextrelay[async]``.
 
 async with AsyncContextRelay() as relay:
     url = await relay.push(large_text)
@@ -34,15 +34,18 @@ _PIECE = 64 * 1024
 
 
 class AsyncTransport:
+    """Sends calls to the relay over ``aiohttp``."""
+
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self._session: Optional[aiohttp.ClientSession] = None
         self._sockets: Optional[aiohttp.ClientSession] = None
 
-    # Made inside the loop that uses them.
+    # An aiohttp session belongs to one event loop, so both sessions are created on first use.
 
     @property
     def session(self) -> aiohttp.ClientSession:
+        """Session for HTTP requests."""
         if self._session is None or self._session.closed:
             seconds = self.connection.timeout
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=seconds, sock_read=seconds)
@@ -51,7 +54,7 @@ class AsyncTransport:
 
     @property
     def sockets(self) -> aiohttp.ClientSession:
-        """For WebSockets, whose redirects the library would follow."""
+        """Session for WebSockets. It rejects redirects, which aiohttp would follow."""
         if self._sockets is None or self._sockets.closed:
             trace = aiohttp.TraceConfig()
             trace.on_request_redirect.append(self._refuse_redirect)
@@ -62,6 +65,7 @@ class AsyncTransport:
         raise redirected(self.connection.base)
 
     async def run(self, flow: Flow[T]) -> T:
+        """Runs a flow: sends each call that it yields and returns its result."""
         try:
             call = next(flow)
             while True:
@@ -75,12 +79,13 @@ class AsyncTransport:
             return done.value  # type: ignore[no-any-return]
 
     async def send(self, call: Call) -> Answer:
+        """Sends a call and retries it if allowed. Raises if the answer is not a success."""
         attempt = 0
         while True:
             try:
                 return self.connection.checked(await self._once(call))
             except RelayError as error:
-                # The first try deleted it, and only its answer was lost.
+                # An earlier attempt deleted the object, but its answer was lost.
                 if attempt > 0 and call.method == "DELETE" and error.status == 404:
                     return Answer(204, {}, b"", call.base or self.connection.base)
                 await asyncio.sleep(self.connection.wait(call, error, attempt))
@@ -117,7 +122,7 @@ class AsyncTransport:
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, RelayError):
                 raise
-            hint = "Check the address. On this machine, relay up starts one."
+            hint = "Check the address. To start a relay on this machine: relay up"
             raise RelayUnreachableError(f"The relay at {base} does not answer.", hint=hint) from error
 
 
@@ -133,7 +138,7 @@ async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
 
 
 class AsyncContextRelay:
-    """The same as :class:`contextrelay.ContextRelay`, to be awaited. For one event loop."""
+    """Asynchronous form of :class:`contextrelay.ContextRelay`. Use one client per event loop."""
 
     def __init__(
         self,
@@ -144,20 +149,26 @@ class AsyncContextRelay:
         retries: int = 3,
         channel_keys: Optional[ChannelKeys] = None,
     ) -> None:
+        """Creates a client. The options are those of :class:`contextrelay.ContextRelay`."""
         connection = Connection(base_url, api_key, timeout=timeout, retries=retries)
         self._transport = AsyncTransport(connection)
         self._channel_keys = channel_keys
         self._flows = RelayFlows(connection, channel_keys)
+        #: Threads: versioned state, artifacts and an event log.
         self.threads = AsyncThreads(self._transport)
+        #: Tasks that were sent to agents.
         self.tasks = AsyncTasks(self._transport)
+        #: Named files with versions, grouped into spaces.
         self.files = AsyncFiles(self._transport)
 
     @property
     def base_url(self) -> str:
+        """Address of the relay."""
         return self._transport.connection.base
 
     @property
     def timeout(self) -> float:
+        """Seconds to wait for the start of a response and for each further chunk."""
         return self._transport.connection.timeout
 
     async def __aenter__(self) -> AsyncContextRelay:
@@ -167,6 +178,7 @@ class AsyncContextRelay:
         await self.close()
 
     async def close(self) -> None:
+        """Closes the client's connections."""
         await self._transport.close()
 
     push = awaited(PointerFlows.push)
@@ -196,8 +208,11 @@ class AsyncContextRelay:
         prefetch: Optional[int] = None,
         max_reconnect_delay: float = 60.0,
     ) -> AsyncIterator[Message]:
-        """The messages of a channel, also after lost connections. Without ``since``, those that come once the loop has
-        begun."""
+        """Subscribes to a channel and yields its messages. Reconnects after a lost connection.
+
+        The options are those of :meth:`contextrelay.ContextRelay.messages`. Without ``since``, it yields the messages that
+        are sent after the loop has started.
+        """
         if since is None and group is None:
             since = await self._transport.run(self._flows.position(channel))
         backoff = Backoff(max_reconnect_delay)
@@ -215,14 +230,17 @@ class AsyncContextRelay:
                 if not answered or not is_passing(error):
                     raise
             except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
-                # An address where nobody ever answered is an error, not a wait.
+                # If the relay has never answered, the address is probably wrong, so do not retry.
                 if not answered:
-                    said = f"The relay at {self.base_url} does not answer."
-                    raise RelayUnreachableError(said) from error
+                    what = f"The relay at {self.base_url} does not answer."
+                    raise RelayUnreachableError(what) from error
             await asyncio.sleep(backoff.wait())
 
     def has_channel_key(self, channel: str) -> bool:
-        """Whether subscribers of the channel can read what is pushed there encrypted."""
+        """Returns whether this client has the shared key of a channel.
+
+        Without it, the channel's subscribers cannot decrypt the payloads that this client encrypts.
+        """
         return channel_key(self._channel_keys, channel) is not None
 
     def _open(self, path: str) -> Any:
@@ -261,9 +279,10 @@ class _Socket:
                 self._url, headers=self._headers, heartbeat=SILENCE, max_msg_size=0
             )
         except aiohttp.WSServerHandshakeError as error:
-            # The same address over HTTP tells why.
+            # The same URL over HTTP returns the reason.
             await self._transport.send(Call("GET", self._path))
-            raise RelayUnreachableError(f"{self._transport.connection.base} opens no socket.") from error
+            base = self._transport.connection.base
+            raise RelayUnreachableError(f"{base} did not open a WebSocket.") from error
         return self._socket
 
     async def __aexit__(self, *_: object) -> None:
@@ -272,7 +291,7 @@ class _Socket:
 
 
 class AsyncThreads:
-    """As :class:`contextrelay.threads.Threads`."""
+    """Asynchronous form of :class:`contextrelay.threads.Threads`."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
@@ -304,7 +323,7 @@ class AsyncThreads:
 
 
 class AsyncTasks:
-    """As :class:`contextrelay.tasks.Tasks`."""
+    """Asynchronous form of :class:`contextrelay.tasks.Tasks`."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
@@ -319,20 +338,21 @@ class AsyncTasks:
 
 
 class AsyncFiles:
-    """As :class:`contextrelay.files.Files`."""
+    """Asynchronous form of :class:`contextrelay.files.Files`."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
         self._flows = FileFlows()
 
     def space(self, name: str) -> AsyncSpace:
+        """Returns a space by its name. Writing the first file creates the space."""
         return AsyncSpace(self._transport, name)
 
     spaces = awaited(FileFlows.spaces)
 
 
 class AsyncSpace:
-    """As :class:`contextrelay.Space`."""
+    """Asynchronous form of :class:`contextrelay.Space`."""
 
     def __init__(self, transport: AsyncTransport, name: str) -> None:
         self._transport = transport

@@ -1,4 +1,4 @@
-"""``contextrelay-bridge``: start a bridge next to an agent, or give one a task."""
+"""``contextrelay-bridge``: starts a bridge next to an agent, or sends a task to one."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ _EXAMPLES = """examples:
   contextrelay-bridge start --exec 'claude -p'
   contextrelay-bridge send "refactor the auth module" --wait
 
-The relay is the one in CONTEXTRELAY_URL, with the key in CONTEXTRELAY_API_KEY; without them, the one on this machine."""
+CONTEXTRELAY_URL is the address of the relay (default: http://127.0.0.1:7474), CONTEXTRELAY_API_KEY its API key."""
 
 
 def main(argv: Optional[List[str]] = None) -> None:
+    """Runs the command and exits with its exit code."""
     sys.exit(run(argv))
 
 
 def run(argv: Optional[List[str]] = None) -> int:
+    """Runs the command and returns its exit code."""
     args = _parser().parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
@@ -59,15 +61,15 @@ def _send(args: argparse.Namespace) -> int:
 
 
 def exec_dispatcher(command: str, timeout: float) -> Dispatcher:
-    """Runs a shell command for each task: the task on its standard input, the result on its standard output."""
+    """Returns a dispatcher that runs a shell command: the task is its standard input, its standard output the result."""
 
     def dispatch(task: str) -> str:
         done = subprocess.run(
             command, shell=True, input=task, capture_output=True, text=True, encoding="utf-8", timeout=timeout
         )
         if done.returncode != 0:
-            said = "\n\n".join(filter(None, (done.stderr.strip(), done.stdout.strip())))
-            raise RelayError(f"The command ended with exit code {done.returncode}. {said}".strip())
+            output = "\n\n".join(filter(None, (done.stderr.strip(), done.stdout.strip())))
+            raise RelayError(f"The command failed with exit code {done.returncode}. {output}".strip())
         return done.stdout
 
     return dispatch
@@ -77,37 +79,49 @@ def _parser() -> argparse.ArgumentParser:
     shape = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="contextrelay-bridge",
-        description="Hands work to an agent and brings its result.",
+        description="Sends tasks to an agent and returns its results.",
         epilog=_EXAMPLES,
         formatter_class=shape,
     )
     shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--task-channel", default=DEFAULT_TASK_CHANNEL, metavar="CHANNEL")
-    shared.add_argument("--done-channel", default=DEFAULT_DONE_CHANNEL, metavar="CHANNEL")
     shared.add_argument(
-        "--timeout", type=float, default=600, metavar="SECONDS", help="for one task (default: 600)"
+        "--task-channel", default=DEFAULT_TASK_CHANNEL, metavar="CHANNEL", help="channel of the tasks"
+    )
+    shared.add_argument(
+        "--done-channel", default=DEFAULT_DONE_CHANNEL, metavar="CHANNEL", help="channel of the results"
+    )
+    shared.add_argument(
+        "--timeout", type=float, default=600, metavar="SECONDS", help="time limit for one task (default: 600)"
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    start = commands.add_parser("start", parents=[shared], help="take tasks, next to an agent; blocks")
+    start = commands.add_parser(
+        "start", parents=[shared], help="run a bridge that fetches tasks for an agent"
+    )
     where = start.add_mutually_exclusive_group()
     where.add_argument(
-        "--tmux", metavar="SESSION", default="vibe", help="the tmux session it runs in (default: vibe)"
+        "--tmux", metavar="SESSION", default="vibe", help="tmux session of the agent (default: vibe)"
     )
-    where.add_argument("--exec", metavar="CMD", help="a command that takes the task on stdin")
-    start.add_argument("--window", type=int, default=0, metavar="N", help="the tmux window (default: 0)")
+    where.add_argument(
+        "--exec", metavar="CMD", help="command to run for each task; it gets the task on stdin"
+    )
+    start.add_argument(
+        "--window", type=int, default=0, metavar="N", help="number of the tmux window (default: 0)"
+    )
     start.add_argument(
         "--stuck-after",
         type=float,
         default=60,
         metavar="SECONDS",
-        help="report a task as stuck when its screen has not changed for so many seconds (default: 60)",
+        help="report a task as stuck when the screen has not changed for this many seconds (default: 60)",
     )
-    start.add_argument("--name", help="under which `relay agents` shows it")
+    start.add_argument("--name", help="name that `relay agents` shows for this bridge")
     start.set_defaults(run=_start)
-    send = commands.add_parser("send", parents=[shared], help="give a task to whoever has a bridge")
-    send.add_argument("task", nargs="+")
+    send = commands.add_parser("send", parents=[shared], help="send a task to a bridge")
+    send.add_argument("task", nargs="+", help="text of the task")
     send.add_argument("--wait", action="store_true", help="wait for the result and print it")
-    send.add_argument("--encrypted", action="store_true", help="for agents that share the key of the channel")
+    send.add_argument(
+        "--encrypted", action="store_true", help="encrypt the task; the agent needs the channel's key"
+    )
     send.set_defaults(run=_send)
     return parser
 

@@ -1,4 +1,4 @@
-"""The messages of a channel."""
+"""Messages of a channel: publish, subscribe, and acknowledge them in a group."""
 
 from __future__ import annotations
 
@@ -29,36 +29,38 @@ from .wire import Answer, Flow, JsonObject, ask, failure, get, post, redirected,
 
 log = logging.getLogger("contextrelay")
 
-#: ``"all"``, a sequence number, or a time in ISO 8601.
+#: Start position: ``"all"``, a sequence number, or a time in ISO 8601.
 Since = Union[int, str]
 
 FIRST_WAIT = 0.2
-#: A connection that held this long was a good one: the next wait begins small again.
-_GOOD = 5.0
-#: A ping goes out after so long a silence; after two of them the connection is taken for lost.
+#: A connection that lasted more than this many seconds resets the reconnect delay.
+_STABLE = 5.0
+#: Seconds without data after which a ping is sent. After two pings without an answer the connection counts as lost.
 SILENCE = 20.0
-#: How long a lease is at least taken to last; the relay's clock may be far from ours.
+#: Longest assumed lease in seconds. The relay's clock may differ from ours.
 _LEASE = 30.0
 
 
 @dataclass(frozen=True)
 class Message:
-    """A pointer (``url``) or a signal (``msg``) on a channel."""
+    """A message on a channel: a pointer (``url``) or a small JSON value (``msg``)."""
 
     channel: str
     seq: int
-    #: When it was put on the channel, in ms.
+    #: Time in ms at which the message reached the channel.
     ts: int
-    #: Set by the relay, not by the sender.
+    #: Name of the sender. The relay sets it, so a sender cannot forge it.
     sender: str = ""
     url: Optional[str] = None
     msg: Any = None
     metadata: JsonObject = field(default_factory=dict)
-    #: In a group: proves that this member holds the work; how often it was handed out; until when it is ours, in ms.
+    #: In a group: proves that this member holds the lease.
     token: Optional[int] = None
+    #: In a group: how often the message has been delivered.
     attempt: Optional[int] = None
+    #: In a group: end of the lease, as a time in ms.
     lease_until: Optional[int] = None
-    #: Messages that were asked for and are no longer kept came before this one.
+    #: Whether earlier messages are missing because the relay no longer stores them.
     gap: bool = False
     group: Optional[str] = None
 
@@ -66,7 +68,7 @@ class Message:
 def parse_message(
     text: str, channel: str, group: Optional[str], key: Optional[str], *, gap: bool
 ) -> Union[Message, bool, None]:
-    """True for a frame that tells of a gap, None for what is no message."""
+    """Parses a frame. Returns True for a gap frame and None for a frame that is not a message."""
     try:
         frame = json.loads(text)
     except ValueError:
@@ -82,7 +84,7 @@ def parse_message(
         return None
     return Message(
         channel=channel,
-        # The original ContextRelay numbers nothing.
+        # The original ContextRelay server sends no sequence numbers.
         seq=frame.get("seq", 0),
         ts=frame.get("ts", 0),
         sender=str(frame.get("from", "")),
@@ -98,12 +100,14 @@ def parse_message(
 
 
 class ChannelFlows:
+    """Operations on channels."""
+
     def publish(self, channel: str, msg: Any, *, idempotency_key: Optional[str] = None) -> Flow[JsonObject]:
-        """A signal to all subscribers of a channel, without a payload: ``{"channel", "seq", "ts"}``."""
+        """Sends a small JSON message to all subscribers of a channel. Returns ``{"channel", "seq", "ts"}``."""
         return ask(post(f"/channels/{segment(channel)}", {"msg": msg}, key=idempotency_key or ""))
 
     def position(self, channel: str) -> Flow[Optional[int]]:
-        """None where the relay keeps no messages: that of the original ContextRelay."""
+        """Returns the newest sequence number of a channel. Returns None for the original server, which stores none."""
         try:
             answer = yield from ask(get(f"/channels/{segment(channel)}/position"))
         except RelayHTTPError as error:
@@ -113,41 +117,42 @@ class ChannelFlows:
         return int(answer["seq"])
 
     def channels(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> Flow[JsonObject]:
-        """``{"channels": […], "next"?}``."""
+        """Lists channels: ``{"channels": […], "next"?}``. Pass ``next`` as ``after`` to get the next page."""
         return ask(get("/channels", after=after, limit=limit))
 
     def channel(self, name: str) -> Flow[JsonObject]:
-        """A channel and its groups: backlog, members, leases."""
+        """Returns a channel and its groups, with backlog, members and leases."""
         return ask(get(f"/channels/{segment(name)}"))
 
     def ack(self, message: Message) -> Flow[None]:
-        """In a group: the work is done."""
+        """Acknowledges a group message: the work is done."""
         yield from self.settle(message, "ack")
 
     def nack(self, message: Message) -> Flow[JsonObject]:
-        """In a group: gives the work back, for another member."""
+        """Gives a group message back, so that another member receives it."""
         return self.settle(message, "nack")
 
     def extend(self, message: Message) -> Flow[None]:
-        """In a group: still at work. Raises ConflictError once the work is another's."""
+        """Renews the lease of a group message. Raises ConflictError if another member has the message now."""
         yield from self.settle(message, "extend")
 
     def settle(self, message: Message, how: str) -> Flow[JsonObject]:
-        """``ack``, ``nack`` or ``extend``."""
+        """Sends ``ack``, ``nack`` or ``extend`` for a group message."""
         if message.group is None or message.token is None:
-            raise BadInputError("Only messages of a group are acknowledged, given back or held longer.")
+            raise BadInputError("ack, nack and extend work only for messages of a group.")
         path = f"/channels/{segment(message.channel)}/groups/{segment(message.group)}/{how}"
         return ask(post(path, {"seq": message.seq, "token": message.token}, repeatable=True))
 
 
 def socket_path(channel: str, since: Optional[Since], group: Optional[str], prefetch: Optional[int]) -> str:
-    asked = {"since": since, "group": group, "prefetch": prefetch}
-    query = urlencode({name: value for name, value in asked.items() if value is not None})
+    """Returns path and query for a WebSocket to a channel."""
+    fields = {"since": since, "group": group, "prefetch": prefetch}
+    query = urlencode({name: value for name, value in fields.items() if value is not None})
     return f"/ws/{segment(channel)}" + (f"?{query}" if query else "")
 
 
 class Backoff:
-    """Waits between two connections: longer each time, small again after one that held."""
+    """Delay before a reconnect. It grows with each attempt and is reset after a stable connection."""
 
     def __init__(self, longest: float) -> None:
         self._longest = longest
@@ -155,10 +160,12 @@ class Backoff:
         self._begun = time.monotonic()
 
     def begin(self) -> None:
+        """Marks the start of a connection."""
         self._begun = time.monotonic()
 
     def wait(self) -> float:
-        if time.monotonic() - self._begun > _GOOD:
+        """Returns the seconds to wait before the next connection."""
+        if time.monotonic() - self._begun > _STABLE:
             self._next = FIRST_WAIT
         wait = min(self._next, self._longest) * (0.5 + random.random())
         self._next = min(self._next * 2, self._longest)
@@ -166,9 +173,10 @@ class Backoff:
 
 
 class Subscription:
-    """The messages of a channel, to loop over. What comes after it was made is in it, also after lost connections.
+    """A subscription to a channel: loop over it to get the messages.
 
-    ``close`` ends the loop, from any thread.
+    No message that is sent after its creation is missed, even if the connection is lost in between. ``close`` ends the
+    loop and can be called from any thread.
     """
 
     def __init__(
@@ -190,7 +198,7 @@ class Subscription:
         self._backoff = Backoff(max_reconnect_delay)
         self._closed = threading.Event()
         self._socket: Optional[websocket.WebSocket] = None
-        # A fixed place to resume from, even if the connection breaks before the first message.
+        # Fix the start position now, so that no message is lost if the connection breaks before the first one.
         fixed = since is None and group is None
         self._since = transport.run(ChannelFlows().position(channel)) if fixed else since
 
@@ -203,7 +211,7 @@ class Subscription:
                 answered = True
                 yield from self._received(self._socket)
             except (RelayUnreachableError, RelayTimeoutError, RelayHTTPError) as error:
-                # An address where nobody ever answered is an error, not a wait.
+                # If the relay has never answered, the address is probably wrong, so do not retry.
                 if self._closed.is_set():
                     return
                 if not is_passing(error) or (not answered and not isinstance(error, RelayHTTPError)):
@@ -219,6 +227,7 @@ class Subscription:
         self.close()
 
     def close(self) -> None:
+        """Closes the subscription and ends the loop."""
         self._closed.set()
         self._hang_up()
 
@@ -244,7 +253,7 @@ class Subscription:
         if connection is None:
             return
         try:
-            # Wakes whoever is reading from it in another thread.
+            # Wakes up a thread that is blocked in a read from this socket.
             if connection.sock is not None:
                 connection.sock.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -253,17 +262,18 @@ class Subscription:
 
 
 def open_socket(connection: Connection, path: str) -> websocket.WebSocket:
+    """Opens a WebSocket to the relay. Raises the relay's error if it rejects the connection."""
     url, headers = connection.socket(path)
     try:
         opened = websocket.create_connection(
             url,
             timeout=connection.timeout,
             header=[f"{name}: {value}" for name, value in headers.items()],
-            # The key goes to no other place.
+            # A redirect could send the API key to another host.
             redirect_limit=0,
             enable_multithread=True,
         )
-        # A redirect that is not followed looks to the library like a socket that was opened.
+        # The library reports a redirect that was not followed as an open socket.
         if opened.getstatus() != 101:
             opened.shutdown()  # type: ignore[no-untyped-call]
             raise redirected(connection.base)
@@ -287,7 +297,7 @@ def _refused(error: websocket.WebSocketBadStatusException, connection: Connectio
 
 
 def _frames(connection: websocket.WebSocket, closed: threading.Event) -> Iterator[str]:
-    """Texts, until the connection is lost or closed. A silent one is asked whether it is still there."""
+    """Yields text frames until the connection is lost or closed. Pings a silent connection."""
     connection.settimeout(SILENCE)
     silent = 0
     while not closed.is_set():
@@ -316,7 +326,7 @@ def _ping(connection: websocket.WebSocket) -> None:
 
 
 class Lease:
-    """Holds a message of a group for as long as the work on it takes. ``lost`` is set once it is another's."""
+    """Renews the lease of a group message until stopped. ``lost`` is set if another member has the message."""
 
     def __init__(self, settle: Callable[[Message, str], Any], message: Message) -> None:
         self.lost = threading.Event()
@@ -324,12 +334,13 @@ class Lease:
         self._message = message
         self._stop = threading.Event()
         left = (message.lease_until or 0) / 1000 - time.time()
-        # Three times as often as needed.
+        # Renew after a third of the lease, so that one failed attempt does not lose it.
         self._every = max(min(left, _LEASE) / 3, 0.1)
         self._thread = threading.Thread(target=self._renew, name="contextrelay-lease", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
+        """Stops renewing the lease."""
         self._stop.set()
 
     def _renew(self) -> None:
@@ -340,12 +351,12 @@ class Lease:
                 self.lost.set()
                 return
             except RelayError:
-                # The relay does not answer just now: the lease may still be good when it does.
+                # The lease may still be valid when the relay answers again.
                 continue
 
 
 def call_with_url(callback: Callable[[str], object], message: Message) -> None:
-    """What a callback raises is logged: one bad message does not end a subscription."""
+    """Calls the callback with the message's URL. Logs exceptions, so that one bad message does not end the loop."""
     if message.url is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""The client that blocks."""
+"""The blocking client."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ __all__ = ["ContextRelay"]
 
 
 class RelayFlows(PointerFlows, ChannelFlows):
-    """What a client does by itself, without its resources."""
+    """Pointer and channel operations of a client. Threads, tasks and files are separate objects."""
 
 
 class ContextRelay:
-    """Hands payloads over as short URLs.
+    """Client of a relay: stores payloads and returns short URLs (pointers) to them. It is thread-safe.
 
-    ``base_url`` is ``CONTEXTRELAY_URL`` by default, else the relay on this machine, http://127.0.0.1:7474. ``api_key`` is
-    ``CONTEXTRELAY_API_KEY`` by default; it goes to the origin of the base URL and to no other. May be used from
-    several threads at once.
+    ``base_url``: address of the relay. Default: ``CONTEXTRELAY_URL``, or http://127.0.0.1:7474 if that is not set.
+    ``api_key``: default ``CONTEXTRELAY_API_KEY``. The key is sent only to the origin of the base URL.
     """
 
     def __init__(
@@ -38,25 +37,32 @@ class ContextRelay:
         retries: int = 3,
         channel_keys: Optional[ChannelKeys] = None,
     ) -> None:
-        """``timeout`` in seconds, for an answer to begin and for each next piece of it. ``channel_keys``: keys shared with
-        others on a channel, so that they can pull what is pushed there encrypted."""
+        """Creates a client. It does not contact the relay.
+
+        ``timeout``: seconds to wait for the start of a response and for each further chunk.
+        ``retries``: number of retries of a request that is safe to repeat.
+        ``channel_keys``: shared keys by channel. Clients with the same key can decrypt each other's encrypted payloads on
+        that channel.
+        """
         connection = Connection(base_url, api_key, timeout=timeout, retries=retries)
         self._transport = Transport(connection)
         self._channel_keys = channel_keys
         self._flows = RelayFlows(connection, channel_keys)
-        #: Execution contexts: versioned state, artifacts, events.
+        #: Threads: versioned state, artifacts and an event log.
         self.threads = Threads(self._transport)
-        #: Work given to agents.
+        #: Tasks that were sent to agents.
         self.tasks = Tasks(self._transport)
-        #: Named, versioned files.
+        #: Named files with versions, grouped into spaces.
         self.files = Files(self._transport)
 
     @property
     def base_url(self) -> str:
+        """Address of the relay."""
         return self._transport.connection.base
 
     @property
     def timeout(self) -> float:
+        """Seconds to wait for the start of a response and for each further chunk."""
         return self._transport.connection.timeout
 
     def __enter__(self) -> ContextRelay:
@@ -66,7 +72,7 @@ class ContextRelay:
         self.close()
 
     def close(self) -> None:
-        """Lets go of its connections."""
+        """Closes the client's connections."""
         self._transport.close()
 
     push = blocking(PointerFlows.push)
@@ -90,8 +96,11 @@ class ContextRelay:
     def subscribe(
         self, channel: str, callback: Callable[[str], object], max_reconnect_delay: float = 60.0
     ) -> None:
-        """Calls ``callback(url)`` for each push to the channel. Blocks: run it in a thread. Connections that break are
-        opened again, behind the last message. What the callback raises is logged."""
+        """Calls ``callback(url)`` for each push to the channel.
+
+        The call blocks, so run it in a thread. After a lost connection it reconnects and continues after the last
+        message. Exceptions of the callback are logged.
+        """
         for message in self.messages(channel, max_reconnect_delay=max_reconnect_delay):
             call_with_url(callback, message)
 
@@ -104,13 +113,16 @@ class ContextRelay:
         prefetch: Optional[int] = None,
         max_reconnect_delay: float = 60.0,
     ) -> Subscription:
-        """The messages of a channel, pointers and signals, to loop over::
+        """Subscribes to a channel and returns its messages to loop over::
 
             with relay.messages("reviews", since="all") as messages:
                 for message in messages: ...
 
-        ``group``: shares them with the other members of that group, each under a lease; say :meth:`ack` or
-        :meth:`nack` to each.
+        ``since``: where to start: ``"all"``, a sequence number, or a time in ISO 8601. Default: only new messages.
+        ``group``: share the messages with the other members of this group. Each message goes to one member under a lease;
+        call :meth:`ack` or :meth:`nack` for each.
+        ``prefetch``: number of group messages to hold at once.
+        ``max_reconnect_delay``: longest pause in seconds before a reconnect.
         """
         return Subscription(
             self._transport,
@@ -123,5 +135,8 @@ class ContextRelay:
         )
 
     def has_channel_key(self, channel: str) -> bool:
-        """Whether subscribers of the channel can read what is pushed there encrypted."""
+        """Returns whether this client has the shared key of a channel.
+
+        Without it, the channel's subscribers cannot decrypt the payloads that this client encrypts.
+        """
         return channel_key(self._channel_keys, channel) is not None

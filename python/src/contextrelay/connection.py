@@ -1,4 +1,4 @@
-"""Where the relay is, who may know the API key, and when to ask again. No network."""
+"""Address and API key of a relay, and the rules for retries. This module does not use the network."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .wire import Answer, Call, failure, redirected
 LOCAL_RELAY = "http://127.0.0.1:7474"
 
 _FIRST_WAIT = 0.2
-#: Told to wait longer, it is better to say so at once.
+#: Longest pause in seconds between retries. If Retry-After is longer, the call fails at once.
 _LONGEST_WAIT = 30.0
 _PASSING = {408, 425, 429, 502, 503, 504}
 _MOST_BASES = 16
 
 
 class Connection:
-    """One relay: its address, its key, and the other names under which its pointers are known."""
+    """Address and API key of one relay, with other base URLs that appear in its pointers."""
 
     def __init__(
         self, base_url: Optional[str], api_key: Optional[str], *, timeout: float, retries: int
@@ -34,32 +34,35 @@ class Connection:
         self._bases: Set[str] = {plain_base(self.base)}
 
     def base_for(self, base: Optional[str]) -> Optional[str]:
-        """None where our own relay is to be asked; else whom."""
+        """Returns the base URL to request a pointer from, or None for the own relay."""
         return None if base is None or plain_base(base) in self._bases else base
 
     def learn(self, url: str) -> None:
-        """Our relay may give out pointers under a public address. They are still asked for at the base URL, so that what is
-        learnt here sends the key nowhere new."""
+        """Remembers the base URL of a pointer that the own relay returned; it can differ from the configured one.
+
+        Such pointers are still requested at the configured base URL, so the API key is sent to no new host.
+        """
         base = parse_pointer(url).base
         if base is not None and len(self._bases) < _MOST_BASES:
             self._bases.add(plain_base(base))
 
     def address(self, call: Call) -> Tuple[str, Dict[str, str], bool]:
-        """URL, headers, and whether a redirect may be followed."""
+        """Returns URL and headers of a call, and whether a redirect may be followed."""
         base = (call.base or self.base).rstrip("/")
         headers = dict(call.headers)
         keyed = self._key is not None and origin_of(base) == origin_of(self.base)
         if keyed:
             headers["Authorization"] = f"Bearer {self._key}"
-        # A redirect could lead the key to another host, and a body into the void.
+        # Following a redirect could send the API key to another host, or lose the body.
         return base + call.path, headers, not keyed and call.method == "GET"
 
     def socket(self, path: str) -> Tuple[str, Dict[str, str]]:
-        """Where a WebSocket is opened, and with which headers."""
+        """Returns URL and headers for opening a WebSocket."""
         url, headers, _ = self.address(Call("GET", path))
         return "ws" + url[len("http") :], headers
 
     def checked(self, answer: Answer) -> Answer:
+        """Returns a successful answer. Raises the matching exception for any other."""
         if 200 <= answer.status < 300:
             return answer
         if 300 <= answer.status < 400:
@@ -67,15 +70,15 @@ class Connection:
         raise failure(answer)
 
     def wait(self, call: Call, error: RelayError, attempt: int) -> float:
-        """Seconds before the next try; raises where there is none."""
-        told = error.retry_after or 0.0
-        if attempt >= self.retries or not call.again or not is_passing(error) or told > _LONGEST_WAIT:
+        """Returns the seconds to wait before the next attempt. Raises the error if no further attempt is allowed."""
+        retry_after = error.retry_after or 0.0
+        if attempt >= self.retries or not call.again or not is_passing(error) or retry_after > _LONGEST_WAIT:
             raise error
-        return max(told, _FIRST_WAIT * (1 << attempt) * (0.5 + random.random()))
+        return max(retry_after, _FIRST_WAIT * (1 << attempt) * (0.5 + random.random()))
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether asking again in a moment may help."""
+    """Returns whether a retry may succeed."""
     if isinstance(error, RelayTimeoutError):
         return True
     if isinstance(error, RelayUnreachableError):
@@ -84,7 +87,11 @@ def is_passing(error: BaseException) -> bool:
 
 
 def _chosen(base_url: Optional[str], api_key: Optional[str]) -> Tuple[str, Optional[str]]:
-    """A key in the environment belongs to the address in it: another address in the code is not given that key."""
+    """Completes base URL and API key from the environment.
+
+    ``CONTEXTRELAY_API_KEY`` belongs to ``CONTEXTRELAY_URL``: if the caller passes a base URL with another origin, the key
+    from the environment is not used.
+    """
     named = os.environ.get("CONTEXTRELAY_URL") or None
     base = base_url or named or LOCAL_RELAY
     if api_key is not None:
@@ -97,17 +104,17 @@ def _checked_key(key: Optional[str]) -> Optional[str]:
     trimmed = (key or "").strip()
     if trimmed and not re.fullmatch(r"[\x21-\x7e]+", trimmed):
         raise BadInputError(
-            "The API key has characters in it that no key has.",
-            hint="It looks like cr_live_…; check CONTEXTRELAY_API_KEY.",
+            "The API key contains characters that are not allowed in a key.",
+            hint="A key looks like cr_live_…; check CONTEXTRELAY_API_KEY.",
         )
     return trimmed or None
 
 
 def _checked_base(text: str) -> str:
-    hint = "It looks like https://relay.example.com."
+    hint = "A base URL looks like https://relay.example.com."
     url = split_url(text.strip())
     if url is None or url.scheme not in ("http", "https"):
-        raise BadInputError("The base URL does not begin with http:// or https://.", hint=hint)
+        raise BadInputError("The base URL must start with http:// or https://.", hint=hint)
     if url.username or url.password:
-        raise BadInputError("The base URL has a user name or password in it.", hint=hint)
+        raise BadInputError("The base URL must not contain a user name or password.", hint=hint)
     return origin_of(text.strip()) + url.path.rstrip("/")

@@ -1,4 +1,4 @@
-"""Fernet, as every other client of the relay has it. Keys never leave this side."""
+"""Fernet encryption, compatible with all other ContextRelay clients. Keys are never sent to the relay."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from .errors import BadInputError, DecryptError
 
-#: What a payload that was encrypted by a client is stored as, so that a pull without its key can say what is missing.
+#: Content type of a payload that a client encrypted. It lets a pull without a key report that the key is missing.
 FERNET_CONTENT_TYPE = "application/vnd.contextrelay.fernet"
 
-#: Keys that sender and subscribers of a channel share, by channel, or a function that finds them.
+#: Keys that senders and subscribers of a channel share: a mapping by channel name, or a function that returns the key.
 ChannelKeys = Union[Mapping[str, str], Callable[[str], Optional[str]]]
 
 _TOKEN = re.compile(rb"(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2}==|[A-Za-z0-9_-]{3}=)?")
 
 
 def generate_key() -> str:
+    """Generates a new key: 32 random bytes in URL-safe base64."""
     return Fernet.generate_key().decode("ascii")
 
 
 def encrypt(key: str, data: bytes) -> bytes:
+    """Encrypts data into a Fernet token."""
     return Fernet(_checked(key)).encrypt(data)
 
 
 def decrypt(key: str, token: bytes) -> bytes:
-    """Refuses whatever was not made, whole and unchanged, with this key. The age of a token does not count."""
-    # Only one spelling of a token is one; base64 of the standard library would skip what is no part of the alphabet.
+    """Decrypts a Fernet token. Raises DecryptError if it was changed or made with another key. Ignores its age."""
+    # The standard library's base64 skips invalid characters, so reject them here: a token has only one valid form.
     if not _TOKEN.fullmatch(token):
         raise DecryptError()
     try:
@@ -42,13 +44,13 @@ def decrypt(key: str, token: bytes) -> bytes:
 
 
 def key_check(key: str) -> str:
-    """Eight bytes derived from a key, stored in the open: they tell a wrong key before anything is pulled."""
+    """Derives eight bytes from a key. They are stored unencrypted, to detect a wrong key before a pull."""
     hkdf = HKDF(algorithm=SHA256(), length=8, salt=None, info=b"contextrelay key check")
     return hkdf.derive(base64.urlsafe_b64decode(_checked(key))).hex()
 
 
 def channel_key(keys: Optional[ChannelKeys], channel: str) -> Optional[str]:
-    """The key shared on this channel, None where there is none."""
+    """Returns the shared key of a channel, or None if there is none. Raises if it is malformed."""
     found = keys(channel) if callable(keys) else (keys or {}).get(channel)
     if found is not None:
         _checked(found)
@@ -56,12 +58,12 @@ def channel_key(keys: Optional[ChannelKeys], channel: str) -> Optional[str]:
 
 
 def seal_key(shared: str, payload_key: str) -> str:
-    """The key of a payload, readable only for who has the channel's key."""
+    """Encrypts the key of a payload with the key of a channel."""
     return encrypt(shared, payload_key.encode("ascii")).decode("ascii")
 
 
 def unsealed_url(url: str, sealed_key: Optional[str], shared: Optional[str]) -> str:
-    """The URL with the payload's key behind it, where we share the key it was sealed with; else as it is."""
+    """Decrypts the payload key and appends it to the URL. Without the right channel key, returns the URL unchanged."""
     if not sealed_key or not shared:
         return url
     try:
@@ -78,5 +80,5 @@ def _checked(key: str) -> bytes:
     if len(raw) != 32:
         raise DecryptError(code="bad_key", hint="A key has 44 characters of URL-safe base64.")
     if not any(raw):
-        raise BadInputError("The key is nothing but zeros, which everybody knows.", code="bad_key")
+        raise BadInputError("The key consists only of zero bytes, so it is not secret.", code="bad_key")
     return base64.urlsafe_b64encode(raw)

@@ -1,8 +1,8 @@
-"""What can go wrong, as exceptions.
+"""The exceptions of the package.
 
-Each has the relay's own ``code`` (``not_found``, ``too_large``, …) and a ``hint`` that says what to do next. They are also
-what callers of ``requests`` and of the standard library expect to catch: an answer of the relay is a
-``requests.HTTPError``, a key that does not fit is a ``ValueError``, a wait that was too long is a ``TimeoutError``.
+Each has the relay's error ``code`` (``not_found``, ``too_large``, …) and a ``hint`` that says what to do next. They also
+extend the exceptions of ``requests`` and of the standard library: an error answer is a ``requests.HTTPError``, a wrong key
+is a ``ValueError``, a timeout is a ``TimeoutError``.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = [
 
 
 class RelayError(Exception):
-    """The base of all of them."""
+    """Base class of all exceptions of this package."""
 
     code: str = "failed"
-    #: Seconds after which the relay wants to be asked again.
+    #: Seconds after which the relay asks clients to try again.
     retry_after: Optional[float] = None
 
     def __init__(
@@ -39,7 +39,7 @@ class RelayError(Exception):
         if code is not None:
             self.code = code
         self.hint = hint
-        #: The HTTP status, where a relay answered with one.
+        #: HTTP status of the answer, if there was one.
         self.status = status
 
     def __str__(self) -> str:
@@ -47,41 +47,41 @@ class RelayError(Exception):
 
 
 class RelayHTTPError(RelayError, requests.HTTPError):
-    """The relay answered, and said no."""
+    """The relay answered with an error."""
 
 
 class NotFoundError(RelayHTTPError):
-    """Missing, expired, revoked or somebody else's: the relay does not tell which."""
+    """The object is missing, expired, deleted or belongs to another tenant. The relay does not say which."""
 
 
 class ConflictError(RelayHTTPError):
-    """Somebody else was first: another version, another result, another holder of the lease."""
+    """Another client was faster: the version has changed, the result exists, or the lease is lost."""
 
 
 class RelayUnreachableError(RelayError, requests.ConnectionError):
-    """Nothing that speaks as a relay answers at this address."""
+    """No relay answers at this address."""
 
     code = "unreachable"
-    #: Asking again will not change it: what answers is no relay, or is not who it says.
+    #: True if a retry cannot help: the server is not a relay, or its certificate is not trusted.
     final: bool = False
 
 
 class RelayTimeoutError(RelayError, requests.Timeout, TimeoutError):
-    """No answer, or no result, in time."""
+    """The relay did not answer in time, or an agent did not finish in time."""
 
     code = "timeout"
-    #: What an agent had shown until then.
+    #: Output of the agent until the timeout.
     output: str = ""
 
 
 class BadInputError(RelayError, ValueError):
-    """It was not sent: a URL that is no pointer, an option that does not exist, metadata that is no object."""
+    """The input is invalid, for example a URL that is not a pointer. Nothing was sent."""
 
     code = "bad_request"
 
 
 class DecryptError(RelayError, ValueError):
-    """The key is missing or is not the one that the payload was encrypted with."""
+    """The key is missing, or it is not the key with which the payload was encrypted."""
 
     code = "decrypt_failed"
 
@@ -90,7 +90,7 @@ class DecryptError(RelayError, ValueError):
 
 
 class TaskFailedError(RelayError):
-    """The agent could not do the task. ``text`` is all that it brought back."""
+    """The agent could not do the task. ``text`` is the agent's complete answer."""
 
     code = "task_failed"
 

@@ -1,4 +1,4 @@
-"""Files: named, versioned bodies under a space, to be overwritten and deleted."""
+"""Named files with versions, grouped into spaces."""
 
 from __future__ import annotations
 
@@ -25,23 +25,25 @@ from .wire import (
     to_json,
 )
 
-#: Of names in one call of read, write and remove.
+#: Number of files in one call of read, write or remove.
 BATCH = 1000
-#: Of contents in one call of write, as they are before base64 and JSON; the relay takes 2 MiB of JSON.
+#: Bytes of content in one call of write. Base64 and JSON make it longer; the relay's limit is 2 MiB of JSON.
 _WRITE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True)
 class FileInfo:
+    """Description of one version of a file."""
+
     space: str
     path: str
-    #: 1, 2, 3… for as long as the file lives.
+    #: Number of the version. The first is 1.
     version: int
-    #: Names this version of this life of the file; for ``if_match``.
+    #: Identifies this version, for ``if_match``. It changes if the file is deleted and created again.
     etag: str
     size: int
     sha256: str
-    #: Whether it is valid UTF-8.
+    #: Whether the content is valid UTF-8.
     text: bool
     content_type: Optional[str]
     created_at: str
@@ -52,22 +54,26 @@ class FileInfo:
 
 @dataclass(frozen=True)
 class FileContent:
+    """A file with its content."""
+
     info: FileInfo
     content: bytes
 
 
 @dataclass(frozen=True)
 class FilePage:
+    """One page of a listing."""
+
     files: List[FileInfo]
-    #: With ``delimiter="/"``: what lies deeper, such as ``src/``.
+    #: With ``delimiter="/"``: the folders at this level, such as ``src/``.
     prefixes: List[str]
-    #: Pass it as ``after`` to get the next page; None at the end.
+    #: Pass it as ``after`` to get the next page. None on the last page.
     next: Optional[str]
 
 
 @dataclass(frozen=True)
 class NewFile:
-    """For :meth:`Space.write`."""
+    """A file for :meth:`Space.write`. The fields are the options of :meth:`Space.put`."""
 
     path: str
     content: Union[str, bytes]
@@ -79,6 +85,7 @@ class NewFile:
     if_absent: bool = False
 
     def wire(self) -> JsonObject:
+        """Returns the file as JSON for the request."""
         text = isinstance(self.content, str)
         value: JsonObject = {
             "path": self.path,
@@ -91,16 +98,20 @@ class NewFile:
             "if_match": self.if_match,
             "if_none_match": "*" if self.if_absent else None,
         }
-        return {name: said for name, said in value.items() if said is not None}
+        return {name: each for name, each in value.items() if each is not None}
 
 
 class FileFlows:
+    """Operations on all spaces."""
+
     def spaces(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> Flow[JsonObject]:
-        """``{"spaces": [{"space"}], "next"?}``."""
+        """Lists the spaces that contain a file: ``{"spaces": [{"space"}], "next"?}``."""
         return ask(get("/files", after=after, limit=limit))
 
 
 class SpaceFlows:
+    """Operations on the files of one space."""
+
     def __init__(self, space: str) -> None:
         self._space = space
 
@@ -117,8 +128,14 @@ class SpaceFlows:
         if_absent: bool = False,
         idempotency_key: Optional[str] = None,
     ) -> Flow[FileInfo]:
-        """Writes a version. ``if_match="v3"`` or ``if_absent`` raise ConflictError where it is otherwise; ``keep`` says how
-        many earlier versions stay; ``ttl`` in seconds, else it stays until it is deleted."""
+        """Writes a file and returns its new version.
+
+        ``ttl``: seconds until the file expires. Without it the file stays until it is deleted.
+        ``keep``: number of earlier versions to keep.
+        ``if_match="v3"``: raise ConflictError unless the file has this version.
+        ``if_absent``: raise ConflictError if the file exists.
+        ``idempotency_key``: repeated writes with the same key create one version.
+        """
         file = NewFile(path, content, content_type, metadata, ttl, keep, if_match, if_absent)
         return self._put(file, idempotency_key)
 
@@ -129,8 +146,8 @@ class SpaceFlows:
         if file.if_absent:
             headers["If-None-Match"] = "*"
         if file.metadata is not None:
-            said = base64.urlsafe_b64encode(to_json(dict(file.metadata))).decode("ascii")
-            headers["Relay-Metadata"] = said.rstrip("=")
+            encoded = base64.urlsafe_b64encode(to_json(dict(file.metadata))).decode("ascii")
+            headers["Relay-Metadata"] = encoded.rstrip("=")
         body = file.content.encode("utf-8") if isinstance(file.content, str) else bytes(file.content)
         query = {"ttl": file.ttl, "keep": file.keep}
         answer = yield from ask(Call("PUT", _path(self._space, file.path), query, headers, body))
@@ -139,7 +156,7 @@ class SpaceFlows:
     def bytes(
         self, path: str, *, version: Optional[int] = None, range: Optional[Tuple[int, int]] = None
     ) -> Flow[bytes]:
-        """``range=(start, end)``, the end exclusive."""
+        """Returns the content of a file, or of an older ``version``. ``range=(start, end)`` excludes ``end``."""
         headers = {} if range is None else {"Range": f"bytes={range[0]}-{range[1] - 1}"}
         answer = yield Call("GET", _path(self._space, path), {"version": version}, headers, most=BODY_BYTES)
         if range is not None and answer.status == 200:
@@ -158,32 +175,35 @@ class SpaceFlows:
         context: Optional[int] = None,
         ignore_case: bool = False,
     ) -> Flow[str]:
-        """The file as text, or the asked part of it."""
+        """Returns the content as text, or only the requested part of it."""
         part = part_of(lines, grep, json, outline, context, ignore_case)
         if part is not None:
             return (yield from self.part(path, part, version=version)).text
         return (yield from self.bytes(path, version=version)).decode("utf-8")
 
     def json(self, path: str, *, version: Optional[int] = None) -> Flow[Any]:
+        """Returns the content of a JSON file, parsed."""
         return json.loads((yield from self.bytes(path, version=version)))
 
     def part(self, path: str, part: PartRequest, *, version: Optional[int] = None) -> Flow[Part]:
+        """Returns a part of a file with its position."""
         query = {**part.query(), "version": version}
         answer = yield Call("GET", _path(self._space, path), query)
         about = answer.headers.get("relay-part", "")
         return Part(answer.body.decode("utf-8"), about, answer.headers.get("relay-truncated") == "1")
 
     def info(self, path: str, *, version: Optional[int] = None) -> Flow[FileInfo]:
+        """Returns version, size, hash and metadata of a file, without its content."""
         answer = yield from ask(get(_path(self._space, path), info=True, version=version))
         return _info(answer)
 
     def log(self, path: str) -> Flow[List[FileInfo]]:
-        """The versions that are kept, newest first."""
+        """Returns the stored versions of a file, newest first."""
         answer = yield from ask(get(_path(self._space, path), log=True))
         return [_info(each) for each in answer["versions"]]
 
     def delete(self, path: str, *, if_match: Optional[str] = None) -> Flow[None]:
-        """With all its versions."""
+        """Deletes a file with all its versions. With ``if_match``, only if the file has this version."""
         headers = {} if if_match is None else {"If-Match": _match(if_match)}
         return tell(Call("DELETE", _path(self._space, path), headers=headers, repeatable=True))
 
@@ -195,13 +215,14 @@ class SpaceFlows:
         after: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> Flow[FilePage]:
-        """A page, sorted by path."""
-        asked = {"prefix": prefix or None, "delimiter": delimiter, "after": after, "limit": limit}
-        answer = yield from ask(Call("GET", f"/files/{segment(self._space)}", asked))
+        """Returns one page of files, sorted by path. With ``delimiter="/"``, deeper files are grouped into folders."""
+        query = {"prefix": prefix or None, "delimiter": delimiter, "after": after, "limit": limit}
+        answer = yield from ask(Call("GET", f"/files/{segment(self._space)}", query))
         files = [_info(each) for each in answer["files"]]
         return FilePage(files, list(answer.get("prefixes") or []), answer.get("next"))
 
     def all(self, prefix: Optional[str] = None) -> Flow[List[FileInfo]]:
+        """Returns every file, or every file whose path starts with the prefix."""
         found: List[FileInfo] = []
         after: Optional[str] = None
         while True:
@@ -212,7 +233,7 @@ class SpaceFlows:
                 return found
 
     def read(self, paths: Sequence[str]) -> Flow[Dict[str, FileContent]]:
-        """Many at once, by path; those that are not there are left out."""
+        """Reads several files in few requests. Returns them by path, without the missing ones."""
         found: Dict[str, FileContent] = {}
         left = list(dict.fromkeys(paths))
         while left:
@@ -224,7 +245,7 @@ class SpaceFlows:
                 found[each["path"]] = FileContent(_info(each), _content(each))
             skipped = list(answer.get("left") or [])
             if len(skipped) == len(now):
-                # One alone is larger than such an answer may be.
+                # The relay returned no file, so the first one is too large for a combined answer.
                 path = skipped.pop(0)
                 info = yield from self.info(path)
                 found[path] = FileContent(info, (yield from self.bytes(path)))
@@ -232,7 +253,10 @@ class SpaceFlows:
         return found
 
     def write(self, files: Sequence[NewFile]) -> Flow[List[Union[FileInfo, JsonObject]]]:
-        """Many at once, each whole or not at all. In the order asked: what was written, or ``{"path", "error", "code"}``."""
+        """Writes several files. Each file is written completely or not at all.
+
+        Returns one result per file, in order: the new version, or ``{"path", "error", "code"}``.
+        """
         written: List[Union[FileInfo, JsonObject]] = []
         for batch in _batches(files):
             if len(batch) == 1 and _size(batch[0]) > _WRITE_BYTES:
@@ -244,7 +268,7 @@ class SpaceFlows:
         return written
 
     def remove(self, paths: Optional[Sequence[str]] = None, *, prefix: Optional[str] = None) -> Flow[int]:
-        """Deletes by name or by prefix; how many there were."""
+        """Deletes several files, by path or by prefix. Returns the number of deleted files."""
         deleted = 0
         todo: List[JsonObject] = []
         if paths is not None:
@@ -262,7 +286,7 @@ class SpaceFlows:
 
 
 class Space:
-    """The files of one space: ``relay.files.space("notes")``. It exists as soon as a file is in it."""
+    """The files of one space: ``relay.files.space("notes")``. Writing the first file creates the space."""
 
     def __init__(self, transport: Transport, name: str) -> None:
         self._transport = transport
@@ -270,6 +294,7 @@ class Space:
         self.name = name
 
     def all(self, prefix: Optional[str] = None) -> Iterator[FileInfo]:
+        """Yields every file, or every file whose path starts with the prefix."""
         return iter(self._transport.run(self._flows.all(prefix)))
 
     put = blocking(SpaceFlows.put)
@@ -287,13 +312,14 @@ class Space:
 
 
 class Files:
-    """``relay.files``."""
+    """``relay.files``: the files of a relay, grouped into spaces."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._flows = FileFlows()
 
     def space(self, name: str) -> Space:
+        """Returns a space by its name. Writing the first file creates the space."""
         return Space(self._transport, name)
 
     spaces = blocking(FileFlows.spaces)
@@ -304,7 +330,7 @@ def _path(space: str, path: str) -> str:
 
 
 def _match(tag: str) -> str:
-    """``v3`` and ``*`` stand as they are, an etag in quotes."""
+    """Formats a tag for If-Match: an etag gets quotes, ``v3`` and ``*`` do not."""
     return f'"{tag}"' if "-" in tag else tag
 
 

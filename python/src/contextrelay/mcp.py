@@ -1,6 +1,6 @@
-"""``contextrelay-mcp``: the relay's tools for an MCP client, over standard input and output.
+"""``contextrelay-mcp``: an MCP server with the tools of the relay, over standard input and output.
 
-Speaks JSON-RPC by itself, so that Python alone is enough. ``relay mcp`` has more tools: threads, artifacts, channels.
+It implements JSON-RPC itself, so it needs no MCP package. ``relay mcp`` has more tools: threads, artifacts, channels.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .errors import RelayError
 from .parts import PartRequest
 from .wire import JsonObject
 
-#: Revisions of the protocol in which what is done here means the same, newest first.
+#: Supported protocol revisions, newest first. The tools behave the same in all of them.
 _REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-#: More at once than any client asks for; a bridged task may take a place for long.
-_AT_ONCE = 16
+#: Number of calls that run concurrently. A bridged task can occupy one of them for minutes.
+_MAX_CONCURRENT = 16
 
 _TEXT = {"type": "string"}
 TOOLS: List[JsonObject] = [
@@ -82,12 +82,13 @@ TOOLS: List[JsonObject] = [
 
 
 class Tools:
-    """What the tools do, by name."""
+    """Runs the tools by name."""
 
     def __init__(self, hub: ContextRelay) -> None:
         self._hub = hub
 
     def call(self, name: str, args: JsonObject) -> JsonObject:
+        """Runs a tool. An error becomes a tool result with ``isError``."""
         doing, tool = _TOOLS[name]
         try:
             return _text(tool(self._hub, **args))
@@ -135,7 +136,7 @@ _TOOLS: Dict[str, "tuple[str, Callable[..., str]]"] = {
 
 
 def read_part(text: str) -> PartRequest:
-    """``outline``, ``lines=10-40``, ``grep=REGEX`` or ``json=/a/b``."""
+    """Parses the part argument of a tool: ``outline``, ``lines=10-40``, ``grep=REGEX`` or ``json=/a/b``."""
     name, _, value = text.strip().partition("=")
     if name == "outline":
         return PartRequest(outline=True)
@@ -145,16 +146,16 @@ def read_part(text: str) -> PartRequest:
 
 
 class Server:
-    """One client, one line for each message. Calls run at the same time, answers come as they are ready."""
+    """Serves one client, with one JSON message per line. Calls run concurrently, so answers can change order."""
 
     def __init__(self, tools: Tools, out: TextIO) -> None:
         self._tools = tools
         self._out = out
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="contextrelay-mcp")
+        self._pool = ThreadPoolExecutor(_MAX_CONCURRENT, thread_name_prefix="contextrelay-mcp")
 
     def serve(self, lines: TextIO) -> None:
-        """Until the input ends: a server that outlived its client would never be ended."""
+        """Serves until the input ends. Then it stops, because the client is gone."""
         for line in lines:
             if line.strip():
                 self._read(line)
@@ -164,12 +165,17 @@ class Server:
         try:
             message = json.loads(line)
         except ValueError:
-            self._send({"id": None, "error": {"code": -32700, "message": "This is no JSON."}})
+            self._send({"id": None, "error": {"code": -32700, "message": "The line is not valid JSON."}})
             return
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
-            # An answer to a question that was never asked is nothing to answer.
+            # Ignore a response: this server sends no requests.
             if not (isinstance(message, dict) and ("result" in message or "error" in message)):
-                self._send({"id": None, "error": {"code": -32600, "message": "This is no request."}})
+                self._send(
+                    {
+                        "id": None,
+                        "error": {"code": -32600, "message": "The message is not a JSON-RPC request."},
+                    }
+                )
         elif message.get("id") is not None:
             self._pool.submit(self._answer, message)
 
@@ -179,7 +185,12 @@ class Server:
             answer = self._result(message["method"], params if isinstance(params, dict) else {})
         except Exception as error:
             print(f"contextrelay-mcp: {type(error).__name__}: {error}", file=sys.stderr)
-            answer = {"error": {"code": -32603, "message": "Something went wrong inside."}}
+            answer = {
+                "error": {
+                    "code": -32603,
+                    "message": "Internal error in contextrelay-mcp; see its standard error.",
+                }
+            }
         self._send({"id": message["id"], **answer})
 
     def _result(self, method: str, params: JsonObject) -> JsonObject:
@@ -197,7 +208,7 @@ class Server:
         return {"error": {"code": -32601, "message": f"There is no method {method!r}."}}
 
     def _send(self, message: JsonObject) -> None:
-        # Whatever stands in a payload, it is one line.
+        # JSON escapes line breaks in payloads, so each message stays on one line.
         text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=True)
         with self._lock:
             self._out.write(text + "\n")
@@ -224,13 +235,14 @@ def _text(text: str) -> JsonObject:
 
 
 def main() -> None:
+    """Runs the MCP server."""
     sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     try:
         hub = ContextRelay()
     except RelayError as error:
         sys.exit(f"contextrelay-mcp: {error}")
-    # What libraries print must not come between the messages.
+    # Output that libraries print must not mix with the messages.
     out, sys.stdout = sys.stdout, sys.stderr
     try:
         Server(Tools(hub), out).serve(sys.stdin)

@@ -1,4 +1,4 @@
-"""The block at the end of an agent's output that comes back as the result."""
+"""The block at the end of an agent's output that contains its result."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 OUTCOME_START = "=== CC_OUTCOME_START ==="
 OUTCOME_END = "=== CC_OUTCOME_END ==="
 
-#: Stand for the agent's own words in the instruction, and give away an echo of it.
+#: Placeholders in the instruction. A block that contains one is an echo of the instruction, not an answer.
 _PLACEHOLDERS = ("(what you did)", "(what is left, or nothing)", "(what the sender should know)")
 
-#: Goes behind the task's own words.
+#: Appended to the text of every task.
 OUTCOME_INSTRUCTION = f"""
 
 ---
@@ -27,13 +27,15 @@ _SUMMARY_CHARS = 280
 
 
 class Outcome(NamedTuple):
+    """The result in an agent's output."""
+
     text: str
-    #: Whether there was a block; else the text is all of the output.
+    #: Whether a block was found. If not, ``text`` is the whole output.
     found: bool
 
 
 def read_outcome(output: str) -> Outcome:
-    """The last block counts: agents correct themselves. One that only repeats the instruction is no answer."""
+    """Returns the last result block, because agents correct themselves. Ignores an echo of the instruction."""
     lines = output.split("\n")
     end = -1
     for at in range(len(lines) - 1, -1, -1):
@@ -49,25 +51,26 @@ def read_outcome(output: str) -> Outcome:
 
 
 def summary_of(text: str) -> str:
-    """What it says behind COMPLETED, or its first line."""
+    """Returns the text after COMPLETED, or the first line if there is none."""
     labels = r"(?:COMPLETED|NOT_DONE|NOTES):"
     match = re.search(rf"(?:^|\n)[ \t]*COMPLETED:(.*?)(?=\n[ \t]*{labels}|$)", text, re.DOTALL)
     return first_line(match[1] if match else text, _SUMMARY_CHARS) or "no output"
 
 
 def first_line(text: str, chars: int) -> str:
+    """Returns the first line that is not empty, cut to ``chars`` characters."""
     line = next((each.strip() for each in text.split("\n") if each.strip()), "")
     return line if len(line) <= chars else line[: chars - 1] + "…"
 
 
 def _bare(line: str) -> str:
-    """Without what agents and terminals put around it: bullets, quotes, frames, emphasis."""
+    """Removes decoration that agents and terminals add: bullets, quotes, frames, emphasis."""
     return re.sub(r"^[\s>*•●⏺⎿│┃|`]+|[\s*│┃|`]+$", "", line)
 
 
 def _undented(lines: "list[str]") -> str:
-    said = [line for line in lines if line.strip()]
-    if said and all(re.match(r"\s*[│┃]", line) for line in said):
+    filled = [line for line in lines if line.strip()]
+    if filled and all(re.match(r"\s*[│┃]", line) for line in filled):
         lines = [re.sub(r"^\s*[│┃]|[│┃]\s*$", "", line) for line in lines]
     plain = [line.rstrip() for line in lines]
     depth = min((len(line) - len(line.lstrip()) for line in plain if line), default=0)

@@ -1,4 +1,4 @@
-"""A part of a text payload. The relay takes it, except of what is encrypted: that only this side can read."""
+"""Parts of a text payload. The relay cuts the part; only for an encrypted payload, the client does."""
 
 from __future__ import annotations
 
@@ -9,41 +9,46 @@ from typing import Dict, List, Optional
 
 from .errors import BadInputError
 
-#: A part is at most so long, whoever takes it.
+#: Limit for a part in characters. The relay has the same limit.
 _PART_CHARS = 1024 * 1024
 _MATCHES = 1000
 
 
 @dataclass(frozen=True)
 class Part:
+    """A part of a text."""
+
     text: str
-    #: What it is a part of, in words: ``lines 10-40 of 1200``.
+    #: Position of the part, for example ``lines 10-40 of 1200``.
     about: str
-    #: Something was left out to stay within a limit.
+    #: Whether the text was shortened to stay within a limit.
     truncated: bool
 
 
 @dataclass(frozen=True)
 class PartRequest:
-    """Exactly one of ``lines``, ``grep``, ``json`` and ``outline``."""
+    """Selects a part of a text. Set exactly one of ``lines``, ``grep``, ``json`` and ``outline``."""
 
-    #: ``10-40``, ``10-`` to the end, ``-20`` the last twenty, ``7``; the first line is 1.
+    #: Line range: ``10-40``, ``10-`` (to the end), ``-20`` (the last 20) or ``7``. The first line is 1.
     lines: Optional[str] = None
-    #: A regular expression; answers matching lines with their numbers.
+    #: Regular expression. The part contains the matching lines with their numbers.
     grep: Optional[str] = None
+    #: With ``grep``: number of lines to include before and after each match.
     context: Optional[int] = None
+    #: With ``grep``: match upper and lower case.
     ignore_case: bool = False
-    #: An RFC 6901 pointer into a JSON payload: ``/users/0/name``.
+    #: JSON Pointer (RFC 6901) into a JSON payload, for example ``/users/0/name``.
     json: Optional[str] = None
-    #: Headings, definitions or the shape, with line numbers.
+    #: Outline of the text: headings, definitions or the JSON structure, with line numbers.
     outline: bool = False
 
     def __post_init__(self) -> None:
-        asked = [name for name in ("lines", "grep", "json") if getattr(self, name) is not None]
-        if len(asked) + self.outline != 1:
-            raise _bad_part("ask for one of lines, grep, json and outline")
+        selected = [name for name in ("lines", "grep", "json") if getattr(self, name) is not None]
+        if len(selected) + self.outline != 1:
+            raise _bad_part("set exactly one of lines, grep, json and outline")
 
     def query(self) -> Dict[str, object]:
+        """Returns the query parameters of the request."""
         return {
             "lines": self.lines,
             "grep": self.grep,
@@ -62,13 +67,14 @@ def part_of(
     context: Optional[int] = None,
     ignore_case: bool = False,
 ) -> Optional[PartRequest]:
-    """None where no part is asked for."""
+    """Builds a part request from keyword arguments. Returns None if they select no part."""
     if lines is None and grep is None and json is None and not outline:
         return None
     return PartRequest(lines, grep, context, ignore_case, json, outline)
 
 
 def take_part(text: str, part: PartRequest) -> Part:
+    """Cuts the requested part out of a text."""
     if part.lines is not None:
         return _bounded(*_take_lines(_lines_of(text), part.lines))
     if part.grep is not None:
@@ -76,7 +82,7 @@ def take_part(text: str, part: PartRequest) -> Part:
     if part.json is not None:
         return _bounded(_take_json(text, part.json), f"json {part.json or 'document'}")
     raise _bad_part(
-        "the outline of an encrypted payload is made by the command line", "relay pull <url> --outline"
+        "Python cannot make the outline of an encrypted payload", "Run: relay pull <url> --outline"
     )
 
 
@@ -106,7 +112,7 @@ def _take_grep(lines: List[str], part: PartRequest) -> "tuple[str, str]":
     try:
         pattern = re.compile(part.grep or "", re.IGNORECASE if part.ignore_case else 0)
     except re.error as error:
-        raise _bad_part(f"the regular expression is not understood: {error}") from error
+        raise _bad_part(f"the regular expression is invalid: {error}") from error
     found = [number for number, line in enumerate(lines) if pattern.search(line)]
     matches, around, shown = set(found[:_MATCHES]), part.context or 0, []
     last = -1
@@ -127,7 +133,7 @@ def _take_json(text: str, pointer: str) -> str:
     except ValueError:
         raise BadInputError("The payload is not JSON.", code="not_json") from None
     if pointer and not pointer.startswith("/"):
-        raise _bad_part(f"json={pointer} does not begin with /")
+        raise _bad_part(f"json={pointer} must start with /")
     for name in pointer.split("/")[1:]:
         name = name.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and name in value:
@@ -135,7 +141,7 @@ def _take_json(text: str, pointer: str) -> str:
         elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
             value = value[int(name)]
         else:
-            raise _bad_part(f'there is no "{name}"', "Its outline shows what there is.")
+            raise _bad_part(f'there is no "{name}"', "The outline shows which names exist.")
     return value if isinstance(value, str) else _json.dumps(value, indent=2, ensure_ascii=False)
 
 

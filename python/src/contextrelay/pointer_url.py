@@ -1,4 +1,4 @@
-"""Pointers as text: ``https://host/pull/<uuid>#key=…``, or a bare id."""
+"""Parses and formats pointers: ``https://host/pull/<uuid>#key=…``, or only the id."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ _PULL = re.compile(r"(.*)/pull/([^/]+)/?")
 
 @dataclass(frozen=True)
 class PointerRef:
+    """A parsed pointer."""
+
     id: str
-    #: ``https://host`` with any path in front of ``/pull/``; None where only an id was given.
+    #: ``https://host`` with the path before ``/pull/``; None if the pointer is only an id.
     base: Optional[str]
-    #: The Fernet key from the fragment. It never travels to a server.
+    #: The Fernet key from the URL fragment. It is never sent to a server.
     key: Optional[str]
 
 
 def pointer_url(base: str, pointer_id: str, key: Optional[str] = None) -> str:
+    """Formats a pointer as a URL."""
     return f"{base.rstrip('/')}/pull/{pointer_id}" + (f"#key={key}" if key else "")
 
 
 def parse_pointer(text: str) -> PointerRef:
+    """Parses a pointer. Raises BadInputError if the text is neither a pointer URL nor an id."""
     trimmed = text.strip()
     if _UUID.fullmatch(trimmed):
         return PointerRef(trimmed.lower(), None, None)
@@ -43,17 +47,17 @@ def parse_pointer(text: str) -> PointerRef:
 
 
 def split_url(text: str) -> Optional[SplitResult]:
-    """None where it is no absolute URL."""
+    """Splits a URL. Returns None if the text is not an absolute URL."""
     try:
         url = urlsplit(text)
-        url.port  # noqa: B018  raises where it is no number
+        url.port  # noqa: B018  raises ValueError if the port is not a number
     except ValueError:
         return None
     return url if url.scheme and url.hostname else None
 
 
 def origin_of(text: str) -> str:
-    """Scheme, host and port, the standard port left out. Empty where it is no URL, so that nothing equals it."""
+    """Returns scheme, host and port of a URL, without a standard port. Returns "" if the text is not a URL."""
     url = split_url(text)
     if url is None or url.hostname is None:
         return ""
@@ -64,7 +68,7 @@ def origin_of(text: str) -> str:
 
 
 def plain_base(base: str) -> str:
-    """As it stands in a pointer; the routes under ``/v1`` are the same ones."""
+    """Normalizes a base URL for comparison: no query, no trailing slash, no ``/v1``."""
     url = split_url(base)
     text = (origin_of(base) + url.path if url else base).rstrip("/")
     return text[: -len("/v1")] if text.endswith("/v1") else text
@@ -74,5 +78,5 @@ def _bad_url(what: str) -> BadInputError:
     return BadInputError(
         f"Not a ContextRelay pointer URL: {what}.",
         code="bad_url",
-        hint="It looks like https://relay.example/pull/0b54a5c3-6a8f-4a63-9d5f-0e6a1c9f8a11.",
+        hint="A pointer looks like https://relay.example/pull/0b54a5c3-6a8f-4a63-9d5f-0e6a1c9f8a11.",
     )

@@ -1,4 +1,4 @@
-"""Push, pull, peek: what travels, and what is done to it on this side."""
+"""Push, pull and peek: builds the requests, and encrypts and decrypts payloads."""
 
 from __future__ import annotations
 
@@ -42,33 +42,31 @@ from .wire import (
     to_json,
 )
 
-#: In JSON a text takes more room than by itself; three times as much is beyond what any prose or code comes to.
+#: Limit for a payload inside JSON. Escaping makes a text longer, but prose and code stay below three times its size.
 _ENVELOPE_BYTES = 3 * STORED_BYTES
-#: Of pulls that came through and could not be used.
-_MOST_UNFINISHED = 100
-
-
-#: Pointers that one call renews.
-_RENEWED = 100
+#: Number of unfinished pulls whose idempotency keys are remembered.
+_MAX_UNFINISHED = 100
+#: Number of pointers that one call renews.
+_RENEW_BATCH = 100
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """A new pointer. ``url`` ends in ``#key=…`` where it is encrypted."""
+    """A new pointer. The ``url`` of an encrypted payload ends with ``#key=…``."""
 
     url: str
     id: str
     channel: Optional[str] = None
-    #: ISO 8601, UTC. None where the server does not tell: that of the original ContextRelay.
+    #: Expiry in ISO 8601, UTC. None if the server does not return it; the original ContextRelay server does not.
     expires_at: Optional[str] = None
     size: Optional[int] = None
-    #: ``{"tokens", "tokenizer", "estimated"}``, where they were counted.
+    #: ``{"tokens", "tokenizer", "estimated"}`` if the push counted tokens.
     tokens: Optional[JsonObject] = None
 
 
 @dataclass(frozen=True)
 class Inspected:
-    """All that is known of a pointer without pulling it. None where its server does not tell."""
+    """Description of a pointer. A field is None if the server does not return it."""
 
     id: str
     metadata: JsonObject
@@ -86,10 +84,12 @@ class Inspected:
 
 
 class PointerFlows:
+    """Operations on pointers."""
+
     def __init__(self, connection: Connection, channel_keys: Optional[ChannelKeys]) -> None:
         self._connection = connection
         self._channel_keys = channel_keys
-        # Under the key that makes asking again free, where a wrong key or text for bytes wasted the first pull.
+        # Pointer id → idempotency key of a pull that has not succeeded yet. A retry with this key is not counted again.
         self._unfinished: OrderedDict[str, str] = OrderedDict()
 
     def push(
@@ -106,10 +106,12 @@ class PointerFlows:
         content_type: Optional[str] = None,
         count: bool = False,
     ) -> Flow[str]:
-        """Stores a payload of up to 25 MB; gives its URL, which ends in ``#key=…`` where it is encrypted.
+        """Stores a payload of up to 25 MB and returns its URL. The URL of an encrypted payload ends with ``#key=…``.
 
-        ``channel``: announced there. ``metadata``: can be peeked at; it is never encrypted. The other options are those of
-        :meth:`push_detailed`.
+        ``channel``: channel on which the relay announces the pointer.
+        ``encrypted``: encrypt the payload in this client. Only the URL contains the key.
+        ``metadata``: dict that :meth:`peek` returns. It is never encrypted.
+        The other options are those of :meth:`push_detailed`.
         """
         pushed = yield from self.push_detailed(
             data,
@@ -139,18 +141,21 @@ class PointerFlows:
         content_type: Optional[str] = None,
         count: bool = False,
     ) -> Flow[Pushed]:
-        """The same with all that is known of the new pointer.
+        """Stores a payload like :meth:`push` and returns everything the relay answers: id, size, expiry, tokens.
 
-        ``ttl`` in seconds, a day by default. ``visibility``: ``link``, the URL is enough to pull it, or ``tenant``.
-        ``idempotency_key``: the same key with the same content makes one pointer, however often it is pushed.
-        ``count``: counts its tokens.
+        ``ttl``: seconds until the pointer expires. Default: one day.
+        ``max_pulls``: how many times the payload can be pulled.
+        ``visibility``: ``link`` (anyone with the URL can pull it) or ``tenant`` (an API key of the tenant is required).
+        ``idempotency_key``: repeated pushes with the same key and the same content create one pointer.
+        ``content_type``: media type of the payload.
+        ``count``: count the tokens of the payload.
         """
         if metadata is not None and not isinstance(metadata, Mapping):
             raise TypeError("metadata must be a dict")
         body = _bytes_of(data)
         if len(body) > PAYLOAD_BYTES:
             raise BadInputError(
-                f"{len(body)} bytes are more than a pointer holds, which is {PAYLOAD_BYTES}.",
+                f"The payload has {len(body)} bytes; the limit is {PAYLOAD_BYTES}.",
                 code="too_large",
                 hint="Split it, or compress it.",
             )
@@ -170,12 +175,12 @@ class PointerFlows:
             options["content_type"] = FERNET_CONTENT_TYPE
             options["key_check"] = key_check(key)
             options["sealed_key"] = seal_key(shared, key) if shared else None
-        # The relay would count the ciphertext, which no model ever reads.
+        # The relay would count the tokens of the ciphertext.
         query = {"count": count and not encrypted}
         answer = yield from ask(_push_call(text, body, options, query, idempotency(idempotency_key)))
         url, pointer_id = answer.get("url"), answer.get("id")
         if not isinstance(url, str) or not isinstance(pointer_id, str):
-            raise not_a_relay(self._connection.base, "it gave no pointer")
+            raise not_a_relay(self._connection.base, "it returned no pointer")
         self._connection.learn(url)
         if key is not None:
             url = pointer_url(parse_pointer(url).base or self._connection.base, pointer_id, key)
@@ -183,13 +188,14 @@ class PointerFlows:
         return Pushed(url, pointer_id, **known)
 
     def pull_bytes(self, url: str) -> Flow[bytes]:
+        """Returns the payload as bytes, decrypted if the URL contains a key."""
         ref = parse_pointer(url)
         yield from self._check_key(ref, url)
-        repeat = self._unfinished.pop(ref.id, None) or str(uuid4())
-        self._unfinished[ref.id] = repeat
-        if len(self._unfinished) > _MOST_UNFINISHED:
+        idempotency_key = self._unfinished.pop(ref.id, None) or str(uuid4())
+        self._unfinished[ref.id] = idempotency_key
+        if len(self._unfinished) > _MAX_UNFINISHED:
             self._unfinished.popitem(last=False)
-        headers = {"Accept": "application/octet-stream", **idempotency(repeat)}
+        headers = {"Accept": "application/octet-stream", **idempotency(idempotency_key)}
         if ref.key is None:
             headers["Relay-Keyless"] = "1"
         base = self._connection.base_for(ref.base)
@@ -212,8 +218,11 @@ class PointerFlows:
         context: Optional[int] = None,
         ignore_case: bool = False,
     ) -> Flow[str]:
-        """The payload as text, decrypted where the URL has a key; or a part of it: ``lines="10-40"``,
-        ``grep="error"``, ``json="/users/0"``, ``outline=True``."""
+        """Returns the payload as text, decrypted if the URL contains a key.
+
+        To get only a part, pass one of ``lines="10-40"``, ``grep="error"``, ``json="/users/0"`` and ``outline=True``.
+        With ``grep``, ``context`` is the number of lines around each match.
+        """
         part = part_of(lines, grep, json, outline, context, ignore_case)
         if part is not None:
             return (yield from self.pull_part(url, part)).text
@@ -225,75 +234,83 @@ class PointerFlows:
             raise BadInputError("The payload is not text.", code="not_text", hint=hint) from None
 
     def pull_part(self, url: str, part: PartRequest) -> Flow[Part]:
-        """A part, with what it is a part of. Of an encrypted payload it is taken on this side."""
+        """Returns a part of a payload with its position. For an encrypted payload, the client cuts the part."""
         ref = parse_pointer(url)
         if ref.key is not None:
-            # Only this side can read it.
+            # The relay cannot read an encrypted payload.
             return take_part((yield from self.pull(url)), part)
         base = self._connection.base_for(ref.base)
         headers = {**idempotency(), "Relay-Keyless": "1"}
         answer = yield Call("GET", f"/pull/{ref.id}", part.query(), headers, base=base, most=_ENVELOPE_BYTES)
         about = _decoded(answer, "relay-part")
         if about is None:
-            # It gives the whole, whatever is asked for.
+            # The original server ignores the part and returns the whole payload, so the client cuts the part.
             return take_part(_envelope(answer).decode("utf-8", "replace"), part)
         text = answer.body.decode("utf-8")
         return Part(text, about, answer.headers.get("relay-truncated") == "1")
 
     def cost(self, url: str, part: Optional[PartRequest] = None) -> Flow[JsonObject]:
-        """What it, or a part of it, would cost a model: ``{"tokens", "tokenizer", "estimated", "bytes"}``."""
+        """Returns how many tokens a payload, or a part of it, would cost a model.
+
+        The result is ``{"tokens", "tokenizer", "estimated", "bytes"}``. Raises BadInputError for an encrypted payload.
+        """
         ref = parse_pointer(url)
         if ref.key is not None:
             raise BadInputError(
-                "Only this side can read an encrypted payload, and it has no tokenizer.",
-                hint="Ask the command: relay pull <url> --cost.",
+                "The relay cannot read an encrypted payload, and this client has no tokenizer to count it.",
+                hint="Run: relay pull <url> --cost",
             )
         query = {**(part.query() if part else {}), "cost": True}
         base = self._connection.base_for(ref.base)
         return (yield from ask(Call("GET", f"/pull/{ref.id}", query, base=base)))
 
     def peek(self, url: str) -> Flow[JsonObject]:
-        """The metadata alone; never touches the payload."""
+        """Returns the metadata of a pointer. This does not read the payload and is not counted as a pull."""
         return (yield from self.inspect(url)).metadata
 
     def inspect(self, url: str) -> Flow[Inspected]:
-        """All that is known of it without pulling it: metadata, size, expiry, sender."""
+        """Returns metadata, size, expiry and sender of a pointer without pulling the payload."""
         ref = parse_pointer(url)
         answer = yield Call("GET", f"/peek/{ref.id}", base=self._connection.base_for(ref.base))
         return _described(answer, ref.id)
 
     def delete(self, url: str) -> Flow[None]:
-        """Revokes it at once."""
+        """Deletes a pointer and its payload immediately."""
         ref = parse_pointer(url)
         base = self._connection.base_for(ref.base)
         return tell(Call("DELETE", f"/pull/{ref.id}", repeatable=True, base=base))
 
     def renew(self, urls: Sequence[str], *, ttl: Optional[float] = None) -> Flow[Dict[str, str]]:
-        """Has pointers of this relay live at least ``ttl`` seconds from now; without one, as long as it allows. Gives when those
-        that it knows now expire, by their ids."""
+        """Extends the expiry of pointers of this relay to at least ``ttl`` seconds from now.
+
+        Without ``ttl``, to the relay's maximum. Returns the new expiry by pointer id, for the pointers that the relay found.
+        """
         ids = [parse_pointer(url).id for url in urls]
         found: Dict[str, str] = {}
-        for at in range(0, len(ids), _RENEWED):
-            value: JsonObject = {"ids": ids[at : at + _RENEWED], **({} if ttl is None else {"ttl": ttl})}
+        for at in range(0, len(ids), _RENEW_BATCH):
+            value: JsonObject = {"ids": ids[at : at + _RENEW_BATCH], **({} if ttl is None else {"ttl": ttl})}
             answer = yield from ask(post("/pointers/renew", value, repeatable=True))
             found.update((each["id"], each["expires_at"]) for each in answer["pointers"])
         return found
 
     def receipts(self, url: str) -> Flow[JsonObject]:
-        """Who was told of a pointer, pulled it, did it: as far as there is evidence."""
+        """Returns the receipts of a pointer: who was notified, who pulled it, who acknowledged or answered it."""
         ref = parse_pointer(url)
         call = get(f"/pull/{ref.id}/receipts")
         return ask(Call(call.method, call.path, base=self._connection.base_for(ref.base)))
 
     def _check_key(self, ref: PointerRef, url: str) -> Flow[None]:
-        """Before anything counts as a pull: refuses a key that is not the one whose check the sender left."""
+        """Checks the key before the pull, so that a wrong key does not use up a pull.
+
+        Raises DecryptError if the key does not match the sender's key check.
+        """
         if ref.key is None:
             return
         check = key_check(ref.key)
         try:
             found = yield from self.inspect(url)
         except RelayHTTPError as error:
-            # It may know no peek; what it says to the pull is its answer.
+            # The server may not support peek. The pull then reports what is wrong.
             if error.status in (404, 405):
                 return
             raise
@@ -308,7 +325,7 @@ def _push_call(
     query: Mapping[str, object],
     headers: Mapping[str, str],
 ) -> Call:
-    """Text travels in the envelope that every version of the relay takes, bytes as they are."""
+    """Builds the push call: text inside JSON, which every version of the relay accepts; bytes as the raw body."""
     said = {name: value for name, value in options.items() if value is not None}
     if text is not None:
         json_type = {"Content-Type": "application/json; charset=utf-8"}
@@ -328,7 +345,7 @@ def _bytes_of(data: Union[str, bytes, bytearray, memoryview]) -> bytes:
         try:
             return data.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise BadInputError(f"The text cannot be said in UTF-8: {error.reason}.") from error
+            raise BadInputError(f"The text cannot be encoded as UTF-8: {error.reason}.") from error
     if isinstance(data, (bytes, bytearray, memoryview)):
         return bytes(data)
     raise TypeError("data must be a str or bytes")
@@ -339,7 +356,7 @@ def _is_ours(answer: Answer) -> bool:
 
 
 def _envelope(answer: Answer) -> bytes:
-    """What a server gives that knows nothing but ``{data, metadata}``; one still older gives the payload itself."""
+    """Reads a payload from ``{data, metadata}``, the answer of the original server. A still older one sends the payload."""
     try:
         found = json.loads(answer.body)
     except ValueError:
@@ -351,7 +368,7 @@ def _envelope(answer: Answer) -> bytes:
     try:
         return base64.b64decode(found["data"], validate=True)
     except binascii.Error:
-        raise not_a_relay(answer.base, "its payload is no base64") from None
+        raise not_a_relay(answer.base, "its payload is not valid base64") from None
 
 
 def _described(answer: Answer, pointer_id: str) -> Inspected:

@@ -1,4 +1,4 @@
-"""Tasks: work given to agents, by the id of its pointer. And who is there to take it."""
+"""Tasks that were sent to agents, and the agents that are connected. A task's id is the id of its pointer."""
 
 from __future__ import annotations
 
@@ -10,45 +10,51 @@ from .wire import Call, Flow, JsonObject, ask, blocking, get, post, segment, tel
 
 
 class TaskFlows:
+    """Operations on tasks and agents."""
+
     def list(
         self, *, channel: Optional[str] = None, state: Optional[str] = None, limit: Optional[int] = None
     ) -> Flow[List[JsonObject]]:
-        """Newest first. ``state``: queued, running, acked, done, failed or canceled."""
+        """Lists tasks, newest first. ``state``: queued, running, acked, done, failed or canceled."""
         answer = yield from ask(get("/tasks", channel=channel, state=state, limit=limit))
         return list(answer["tasks"])
 
     def get(self, task: str) -> Flow[JsonObject]:
-        """State, lease, receipts and result."""
+        """Returns state, lease, receipts and result of a task."""
         return ask(get(f"/tasks/{parse_pointer(task).id}"))
 
     def asks_for_keys(self) -> Flow[bool]:
+        """Returns whether the relay requires API keys."""
         answer = yield from ask(get("/keys/self"))
         return bool(answer["auth"] == "keys")
 
     def done(
         self, task: str, data: Optional[str] = None, *, summary: Optional[str] = None
     ) -> Flow[JsonObject]:
-        """Brings the result. The same again gives the first one; another one raises ConflictError."""
+        """Stores the result of a task. Repeating it is harmless; a different result raises ConflictError."""
         return _settle(task, "done", data=data, summary=summary)
 
     def fail(
         self, task: str, data: Optional[str] = None, *, summary: Optional[str] = None
     ) -> Flow[JsonObject]:
+        """Marks a task as failed, with the reason in ``data`` or ``summary``."""
         return _settle(task, "fail", data=data, summary=summary)
 
     def cancel(self, task: str, *, reason: Optional[str] = None) -> Flow[JsonObject]:
-        """Calls it off: it is handed to nobody any more, and whoever is at it stops."""
+        """Cancels a task: it is not delivered any more, and an agent that works on it stops."""
         return _settle(task, "cancel", reason=reason)
 
     def agents(self) -> Flow[List[JsonObject]]:
-        """Who is there: bridges and followers, with their last sign of life."""
+        """Lists the connected agents: bridges and subscribers, with the time of their last heartbeat."""
         answer = yield from ask(get("/agents"))
         return list(answer["agents"])
 
     def beat(self, name: str, bridge: Mapping[str, Any]) -> Flow[None]:
+        """Sends the heartbeat of a bridge."""
         yield post(f"/agents/{segment(name)}", dict(bridge), repeatable=True)
 
     def leave(self, name: str, instance: str) -> Flow[None]:
+        """Removes a bridge from the list of agents."""
         return tell(Call("DELETE", f"/agents/{segment(name)}/{segment(instance)}", repeatable=True))
 
 
@@ -58,7 +64,7 @@ def _settle(task: str, how: str, **fields: Optional[str]) -> Flow[JsonObject]:
 
 
 class Tasks:
-    """``relay.tasks``. A task is named by its id or by the URL of its pointer."""
+    """``relay.tasks``. Pass a task as its id or as the URL of its pointer."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

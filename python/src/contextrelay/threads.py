@@ -1,4 +1,4 @@
-"""Threads: versioned state, artifacts, events. The shapes of the answers are those of docs/api.md."""
+"""Threads: versioned state, artifacts and an event log. docs/api.md describes the fields of the answers."""
 
 from __future__ import annotations
 
@@ -11,26 +11,33 @@ from .wire import BODY_BYTES, Call, Flow, JsonObject, ask, blocking, get, post, 
 
 
 class ThreadFlows:
+    """Operations on threads."""
+
     def create(self, name: str, *, ttl: Optional[int] = None) -> Flow[JsonObject]:
-        """``{"thread_id", "name", "state_ref", …}``. ``ttl`` in seconds; without one it stays."""
+        """Creates a thread: ``{"thread_id", "name", "state_ref", …}``.
+
+        ``ttl`` is in seconds; without it the thread stays until it is deleted.
+        """
         return ask(post("/threads", {"name": name, **({} if ttl is None else {"ttl": ttl})}))
 
     def list(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> Flow[JsonObject]:
-        """``{"threads": […], "next"?}``, newest first."""
+        """Lists threads, newest first: ``{"threads": […], "next"?}``."""
         return ask(get("/threads", after=after, limit=limit))
 
     def get(self, thread_id: str) -> Flow[JsonObject]:
+        """Returns name, version, size and times of a thread."""
         return ask(get(_path(thread_id)))
 
     def delete(self, thread_id: str) -> Flow[None]:
+        """Deletes a thread with everything in it."""
         return tell(Call("DELETE", _path(thread_id), repeatable=True))
 
     def state(self, thread_id: str, *, at: Optional[str] = None) -> Flow[JsonObject]:
-        """The whole memory, as it is or at a version such as ``v3``."""
+        """Returns the complete state, in its latest version or in version ``at``, such as ``v3``."""
         return ask(get(_path(thread_id, "state"), at=at))
 
     def header(self, thread_id: str) -> Flow[JsonObject]:
-        """The bounded view of the state that goes into a prompt."""
+        """Returns the header: a view of the state with a limited size, for prompts."""
         return ask(get(_path(thread_id, "state/header")))
 
     def patch(
@@ -41,26 +48,31 @@ class ThreadFlows:
         if_match: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> Flow[JsonObject]:
-        """JSON Patch (RFC 6902), whole or not at all. ``if_match="v7"`` raises ConflictError at another version."""
+        """Applies all operations of a JSON Patch (RFC 6902) or none.
+
+        With ``if_match="v7"``, raises ConflictError if the state has another version.
+        """
         headers = {} if if_match is None else {"If-Match": if_match}
         return ask(
             post(_path(thread_id, "state/patch"), list(ops), key=idempotency_key or "", headers=headers)
         )
 
     def diff(self, thread_id: str, start: str, end: Optional[str] = None) -> Flow[JsonObject]:
+        """Returns the changes between two versions as a JSON Patch. ``end`` defaults to the latest version."""
         return ask(Call("GET", _path(thread_id, "state/diff"), {"from": start, "to": end}))
 
     def revert(self, thread_id: str, to: str) -> Flow[JsonObject]:
+        """Creates a new version with the content of an old one. The history stays complete."""
         return ask(post(_path(thread_id, "state/revert"), {"to": to}, key=""))
 
     def events(
         self, thread_id: str, *, after: Optional[str] = None, limit: Optional[int] = None
     ) -> Flow[JsonObject]:
-        """``{"events": […], "next"?}``, oldest first."""
+        """Lists events, oldest first: ``{"events": […], "next"?}``. With ``after``, starts after the event with this id."""
         return ask(get(_path(thread_id, "events"), after=after, limit=limit))
 
     def append(self, thread_id: str, type: str, payload: Mapping[str, Any]) -> Flow[JsonObject]:
-        """An event of your own kind."""
+        """Appends an event of your own type to the log."""
         return ask(post(_path(thread_id, "events"), {"type": type, "payload": dict(payload)}))
 
     def put_artifact(
@@ -73,7 +85,12 @@ class ThreadFlows:
         mime: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> Flow[JsonObject]:
-        """The artifact: ``{"ref", "preview", "size", …}``."""
+        """Stores content as a new artifact and returns it: ``{"ref", "preview", "size", …}``.
+
+        ``type``: type of the artifact. Default: derived from its name and media type.
+        ``mime``: media type of the content.
+        ``idempotency_key``: repeated calls with the same key store one artifact.
+        """
         text = content if isinstance(content, str) else base64.b64encode(content).decode("ascii")
         said = {"name": name, "type": type, "mime": mime}
         value = {
@@ -86,14 +103,15 @@ class ThreadFlows:
     def artifacts(
         self, thread_id: str, *, after: Optional[str] = None, limit: Optional[int] = None
     ) -> Flow[JsonObject]:
-        """``{"artifacts": […], "next"?}``, newest first."""
+        """Lists artifacts, newest first: ``{"artifacts": […], "next"?}``."""
         return ask(get(_path(thread_id, "artifacts"), after=after, limit=limit))
 
     def artifact(self, thread_id: str, ref: str) -> Flow[JsonObject]:
-        """Preview, hash and provenance, without the content."""
+        """Returns preview, hash and origin of an artifact, without its content."""
         return ask(get(_path(thread_id, f"artifacts/{segment(ref)}")))
 
     def artifact_bytes(self, thread_id: str, ref: str) -> Flow[bytes]:
+        """Returns the content of an artifact."""
         path = _path(thread_id, f"artifacts/{segment(ref)}")
         answer = yield Call("GET", path, {"raw": True}, most=BODY_BYTES)
         return answer.body
@@ -111,40 +129,48 @@ class ThreadFlows:
         context: Optional[int] = None,
         ignore_case: bool = False,
     ) -> Flow[Part]:
+        """Returns a part of an artifact. Pass a request, or one of ``lines``, ``grep``, ``json`` and ``outline``."""
         part = part or part_of(lines, grep, json, outline, context, ignore_case) or PartRequest()
         path = _path(thread_id, f"artifacts/{segment(ref)}/part")
         answer = yield from ask(Call("GET", path, part.query()))
         return Part(answer["text"], answer["about"], answer["truncated"])
 
     def delete_artifact(self, thread_id: str, ref: str) -> Flow[None]:
+        """Deletes the content of an artifact permanently. Its hash, its name and an event in the log stay."""
         return tell(Call("DELETE", _path(thread_id, f"artifacts/{segment(ref)}"), repeatable=True))
 
     def search(self, thread_id: str, q: str, *, limit: Optional[int] = None) -> Flow[List[JsonObject]]:
-        """Passages of artifacts, best first: ``{"ref", "name", "snippet", "line", "score"}``."""
+        """Returns the passages that match a query, best match first: ``{"ref", "name", "snippet", "line", "score"}``."""
         answer = yield from ask(get(_path(thread_id, "search"), q=q, limit=limit))
         return list(answer["hits"])
 
     def stats(self, thread_id: str) -> Flow[JsonObject]:
-        """What the thread has saved in tokens."""
+        """Returns how many tokens the thread has saved."""
         return ask(get(_path(thread_id, "stats")))
 
     def render(
         self, thread_id: str, words: Optional[str] = None, *, format: str = "openai"
     ) -> Flow[JsonObject]:
-        """The thread as the messages of a prompt, for ``openai`` or ``anthropic``."""
+        """Returns the thread as prompt messages, in the format ``openai`` or ``anthropic``.
+
+        ``words``: the question. It is added at the end, and previews are chosen by it.
+        """
         said = {} if words is None else {"words": words}
         return ask(post(f"/render/{segment(thread_id)}", said, query={"format": format}))
 
     def report(self, thread_id: str, *, format: str = "md") -> Flow[JsonObject]:
+        """Generates a report of the thread and stores it as an artifact."""
         return ask(post(f"/reports/{segment(thread_id)}", {"format": format}))
 
     def capabilities(self) -> Flow[List[JsonObject]]:
+        """Lists the capabilities that :meth:`invoke` can run."""
         answer = yield from ask(get("/cap/list"))
         return list(answer["capabilities"])
 
     def invoke(
         self, thread_id: str, capability: str, args: Optional[Mapping[str, Any]] = None
     ) -> Flow[JsonObject]:
+        """Runs a capability and stores its result as an artifact."""
         value = {"capability": capability, "thread_id": thread_id, "args": dict(args or {})}
         return ask(post("/cap/invoke", value, key=""))
 
@@ -154,7 +180,7 @@ def _path(thread_id: str, rest: str = "") -> str:
 
 
 class Threads:
-    """``relay.threads``: the memory that several agents work on."""
+    """``relay.threads``: shared state of several agents."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

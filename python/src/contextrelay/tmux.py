@@ -1,4 +1,4 @@
-"""An agent in a tmux window, as something that takes a task and gives its output."""
+"""Runs tasks with an agent in a tmux window."""
 
 from __future__ import annotations
 
@@ -11,36 +11,38 @@ from uuid import uuid4
 from .errors import RelayError, RelayTimeoutError
 from .outcome import read_outcome
 
-_LOOK_EVERY = 0.5
-#: What the screen shows counts after it was still for so long.
+#: Seconds between two reads of the screen.
+_POLL_EVERY = 0.5
+#: Seconds without a change after which the screen counts as settled.
 _SETTLED = 1.5
-#: The same for a ready mark of an agent that was never seen at work.
+#: Seconds without a change after which a ready prompt counts, if the agent was never seen working.
 _SETTLED_UNSEEN = 10.0
-#: The paste has to show before Enter is pressed; terminals take Enter for a part of it otherwise.
+#: Seconds between paste and Enter. If Enter comes too early, terminals treat it as part of the paste.
 _BEFORE_ENTER = 0.5
+#: Seconds to wait for the screen to change after Enter.
 _STARTS = 30.0
-#: What a question is cut to.
-_ASKED_CHARS = 400
+#: Longest question of an agent that is reported.
+_QUESTION_CHARS = 400
 
 
 class Stuck(NamedTuple):
-    """Why a task does not go on."""
+    """Reason why a task makes no progress."""
 
-    #: A sentence without its full stop.
+    #: The reason as a sentence, without the full stop.
     why: str
-    #: What the agent asks a person.
+    #: The question that the agent asks a person, if any.
     asked: str = ""
 
 
 class TmuxDispatcher:
-    """Puts a task into a tmux window and waits until the agent waits for input again or has shown an outcome. Call it, or
-    :meth:`dispatch`.
+    """Pastes a task into a tmux window and waits until the agent shows a result block or waits for input again.
 
-    While the agent asks a person, or the screen is still for ``stuck_after`` seconds, :attr:`stuck` says so and the task goes
-    on waiting. ``relay bridge start --tmux`` knows coding agents better: by name, and how to stop them.
+    Call the object itself or :meth:`dispatch`. If the agent asks a person, or the screen does not change for
+    ``stuck_after`` seconds, :attr:`stuck` has the reason; the dispatcher keeps waiting. ``relay bridge start --tmux``
+    supports more agents and can also stop them.
     """
 
-    #: It is at work while one of these shows.
+    #: The agent is working while the screen contains one of these texts.
     BUSY_MARKERS: Sequence[str] = (
         "esc to interrupt",
         "esc to cancel",
@@ -49,7 +51,7 @@ class TmuxDispatcher:
         "Reading file…",
     )
 
-    #: It asks a person while the screen ends so.
+    #: The agent asks a person if the end of the screen matches one of these patterns.
     ASKS_PATTERNS: Sequence[str] = (
         r"(?:Esc to cancel|Enter to (?:confirm|select))[^\n]*$",  # Claude Code
         r"\n *› *\d+\. [^›]*(?:enter|esc)[^\n]*$",  # Codex
@@ -58,7 +60,7 @@ class TmuxDispatcher:
         r"\(Y\)es/\(N\)o[^\n]*$",  # Aider
     )
 
-    #: It waits for input while the screen ends so.
+    #: The agent waits for input if the end of the screen matches one of these patterns.
     READY_PATTERNS: Sequence[str] = (
         r"─{8}[^\n]*\n[│ ]*[❯>!](?![ \u00a0]*\d+\. )[^─]*\n[^\n]*─{8}[^─]*$",  # Claude Code
         r"(?:^|\n)›[^›]*$",  # Codex
@@ -70,14 +72,15 @@ class TmuxDispatcher:
     def __init__(
         self, session: str = "vibe", window: int = 0, timeout: float = 600, *, stuck_after: float = 60
     ) -> None:
+        """``timeout``: seconds for one task. ``stuck_after``: seconds without a change before a task counts as stuck."""
         self.session = session
         self.window = window
         self.timeout = timeout
         self.stuck_after = stuck_after
-        #: Why the task does not go on; None where it does.
+        #: Reason why the task makes no progress, or None.
         self.stuck: Optional[Stuck] = None
         self._worked = False
-        #: Called when :attr:`stuck` has changed.
+        #: Called after :attr:`stuck` has changed.
         self.on_stuck: Callable[[], object] = lambda: None
 
     def __call__(self, task_text: str) -> str:
@@ -85,14 +88,15 @@ class TmuxDispatcher:
 
     @property
     def target(self) -> str:
-        # A session by its whole name: tmux would take `work` for `workshop` where there is no `work`.
+        """The window as a tmux target."""
+        # `=` requires the exact session name. Without it, `work` would match `workshop`.
         return f"={self.session}:{self.window}"
 
     def dispatch(self, task_text: str) -> str:
-        """What the window has shown since the task was put in. At the timeout the error has it as ``output``."""
+        """Runs a task and returns what the window has shown since. After a timeout, the error's ``output`` has it."""
         deadline = time.monotonic() + self.timeout
         try:
-            # Enter would answer a dialog.
+            # Wait until no dialog is open: Enter would answer it.
             self._watch(deadline, self._asks_nothing)
             before = self._screen(all=True)
             self._paste(task_text)
@@ -118,7 +122,7 @@ class TmuxDispatcher:
         return not self._asks(screen, still)
 
     def _is_done(self, screen: str, still: float) -> bool:
-        """A screen that is only still ends nothing: the agent may be waiting for a person."""
+        """Returns whether the task is done. A screen without changes is not enough: the agent may wait for a person."""
         if self._asks(screen, still) or any(marker in screen for marker in self.BUSY_MARKERS):
             self._worked = True
             return False
@@ -130,7 +134,7 @@ class TmuxDispatcher:
         return ready and (self._worked or still >= _SETTLED_UNSEEN)
 
     def _asks(self, screen: str, still: float) -> bool:
-        """Whether the agent asks a person; reports why the task does not go on."""
+        """Returns whether the agent asks a person. Also updates :attr:`stuck`."""
         shown = screen.rstrip()
         where = f"tmux {self.session}:{self.window}"
         asks = any(re.search(pattern, shown) for pattern in self.ASKS_PATTERNS)
@@ -148,6 +152,7 @@ class TmuxDispatcher:
             self.on_stuck()
 
     def _watch(self, until: float, seen: Callable[[str, float], bool]) -> None:
+        """Polls the screen until ``seen(screen, seconds without a change)`` is true, or until the deadline."""
         last, since = "", time.monotonic()
         while time.monotonic() < until:
             screen = self._screen()
@@ -155,23 +160,23 @@ class TmuxDispatcher:
                 last, since = screen, time.monotonic()
             if seen(screen, time.monotonic() - since):
                 return
-            time.sleep(_LOOK_EVERY)
+            time.sleep(_POLL_EVERY)
 
     def _paste(self, text: str) -> None:
-        """As a paste, so that several lines are one input where the program knows pastes."""
+        """Pastes the text. Programs that support bracketed paste treat several lines as one input."""
         buffer = f"relay-{uuid4().hex[:8]}"
         self._tmux("load-buffer", "-b", buffer, "-", input=text)
         self._tmux("paste-buffer", "-p", "-d", "-b", buffer, "-t", self.target)
         time.sleep(_BEFORE_ENTER)
 
     def _screen(self, all: bool = False) -> str:
-        """What is in view, or everything that is kept; lines that the terminal has broken are whole again."""
+        """Returns the visible screen, or with ``all`` the whole scrollback. Wrapped lines are joined."""
         return self._tmux("capture-pane", "-p", "-J", "-t", self.target, *(["-S", "-"] if all else []))
 
     def _tmux(self, *args: str, input: Optional[str] = None) -> str:
         try:
             done = subprocess.run(
-                # UTF-8 whatever the locale: in another, tmux writes _ for every other character.
+                # -u forces UTF-8. In other locales tmux replaces non-ASCII characters with `_`.
                 ["tmux", "-u", *args],
                 input=input or "",
                 capture_output=True,
@@ -180,7 +185,7 @@ class TmuxDispatcher:
                 timeout=30,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise RelayError(f"tmux could not be used: {error}.", code="agent_gone") from error
+            raise RelayError(f"tmux cannot be run: {error}.", code="agent_gone") from error
         if done.returncode != 0:
             raise RelayError(f"tmux says: {done.stderr.strip()}.", code="agent_gone")
         return done.stdout
@@ -195,8 +200,8 @@ def _without_beginning(screen: str, before: str) -> str:
 
 
 def _question_in(screen: str) -> str:
-    """What stands between the last rule and the first choice, on one line."""
+    """Returns the question in a dialog: the text between the last horizontal line and the first choice, on one line."""
     above = re.split(r"[●❯›] *\d+\. |Allow once", screen)
     dialog = re.split(r"[─╭-]{8,}[^\n]*\n|\n\s*\n\s*\n", above[-2] if len(above) > 1 else screen)[-1]
     line = " ".join(re.sub(r"[│┃╭╮╰╯─╌]+", " ", dialog).split())
-    return line[-_ASKED_CHARS:] or "(see its screen)"
+    return line[-_QUESTION_CHARS:] or "(see the screen of the agent)"

@@ -1,4 +1,4 @@
-"""Calls over ``requests``: one session for all threads, time limits, a second try for what can be repeated."""
+"""HTTP over ``requests``: one session for all threads, time limits, and retries of calls that may be repeated."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ _PIECE = 64 * 1024
 
 
 class Transport:
+    """Sends calls to the relay and waits for the answers."""
+
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self._session = requests.Session()
-        # Whatever answers, nothing of it is kept for the next request.
+        # Never store cookies.
         self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, HTTPAdapter(pool_connections=_POOL, pool_maxsize=_POOL))
 
     def run(self, flow: Flow[T]) -> T:
+        """Runs a flow: sends each call that it yields and returns its result."""
         try:
             call = next(flow)
             while True:
@@ -39,12 +42,13 @@ class Transport:
             return done.value  # type: ignore[no-any-return]
 
     def send(self, call: Call) -> Answer:
+        """Sends a call and retries it if allowed. Raises if the answer is not a success."""
         attempt = 0
         while True:
             try:
                 return self.connection.checked(self._once(call))
             except RelayError as error:
-                # The first try deleted it, and only its answer was lost.
+                # An earlier attempt deleted the object, but its answer was lost.
                 if attempt > 0 and call.method == "DELETE" and error.status == 404:
                     return Answer(204, {}, b"", call.base or self.connection.base)
                 time.sleep(self.connection.wait(call, error, attempt))
@@ -65,8 +69,8 @@ class Transport:
                 data=call.body,
                 timeout=self.connection.timeout,
                 allow_redirects=follow,
-                # Without it a .netrc of the user would take the place of the key.
-                auth=_as_it_is,
+                # Without `auth`, requests would replace the API key with credentials from the user's .netrc file.
+                auth=_unchanged,
                 stream=True,
             ) as response:
                 body = _read(response, call.most)
@@ -76,21 +80,21 @@ class Transport:
             untrusted = RelayUnreachableError(
                 f"The certificate of {base} is not trusted.",
                 code="untrusted_certificate",
-                hint="If it is yours, name the certificate of whoever signed it: REQUESTS_CA_BUNDLE=/path/to/ca.pem",
+                hint="If you trust it, set the certificate of its issuer: REQUESTS_CA_BUNDLE=/path/to/ca.pem",
             )
             untrusted.final = True
             raise untrusted from error
         except requests.Timeout as error:
-            said = f"No answer from {base} within {self.connection.timeout:g} s."
-            raise RelayTimeoutError(said) from error
+            message = f"No answer from {base} within {self.connection.timeout:g} s."
+            raise RelayTimeoutError(message) from error
         except RelayError:
             raise
         except (requests.RequestException, OSError) as error:
-            hint = "Check the address. On this machine, relay up starts one."
+            hint = "Check the address. To start a relay on this machine: relay up"
             raise RelayUnreachableError(f"The relay at {base} does not answer.", hint=hint) from error
 
 
-def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
+def _unchanged(request: requests.PreparedRequest) -> requests.PreparedRequest:
     return request
 
 

@@ -1,8 +1,8 @@
-"""A request and its answer as plain values, without a network.
+"""Requests and answers as plain values. This module does not use the network.
 
-What the client does is written once, as generators that yield a :class:`Call` and are sent an :class:`Answer`. The
-blocking client and the asynchronous one drive them over their own HTTP library: :func:`blocking` and :func:`awaited`
-make their methods.
+Each operation of the client is written once, as a generator (a *flow*) that yields a :class:`Call` and receives an
+:class:`Answer`. The blocking and the asynchronous client run the flows with their own HTTP library. :func:`blocking` and
+:func:`awaited` turn a flow into a method.
 """
 
 from __future__ import annotations
@@ -32,49 +32,56 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 JsonObject = Dict[str, Any]
 
-#: The largest payload, before it is encrypted, and what is stored of it then: base64 adds a third.
+#: Limit for a payload, and for its encrypted form: base64 adds a third.
 PAYLOAD_BYTES = 25 * 1024 * 1024
 STORED_BYTES = PAYLOAD_BYTES * 4 // 3 + 1024
-#: A page of a list with all it says; artifacts and files are larger and say so.
+#: Default limit for an answer: a list page fits. Calls that return artifacts or files set a higher limit.
 ANSWER_BYTES = 16 * 1024 * 1024
-#: The largest artifact and the largest file.
+#: Limit for an artifact or a file.
 BODY_BYTES = 50 * 1024 * 1024
 _ERROR_CHARS = 500
 
 
 @dataclass(frozen=True)
 class Call:
+    """A request to a relay."""
+
     method: str
-    #: Begins with a slash; goes behind the base URL.
+    #: Path below the base URL, with a leading slash.
     path: str
     query: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Optional[bytes] = None
-    #: May be sent again after a failure. What has an Idempotency-Key always may.
+    #: Whether the call may be sent again after a failure. GET, and calls with an Idempotency-Key, always may.
     repeatable: bool = False
-    #: Another relay than our own: it is not given our API key, unless it has the same origin.
+    #: Base URL of another relay. It receives the API key only if it has the same origin as the own relay.
     base: Optional[str] = None
-    #: The most bytes that an answer may have.
+    #: Limit for the answer in bytes.
     most: int = ANSWER_BYTES
 
     @property
     def again(self) -> bool:
+        """Whether the call may be sent again after a failure."""
         return self.repeatable or self.method in ("GET", "HEAD") or "Idempotency-Key" in self.headers
 
     @property
     def parameters(self) -> Dict[str, str]:
-        """The query without what was left out; what is true is 1."""
-        said = {name: value for name, value in self.query.items() if value is not None and value is not False}
-        return {name: "1" if value is True else str(value) for name, value in said.items()}
+        """The query parameters. None and False are left out, True becomes 1."""
+        present = {
+            name: value for name, value in self.query.items() if value is not None and value is not False
+        }
+        return {name: "1" if value is True else str(value) for name, value in present.items()}
 
 
 @dataclass(frozen=True)
 class Answer:
+    """The answer to a call."""
+
     status: int
-    #: Names in lower case.
+    #: Headers with names in lower case.
     headers: Mapping[str, str]
     body: bytes
-    #: Who answered, for messages.
+    #: Base URL of the server that answered, for error messages.
     base: str
 
 
@@ -82,7 +89,7 @@ Flow = Generator[Call, Answer, T]
 
 
 def blocking(flow: Callable[Concatenate[Any, P], Flow[T]]) -> Callable[Concatenate[Any, P], T]:
-    """Makes a method that runs a method of ``self._flows`` and returns its result."""
+    """Returns a method that runs a flow of ``self._flows`` and returns its result."""
 
     @functools.wraps(flow)
     def method(self: Any, /, *args: P.args, **options: P.kwargs) -> T:
@@ -94,7 +101,7 @@ def blocking(flow: Callable[Concatenate[Any, P], Flow[T]]) -> Callable[Concatena
 def awaited(
     flow: Callable[Concatenate[Any, P], Flow[T]],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """Makes the same method as :func:`blocking`, to be awaited."""
+    """Returns the asynchronous form of the method that :func:`blocking` returns."""
 
     @functools.wraps(flow)
     async def method(self: Any, /, *args: P.args, **options: P.kwargs) -> T:
@@ -104,22 +111,23 @@ def awaited(
 
 
 def ask(call: Call) -> Flow[JsonObject]:
-    """A call that answers a JSON object."""
+    """Sends a call and returns the JSON object of its answer."""
     answer = yield call
     return json_object(answer)
 
 
 def tell(call: Call) -> Flow[None]:
-    """A call that answers nothing."""
+    """Sends a call and ignores the body of its answer."""
     yield call
 
 
 def get(path: str, **query: object) -> Call:
+    """Builds a GET call."""
     return Call("GET", path, query)
 
 
 def post(path: str, value: object, *, key: Optional[str] = None, **more: Any) -> Call:
-    """JSON, under an Idempotency-Key where the route takes one: ``key=""`` makes one up."""
+    """Builds a POST call with a JSON body. ``key`` is sent as Idempotency-Key; ``key=""`` generates one."""
     headers = {"Content-Type": "application/json; charset=utf-8", **more.pop("headers", {})}
     if key is not None:
         headers.update(idempotency(key))
@@ -127,25 +135,28 @@ def post(path: str, value: object, *, key: Optional[str] = None, **more: Any) ->
 
 
 def idempotency(key: Optional[str] = None) -> Dict[str, str]:
+    """Returns the Idempotency-Key header. Generates a key if there is none."""
     if key and not re.fullmatch(r"[\x21-\x7e]+", key):
-        raise BadInputError("An idempotency key has printable ASCII characters and no spaces.")
+        raise BadInputError("An idempotency key must be printable ASCII without spaces.")
     return {"Idempotency-Key": key or str(uuid4())}
 
 
 def segment(name: str) -> str:
-    """A name as one segment of a path."""
+    """Encodes a name as one segment of a path."""
     return quote(name, safe="")
 
 
 def to_json(value: object) -> bytes:
+    """Encodes a value as JSON. Raises BadInputError if JSON cannot represent it."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         return text.encode("utf-8")
     except (TypeError, ValueError) as error:
-        raise BadInputError(f"It cannot be sent as JSON: {error}.") from error
+        raise BadInputError(f"The value cannot be sent as JSON: {error}.") from error
 
 
 def json_object(answer: Answer) -> JsonObject:
+    """Returns the JSON object of an answer."""
     try:
         found = json.loads(answer.body)
     except ValueError:
@@ -156,8 +167,9 @@ def json_object(answer: Answer) -> JsonObject:
 
 
 def not_a_relay(base: str, what: str) -> RelayUnreachableError:
+    """Returns the exception for a server that answers but is not a relay. A retry will not help."""
     error = RelayUnreachableError(
-        f"What answers at {base} is not a relay: {what}.",
+        f"The server at {base} is not a relay: {what}.",
         hint="Check the address: CONTEXTRELAY_URL, or the host in the pointer.",
     )
     error.final = True
@@ -165,7 +177,7 @@ def not_a_relay(base: str, what: str) -> RelayUnreachableError:
 
 
 def failure(answer: Answer) -> RelayError:
-    """What a relay answered with, as an exception; what something else answered, by its status."""
+    """Converts an error answer to an exception. If the answer is not from a relay, its status decides."""
     try:
         told = json.loads(answer.body)
     except ValueError:
@@ -187,14 +199,15 @@ def failure(answer: Answer) -> RelayError:
 
 
 def redirected(base: str) -> BadInputError:
+    """Returns the exception for a redirect that was not followed."""
     return BadInputError(
-        f"{base} redirects, which was not followed: the key and the payload go to no other place.",
-        hint="Use the address it redirects to as the base URL, if it is yours.",
+        f"{base} redirects. The redirect was not followed, because it could send the key or the payload to another host.",
+        hint="If you trust the new address, use it as the base URL.",
     )
 
 
 def _plain(text: object) -> str:
-    """It may be shown in a terminal, and whoever wrote it may be a stranger."""
+    """Removes control characters and limits the length: a foreign server may have sent this text to a terminal."""
     if not isinstance(text, str):
         return ""
     clean = re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", text)

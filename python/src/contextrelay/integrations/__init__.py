@@ -1,4 +1,4 @@
-"""The relay inside frameworks. Each needs its extra, and none loads another's framework.
+"""Integrations for agent frameworks. Each needs its own extra and imports only its own framework.
 
 from contextrelay.integrations import ContextRelayPushTool      # or from contextrelay.integrations.crewai
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Dict
 
-#: Where each name is.
+#: Exported name → module that defines it. Modules are imported on first use.
 _HOMES: Dict[str, str] = {
     "ContextRelayCallbackHandler": "langchain",
     "ContextRelayMiddleware": "langchain",
@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
 
 
 def missing_extra(extra: str, error: ImportError) -> ImportError:
-    """Says what to install."""
+    """Returns the exception that says which extra to install."""
     return ImportError(
         f"This needs contextrelay[{extra}]: pip install './python[{extra}]' in the clone ({error})"
     )

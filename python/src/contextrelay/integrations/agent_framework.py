@@ -1,4 +1,4 @@
-"""Microsoft Agent Framework: tools to push and pull, and a middleware that swaps oversized tool results for pointers."""
+"""Microsoft Agent Framework: tools to push and pull, and a middleware that replaces large tool results with pointers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ContextRelayFunctionMiddleware", "get_agent_framework_tools"]
 def get_agent_framework_tools(
     relay: Union[ContextRelay, str, None] = None, *, encrypted: bool = False
 ) -> List[FunctionTool]:
-    """``contextrelay_push`` and ``contextrelay_pull``, for ``Agent(tools=…)``."""
+    """Returns the tools ``contextrelay_push`` and ``contextrelay_pull``, for ``Agent(tools=…)``."""
     tools = RelayTools(relay, encrypted=encrypted)
 
     async def push(data: str, summary: str = "") -> str:
@@ -36,8 +36,11 @@ def get_agent_framework_tools(
 
 
 class ContextRelayFunctionMiddleware(FunctionMiddleware):
-    """For ``Agent(middleware=[…])``: a tool result of more than ``over`` characters is stored, for ``ttl`` seconds or a day, and
-    the model gets a pointer. The agent needs ``contextrelay_pull`` among its tools."""
+    """Middleware for ``Agent(middleware=[…])``.
+
+    If a tool result has more than ``over`` characters, it is stored and the model gets a pointer. The agent needs the tool
+    ``contextrelay_pull``. ``ttl``: seconds until the pointer expires. Default: one day.
+    """
 
     def __init__(
         self,
@@ -60,7 +63,7 @@ class ContextRelayFunctionMiddleware(FunctionMiddleware):
 
 
 def _text_of(result: Any) -> Optional[str]:
-    """None where it is not text alone: what a model cannot read in parts stays as it is."""
+    """Returns a tool result as text. Returns None if it contains anything else, such as an image; it stays unchanged."""
     if isinstance(result, str):
         return result
     if not isinstance(result, list) or not result:

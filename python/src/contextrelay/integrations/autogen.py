@@ -1,6 +1,6 @@
-"""AutoGen 0.7: tools to push and pull, and a workbench that swaps oversized tool results for pointers.
+"""AutoGen 0.7: tools to push and pull, and a workbench that replaces large tool results with pointers.
 
-AutoGen is in maintenance; ``contextrelay[agent-framework]`` is for what follows it.
+AutoGen is in maintenance mode. For its successor, Microsoft Agent Framework, use ``contextrelay[agent-framework]``.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ __all__ = ["ContextRelayWorkbench", "contextrelay_pull", "contextrelay_push", "g
 
 
 def contextrelay_push(data: str, metadata: Optional[Dict[str, Any]] = None) -> str:
-    """Pushes to the relay in ``CONTEXTRELAY_URL``."""
+    """Stores a text on the relay in ``CONTEXTRELAY_URL`` and returns its URL."""
     return ContextRelay().push(data, metadata=metadata)
 
 
 def contextrelay_pull(url: str) -> str:
-    """Pulls a pointer; the key in ``CONTEXTRELAY_API_KEY`` goes to the relay in ``CONTEXTRELAY_URL`` alone."""
+    """Returns the text behind a pointer. ``CONTEXTRELAY_API_KEY`` is sent only to the relay in ``CONTEXTRELAY_URL``."""
     return ContextRelay().pull(url)
 
 
 def get_autogen_tools(
     hub_url: Union[ContextRelay, str, None] = None, encrypted: bool = False, api_key: Optional[str] = None
 ) -> List[FunctionTool]:
-    """``contextrelay_push`` and ``contextrelay_pull``, for ``AssistantAgent(tools=…)``."""
+    """Returns the tools ``contextrelay_push`` and ``contextrelay_pull``, for ``AssistantAgent(tools=…)``."""
     tools = RelayTools(hub_url, api_key, encrypted=encrypted)
 
     async def push(data: str, summary: str = "") -> str:
@@ -50,8 +50,11 @@ def get_autogen_tools(
 
 
 class ContextRelayWorkbench(StaticWorkbench):
-    """Tools of your own, and the two of the relay. What one of yours answers with more than ``over`` characters is stored, and
-    the model gets a pointer."""
+    """Workbench with your tools and the two tools of the relay.
+
+    If a result of your tools has more than ``over`` characters, it is stored and the model gets a pointer. ``ttl``: seconds
+    until the pointer expires. Default: one day.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""CrewAI: tools to push and pull, and a hook that swaps oversized tool results for pointers."""
+"""CrewAI: tools to push and pull, and a hook that replaces large tool results with pointers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ __all__ = ["ContextRelayPullTool", "ContextRelayPushTool", "pointer_hook"]
 
 class _Push(BaseModel):
     data: str = Field(description="up to 25 MB")
-    metadata: Optional[Dict[str, Any]] = Field(default=None, description="can be peeked at")
+    metadata: Optional[Dict[str, Any]] = Field(
+        default=None, description="description of the data, readable without pulling it"
+    )
 
 
 class _Pull(BaseModel):
@@ -30,7 +32,7 @@ class _Pull(BaseModel):
 
 
 class ContextRelayPushTool(BaseTool):
-    """``ContextRelayPushTool(hub_url, api_key)``, or with ``relay=`` a client."""
+    """Tool that stores a text: ``ContextRelayPushTool(hub_url, api_key)``, or pass a client as ``relay``."""
 
     name: str = PUSH_NAME
     description: str = PUSH_WORDS
@@ -53,7 +55,7 @@ class ContextRelayPushTool(BaseTool):
 
 
 class ContextRelayPullTool(BaseTool):
-    """``ContextRelayPullTool(hub_url, api_key)``, or with ``relay=`` a client."""
+    """Tool that reads a text: ``ContextRelayPullTool(hub_url, api_key)``, or pass a client as ``relay``."""
 
     name: str = PULL_NAME
     description: str = PULL_WORDS
@@ -77,8 +79,11 @@ class ContextRelayPullTool(BaseTool):
 def pointer_hook(
     relay: Union[ContextRelay, str, None] = None, *, over: int = OVER_CHARS, ttl: Optional[int] = None
 ) -> Callable[[Any], Optional[str]]:
-    """For ``crewai.hooks.register_after_tool_call_hook``: a tool result of more than ``over`` characters is stored, for ``ttl``
-    seconds or a day, and the model gets a pointer. Its agents need :class:`ContextRelayPullTool`."""
+    """Returns a hook for ``crewai.hooks.register_after_tool_call_hook``.
+
+    If a tool result has more than ``over`` characters, it is stored and the model gets a pointer. The agents need
+    :class:`ContextRelayPullTool`. ``ttl``: seconds until the pointer expires. Default: one day.
+    """
     tools = RelayTools(relay, over=over, ttl=ttl)
 
     def shorten(context: Any) -> Optional[str]:

@@ -1,4 +1,4 @@
-"""fsspec: the relay's files as a file system, ``relay://space/path``, for pandas, pyarrow, Dask and whatever else opens URLs."""
+"""fsspec: the relay's files as a file system, ``relay://space/path``, for pandas, pyarrow, Dask and other libraries."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ except ImportError as error:
 
 __all__ = ["RelayFileSystem"]
 
-#: Each failed attempt means that another append succeeded, so only a crowd reaches it.
+#: Attempts of one append. Each failed attempt means that another append succeeded, so only many writers reach it.
 _APPEND_ATTEMPTS = 200
 
 
 class RelayFileSystem(AbstractFileSystem):
-    """``fsspec.filesystem("relay", base_url=…, api_key=…)``, or ``relay=`` a client.
+    """File system of a relay: ``fsspec.filesystem("relay", base_url=…, api_key=…)``, or pass a client as ``relay``.
 
-    The first part of a path is the space. Folders are there as long as something is in them. A file is at most 25 MB, is written
-    as a whole when it is closed, and each time makes a version.
+    The first part of a path is the space. A folder exists while it contains a file. A file has at most 25 MB. It is uploaded
+    when it is closed, which creates a new version.
     """
 
     protocol = "relay"
@@ -107,7 +107,7 @@ class RelayFileSystem(AbstractFileSystem):
             raise FileExistsError(path) from None
 
     def append_file(self, path: str, value: bytes) -> None:
-        """Adds to the end of a file, or makes it. Of several that append at once, each adds to what the others wrote."""
+        """Appends to a file, or creates it. Concurrent appends do not overwrite each other."""
         space, inner = _split(path)
         files, name = self.relay.files.space(space), _file_path(path, inner)
         for attempt in range(_APPEND_ATTEMPTS):
@@ -123,7 +123,7 @@ class RelayFileSystem(AbstractFileSystem):
                     files.put(name, content + value, if_match=before.etag)
                 return
             except (ConflictError, NotFoundError):
-                # Another writer was first: its version is read next. The pause keeps many writers from meeting again.
+                # Another writer was faster, so read its version and retry. The random pause reduces further conflicts.
                 if attempt == _APPEND_ATTEMPTS - 1:
                     raise
                 time.sleep(random.uniform(0, 0.01 * min(attempt + 1, 20)))
@@ -156,13 +156,13 @@ class RelayFileSystem(AbstractFileSystem):
                 raise IsADirectoryError(each)
 
     def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:
-        """Folders come with their files."""
+        """Does nothing: a folder exists while it contains a file."""
 
     def makedirs(self, path: str, exist_ok: bool = False) -> None:
-        """Folders come with their files."""
+        """Does nothing: a folder exists while it contains a file."""
 
     def rmdir(self, path: str) -> None:
-        """Folders go with their files."""
+        """Does nothing: a folder exists while it contains a file."""
 
     def touch(self, path: str, truncate: bool = True, **_: Any) -> None:
         if truncate or not self.exists(path):
@@ -213,7 +213,7 @@ class RelayFileSystem(AbstractFileSystem):
 
 
 class _RelayFile(AbstractBufferedFile):
-    """Reads by ranges of one version; what is written is kept back until it is whole."""
+    """An open file. Reads ranges of one version. Buffers all writes and uploads them when the file is closed."""
 
     def __init__(
         self, fs: RelayFileSystem, path: str, mode: str, block_size: Any, autocommit: bool, **more: Any
@@ -226,7 +226,7 @@ class _RelayFile(AbstractBufferedFile):
             self._version = fs._file(path).version
         super().__init__(fs, path, mode, block_size, autocommit, **more)
         if mode == "ab":
-            # Positions count from the beginning of the file, as they do in a local one.
+            # Start at the end of the file, as with a local file.
             try:
                 self.loc = fs._file(path).size
             except FileNotFoundError:
@@ -241,7 +241,7 @@ class _RelayFile(AbstractBufferedFile):
         return bytes(files.bytes(inner, version=self._version, range=(start, end)))
 
     def _initiate_upload(self) -> None:
-        """Nothing is there before all of it is."""
+        """Does nothing: the whole file is uploaded at once in ``commit``."""
 
     def _upload_chunk(self, final: bool = False) -> None:
         self._kept.append(self.buffer.getvalue())
@@ -249,6 +249,7 @@ class _RelayFile(AbstractBufferedFile):
             self.commit()
 
     def commit(self) -> None:
+        """Uploads the buffered content."""
         value = b"".join(self._kept)
         if self.mode == "ab":
             self.fs.append_file(self.path, value)
@@ -256,6 +257,7 @@ class _RelayFile(AbstractBufferedFile):
             self.fs.pipe_file(self.path, value, mode="create" if self.mode == "xb" else "overwrite")
 
     def discard(self) -> None:
+        """Drops the buffered content."""
         self._kept = []
 
 

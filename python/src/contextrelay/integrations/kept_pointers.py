@@ -1,4 +1,4 @@
-"""Has what a stored conversation names live as long as the conversation."""
+"""Renews pointers that a stored conversation contains, so that they live as long as the conversation."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ from ..errors import RelayError
 log = logging.getLogger("contextrelay")
 
 _POINTER = re.compile(rb"/pull/([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\b")
-#: Pointers whose expiry is remembered: more than one conversation has.
+#: Number of pointers whose expiry is remembered. A conversation has fewer.
 _MOST_KNOWN = 10_000
 
 
 class KeptPointers:
-    """Has the pointers that stored contents name live at least ``ttl`` seconds, or as long as the relay allows."""
+    """Extends the expiry of pointers in stored contents to ``ttl`` seconds, or to the relay's maximum."""
 
     def __init__(self, relay: ContextRelay, ttl: Optional[int] = None) -> None:
         self._relay = relay
         self._ttl = ttl
-        #: When a pointer has to be renewed, at the latest.
+        #: Pointer id → latest time at which the pointer must be renewed.
         self._renew_at: Dict[str, float] = {}
         self._lock = threading.Lock()
         self._warned = False
 
     def keep(self, *contents: bytes) -> None:
-        """To be called once the contents are stored, so that their own life has begun. A failure is logged; they are stored all
-        the same."""
+        """Renews the pointers in contents that were just stored. Call it after storing, so that no pointer expires first.
+
+        A failure is only logged, because the contents are stored already.
+        """
         named = {id.decode().lower() for content in contents for id in _POINTER.findall(content)}
         now = time.time()
         due = [id for id in named if self._renew_at.get(id, 0) <= now]
@@ -42,7 +44,7 @@ class KeptPointers:
             renewed = self._relay.renew(due, ttl=self._ttl)
         except RelayError as error:
             if not self._warned:
-                log.warning("Pointers may expire before a conversation that names them: %s", error)
+                log.warning("Pointers may expire before the conversation that contains them: %s", error)
             self._warned = True
             return
         with self._lock:
@@ -52,8 +54,11 @@ class KeptPointers:
                 del self._renew_at[next(iter(self._renew_at))]
 
     def _renewal_time(self, now: float, expires_at: Optional[str]) -> float:
-        """A pointer of somebody else is never asked for again. One that the relay does not let live so long is, after an eighth of
-        its life."""
+        """Returns when to renew a pointer again.
+
+        A pointer that the relay did not find belongs to another relay or tenant and is never renewed again. If the relay
+        allows less than ``ttl``, the pointer is renewed after an eighth of its remaining time.
+        """
         if expires_at is None:
             return float("inf")
         expires = seconds_of(expires_at)
@@ -62,5 +67,5 @@ class KeptPointers:
 
 
 def seconds_of(moment: str) -> float:
-    """Seconds since 1970 of an ISO 8601 moment."""
+    """Converts an ISO 8601 time to seconds since 1970."""
     return datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp()

@@ -1,4 +1,4 @@
-"""LangChain 1: tools, a retriever, a callback handler, and a middleware that swaps oversized tool results for pointers."""
+"""LangChain 1: tools, a retriever, a callback handler, and a middleware that replaces large tool results with pointers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NEWLINE = "\n"
 def get_langchain_tools(
     relay: Union[ContextRelay, str, None] = None, *, encrypted: bool = False
 ) -> List[BaseTool]:
-    """``contextrelay_push`` and ``contextrelay_pull`` for a model."""
+    """Returns the tools ``contextrelay_push`` and ``contextrelay_pull``."""
     tools = RelayTools(relay, encrypted=encrypted)
 
     def push(data: str, summary: str = "") -> str:
@@ -60,15 +60,15 @@ def get_langchain_tools(
 
 
 class ContextRelayRetriever(BaseRetriever):
-    """Passages that have to do with a question: of the artifacts of a thread (``thread_id``), or of pointers (``urls``)."""
+    """Finds passages that match a question, in the artifacts of a thread (``thread_id``) or in pointers (``urls``)."""
 
     hub_url: Optional[str] = None
     api_key: Optional[str] = None
-    #: Instead of an address and a key.
+    #: Client to use instead of ``hub_url`` and ``api_key``.
     relay: Any = None
     thread_id: Optional[str] = None
     urls: Sequence[str] = ()
-    #: How many documents at most.
+    #: Maximum number of documents.
     k: int = 4
 
     def _get_relevant_documents(
@@ -78,7 +78,7 @@ class ContextRelayRetriever(BaseRetriever):
         found: List[Document] = []
         if self.thread_id is not None:
             for hit in relay.threads.search(self.thread_id, query, limit=self.k):
-                # The snippet has its matches marked; a document is the text as it stands.
+                # The snippet contains markers around matches, so read the original lines for the document.
                 lines = f"{hit['line']}-{hit['line'] + hit['snippet'].count(NEWLINE)}"
                 text = relay.threads.artifact_part(self.thread_id, hit["ref"], lines=lines).text
                 found.append(Document(page_content=text, metadata={**hit, "thread_id": self.thread_id}))
@@ -91,7 +91,7 @@ class ContextRelayRetriever(BaseRetriever):
 
 
 class ContextRelayCallbackHandler(BaseCallbackHandler):
-    """Pushes what a model says to a channel, for other agents."""
+    """Pushes each answer of a model to a channel, for other agents."""
 
     def __init__(self, hub: ContextRelay, channel: str, encrypted: bool = False) -> None:
         super().__init__()
@@ -106,11 +106,13 @@ class ContextRelayCallbackHandler(BaseCallbackHandler):
 
 
 class ContextRelayMiddleware(AgentMiddleware):
-    """For ``create_agent(middleware=[…])``: a tool result of more than ``over`` characters is stored, and the model gets a
-    pointer and the tool to read a part of it.
+    """Middleware for ``create_agent(middleware=[…])``.
 
-    ``ttl``: seconds that the pointer lives. By default a day; with a checkpointer, as long as its checkpoints, or as long as the
-    relay allows where nobody knows how long that is."""
+    If a tool result has more than ``over`` characters, it is stored, and the model gets a pointer and a tool to read parts.
+
+    ``ttl``: seconds until the pointer expires. Default: one day. With :class:`ContextRelaySaver`, pointers live as long as
+    the checkpoints; with another checkpointer, as long as the relay allows.
+    """
 
     def __init__(
         self,

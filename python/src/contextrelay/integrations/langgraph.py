@@ -1,4 +1,7 @@
-"""LangGraph: a checkpoint saver over the relay's files, so that a graph goes on in another process or on another machine."""
+"""LangGraph: a checkpoint saver that stores checkpoints in the relay's files.
+
+A graph can then continue in another process or on another machine.
+"""
 
 from __future__ import annotations
 
@@ -55,28 +58,29 @@ except ImportError as error:
 
 __all__ = ["ContextRelaySaver", "PointerWrapper", "pointer_wrapper"]
 
-#: Checkpoints that are loaded at once by a listing.
+#: Number of checkpoints that a listing loads at once.
 _PAGE = 20
+#: Longest path segment. A longer name is replaced by its hash.
 _SEGMENT_CHARS = 200
-#: Writes values legibly, to look for pointers in them.
+#: Serializer without encryption, to search values for pointers.
 _PLAIN = JsonPlusSerializer()
-#: Seconds at least by which what a checkpoint needs outlives it.
+#: Minimum of seconds by which the values of a checkpoint outlive it.
 _LONGER_S = 60
-#: The longest that the relay keeps a file with a ttl.
+#: Longest ttl that the relay accepts, in seconds.
 _TTL_MAX_S = 3650 * 24 * 3600
-#: Files whose expiry a saver remembers.
+#: Number of files whose expiry a saver remembers.
 _KNOWN_EXPIRIES = 10_000
 
 
 class ContextRelaySaver(BaseCheckpointSaver[str]):
-    """``builder.compile(checkpointer=ContextRelaySaver())``.
+    """Checkpoint saver: ``builder.compile(checkpointer=ContextRelaySaver())``.
 
-    ``space``: where the files are. ``ttl``: seconds after which a checkpoint is gone; without one it stays. What a checkpoint
-    needs lives at least as long: its values, and the ancestors from which delta channels are rebuilt. Where something is
-    missing all the same, reading the checkpoint raises :class:`NotFoundError`.
+    ``space``: space of the files. ``ttl``: seconds until a checkpoint expires; without it checkpoints stay. The data that a
+    checkpoint needs lives at least as long: its values, and the ancestors from which delta channels are rebuilt. If some of
+    it is missing, reading the checkpoint raises :class:`NotFoundError`.
 
-    Below ``<thread>/<namespace>/`` there is ``c/`` with the checkpoints, newest first, ``v/`` with the values of channels, each
-    version once, and ``w/`` with pending writes.
+    The files are below ``<thread>/<namespace>/``: ``c/`` has the checkpoints, newest first, ``v/`` the values of channels,
+    each version once, and ``w/`` the pending writes.
     """
 
     def __init__(
@@ -91,13 +95,13 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         client = relay if isinstance(relay, ContextRelay) else ContextRelay(relay)
         self._files = client.files.space(space)
         self._ttl = ttl
-        # As long as a value, which outlives the checkpoint that it is written with.
+        # Pointers live as long as the values that contain them, which outlive their checkpoint.
         self._pointers = KeptPointers(client, self._longer_ttl())
-        # When files expire that this process wrote, and ancestors (by namespace) that it renewed.
+        # Path → expiry of the files that this process wrote. Namespace → expiry of the ancestors that it renewed.
         self._expiry: Dict[str, float] = {}
         self._expiry_lock = threading.Lock()
 
-    #: What checkpoints name lives as long as they do: the saver renews it.
+    #: Tells the tools that this saver renews the pointers in its checkpoints.
     keeps_pointers = True
 
     def put(
@@ -107,19 +111,20 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
+        """Stores a checkpoint and the values that have changed."""
         thread_id, namespace = _place(config)
         root = _root(thread_id, namespace)
         values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
-        told = get_checkpoint_metadata(config, metadata)
+        full_metadata = get_checkpoint_metadata(config, metadata)
         parent = get_checkpoint_id(config)
-        # What did not change since the parent is stored with an ancestor.
+        # Values that did not change since the parent are stored with an ancestor.
         named = {
             channel: versions[channel]
             for channel in values
             if channel in versions and (parent or channel in new_versions)
         }
         changed = {channel: version for channel, version in new_versions.items() if channel in values}
-        # Values of earlier checkpoints that would expire before this one are written again.
+        # Write values of earlier checkpoints again if they would expire before this checkpoint.
         expiring = {
             channel: version
             for channel, version in named.items()
@@ -131,24 +136,29 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 for channel, version in {**expiring, **changed}.items()
             ]
         )
-        deltas = set(told.get("counters_since_delta_snapshot") or {}) - set(values)
+        deltas = set(full_metadata.get("counters_since_delta_snapshot") or {}) - set(values)
         if deltas and parent and self._ttl is not None:
             self._renew_ancestors(root, parent, deltas)
-        stored = {"checkpoint": {**checkpoint, "channel_values": {}}, "metadata": told, "values": list(named)}
+        stored = {
+            "checkpoint": {**checkpoint, "channel_values": {}},
+            "metadata": full_metadata,
+            "values": list(named),
+        }
         about = {
             "thread_id": thread_id,
             "checkpoint_ns": namespace,
             "checkpoint_id": checkpoint["id"],
             "parent": parent,
-            "run_id": told.get("run_id"),
+            "run_id": full_metadata.get("run_id"),
         }
-        # Last: whoever finds a checkpoint finds all that it names.
+        # Write the checkpoint last, so that a reader always finds its values.
         self._write([self._file(_checkpoint_path(root, checkpoint["id"]), stored, about)])
         return _config(thread_id, namespace, checkpoint["id"])
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[Tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
+        """Stores the pending writes of a task."""
         root = _root(*_place(config))
         checkpoint_id = str(get_checkpoint_id(config))
         files = []
@@ -156,11 +166,12 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             index = WRITES_IDX_MAP.get(channel, at)
             about = {"channel": channel, "task_id": task_id, "task_path": task_path, "index": index}
             path = f"{_writes_prefix(root, checkpoint_id)}{_segment(task_id)}/{index}"
-            # The first write of a task counts, except of what happens to it, such as an error.
+            # The first write of a task wins. Special writes, such as an error, have a negative index and overwrite.
             files.append(self._file(path, value, about, if_absent=index >= 0, longer=True))
         self._write(files)
 
     def get_tuple(self, config: RunnableConfig) -> Optional[CheckpointTuple]:
+        """Returns a checkpoint, or the newest one if the config names none."""
         thread_id, namespace = _place(config)
         root = _root(thread_id, namespace)
         checkpoint_id = get_checkpoint_id(config)
@@ -182,6 +193,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         before: Optional[RunnableConfig] = None,
         limit: Optional[int] = None,
     ) -> Iterator[CheckpointTuple]:
+        """Yields checkpoints, newest first within each namespace."""
         if limit is not None and limit <= 0:
             return
         wanted = get_checkpoint_id(config) if config else None
@@ -192,7 +204,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             if (wanted is None or info.metadata["checkpoint_id"] == wanted)
             and (end is None or info.metadata["checkpoint_id"] < end)
         ]
-        given = 0
+        count = 0
         for at in range(0, len(infos), _PAGE):
             paths = [info.path for info in infos[at : at + _PAGE]]
             contents = self._files.read(paths)
@@ -201,15 +213,16 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 matching = [each for each in matching if _matches(self._load(each)["metadata"], filter)]
             for each in self._tuples(matching):
                 yield each
-                given += 1
-                if given == limit:
+                count += 1
+                if count == limit:
                     return
 
     def delete_thread(self, thread_id: str) -> None:
+        """Deletes all checkpoints of a thread."""
         self._files.remove(prefix=f"{_segment(str(thread_id))}/")
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """What later checkpoints of other runs need to rebuild their delta channels stays."""
+        """Deletes the checkpoints of runs. Checkpoints that other runs need for their delta channels stay."""
         unwanted = set(map(str, run_ids))
         found: Dict[str, List[FileInfo]] = {}
         for info in self._checkpoints(None):
@@ -220,9 +233,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 self._keep_only(root, infos, kept)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copies all checkpoints of a thread to another thread."""
         source, target = _segment(str(source_thread_id)), _segment(str(target_thread_id))
         infos = list(self._files.all(f"{source}/"))
-        # Checkpoints last, as they are put.
+        # Copy checkpoints last, so that a reader always finds their values.
         infos.sort(key=lambda info: info.path.split("/")[2] == "c")
         for at in range(0, len(infos), _PAGE):
             paths = [info.path for info in infos[at : at + _PAGE]]
@@ -240,10 +254,13 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             self._write(copies)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """``keep_latest`` keeps the newest checkpoint of each namespace, and of its ancestors those from which its delta channels
-        are rebuilt; ``delete`` keeps nothing."""
+        """Deletes old checkpoints of threads.
+
+        ``keep_latest`` keeps the newest checkpoint of each namespace, and the ancestors that its delta channels need.
+        ``delete`` keeps nothing.
+        """
         if strategy not in ("keep_latest", "delete"):
-            raise ValueError(f"There is no strategy {strategy!r}: it is keep_latest or delete.")
+            raise ValueError(f"There is no strategy {strategy!r}. Use keep_latest or delete.")
         for thread_id in map(str, thread_ids):
             if strategy == "delete":
                 self.delete_thread(thread_id)
@@ -252,24 +269,25 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             for info in self._checkpoints({"configurable": {"thread_id": thread_id}}):
                 found.setdefault(_root_of(info), []).append(info)
             for root, infos in found.items():
-                # They come newest first.
+                # The newest checkpoint comes first.
                 self._keep_only(root, infos, infos[:1])
 
     def get_next_version(self, current: Optional[str], channel: None) -> str:
-        """Branches of a thread count on from the same number: the random part tells their values apart."""
+        """Returns the next version. Branches of a thread share numbers, so a random part keeps their values apart."""
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{random.random():016}"
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, Any]:
+        """Returns the history of delta channels. Raises NotFoundError if an ancestor is missing."""
         found = super().get_delta_channel_history(config=config, channels=channels)
         unseeded = {channel for channel, history in found.items() if "seed" not in history}
         if unseeded:
             self._check_ancestors(config, unseeded)
         return found
 
-    # The same for asyncio, in threads.
+    # The asynchronous methods run the blocking ones in threads.
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -332,7 +350,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         longer: bool = False,
     ) -> NewFile:
         kind, content = self.serde.dumps_typed(value)
-        metadata = {"type": kind, **{name: said for name, said in about.items() if said is not None}}
+        metadata = {"type": kind, **{name: each for name, each in about.items() if each is not None}}
         ttl = self._longer_ttl() if longer else self._ttl
         return NewFile(path, content, metadata=metadata, ttl=ttl, keep=0, if_absent=if_absent)
 
@@ -343,20 +361,20 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 if file.ttl is not None:
                     self._note_expiry(file.path, time.time() + file.ttl)
             elif not (conditional and written.get("code") == "file_changed"):
-                said, hint = str(written["error"]), str(written.get("hint", ""))
-                raise RelayHTTPError(said, code=written.get("code"), hint=hint)
+                message, hint = str(written["error"]), str(written.get("hint", ""))
+                raise RelayHTTPError(message, code=written.get("code"), hint=hint)
         self._pointers.keep(*(self._readable(file) for file in files))
 
     def _readable(self, file: NewFile) -> bytes:
-        """The content as text that pointers are found in. An encrypted one is decrypted first."""
+        """Returns the content in a form that can be searched for pointers. Decrypts it if needed."""
         content = file.content.encode("utf-8") if isinstance(file.content, str) else file.content
         kind = str((file.metadata or {}).get("type", ""))
         if "+" not in kind:
             return content
         return _PLAIN.dumps_typed(self.serde.loads_typed((kind, content)))[1]
 
-    # What a checkpoint needs is kept somewhat longer than the checkpoint: a value that does not change is then written again
-    # once in a while, and not with each checkpoint.
+    # Values live somewhat longer than their checkpoint. So an unchanged value is rewritten only now and then, and not with
+    # each checkpoint.
 
     def _longer_ttl(self) -> Optional[int]:
         if self._ttl is None:
@@ -364,7 +382,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         return min(self._ttl + max(_LONGER_S, self._ttl // 4), _TTL_MAX_S)
 
     def _expires_too_early(self, path: str) -> bool:
-        """Whether it may be gone before a checkpoint that is written now. What another process wrote is not known here."""
+        """Returns whether a file may expire before a checkpoint that is written now.
+
+        Returns True for a file that another process wrote, because its expiry is unknown here.
+        """
         return self._ttl is not None and self._expiry.get(path, 0) < time.time() + self._ttl
 
     def _note_expiry(self, path: str, expiry: float) -> None:
@@ -375,7 +396,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                 del self._expiry[next(iter(self._expiry))]
 
     def _renew_ancestors(self, root: str, parent: str, deltas: Set[str]) -> None:
-        """Has what delta channels are rebuilt from live longer than a checkpoint that is written now."""
+        """Extends the expiry of the ancestors that delta channels need beyond a checkpoint that is written now."""
         paths = [_checkpoint_path(root, parent)]
         if self._expires_too_early(root):
             by_id = {info.metadata["checkpoint_id"]: info for info in self._files.all(f"{root}c/")}
@@ -388,7 +409,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             needed = set(_value_paths(root, self._load(found)["checkpoint"]).values())
             needed |= {each.path for each in self._pending(root, found.info.metadata["checkpoint_id"])}
             files = self._files.read([each for each in needed if self._expires_too_early(each)])
-            # A file that was deleted or replaced in the meantime stays as it is.
+            # `if_match` skips a file that was deleted or replaced in the meantime.
             self._write(
                 [
                     NewFile(
@@ -402,12 +423,12 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
                     for file in [*files.values(), found]
                 ]
             )
-        # Later ancestors are renewed one by one, each as the parent of the next checkpoint.
+        # From now on it is enough to renew the parent of each new checkpoint.
         if self._expires_too_early(root):
             self._note_expiry(root, until)
 
     def _check_ancestors(self, config: RunnableConfig, channels: Set[str]) -> None:
-        """Raises where an ancestor is missing that had a part of these delta channels: without it their values would be wrong."""
+        """Raises NotFoundError if an ancestor of these delta channels is missing, because their values would be wrong."""
         thread_id, namespace = _place(config)
         root = _root(thread_id, namespace)
         infos = list(self._files.all(f"{root}c/"))
@@ -430,7 +451,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         return self.serde.loads_typed((file.info.metadata["type"], file.content))
 
     def _checkpoints(self, config: Optional[RunnableConfig]) -> Iterator[FileInfo]:
-        """Those of a namespace, of a thread, or all; of each namespace the newest first."""
+        """Yields the checkpoints of a namespace, of a thread, or of all threads; newest first within each namespace."""
         place = (config or {}).get("configurable", {})
         if "thread_id" not in place:
             threads = self._prefixes("")
@@ -467,7 +488,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
             channel_values = {
                 channel: self._load(contents[path]) for channel, path in paths.items() if path in contents
             }
-            # Checkpoints of earlier versions do not say which channels have a value.
+            # Checkpoints of earlier package versions do not list the channels that have a value.
             absent = [channel for channel in each.get("values", ()) if channel not in channel_values]
             if absent:
                 if not self._files.read([info.path]):
@@ -500,7 +521,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         return sorted(self._files.all(_writes_prefix(root, checkpoint_id)), key=order)
 
     def _keep_only(self, root: str, infos: Sequence[FileInfo], kept: Sequence[FileInfo]) -> None:
-        """Deletes the other checkpoints of a namespace, their writes, and values that nothing names any more."""
+        """Deletes all other checkpoints of a namespace, with their writes and the values that no checkpoint uses."""
         by_id = {info.metadata["checkpoint_id"]: info for info in infos}
         needed = {info.metadata["checkpoint_id"] for info in kept}
         for info in kept:
@@ -515,7 +536,7 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
         for info in stays:
             if info.path in contents:
                 named.update(_value_paths(root, self._load(contents[info.path])["checkpoint"]).values())
-        # Checkpoints first: what is deleted half is then found by nobody.
+        # Delete checkpoints first, so that no reader finds one without its values.
         gone = [info for each, info in by_id.items() if each not in needed]
         self._files.remove([info.path for info in gone])
         for info in gone:
@@ -525,8 +546,10 @@ class ContextRelaySaver(BaseCheckpointSaver[str]):
     def _chain(
         self, start: Optional[FileInfo], by_id: Dict[str, FileInfo], deltas: Set[str]
     ) -> List[FileInfo]:
-        """A checkpoint and its ancestors, back to where each of these delta channels has a value. A delta channel has none of its
-        own in most checkpoints: it is the nearest stored one above, with the writes since."""
+        """Returns a checkpoint and its ancestors, back to where each of these delta channels has a stored value.
+
+        Most checkpoints store no value for a delta channel. It is rebuilt from the nearest stored value and later writes.
+        """
         chain: List[FileInfo] = []
         unseen = deltas
         current = start
@@ -546,17 +569,18 @@ def _missing(what: str, of: str, thread_id: str) -> NotFoundError:
     return NotFoundError(
         f"{what.capitalize()} for {of} in the thread {thread_id!r} is missing: it expired or was deleted.",
         code="not_found",
-        hint="Go on from an older checkpoint of the thread, or delete the thread and begin again.",
+        hint="Continue from an older checkpoint of the thread, or delete the thread and start again.",
     )
 
 
 class PointerWrapper:
-    """Both forms of a wrapper for :class:`ToolNode`: ``ToolNode(tools, **pointer_wrapper())`` takes the one that fits each run."""
+    """Wrapper for :class:`ToolNode`, for synchronous and asynchronous runs: ``ToolNode(tools, **pointer_wrapper())``."""
 
     def __init__(self, tools: RelayTools) -> None:
         self._tools = tools
 
     def keys(self) -> Tuple[str, str]:
+        """Names of the arguments of ToolNode, so that ``**`` can unpack the wrapper."""
         return "wrap_tool_call", "awrap_tool_call"
 
     def __getitem__(self, name: str) -> Callable[[Any, Callable[[Any], Any]], Any]:
@@ -579,17 +603,22 @@ class PointerWrapper:
 def pointer_wrapper(
     relay: Union[ContextRelay, str, None] = None, *, over: int = OVER_CHARS, ttl: Optional[int] = None
 ) -> PointerWrapper:
-    """For ``ToolNode(tools, **pointer_wrapper())``: a tool result of more than ``over`` characters is stored, and the graph goes
-    on with a pointer to it. Given as ``wrap_tool_call`` alone it works too, but async runs then wait for each tool.
+    """Returns a wrapper for ``ToolNode(tools, **pointer_wrapper())``.
 
-    ``ttl``: seconds that the pointer lives. By default a day; with a checkpointer, as long as its checkpoints, or as long as the
-    relay allows where nobody knows how long that is."""
+    If a tool result has more than ``over`` characters, it is stored, and the graph continues with a pointer to it. It also
+    works as ``wrap_tool_call=pointer_wrapper()``, but then each tool blocks an asynchronous run.
+
+    ``ttl``: seconds until the pointer expires. Default: one day. With :class:`ContextRelaySaver`, pointers live as long as
+    the checkpoints; with another checkpointer, as long as the relay allows.
+    """
     return PointerWrapper(RelayTools(relay, over=over, ttl=ttl))
 
 
 def _with_sync_tool(request: Any) -> Any:
-    """A ToolNode that was given ``wrap_tool_call`` alone calls tools synchronously, also in an async run. A tool that has only a
-    coroutine then runs on an event loop of its own."""
+    """Lets a synchronous call run a tool that has only a coroutine: it gets its own event loop in a thread.
+
+    A ToolNode with only ``wrap_tool_call`` calls its tools synchronously, even in an asynchronous run.
+    """
     tool = request.tool
     if getattr(tool, "coroutine", None) is None or getattr(tool, "func", None) is not None:
         return request
@@ -615,7 +644,7 @@ def _config(thread_id: str, namespace: str, checkpoint_id: str) -> RunnableConfi
 
 
 def _segment(name: str) -> str:
-    """Any name as one segment of a path, never empty and never too long."""
+    """Encodes a name as one path segment that is never empty and never too long."""
     text = "=" + quote(name, safe="")
     if len(text) <= _SEGMENT_CHARS:
         return text
@@ -631,9 +660,9 @@ def _root_of(info: FileInfo) -> str:
 
 
 def _checkpoint_path(root: str, checkpoint_id: str) -> str:
-    """Ids grow with time; turned round, the newest comes first in a listing."""
-    turned = bytes(255 - byte for byte in checkpoint_id.encode("utf-8")).hex()
-    return f"{root}c/{turned}~"
+    """Returns the path of a checkpoint. Ids grow with time; inverting their bytes puts the newest first in a listing."""
+    inverted = bytes(255 - byte for byte in checkpoint_id.encode("utf-8")).hex()
+    return f"{root}c/{inverted}~"
 
 
 def _value_path(root: str, channel: str, version: object) -> str:

@@ -1,4 +1,4 @@
-"""What the tools of every framework do and say. No framework is needed here."""
+"""Behaviour and descriptions of the tools, shared by all framework integrations. This module needs no framework."""
 
 from __future__ import annotations
 
@@ -19,24 +19,26 @@ log = logging.getLogger("contextrelay")
 PUSH_NAME = "contextrelay_push"
 PUSH_WORDS = (
     "Store a large text and get a short URL to hand to another agent instead of the text. "
-    "Whoever has the URL can read it with contextrelay_pull."
+    "Anyone with the URL can read it with contextrelay_pull."
 )
 PULL_NAME = "contextrelay_pull"
 PULL_WORDS = (
     "Read the text behind a relay URL, or a part of it: part is outline, lines=10-40, grep=REGEX, json=/a/b, or all. "
-    "Without part, a very large text answers with its outline."
+    "Without part, a very large text returns its outline."
 )
 
-#: About 5 000 tokens: more than that and a model is better off with a part.
+#: Length above which a model gets a pointer or a part instead of the text; about 5,000 tokens.
 OVER_CHARS = 20_000
 _HEAD_CHARS = 500
 _DAY_S = 24 * 3600
 
 
 class RelayTools:
-    """``relay``: a client, or the address of a relay. What is longer than ``over`` characters is not put before a model
-    unasked. ``ttl``: seconds that its pointer lives; a day by default. What goes wrong is told to the model in a sentence and does
-    not end the run."""
+    """The push and pull tools. An error is returned to the model as a sentence and does not end the run.
+
+    ``relay``: a client, or the address of a relay. ``over``: number of characters above which a text is replaced with a
+    pointer or its outline. ``ttl``: seconds until a pointer expires. Default: one day.
+    """
 
     def __init__(
         self,
@@ -55,27 +57,31 @@ class RelayTools:
         self.ttl = ttl
 
     def push(self, data: str, metadata: Optional[JsonObject] = None) -> str:
+        """Stores a text and returns its URL."""
         try:
             return self.relay.push(data, self.channel, self.encrypted, metadata)
         except RelayError as error:
             return f"Error pushing context: {error}"
 
     def pull(self, url: str, part: Optional[str] = None) -> str:
+        """Returns the text behind a URL, or a part of it. For a very large text without ``part``, returns its outline."""
         try:
             return self._pull(url, part)
         except RelayError as error:
             return f"Error pulling context: {error}"
 
     def shortened(self, text: str, source: str = "", *, forever: bool = False) -> str:
-        """The text; or, where it is too long for a prompt, a pointer to it, and how to read a part. The same text of the same
-        source has the same pointer, with a new expiry, so that caches of prompts hold. ``forever``: it is stored elsewhere, nobody
-        knows for how long, so that without a ``ttl`` it lives as long as the relay allows. Where no relay answers, the text stays
-        as it is."""
+        """Returns a short text unchanged. Stores a long text and returns its URL, its start and how to read parts.
+
+        The same text from the same source keeps its pointer, so that prompt caches stay valid; only its expiry is renewed.
+        ``forever``: the message is stored for an unknown time. Without ``ttl``, the pointer then gets the relay's longest
+        lifetime. If the relay does not answer, the text is returned unchanged.
+        """
         if len(text) <= self.over:
             return text
         metadata = {"source": source, "characters": len(text)} if source else {"characters": len(text)}
         same = hashlib.sha256(f"{source}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
-        # With another ttl it would be another request, and a key is for one.
+        # The relay rejects a key that was used with another ttl, so the ttl is part of the key.
         key = f"result:{same}" if self.ttl is None else f"result:{same}:{self.ttl}"
         try:
             pushed = self.relay.push_detailed(
@@ -87,7 +93,11 @@ class RelayTools:
                 idempotency_key=None if self.encrypted else key,
             )
         except RelayError as error:
-            log.warning("A large result of %s stays in the prompt: %s", source or "a tool", error)
+            log.warning(
+                "A large result of %s could not be stored and stays in the prompt: %s",
+                source or "a tool",
+                error,
+            )
             return text
         self._renew(pushed, forever)
         url = pushed.url
@@ -96,7 +106,7 @@ class RelayTools:
         return f"The result has {len(text)} characters in {lines} lines and is at {url}\n{_PARTS}\nIt begins:\n{head}"
 
     def _renew(self, pushed: Pushed, forever: bool) -> None:
-        """A pointer that is used again gets a new expiry. A relay that cannot renew it lets it expire as it was."""
+        """Extends the expiry of a pointer that is used again. If the relay cannot renew it, the old expiry stays."""
         ttl = self.ttl if self.ttl is not None or forever else _DAY_S
         if pushed.expires_at is None:
             return
@@ -105,7 +115,7 @@ class RelayTools:
         try:
             self.relay.renew([pushed.url], ttl=ttl)
         except RelayError as error:
-            log.warning("A pointer may expire before what names it: %s", error)
+            log.warning("A pointer may expire before the message that contains it: %s", error)
 
     def _pull(self, url: str, part: Optional[str]) -> str:
         if part == "all":
@@ -116,16 +126,14 @@ class RelayTools:
         if size is None or size <= self.over:
             return self.relay.pull(url)
         if "#key=" in url:
-            said = f"The text has about {size * 3 // 4} bytes. {_PARTS}"
-        else:
-            said = f"The text has {size} bytes. {_PARTS}\n{self.relay.pull(url, outline=True)[: self.over]}"
-        return said
+            return f"The text has about {size * 3 // 4} bytes. {_PARTS}"
+        return f"The text has {size} bytes. {_PARTS}\n{self.relay.pull(url, outline=True)[: self.over]}"
 
 
 def shortened_message(tools: RelayTools, message: Any, *, forever: bool = False) -> Any:
-    """A tool message of LangChain or LangGraph, with a pointer in the place of a content that is too long."""
+    """Replaces a long content in a tool message of LangChain or LangGraph with a pointer."""
     content, name = getattr(message, "content", None), getattr(message, "name", None)
-    # The model asked for this content, so it is not replaced by a pointer again.
+    # The model pulled this content, so do not replace it with a pointer again.
     if not isinstance(content, str) or name == PULL_NAME:
         return message
     short = tools.shortened(content, name or "", forever=forever)
@@ -133,14 +141,13 @@ def shortened_message(tools: RelayTools, message: Any, *, forever: bool = False)
 
 
 def stored_elsewhere(request: Any) -> bool:
-    """Whether the messages of a tool call go to a checkpointer other than ours, which does not see to it that the pointers in them
-    live as long."""
+    """Returns whether a foreign checkpointer stores the messages. Unlike ours, it does not renew the pointers in them."""
     config = getattr(getattr(request, "runtime", None), "config", None) or {}
     checkpointer = (config.get("configurable") or {}).get("__pregel_checkpointer")
     return bool(checkpointer) and not getattr(checkpointer, "keeps_pointers", False)
 
 
 _PARTS = (
-    "Read what you need of it with contextrelay_pull: part=outline, part=lines=10-40, part=grep=REGEX, "
+    "Read the parts that you need with contextrelay_pull: part=outline, part=lines=10-40, part=grep=REGEX, "
     "part=json=/a/b, or part=all."
 )
