@@ -3,13 +3,13 @@ import { crc32 } from 'node:zlib';
 import type { BlobInfo } from '../kernel/blobs.ts';
 import { BlockHashes } from '../kernel/block-hashes.ts';
 
-/** What an engine keeps of a body beside its bytes. */
+/** Size and hashes of a body. */
 export interface HashedBody extends BlobInfo {
-  /** The hashes of its blocks. */
+  /** Block checksums (`kernel/block-hashes.ts`). */
   readonly blocks: Uint8Array;
 }
 
-/** Measures and hashes a body, piece by piece. */
+/** Computes the size, SHA-256 and block checksums of a body piece by piece. */
 export class BodyHashes {
   readonly #sha256 = createHash('sha256');
   readonly #blocks = new BlockHashes(crc32);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { queryTerms } from '../kernel/passages.ts';
 import { ftsPattern, joinLetters, splitLetters } from './full-text.ts';
 
-test('every word of a query is quoted, and stands for those that begin with it', () => {
+test('each query word is quoted and also matches words that start with it', () => {
   const matches = (query: string) => queryTerms(query).map(ftsPattern);
   assert.deepEqual(matches('fast relays'), ['"fast"*', '"relay"*']);
   assert.deepEqual(matches('  NEAR(q b) "x" * -y^2 '), ['"near"*', '"q"', '"b"', '"x"', '"y"', '"2"*']);
@@ -11,7 +11,7 @@ test('every word of a query is quoted, and stands for those that begin with it',
     assert.deepEqual(matches(query), [], query);
 });
 
-test('letters of scripts without spaces become words, and can be put together again', () => {
+test('splitLetters separates the letters of scripts without spaces, and joinLetters restores the text', () => {
   const text = 'Das ist 東京タワー, ok? ภาษาไทย 한국어';
   assert.notEqual(splitLetters(text), text);
   assert.equal(joinLetters(splitLetters(text)), text);
@@ -19,7 +19,7 @@ test('letters of scripts without spaces become words, and can be put together ag
   assert.equal(splitLetters('plain words'), 'plain words');
 });
 
-test('what would be taken for a mark of ours is taken out of a text', () => {
+test('control characters that mark matches are removed from a text', () => {
   assert.equal(splitLetters('a\u0002b\u0003c\u0000d\u200be'), 'a b c d e');
   assert.ok(splitLetters('lone \ud800 surrogate').isWellFormed());
 });

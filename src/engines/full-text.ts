@@ -2,22 +2,25 @@ import { type Candidate, queryTerms, rankPassages, type Term, unspaced } from '.
 import type { Hit } from '../kernel/search-index.ts';
 import { prefixUpperBound } from '../kernel/validate-input.ts';
 
-/** A word that more texts have than this tells nothing apart and costs the most; among so many matches the newest are ranked. */
+/**
+ * Maximum number of matching texts to rank, newest first. A word with more matches is expensive and hardly
+ * selective, so it is ignored if the query has other words.
+ */
 const RANKED_TEXTS = 1000;
 
-/** How deep a folder may lie and still be a word; further down, keys are compared one by one. */
+/** Number of folder levels that are indexed as words. For deeper folders, keys are compared one by one. */
 const FOLDER_DEPTH = 8;
 
-/** Texts that are read for their best passages at least, and how many characters at most: the last text may go beyond. */
+/** Minimum number of texts to read for passages, and the total characters after which reading stops. */
 const CANDIDATES = 50;
 const READ_CHARS = 2 * 1024 * 1024;
 
-/** Separates words for FTS5 and nothing for a reader, so it can be taken out again. */
+/** Zero-width space. FTS5 treats it as a word boundary, and joinLetters can remove it again. */
 const SEPARATOR = '\u200b';
 
 type Value = string | number | bigint | Uint8Array | null;
 
-/** A SQLite database, as far as this needs it. */
+/** The part of a SQLite connection that `FullText` needs. */
 export interface TextDatabase {
   sql<Row>(text: string): TextStatement<Row>;
 }
@@ -29,22 +32,25 @@ export interface TextStatement<Row> {
 }
 
 /**
- * Full text in FTS5, for every engine that has a SQLite at hand. FTS5 would take a whole sentence of a script without spaces for
- * one word, so each letter of these becomes a word of its own, and letters that touch in a query must touch in the text. Case and
- * diacritics do not count. Every folder of a key is a word of its own in the index, so that a search inside one walks through its
- * documents and nobody else's.
+ * Full-text search with FTS5, for all engines that use SQLite. FTS5 would treat a sentence of a script
+ * without spaces as one word, so each letter of such scripts is indexed as a word. Case and diacritics are
+ * ignored. Each folder of a key is indexed as a word too, so a search in a folder reads only the documents of
+ * that folder.
  */
 export class FullText {
   readonly #db: TextDatabase;
   readonly #folderWord: (folder: string) => string;
 
-  /** `folderWord` makes one word of a folder's name, of letters and digits alone: a different one for each. */
+  /** `folderWord` converts a folder name to a unique word of letters and digits. */
   constructor(db: TextDatabase, folderWord: (folder: string) => string) {
     this.#db = db;
     this.#folderWord = folderWord;
   }
 
-  /** To be called inside a transaction; `words` is a text as `segmented` gives it, `fields` JSON. */
+  /**
+   * Adds a document. Must run inside a transaction. `words` is the result of `splitLetters`, and `fields` is
+   * JSON.
+   */
   put(key: string, words: string, fields: string): void {
     this.remove(key);
     const scope = folders(key)
@@ -66,13 +72,16 @@ export class FullText {
     this.#db.sql('DELETE FROM documents WHERE id = ?').run(row.id);
   }
 
-  /** Bounded work: 64 terms, the 1000 newest matches, and 2 MiB of text in which passages are ranked. */
+  /**
+   * Searches with bounded work: at most 64 terms, the 1000 newest matches, and about 2 MiB of text for the
+   * passages.
+   */
   search(scope: string, query: string, limit: number): Hit[] {
     const terms = queryTerms(query);
     return rankPassages(this.#candidates(scope, terms, limit), terms, limit);
   }
 
-  /** The texts that may hold the best passages. */
+  /** Returns the texts that may contain the best passages. */
   #candidates(scope: string, terms: readonly Term[], limit: number): Candidate[] {
     const folder = folders(scope).at(-1)!;
     const inFolder = (match: string) => `scope:"${this.#folderWord(folder)}" AND text:(${match})`;
@@ -84,7 +93,7 @@ export class FullText {
     const telling = known.filter(({ count }) => count <= RANKED_TEXTS);
     if (known.length === 0) return [];
     const match = (telling.length > 0 ? telling : known).map((each) => each.match).join(' OR ');
-    // Keys are compared one by one only where the match does not see to that already.
+    // Compare keys only if the scope is not a whole indexed folder.
     const [join, range] =
       folder === scope
         ? ['', []]
@@ -112,14 +121,14 @@ export class FullText {
     return candidates;
   }
 
-  /** How many texts match, as far as that matters. */
+  /** Counts the matching texts, up to `RANKED_TEXTS` + 1. */
   #count(match: string): number {
     const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${RANKED_TEXTS + 1})`;
     return this.#db.sql<{ count: number }>(sql).get(match)!.count;
   }
 }
 
-/** `a/b/c` lies in `a/` and in `a/b/`. */
+/** Returns the folders of a key: `a/` and `a/b/` for `a/b/c`. */
 function folders(key: string): string[] {
   const found: string[] = [];
   for (
@@ -132,10 +141,13 @@ function folders(key: string): string[] {
   return found;
 }
 
-/** The text as it is indexed: marks of snippets taken out, and a seam around every letter of an unspaced script. */
+/**
+ * Prepares a text for the index: removes the characters that mark matches and puts a separator around each
+ * letter of a script without spaces.
+ */
 export function splitLetters(text: string): string {
   const clean = text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' ');
-  // The first of these scripts begins at U+0E01, and to make the pattern takes a command milliseconds.
+  // These scripts start at U+0E01. Most texts skip the pattern, which takes milliseconds to compile.
   return /[\u0e00-\uffff]/.test(clean) ? clean.replace(unspaced(), `${SEPARATOR}$&${SEPARATOR}`) : clean;
 }
 
@@ -143,7 +155,7 @@ export function joinLetters(text: string): string {
   return text.replaceAll(SEPARATOR, '');
 }
 
-/** A word of a query as FTS5 takes it, quoted. */
+/** Returns a query term as a quoted FTS5 expression. */
 export function ftsPattern({ text, finds }: Term): string {
   return finds === 'begin' ? `"${text}"*` : `"${splitLetters(text)}"`;
 }

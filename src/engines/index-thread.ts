@@ -2,39 +2,49 @@ import { isRelayError } from '../base/errors.ts';
 import { pause } from '../base/pause.ts';
 import type { Hit } from '../kernel/search-index.ts';
 
-/** A document to put into the index, or to remove from it where `text` is null; `fields` is JSON. */
+/** A document to index, or to remove if `text` is null. `fields` is JSON. */
 export interface IndexChange {
   readonly key: string;
   readonly text: string | null;
   readonly fields: string;
 }
 
-/** Work on the full-text index in the SQLite database `file`, as a thread does it with connections of its own. */
+/**
+ * A job for a worker thread on the full-text index in the SQLite database `file`. The thread uses its own
+ * connections.
+ */
 export interface IndexJob {
   readonly file: string;
   readonly search?: { readonly scope: string; readonly query: string; readonly limit: number };
-  /** Made in one transaction. */
+  /** Changes to make in one transaction. */
   readonly changes?: readonly IndexChange[];
-  /** Leave the write lock to others for as long as the transaction held it. */
+  /**
+   * After the transaction, pause for as long as it held the write lock, so that other writers get their turn.
+   */
   readonly yields?: boolean;
 }
 
-/** Runs a job in a thread. `tenant`: whose job it is, for a fair queue. */
+/** Runs a job in a worker thread. The queue is fair between tenants. */
 export type IndexThreads = (job: IndexJob, o: { readonly tenant: string }) => Promise<Hit[]>;
 
-/** Text that one job changes, so that other writers wait 10 ms or so. A document that is removed is taken to be this long. */
+/**
+ * Characters per job, so that other writers wait about 10 ms. A removed document counts as `REMOVED_CHARS`.
+ */
 const JOB_CHARS = 64 * 1024;
 const REMOVED_CHARS = 32 * 1024;
 
-/** The pause before a change that found the threads overloaded is tried again. */
+/** Pause before a change is retried while the threads are overloaded. */
 const OVERLOADED_PAUSE_MS = 250;
 
-/** The index of one database, as others than its threads see it. */
+/** Client of the worker threads for the index of one database. */
 export class IndexThread {
   readonly #threads: IndexThreads;
   readonly #file: string;
   readonly #yields: boolean;
-  /** The last change of each tenant: changes of a tenant are made in their order, since one may undo another. */
+  /**
+   * The last change of each tenant. Changes of one tenant run in order, because a later one may undo an
+   * earlier one.
+   */
   readonly #changing = new Map<string, Promise<void>>();
 
   constructor(threads: IndexThreads, file: string, o: { yields?: boolean } = {}) {
@@ -51,7 +61,7 @@ export class IndexThread {
     const tenant = tenantOf(changes[0]?.key ?? '');
     const before = this.#changing.get(tenant) ?? Promise.resolve();
     const changing = before
-      // Its own caller is told of a failure.
+      // The caller of the previous change gets its error.
       .catch(() => {})
       .then(() => this.#change(changes, tenant))
       .finally(() => {
@@ -61,7 +71,10 @@ export class IndexThread {
     return changing;
   }
 
-  /** A job takes little of it, so that jobs of others come in between. While the threads are overloaded, it waits. */
+  /**
+   * Splits the changes into small jobs, so that jobs of other tenants can run between them. Waits while the
+   * threads are overloaded.
+   */
   async #change(changes: readonly IndexChange[], tenant: string): Promise<void> {
     for (let at = 0; at < changes.length; ) {
       const some = changes.slice(at, at + jobLength(changes, at));
@@ -76,7 +89,7 @@ export class IndexThread {
   }
 }
 
-/** How many changes from `at` on make one job: at least one. */
+/** Returns how many changes from `at` on fit into one job, at least one. */
 function jobLength(changes: readonly IndexChange[], at: number): number {
   let length = 0;
   for (let chars = 0; at + length < changes.length && chars < JOB_CHARS; length++)
@@ -84,7 +97,7 @@ function jobLength(changes: readonly IndexChange[], at: number): number {
   return length;
 }
 
-/** `ten.acme/artifacts/` belongs to the tenant `acme`. */
+/** Returns the tenant of a key: `acme` for `ten.acme/artifacts/`. */
 function tenantOf(key: string): string {
   return key.slice(0, key.indexOf('/')).replace(/^ten\./, '');
 }

@@ -1,7 +1,7 @@
 import { RelayError } from '../base/errors.ts';
 import { GET_RUNTIME } from '../base/installing.ts';
 
-/** The oldest whose SQLite has full-text search. 23 is no longer looked after. */
+/** Oldest Node version whose SQLite has full-text search. Node 23 is not supported. */
 export const SQLITE_SINCE = [22, 16] as const;
 
 export function hasSqlite(version: string = process.versions.node): boolean {
@@ -11,8 +11,9 @@ export function hasSqlite(version: string = process.versions.node): boolean {
 }
 
 /**
- * Loads `node:sqlite` when it is first needed. The published command also runs on Node 20, which lacks it, for everything that asks a
- * server: there this throws `node_too_old`. The warning that it is experimental, which some versions of Node print, is suppressed.
+ * Loads `node:sqlite` on first use. Suppresses the warning that it is experimental. The published CLI also
+ * runs on Node 20 for commands that only talk to a server. Node 20 has no SQLite, so this throws
+ * `node_too_old` there.
  */
 export function loadSqlite(): typeof import('node:sqlite') {
   if (!hasSqlite())

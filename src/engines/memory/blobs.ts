@@ -14,13 +14,13 @@ import {
 } from '../../kernel/validate-input.ts';
 import { Rows, type Store } from './store.ts';
 
-/** The largest piece a reader is given at once. */
+/** Maximum size of a piece of a stream. */
 const CHUNK_BYTES = 64 * 1024 - 1;
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 interface Row {
-  /** Never changed once stored, so readers that began share it with whatever replaces it. */
+  /** Never modified, so a running read can continue while another row replaces this one. */
   readonly bytes: Bytes;
   readonly hashes: Uint8Array;
   readonly at: number;
@@ -104,7 +104,7 @@ export class MemoryBlobs implements Blobs {
     return new Uint8Array(Buffer.concat(pieces));
   }
 
-  /** As a disk might: one byte of what is stored becomes another. */
+  /** Flips one bit of a stored body, like a disk error. */
   damage(key: string, offset: number): void {
     const row = this.#rows.get(key)!;
     const bytes = row.bytes.slice();
@@ -117,7 +117,7 @@ export class MemoryBlobs implements Blobs {
     if (!isIntact(bytes.subarray(start, end), hashes, start)) throw damagedBodyError(key, 'altered');
   }
 
-  /** In pieces of any length, one at a time as they are asked for. */
+  /** Streams the body on demand in pieces of random length. */
   #stream(key: string, row: Row, start: number, end: number): ReadableStream<Uint8Array> {
     let offset = start;
     const hazard = this.#store.hazard;

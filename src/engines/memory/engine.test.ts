@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openMemory } from './engine.ts';
 
-test('sequences and revisions have gaps, so that nobody counts on them', async () => {
+test('sequence numbers and revisions have gaps, so that no code relies on consecutive numbers', async () => {
   await using engine = openMemory();
   const { sequences, revisions } = await written(engine);
   assert.ok(sequences.at(-1)! > 200, 'some sequences were left out');
   assert.ok(revisions.at(-1)! > 200, 'some revisions were left out');
 });
 
-test('without gaps they count up from 1', async () => {
+test('without gaps, sequence numbers and revisions count up from 1', async () => {
   await using engine = openMemory({ gaps: false });
   const { sequences, revisions } = await written(engine);
   const counted = Array.from({ length: 200 }, (_, i) => i + 1);
@@ -17,7 +17,7 @@ test('without gaps they count up from 1', async () => {
   assert.deepEqual(revisions, counted);
 });
 
-test('bodies come whole as well as in pieces', async () => {
+test('a body is sometimes returned whole and sometimes as a stream', async () => {
   await using engine = openMemory();
   await engine.blobs.put('a', new Uint8Array(1000));
   const kinds = new Set<boolean>();
@@ -25,7 +25,7 @@ test('bodies come whole as well as in pieces', async () => {
   assert.deepEqual([...kinds].sort(), [false, true]);
 });
 
-test('a record is given to all alike, and nobody can change it', async () => {
+test('all readers share one frozen record', async () => {
   await using engine = openMemory();
   await engine.records.put('a/1', { list: [1] });
   const found = (await engine.records.get('a/1'))!;
@@ -37,7 +37,7 @@ test('a record is given to all alike, and nobody can change it', async () => {
   assert.deepEqual((await engine.records.get('a/1'))?.value, { list: [2] });
 });
 
-test('closing ends the subscriptions', async () => {
+test('closing the engine ends the subscriptions', async () => {
   const engine = openMemory();
   const { signal } = new AbortController();
   const iterator = engine.logs.subscribe('a', { signal })[Symbol.asyncIterator]();

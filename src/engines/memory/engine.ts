@@ -9,7 +9,7 @@ import { MemoryLogs } from './logs.ts';
 import { MemoryRecords } from './records.ts';
 import { createHazard, type Hazard } from './store.ts';
 
-/** Small on purpose: what relies on more than the smallest engine takes shows here first. */
+/** Small limits, so that tests find code that relies on more than the smallest engine allows. */
 const LIMITS: EngineLimits = {
   recordBytes: 64 * 1024,
   entryBytes: 64 * 1024,
@@ -18,14 +18,14 @@ const LIMITS: EngineLimits = {
 };
 
 export interface MemoryEngine extends Engine {
-  /** Changes a byte of a stored body. */
+  /** Flips one bit of a stored body. */
   damage(key: string, offset: number): void;
 }
 
 /**
- * Keeps everything in memory, for tests, and keeps the ports' promises as badly as they allow: sequences and
- * revisions have gaps (unless `gaps` is false), every call lets others run before and after it acts, bodies come
- * whole or in pieces of any length, and nothing it gives or takes is shared.
+ * Opens an in-memory engine for tests. It keeps the contract of the ports but nothing more. Sequence numbers
+ * and revisions have gaps (unless `gaps` is false). Every call yields to other tasks before and after it
+ * acts. Bodies come whole or in pieces of random length. Bodies are copied on write and on read.
  */
 export function openMemory(o: { env?: Env; gaps?: boolean } = {}): MemoryEngine {
   const env = o.env ?? systemEnv;

@@ -4,7 +4,7 @@ import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../ker
 import { checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
 import type { Store } from './store.ts';
 
-/** What a subscriber holds at most, however far behind it is. */
+/** Maximum number of entries that a subscriber holds. */
 const BATCH = 16;
 
 interface Row {
@@ -16,9 +16,9 @@ interface Row {
 
 interface Stream {
   rows: Row[];
-  /** The highest sequence ever given, also before a drop. */
+  /** Highest sequence number ever used, even before a drop. */
   last: number;
-  /** The highest sequence ever trimmed away. */
+  /** Highest sequence number ever trimmed. */
   trimmed: number;
 }
 

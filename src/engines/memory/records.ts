@@ -13,7 +13,9 @@ import {
 import { Rows, type Store } from './store.ts';
 
 interface Row {
-  /** Frozen and given to all alike, as servers do: whoever counts on an answer of his own is found out. */
+  /**
+   * Frozen and shared by all readers, as on a server, so that code which modifies a record fails in tests.
+   */
   readonly stored: Stored;
   readonly expiresAt: number | undefined;
 }
@@ -97,7 +99,7 @@ export class MemoryRecords implements Records {
     return this.#lastRevision;
   }
 
-  /** The answer to a write comes late too: others may act on it before its writer knows. */
+  /** Delays the answer to a write, so that other tasks can see the write before its writer does. */
   async #acknowledged<T>(result: T): Promise<T> {
     await this.#store.hazard.pause();
     return result;

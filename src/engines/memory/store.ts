@@ -2,20 +2,20 @@ import type { Env } from '../../base/env.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import { compareKeys } from '../../kernel/validate-input.ts';
 
-/** One call in so many waits for a whole turn of the loop, so that timers and sockets get in between as well. */
+/** One call in this many waits for a whole turn of the event loop, so that timers and sockets run too. */
 const TURN_EVERY = 64;
 
-/** What makes this engine as unpleasant as the worst that a port allows. */
+/** Source of random delays, gaps and lengths. It makes this engine behave as badly as the ports allow. */
 export interface Hazard {
-  /** Lets others run, for a moment of random length. */
+  /** Yields to other tasks for a short random time. */
   pause(): Promise<void>;
-  /** The number after `last`, or one further on. */
+  /** Returns a number after `last`, sometimes with a gap. */
   after(last: number): number;
-  /** From 1 to `max`. */
+  /** Returns a random number from 1 to `max`. */
   upTo(max: number): number;
 }
 
-/** What the parts of the engine share. */
+/** Objects that the parts of the engine share. */
 export interface Store {
   readonly env: Env;
   readonly hazard: Hazard;
@@ -43,7 +43,7 @@ export function createHazard(env: Env, gaps: boolean): Hazard {
   };
 }
 
-/** Rows by key, of which those that have expired are invisible. */
+/** Rows by key. Expired rows are invisible. */
 export class Rows<Row extends { readonly expiresAt: number | undefined }> {
   readonly #rows = new Map<string, Row>();
   readonly #env: Env;
@@ -65,12 +65,12 @@ export class Rows<Row extends { readonly expiresAt: number | undefined }> {
     return this.#rows.delete(key);
   }
 
-  /** All of them, also what has expired. */
+  /** Returns all rows, including expired ones. */
   all(): Row[] {
     return [...this.#rows.values()];
   }
 
-  /** The rows with the prefix that come after `after`, in the order of their keys. */
+  /** Returns a page of the rows that start with the prefix and sort after `after`, in key order. */
   page<Item extends { readonly key: string }>(
     prefix: string,
     o: { after: string | undefined; limit: number },
@@ -85,7 +85,7 @@ export class Rows<Row extends { readonly expiresAt: number | undefined }> {
     return keys.length > o.limit ? { ...page, next: items.at(-1)! } : page;
   }
 
-  /** Forgets what has expired, and gives it. */
+  /** Deletes the expired rows and returns them. */
   sweep(): Row[] {
     const expired = [...this.#rows].filter(([key]) => !this.get(key));
     for (const [key] of expired) this.#rows.delete(key);

@@ -23,17 +23,17 @@ import { DATABASE_FILE, isStore, migrate, openDatabase } from './opening.ts';
 import { readFromSegment, Segments } from './segments.ts';
 import { isBusy, translateError } from './translate-error.ts';
 
-/** What was copied. */
+/** Result of a backup or restore. */
 export interface CopyResult {
   readonly blobs: number;
   readonly bytes: number;
-  /** Keys whose body was missing or damaged already; the copy does without them. */
+  /** Keys of blobs that are missing in the copy, because the source had them missing or damaged. */
   readonly lost: readonly string[];
 }
 
 /**
- * Copies the store at `home` as it is at one moment, while others go on writing, into a folder that does not exist
- * or is empty. What comes of it is a home like any other.
+ * Copies the store at `home` into a new or empty folder. The copy is a consistent snapshot, and other
+ * processes can keep writing. The result is a normal home.
  */
 export async function backupSqlite(
   home: string,
@@ -70,7 +70,7 @@ export async function backupSqlite(
   }
 }
 
-/** Whether it had to be made. */
+/** Creates the target folder, or checks that it is empty. Returns whether it was created. */
 function prepareTarget(target: string): boolean {
   const made = makeFolders(target) !== undefined;
   if (!made && readdirSync(target).length > 0) {
@@ -83,7 +83,7 @@ function prepareTarget(target: string): boolean {
   return made;
 }
 
-/** A body that is in a file, as its row has it. */
+/** Row of a body that is stored in a file. */
 interface BodyRow extends BlobInfo {
   readonly id: number;
   readonly key: string;
@@ -95,12 +95,12 @@ interface BodyRow extends BlobInfo {
 
 const BODY_COLUMNS = 'id, key, file, offset, size, sha256, blocks, expires';
 
-/** Copied at once: what goes into a segment then shares a wait for the disk. */
+/** Number of bodies to copy at once. Those in a segment share an fsync. */
 const COPY_BATCH = 32;
 
 /**
- * Copies the bodies that the database `copy` refers to from one home to another; from there on it says what there really is of them,
- * and where. `live` is the database of a store that others go on using meanwhile.
+ * Copies the bodies of the database `copy` from one home to another and updates its rows to the bytes that
+ * were really copied. `live` is the source database if other processes are using it.
  */
 async function copyBodies(copy: Database, from: string, to: string, live?: Database): Promise<CopyResult> {
   const segments = new Segments(to, systemEnv, true);
@@ -111,7 +111,8 @@ async function copyBodies(copy: Database, from: string, to: string, live?: Datab
     const copied = live
       ? await copyLiveBody(live, row, from, to, segments)
       : await copyBody(row, from, to, segments);
-    // At a chosen place a newer body may have come since; the copy then says what it really holds.
+    // A newer body may have replaced the one at a chosen path. The row in the copy then describes the newer
+    // body.
     if (copied && (copied.sha256 === row.sha256 || (live && (await isCurrent(live, row, copied.sha256))))) {
       blobs++;
       bytes += copied.size;
@@ -131,18 +132,21 @@ async function copyBodies(copy: Database, from: string, to: string, live?: Datab
   return { blobs, bytes, lost };
 }
 
-/** The rows whose body is in a file. */
+/** Returns the rows whose body is in a file. */
 function bodyRows(db: Database): BodyRow[] {
   return db.sql<BodyRow>(`SELECT ${BODY_COLUMNS} FROM blobs WHERE file IS NOT NULL ORDER BY id`).all();
 }
 
-/** Whether the store itself has such a body there by now. */
+/** Whether the source store now has this body at this location. */
 async function isCurrent(db: Database, { key, file, offset }: BodyRow, sha256: string): Promise<boolean> {
   const sql = 'SELECT 1 FROM blobs WHERE key = ? AND file = ? AND offset IS ? AND sha256 = ?';
   return (await db.retryWhileBusy(() => db.sql(sql).get(key, file, offset, sha256))) !== undefined;
 }
 
-/** While others go on, what has a place in a segment may be moved to another. */
+/**
+ * Copies a body of a store in use. If compaction moves the body to another segment meanwhile, tries again
+ * from there.
+ */
 async function copyLiveBody(db: Database, row: BodyRow, home: string, target: string, segments: Segments) {
   const sql = `SELECT ${BODY_COLUMNS} FROM blobs WHERE id = ? AND sha256 = ? AND offset IS NOT NULL`;
   for (let from = row; ; ) {
@@ -155,8 +159,8 @@ async function copyLiveBody(db: Database, row: BodyRow, home: string, target: st
 }
 
 /**
- * Copies a body from one home to another, makes it last, and gives what it really holds and where it is; null where it is
- * missing, or its place in a segment has something else.
+ * Copies a body to another home, syncs it to disk, and returns its real hashes and its location. Returns null
+ * if it is missing, or if its place in a segment has other bytes.
  */
 async function copyBody(
   row: BodyRow,
@@ -178,7 +182,7 @@ async function copyBody(
   return { ...written, file, offset };
 }
 
-/** The keys of bodies inside the database that are not what was stored; they are taken out of this copy of it. */
+/** Deletes the rows with damaged inline bodies from the copy and returns their keys. */
 function dropDamagedRows(copy: Database): string[] {
   const next = `SELECT id, key, size, sha256, file, offset, blocks, body FROM blobs
     WHERE file IS NULL AND id > ? ORDER BY id LIMIT 1`;
@@ -194,9 +198,9 @@ function dropDamagedRows(copy: Database): string[] {
 }
 
 /**
- * Puts a backup where there is no store, or with `force` in place of the one there, which is moved aside into
- * `before-restore-…`. The backup is copied and checked whole first; until it is found good nothing is changed. With `partial`
- * a backup with damaged bodies is good enough: it comes without these, whose keys are given as `lost`.
+ * Restores a backup into a home without a store. With `force` it replaces an existing store, which is moved
+ * to `before-restore-…`. The backup is copied and verified before anything is changed. A backup with damaged
+ * bodies is rejected; with `partial` it is restored without them, and their keys are returned as `lost`.
  */
 export async function restoreSqlite(
   sourceDir: string,
@@ -234,7 +238,7 @@ export async function restoreSqlite(
   }
 }
 
-/** Copies everything, and refuses what does not fit together, or with `partial` leaves out the bodies that do not. */
+/** Copies and verifies the whole backup. Rejects damaged bodies, or leaves them out with `partial`. */
 async function stageCopy(
   source: string,
   stage: string,
@@ -262,7 +266,10 @@ function damagedBackupError(from: string, lost: readonly string[]): RelayError {
   });
 }
 
-/** A backup is looked at only; the home of a relay that was not closed well has a WAL that belongs to it. */
+/**
+ * Copies the database after an integrity check. A backup has no WAL and is opened as immutable. A home that
+ * was not closed properly has a WAL that must be read too.
+ */
 function copyDatabase(from: string, to: string): void {
   closeSync(openSync(to, 'wx', 0o600));
   using db = new Database(from, { immutable: !existsSync(`${from}-wal`) });
@@ -272,7 +279,7 @@ function copyDatabase(from: string, to: string): void {
   db.sql('VACUUM INTO ?').run(to);
 }
 
-/** Bodies first, the database last: it is what makes them a store. */
+/** Moves the bodies first and the database last, because only the database makes them a store. */
 function installFiles(stage: string, home: string, files: ReadonlySet<string>): void {
   const touched = new Set([home]);
   for (const file of files) {
@@ -281,7 +288,7 @@ function installFiles(stage: string, home: string, files: ReadonlySet<string>): 
     renameSync(join(stage, file), join(home, file));
     touched.add(folder);
   }
-  // Unlike a rename, a link does not replace what somebody may have made there meanwhile.
+  // A link, unlike a rename, fails if another process has created a store there meanwhile.
   linkSync(join(stage, DATABASE_FILE), join(home, DATABASE_FILE));
   for (const folder of touched) fsyncFolderSync(folder);
 }
@@ -296,7 +303,10 @@ async function moveAside(home: string): Promise<void> {
   }
 }
 
-/** A database can leave WAL mode only when nobody else has it open. One that cannot be read is in nobody's use. */
+/**
+ * Throws `busy` if another process has the store open: SQLite can then not leave WAL mode. An unreadable
+ * store counts as unused.
+ */
 async function refuseInUse(path: string): Promise<void> {
   try {
     if (!(await isStore(path))) return;

@@ -9,7 +9,7 @@ import { openSqlite } from './engine.ts';
 
 const place = { prefix: 'thr.', path: (key: string) => `threads/${key.slice(4)}` };
 
-test('a body with a place is the file at that place, however small, and for its owner only', async (t) => {
+test('a body with a chosen path is stored at that path, whatever its size, readable only by its owner', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, place });
   await engine.blobs.put('thr.t1/artifacts/a.txt', Buffer.from('hello'));
@@ -30,7 +30,7 @@ test('a body with a place is the file at that place, however small, and for its 
   await engine[Symbol.asyncDispose]();
 });
 
-test('a body at a place is replaced and deleted as a whole, and readers that began go on', async (t) => {
+test('a body at a chosen path is replaced and deleted as a whole, and running reads continue', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, place });
   const path = join(home, 'threads/t1/a');
@@ -56,7 +56,7 @@ test('a body at a place is replaced and deleted as a whole, and readers that beg
   await engine[Symbol.asyncDispose]();
 });
 
-test('a body at a place goes when it has expired', async (t) => {
+test('a body at a chosen path is deleted when it has expired', async (t) => {
   const home = temporaryHome(t);
   const clock = manualClock();
   const engine = await openSqlite({ home, place, env: clock.env });
@@ -69,7 +69,7 @@ test('a body at a place goes when it has expired', async (t) => {
   await engine[Symbol.asyncDispose]();
 });
 
-test('a place that cannot be taken leaves what was there, and nothing of the new body', async (t) => {
+test('if a chosen path cannot be written, the old file stays and nothing of the new body remains', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, place });
   mkdirSync(join(home, 'threads/t1/a/b'), { recursive: true });
@@ -82,7 +82,7 @@ test('a place that cannot be taken leaves what was there, and nothing of the new
   await engine[Symbol.asyncDispose]();
 });
 
-test('a place outside of the home, or where the engine keeps its own, is refused', async (t) => {
+test('a chosen path outside the home or in a folder of the engine is rejected', async (t) => {
   const home = temporaryHome(t);
   for (const bad of ['/etc/x', '../x', 'a/../../x', 'relay.db', 'blobs/ab/x', '.', 'a/', '']) {
     const engine = await openSqlite({ home, place: { prefix: '', path: () => bad } });
@@ -91,7 +91,7 @@ test('a place outside of the home, or where the engine keeps its own, is refused
   }
 });
 
-test('a body that somebody removed by hand is a clear error, not somebody else’s body', async (t) => {
+test('a body whose file was deleted by hand is a clear error and never another body', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home });
   await engine.blobs.put('a/1', new Uint8Array(200_000));

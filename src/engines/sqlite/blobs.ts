@@ -38,10 +38,10 @@ import { type DeletedBody, queueForWipe } from './secure-delete.ts';
 import { isSegment, Segments } from './segments.ts';
 import { translateError } from './translate-error.ts';
 
-/** Bodies held in memory: many agents pull the same payload, and a large row is slow to read. */
+/** Size of the body cache. Many agents pull the same payload, and SQLite reads large rows slowly. */
 const CACHE_BYTES = 16 * 1024 * 1024;
 
-/** Bodies that were read and checked, by their SHA-256; the least recently used go first. */
+/** LRU cache of verified bodies, keyed by SHA-256. */
 class BodyCache {
   readonly #bodies = new Map<string, Uint8Array>();
   #bytes = 0;
@@ -69,12 +69,18 @@ export class SqliteBlobs implements Blobs {
   readonly #files: BodyFiles;
   readonly segments: Segments;
   readonly #usesSegments: boolean;
-  /** A body up to this is held until it is committed; a larger one is written to a file as it comes. */
+  /**
+   * A body up to this size stays in memory until it is committed. A larger body is written to a file as it
+   * arrives.
+   */
   readonly #bufferedBytes: number;
   readonly #place: Place | undefined;
   readonly #cache = new BodyCache();
 
-  /** `appends`: bodies that are too large for the database and too small for a file each go into segments. */
+  /**
+   * With `usesSegments`, bodies that are too large for a row and too small for their own file are appended to
+   * segment files.
+   */
   constructor(store: Store, { place, usesSegments }: { place: Place | undefined; usesSegments: boolean }) {
     this.#store = store;
     const durable = store.limits.durability === 'power';
@@ -86,7 +92,7 @@ export class SqliteBlobs implements Blobs {
   }
 
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
-    // What is held until it is committed is copied: it is the caller's again as soon as this waits.
+    // Copy a body that stays in memory until the commit: the caller may change its array while `put` waits.
     const own =
       body instanceof Uint8Array && body.length <= this.#bufferedBytes ? new Uint8Array(body) : body;
     const { content, ...info } = await this.#storeBytes(key, own, o);
@@ -98,7 +104,10 @@ export class SqliteBlobs implements Blobs {
     return info;
   }
 
-  /** What comes as a stream is put at once: its file then goes with its row where nothing comes of it. */
+  /**
+   * Stages a body. A large stream is stored at once with its row; if the commit point never comes, deleting
+   * the row also deletes its file.
+   */
   async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<Staged & BlobInfo> {
     const { content, ...info } = await this.#storeBytes(key, body, o);
     if (!content) return { key, ...info };
@@ -107,8 +116,8 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Makes files of bodies that are to be such and that are in their rows so far. Until then they are read from there; from
-   * then on the file is the body. Not part of the ports: whoever keeps files for people to read asks for it.
+   * Moves bodies from their rows into the files that `Place` assigns to them. Not part of the port: the store
+   * calls it to keep readable files for people.
    */
   async makeFiles(keys: readonly string[]): Promise<void> {
     const { db, queue } = this.#store;
@@ -138,7 +147,7 @@ export class SqliteBlobs implements Blobs {
       const body =
         row.offset === null && row.file !== null ? await openVerifiedBody(this.#store, row, range) : null;
       if (body) return { body, size: row.size };
-      // Replaced, deleted or moved between the two looks; if it is still the same, it is really damaged.
+      // The row may have changed between the two reads. If it is unchanged, the body is really damaged.
       if (before?.file === row.file && before.offset === row.offset && before.sha256 === row.sha256) {
         throw await describeDamage(this.#store, key, row);
       }
@@ -175,8 +184,9 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Removes the file of a body that no row refers to any more. Another process may be putting a new one at the same chosen
-   * place, so there it is done under the lock, and only if no row has come to refer to it. It is too late to fail.
+   * Deletes the file of a body that no row names. Another process may be storing a new body at the same
+   * chosen path, so such a file is deleted inside a transaction and only if no row names it. Never throws,
+   * because the row is already deleted.
    */
   async removeBody({ file, offset }: DeletedBody): Promise<void> {
     if (file === null || offset !== null) return;
@@ -185,11 +195,14 @@ export class SqliteBlobs implements Blobs {
       const used = this.#store.db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file);
       if (!used) this.#files.removeSync(file);
     });
-    // A file that could not be removed is left to a sweep.
+    // A sweep deletes the file if this fails.
     await removed.catch(() => {});
   }
 
-  /** Brings the bytes to where they are to stay. `content` is what its row is to say; absent where it says so already. */
+  /**
+   * Writes the bytes to their final location. `content` holds the values of the row to write; it is absent if
+   * the row is already written.
+   */
   async #storeBytes(key: string, body: BlobBody, o: BlobOptions): Promise<BlobInfo & { content?: Content }> {
     const limits: BodyLimits = { size: o.size, max: this.#store.limits.blobBytes };
     let place: string | undefined;
@@ -200,12 +213,12 @@ export class SqliteBlobs implements Blobs {
       if (this.#place && key.startsWith(this.#place.prefix)) place = this.#place.path(key);
       if (place !== undefined) place = normalizePlace(place);
     } catch (error) {
-      // The caller is told why the body was refused; a source that cannot be cancelled changes nothing about that.
+      // The caller gets the reason for the rejection; an error while cancelling the source would hide it.
       if (!(body instanceof Uint8Array)) await body.cancel(error).catch(() => {});
       throw error;
     }
     if (place !== undefined && body instanceof Uint8Array && body.length <= LATE_FILE_BYTES) {
-      // A command is over before it could make the file afterwards.
+      // A CLI process ends too early to create the file later, so it writes a draft now.
       return this.#usesSegments
         ? this.#prepareInMemory([body], o.expiresAt, true)
         : this.#prepareDraft(body, place, o.expiresAt);
@@ -226,7 +239,7 @@ export class SqliteBlobs implements Blobs {
     return this.#putFile(key, head, pieces, place, o.expiresAt);
   }
 
-  /** Of a body that fits into memory. */
+  /** Prepares a body that fits into memory: for its row, or appended to a segment. */
   async #prepareInMemory(
     pieces: readonly Uint8Array[],
     expiry: Expiry | undefined,
@@ -238,7 +251,7 @@ export class SqliteBlobs implements Blobs {
     const info = { size, sha256 };
     const expires = (await resolveExpiry(expiry)) ?? null;
     const content = { ...info, blocks, expires, pieces };
-    // Where nobody else would share the sync of a segment, a body waits for one sync only if it goes with its row.
+    // If nothing else is being written, put the body into its row: that needs one fsync instead of two.
     const alone = () => size <= INLINE_BLOB_BYTES && this.segments.isIdle && this.#store.queue.isIdle;
     if (inRow || size < SEGMENT_BLOB_BYTES.min || alone()) return { ...info, content };
     const location = await this.segments.append(pieces, expires).catch((error) => {
@@ -247,7 +260,10 @@ export class SqliteBlobs implements Blobs {
     return { ...info, content: { ...content, location } };
   }
 
-  /** Of a short body that is to be a file: waits among the drafts for its row. One that never comes is swept up. */
+  /**
+   * Writes a small body as a draft file that the commit moves to its place. A sweep deletes drafts that were
+   * never committed.
+   */
   async #prepareDraft(body: Uint8Array, place: string, expiry: Expiry | undefined) {
     const expires = (await resolveExpiry(expiry)) ?? null;
     try {
@@ -296,13 +312,14 @@ export class SqliteBlobs implements Blobs {
     if (before) await this.removeBody(before);
   }
 
-  /** Writes the row, inside a transaction, and gives what it replaces. */
+  /** Writes the row inside a transaction and returns the body that it replaces. */
   #write(tx: Transaction, key: string, content: Content): DeletedBody | undefined {
     const { db, env } = this.#store;
     const { size, sha256, blocks, expires, pieces, draft } = content;
     let { location } = content;
     if (location && !draft && !this.#files.hasSync(location.file)) {
-      // A sweep has taken the file since it was written. What is still held goes into the row.
+      // A sweep deleted the file after it was written. If the bytes are still in memory, store them in the
+      // row.
       if (!pieces) throw sweptAwayError();
       location = undefined;
     }

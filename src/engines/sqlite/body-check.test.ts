@@ -9,13 +9,13 @@ import { openSqlite } from './engine.ts';
 
 const SIZES = [100, 50_000, 2_000_000, 3_000_000];
 
-test('a server reads its bodies over and over by itself, a few megabytes at a time, and counts what is damaged', async (t) => {
+test('a server verifies its bodies in the background, a few megabytes at a time, and counts the damaged ones', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, role: 'server', durability: 'process' });
   for (const [i, size] of SIZES.entries()) await engine.blobs.put(`scr.a/${i}`, Buffer.alloc(size, `${i}`));
   assert.deepEqual(engine.scrubState(), { bodies: 0, bytes: 0, rounds: 0, damaged: 0 });
-  /** Until it has been through all of them, once more than it may have begun to. */
+  /** Runs steps until all bodies were read once more after the pass that may already be running. */
   const round = async (times = 2) => {
     const { rounds } = engine.scrubState()!;
     await until(() => {
@@ -36,7 +36,7 @@ test('a server reads its bodies over and over by itself, a few megabytes at a ti
   await engine[Symbol.asyncDispose]();
 });
 
-test('a look at all bodies goes on behind one that is damaged, and tells what is wrong with each', async (t) => {
+test('checkBodies continues after a damaged body and reports the fault of each', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, durability: 'process' });
   for (const [i, size] of SIZES.entries()) await engine.blobs.put(`scr.b/${i}`, Buffer.alloc(size, `${i}`));

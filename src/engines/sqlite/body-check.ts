@@ -21,24 +21,27 @@ import type { Store } from './commit-queue.ts';
 import type { DeletedBody } from './secure-delete.ts';
 import { readFromSegment } from './segments.ts';
 
-/** What is read of a file at once: some blocks. */
+/** Bytes to read from a file at once. */
 const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
-/** A body as its row has it. */
+/** A row of the table `blobs`. */
 export interface StoredBody extends DeletedBody {
   readonly sha256: string;
-  /** The hashes of its blocks; null for one of format 1 that no sweep has read yet. */
+  /** Block checksums; null for a body of format 1 that no sweep has hashed yet. */
   readonly blocks: Uint8Array | null;
-  /** Null for one that is not in the row. */
+  /** The bytes if they are stored in the row, otherwise null. */
   readonly body: Uint8Array | null;
 }
 
 type StoreHome = Pick<Store, 'home'>;
 
-/** Closes the file of a body that was asked for and then forgotten. */
+/** Closes the file of a stream that was garbage-collected before it was read to its end. */
 const abandonedFiles = new FinalizationRegistry<promises.FileHandle>((file) => void file.close());
 
-/** An open file stays readable when its name is removed or given to another. Null where there is no such file. */
+/**
+ * Opens the file of a body; null if it does not exist. The open file stays readable after it is deleted or
+ * replaced.
+ */
 export async function openBody(path: string): Promise<{ file: promises.FileHandle; size: number } | null> {
   try {
     const file = await promises.open(path, 'r');
@@ -50,8 +53,8 @@ export async function openBody(path: string): Promise<{ file: promises.FileHandl
 }
 
 /**
- * The bytes from `start` up to `end`, read as they are asked for. Ends early where the file does or where the disk cannot read it.
- * Closes the file at its end and when cancelled.
+ * Streams the bytes of a range. Ends early if the file is shorter or the disk cannot read it. Closes the file
+ * at the end and on cancel.
  */
 export function streamBody(file: promises.FileHandle, { start, end }: ByteRange): ReadableStream<Uint8Array> {
   let at = start;
@@ -59,7 +62,7 @@ export function streamBody(file: promises.FileHandle, { start, end }: ByteRange)
     {
       async pull(controller) {
         const buffer = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, end - at));
-        // A block that cannot be read is a block that is missing.
+        // Treat a read error as the end of the file; the caller then reports the body as damaged.
         const { bytesRead } = await file.read(buffer, 0, buffer.length, at).catch(() => ({ bytesRead: 0 }));
         at += bytesRead;
         if (bytesRead > 0) return controller.enqueue(buffer.subarray(0, bytesRead));
@@ -72,7 +75,10 @@ export function streamBody(file: promises.FileHandle, { start, end }: ByteRange)
   );
 }
 
-/** A body that is held whole, checked; null for one in a file of its own, or that is not, or no longer, what was stored. */
+/**
+ * Returns a body from its row or segment after verifying it. Returns null if the body has its own file or is
+ * damaged.
+ */
 export function readVerifiedBody({ home }: StoreHome, row: StoredBody): Uint8Array | null {
   const body = readInlineBody(home, row);
   if (body?.length !== row.size) return null;
@@ -80,7 +86,7 @@ export function readVerifiedBody({ home }: StoreHome, row: StoredBody): Uint8Arr
   return intact ? body : null;
 }
 
-/** Reads all of it and says what is wrong; null where it is what was stored. */
+/** Reads and hashes the whole body. Returns its fault, or null if it is intact. */
 export async function findFault(store: StoreHome, row: StoredBody): Promise<BodyFault | null> {
   const found = await hashBody(store, row);
   if (!found) return row.file !== null && existsSync(join(store.home, row.file)) ? 'cut' : 'missing';
@@ -89,7 +95,10 @@ export async function findFault(store: StoreHome, row: StoredBody): Promise<Body
   return same && found.sha256 === row.sha256 ? null : 'altered';
 }
 
-/** What there is of a body, whatever its row says of it; null where there is nothing, or too little of a segment. */
+/**
+ * Hashes the bytes that really exist, without comparing them with the row. Returns null if there are none or
+ * the segment is too short.
+ */
 export async function hashBody({ home }: StoreHome, row: StoredBody): Promise<HashedBody | null> {
   const hashes = new BodyHashes();
   if (row.file === null || row.offset !== null) {
@@ -107,7 +116,10 @@ function readInlineBody(home: string, { file, offset, size, body }: StoredBody):
   return offset === null ? null : readFromSegment(home, { file, offset }, size);
 }
 
-/** The bytes of a file; null where it is not, or no longer, what was stored, as far as it has to be read for the first of them. */
+/**
+ * Opens the file of a body as a verified stream. Returns null if the file is missing or has the wrong size,
+ * or if its first blocks are damaged.
+ */
 export async function openVerifiedBody(
   store: StoreHome,
   row: StoredBody,
@@ -131,13 +143,15 @@ export async function openVerifiedBody(
   }
 }
 
-/** For a body of format 1 that no sweep has read yet; null where it is not what was stored. */
+/**
+ * Computes the block checksums of a body of format 1. Returns null if the body does not match its SHA-256.
+ */
 async function computeBlockHashes(store: StoreHome, row: StoredBody): Promise<Uint8Array | null> {
   const found = await hashBody(store, row);
   return found?.sha256 === row.sha256 ? found.blocks : null;
 }
 
-/** What is wrong with a body, told. A file that people can read they can edit, too. */
+/** Returns the error that describes the damage. The hint is different for files that people can edit. */
 export async function describeDamage(store: StoreHome, key: string, row: StoredBody): Promise<RelayError> {
   const name = row.file ?? key;
   const fault = (await findFault(store, row)) ?? 'altered';
@@ -147,12 +161,15 @@ export async function describeDamage(store: StoreHome, key: string, row: StoredB
   return damagedBodyError(name, fault, hint);
 }
 
-/** What looks damaged is looked at again after this: it may be being replaced. */
+/**
+ * Time after which a body that looks damaged is checked again, because it may have been replaced during the
+ * check.
+ */
 const RECHECK_MS = 100;
 
 export interface CheckedBody {
   readonly key: string;
-  /** Its file, relative to the home; null for one inside the database. */
+  /** Path relative to the home; null if the body is in the database. */
   readonly file: string | null;
   readonly size: number;
   readonly fault: BodyFault | null;
@@ -163,7 +180,7 @@ interface Row extends StoredBody {
   readonly key: string;
 }
 
-/** Reads every body whole, one after the other, from behind the row `after` on, while others go on writing. */
+/** Reads and verifies all bodies in row order, starting after row `after`, while other processes write. */
 export async function* checkBodies(store: Store, after = 0): AsyncGenerator<CheckedBody & { id: number }> {
   const { db, env } = store;
   const sql = `SELECT id, key, size, sha256, file, offset, blocks, body FROM blobs
@@ -176,7 +193,7 @@ export async function* checkBodies(store: Store, after = 0): AsyncGenerator<Chec
     let fault = await findFault(store, row);
     if (fault) {
       await pause(RECHECK_MS);
-      // Moved, replaced or deleted meanwhile.
+      // The body was moved, replaced or deleted during the check.
       if (!(await db.retryWhileBusy(() => db.sql(same).get(id, sha256, file, offset)))) continue;
       fault = await findFault(store, row);
     }
@@ -185,22 +202,22 @@ export async function* checkBodies(store: Store, after = 0): AsyncGenerator<Chec
   }
 }
 
-/** A server reads so much every so often: less than a megabyte a second, which no disk feels. */
+/** Background verification of a server: 4 MiB every 5 s, below 1 MB/s, which other work does not notice. */
 const SCRUB_EVERY_MS = 5_000;
 const SCRUB_BYTES = 4 * 1024 * 1024;
 
-/** What a server's own reading has come to. */
+/** Progress of a server's background verification. */
 export interface ScrubState {
-  /** Bodies and bytes read since it started. */
+  /** Bodies and bytes read since the server started. */
   readonly bodies: number;
   readonly bytes: number;
-  /** How often it has been through all of them. */
+  /** Number of complete passes over all bodies. */
   readonly rounds: number;
-  /** Bodies that were damaged when they were last read. */
+  /** Number of bodies that were damaged when they were last read. */
   readonly damaged: number;
 }
 
-/** Reads all bodies over and over, slowly, so that damage is known before somebody needs what is damaged. */
+/** Verifies all bodies in a slow endless loop, so that damage is found before someone needs the data. */
 export class Scrub {
   readonly #store: Store;
   readonly #timer: NodeJS.Timeout;
@@ -214,7 +231,8 @@ export class Scrub {
 
   constructor(store: Store) {
     this.#store = store;
-    // Anywhere, so that servers that live for a day only see all of a large store in the end.
+    // Start at a random row. Otherwise servers that restart every day would never reach the end of a large
+    // store.
     this.#after = Math.floor((store.env.randomBytes(1)[0]! / 256) * this.#last());
     this.#timer = setInterval(() => void this.step(), SCRUB_EVERY_MS).unref();
   }
@@ -223,7 +241,7 @@ export class Scrub {
     return { bodies: this.#bodies, bytes: this.#bytes, rounds: this.#rounds, damaged: this.#damaged.size };
   }
 
-  /** Never fails: a store that cannot be read says so to whoever asks for something. */
+  /** Verifies the next few megabytes. Never throws: other operations report an unreadable store. */
   step(): Promise<void> {
     this.#reading ??= this.#read()
       .catch(() => {})
@@ -242,7 +260,7 @@ export class Scrub {
   async #read(): Promise<void> {
     const before = this.#bytes;
     for await (const { id, size, fault } of checkBodies(this.#store, this.#after)) {
-      // Rows between the two are gone, and so is what was wrong with them.
+      // The rows between the last id and this one were deleted, so their damage no longer counts.
       for (const other of this.#damaged) if (other > this.#after && other < id) this.#damaged.delete(other);
       this.#after = id;
       this.#bodies++;
@@ -250,7 +268,7 @@ export class Scrub {
       if (fault) this.#damaged.add(id);
       else this.#damaged.delete(id);
       if (this.#closed || this.#bytes - before >= SCRUB_BYTES) return;
-      // Reading from the cache of the system waits for nothing: everyone else gets a turn.
+      // Reads from the page cache never wait, so give other work a turn.
       await setImmediate();
     }
     for (const other of this.#damaged) if (other > this.#after) this.#damaged.delete(other);

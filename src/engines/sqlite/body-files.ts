@@ -8,34 +8,37 @@ import type { Store, Transaction } from './commit-queue.ts';
 import { makeFolder, syncFolder } from './fsync.ts';
 
 export const BODIES = 'blobs';
-/** Where bodies grow that are placed later. Nothing in here is ever read; what is old was left behind. */
+/**
+ * Folder for unfinished bodies that are moved to their place later. Nothing reads it. Old files in it are
+ * leftovers of crashed writes.
+ */
 export const DRAFTS = `${BODIES}/draft`;
 
-/** Which bodies are files with names of their own. */
+/** Decides which bodies become readable files with their own names. */
 export interface Place {
-  /** Only keys that begin so are asked about. */
+  /** Prefix of the keys that may have a file. */
   readonly prefix: string;
-  /** The file of a key, below the home; undefined for one that has no such file. */
+  /** Returns the path of a key's file relative to the home; undefined if the key has no file. */
   path(key: string): string | undefined;
 }
 
-/** A body that is whole and on disk; no row refers to it yet. */
+/** A complete body on disk that no row names yet. */
 export interface Draft extends HashedBody {
-  /** Relative to the home. */
+  /** Path relative to the home. */
   readonly file: string;
 }
 
-/** What is to be stored: in a file, or in the row where it has no spot. */
+/** A body that is ready for its row. Its bytes are at `location`, or in the row if `location` is absent. */
 export interface Content extends HashedBody {
   readonly expires: number | null;
   readonly location?: { readonly file: string; readonly offset: number | null };
-  /** What is to be placed at the spot. */
+  /** Draft file that the commit moves to `location`. */
   readonly draft?: Draft;
-  /** Of what is held until it is committed. */
+  /** Bytes that stay in memory until the commit. */
   readonly pieces?: readonly Uint8Array[];
 }
 
-/** The bodies that are too large for the database, each a file of its own that is written once. */
+/** Stores each large body in its own file, which is written once. */
 export class BodyFiles {
   readonly home: string;
   readonly #env: Env;
@@ -48,8 +51,8 @@ export class BodyFiles {
   }
 
   /**
-   * Writes the pieces that were read ahead and those still to come into a file with a name that nothing else ever
-   * has, and makes it last. Whatever fails, nothing stays behind. One that is to be placed waits among the drafts.
+   * Writes `head` and then `rest` to a file with a random name and syncs it to disk if the store is durable.
+   * If anything fails, no file remains. With `placed`, the file is created in the draft folder.
    */
   async write(
     head: readonly Uint8Array[],
@@ -71,8 +74,8 @@ export class BodyFiles {
   }
 
   /**
-   * Moves the draft to the place the caller chose, over what may be there, to last when the transaction does. Inside that,
-   * since its lock is what keeps others from the same place; undone with it.
+   * Moves a draft to its chosen path and replaces the file there. Must run inside the transaction: its lock
+   * keeps other processes from using the same path. A rollback restores the old file.
    */
   placeSync(draft: Draft, place: string, tx: Transaction): void {
     if (!this.hasSync(draft.file)) throw sweptAwayError();
@@ -91,14 +94,17 @@ export class BodyFiles {
     if (this.#durable) tx.syncFolder(dirname(to));
   }
 
-  /** Inside a transaction: a sweep removes files under the same lock, so from here on it sees the row. */
+  /**
+   * Whether the file exists. Call it inside a transaction: a sweep deletes files under the same lock, so it
+   * then sees the new row.
+   */
   hasSync(file: string): boolean {
     return existsSync(join(this.home, file));
   }
 
   /**
-   * Readers that have it open go on. What cannot be removed is left to a sweep: it is no longer referred to, so it is
-   * in nobody's way.
+   * Deletes a file. Readers that have it open continue. Ignores errors: no row names the file, and a sweep
+   * deletes it later.
    */
   async remove(file: string): Promise<void> {
     await promises.unlink(join(this.home, file)).catch(() => {});
@@ -113,12 +119,12 @@ export function sweptAwayError(): RelayError {
   return new RelayError('busy', { what: 'a sweep took the body away before it was stored' });
 }
 
-/** Whether the row's file is at a place the caller chose, where a later body may take its place. */
+/** Whether the file is at a path that the caller chose, where another body may replace it. */
 export function isPlaced(file: string): boolean {
   return !file.startsWith(`${BODIES}/`);
 }
 
-/** A place the caller chose, checked: inside the home, and not where the engine keeps its own. */
+/** Normalizes a path that the caller chose. Rejects paths outside the home or in the engine's own folders. */
 export function normalizePlace(place: string): string {
   const clean = normalize(place).split(sep).join('/');
   const first = clean.split('/')[0]!;
@@ -129,7 +135,10 @@ export function normalizePlace(place: string): string {
   return clean;
 }
 
-/** A path out of a row that somebody else may have written, checked: one of ours, or a place. */
+/**
+ * Checks a path from the row of a backup, which may have been edited: it must be one of the engine's own
+ * names or a chosen path.
+ */
 export function validateFile(file: string): string {
   return /^blobs\/([0-9a-f]{2}|segments)\/[0-9a-f]{32}$/.test(file) ? file : normalizePlace(file);
 }
@@ -144,7 +153,7 @@ function linkIfExists(from: string, to: string): boolean {
   }
 }
 
-/** Writes a new file, piece by piece, and gives what it holds. Where that fails, no file stays behind. */
+/** Writes a new file piece by piece and returns its size and hashes. If it fails, no file remains. */
 export async function writeBody(
   path: string,
   pieces: AsyncIterable<Uint8Array>,
@@ -160,7 +169,7 @@ export async function writeBody(
   const file = await promises.open(path, 'wx', 0o600);
   try {
     await file.writeFile(hashBody());
-    // Both at once: the file system then makes one trip to the disk of them.
+    // Sync both at once, so that the file system can combine them into one disk write.
     await Promise.all([
       o.fsyncsFile ? file.datasync() : undefined,
       o.fsyncsFolder ? syncFolder(dirname(path)) : undefined,

@@ -12,11 +12,11 @@ import { openDatabase } from './opening.ts';
 interface Fixture {
   readonly db: Database;
   readonly queue: CommitQueue;
-  /** The streams that each commit touched. */
+  /** The streams that each commit changed. */
   readonly commits: string[][];
 }
 
-test('what is asked for in one turn is one commit, and is answered after it', async (t) => {
+test('operations of one event-loop turn become one commit and are answered after it', async (t) => {
   const { queue, db, commits } = await fixture(t);
   const put = (key: string) => queue.run(() => insert(db, key));
   await Promise.all([put('a'), put('b'), Promise.resolve().then(() => put('c'))]);
@@ -26,7 +26,7 @@ test('what is asked for in one turn is one commit, and is answered after it', as
   assert.deepEqual(keys(db), ['a', 'b', 'c', 'd']);
 });
 
-test('an operation that fails takes back what it did, and only that', async (t) => {
+test('a failed operation rolls back its own changes and no others', async (t) => {
   const { queue, db, commits } = await fixture(t);
   const undone: string[] = [];
   const fail = (key: string) =>
@@ -52,7 +52,7 @@ test('an operation that fails takes back what it did, and only that', async (t) 
   assert.equal(commits.length, 1);
 });
 
-test('numbers grow over all operations and connections, and none is given twice', async (t) => {
+test('numbers increase across operations and connections, and none is used twice', async (t) => {
   const { queue, db } = await fixture(t);
   const other = await openDatabase(join(db.path, '..'), 'process', 'cli');
   const others = new CommitQueue(other, () => {});
@@ -67,7 +67,7 @@ test('numbers grow over all operations and connections, and none is given twice'
   other.close();
 });
 
-test('the streams of a commit are told once each, and those of a failed one not at all', async (t) => {
+test('each changed stream is reported once per commit, and never for a failed operation', async (t) => {
   const { queue, db, commits } = await fixture(t);
   await Promise.allSettled([
     queue.run((tx) => tx.touch('x')),
@@ -84,7 +84,7 @@ test('the streams of a commit are told once each, and those of a failed one not 
   assert.deepEqual(commits, [['x', 'y']]);
 });
 
-test('a lock that another process holds for a while is waited for', async (t) => {
+test('the queue waits for a lock that another process holds', async (t) => {
   const { queue, db } = await fixture(t);
   const other = new DatabaseSync(db.path);
   other.exec('BEGIN IMMEDIATE');
@@ -102,7 +102,7 @@ test('a lock that another process holds for a while is waited for', async (t) =>
   assert.deepEqual(keys(db), ['a']);
 });
 
-test('more than fits into one commit goes into several, in order', async (t) => {
+test('a large number of operations is split into several commits, in order', async (t) => {
   const { queue, commits } = await fixture(t);
   const order: number[] = [];
   await Promise.all(Array.from({ length: 20 }, (_, i) => queue.run(() => order.push(i), 1024 * 1024)));
@@ -113,7 +113,7 @@ test('more than fits into one commit goes into several, in order', async (t) => 
   );
 });
 
-test('closing commits what waits and refuses what comes later', async (t) => {
+test('closing commits the waiting operations and rejects later ones', async (t) => {
   const { queue, db } = await fixture(t);
   const writing = queue.run(() => insert(db, 'a'));
   await queue.close();
@@ -125,7 +125,7 @@ test('closing commits what waits and refuses what comes later', async (t) => {
   assert.deepEqual(keys(db), ['a']);
 });
 
-test('where the disk is waited for after the commit, nobody is answered before, and what may not last is not acknowledged', async (t) => {
+test('with a sync after COMMIT, nothing is answered before it, and a failed sync fails the operations', async (t) => {
   const { db } = await fixture(t);
   const commits: string[][] = [];
   const waits = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;

@@ -8,11 +8,11 @@ import { closedError, type Database } from './database.ts';
 import { fsyncFolderSync } from './fsync.ts';
 import { endsTransaction, isFull, translateError } from './translate-error.ts';
 
-/** What goes into one transaction at most, so that the event loop and other processes get their turn. */
+/** Limits of one transaction, so that the event loop and other processes get their turn. */
 const BATCH_OPERATIONS = 512;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** What the parts of an open store share. */
+/** Objects that the parts of an open store share. */
 export interface Store {
   readonly home: string;
   readonly env: Env;
@@ -21,7 +21,10 @@ export interface Store {
   readonly queue: CommitQueue;
 }
 
-/** Repeatable, and synchronous: between BEGIN and COMMIT nothing else of this process runs. */
+/**
+ * A write. It must be repeatable and synchronous: between BEGIN and COMMIT no other code of this process
+ * runs.
+ */
 export type Operation<T> = (tx: Transaction) => T;
 
 interface Waiting {
@@ -33,8 +36,8 @@ interface Waiting {
 }
 
 /**
- * Group commit: what waits in one turn of the event loop becomes one transaction, each operation under its own
- * savepoint, and is answered when the transaction is committed. One fsync then serves all of them.
+ * Group commit: all operations that wait in one turn of the event loop become one transaction, each in its
+ * own savepoint. Callers get their answers after COMMIT. One fsync serves all of them.
  */
 export class CommitQueue {
   readonly #db: Database;
@@ -46,8 +49,9 @@ export class CommitQueue {
   #closed = false;
 
   /**
-   * `committed` runs after each COMMIT with the streams it touched, before anyone is answered. `lasting` is waited for between
-   * COMMIT and all that follows, the next transaction included, where the COMMIT itself does not wait for the disk.
+   * `committed` runs after each COMMIT with the changed streams, before the callers are answered. `sync`
+   * makes the commit durable if COMMIT itself does not wait for the disk. The queue waits for it before it
+   * answers or starts the next transaction.
    */
   constructor(
     db: Database,
@@ -60,12 +64,15 @@ export class CommitQueue {
     this.#reserve = o.reserve ?? null;
   }
 
-  /** Whether nothing is being committed. */
+  /** Whether no commit is running. */
   get isIdle(): boolean {
     return this.#flushing === undefined;
   }
 
-  /** `bytes`: about how much it writes. `frees`: as `free` does. */
+  /**
+   * Adds an operation to the next transaction. `bytes` is about how much it writes. `frees` means the same as
+   * calling `free`.
+   */
   run<T>(operation: Operation<T>, bytes = 0, frees = false): Promise<T> {
     if (frees) return this.free(operation);
     if (this.#reserve?.held === false) {
@@ -75,7 +82,7 @@ export class CommitQueue {
     return this.#enqueue(operation, bytes, false);
   }
 
-  /** For what deletes: on a full disk it may use the reserve. */
+  /** Like `run`, for deletions: on a full disk they may use the space of the reserve file. */
   free<T>(operation: Operation<T>): Promise<T> {
     return this.#enqueue(operation, 0, true);
   }
@@ -88,7 +95,7 @@ export class CommitQueue {
     });
   }
 
-  /** Commits what waits, and takes no more. */
+  /** Commits the waiting operations and rejects new ones. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#flushing;
@@ -141,7 +148,7 @@ export class CommitQueue {
     try {
       await this.#sync?.();
     } catch (error) {
-      // It may last or not: nobody is told that it does.
+      // The commit may or may not survive a power cut, so report a failure.
       for (const each of batch) each.reject(translateError(error, this.#db.path));
       return;
     }
@@ -151,14 +158,14 @@ export class CommitQueue {
   }
 
   /**
-   * What failed together is tried apart, so that only those fail that have to. On a full disk a checkpoint may make
-   * room first: the WAL then starts anew inside the space it has.
+   * Retries the operations of a failed batch one by one, so that only the faulty ones fail. A checkpoint
+   * first lets the WAL start over within its current size, which can help on a full disk.
    */
   async #oneByOne(batch: readonly Waiting[]): Promise<void> {
     try {
       this.#db.sql('PRAGMA wal_checkpoint(PASSIVE)').get();
     } catch {
-      // Then there is no room for that either.
+      // The disk has no room for a checkpoint either.
     }
     for (const each of batch) await this.#commit([each], true);
   }
@@ -183,12 +190,12 @@ export class CommitQueue {
     try {
       this.#db.sql('ROLLBACK').run();
     } catch {
-      // SQLite rolls back by itself where it cannot go on.
+      // SQLite has already rolled back.
     }
   }
 }
 
-/** What the operations of one transaction do besides SQL. */
+/** Side effects of the operations of one transaction, besides SQL. */
 export class Transaction {
   readonly streams = new Set<string>();
   readonly #undo: (() => void)[] = [];
@@ -202,7 +209,10 @@ export class Transaction {
     this.#db = db;
   }
 
-  /** The next number of the store: every revision and sequence comes from here, so none is ever given twice. */
+  /**
+   * Returns the next number of the store. All revisions and sequence numbers come from this counter, so none
+   * is used twice.
+   */
   next(): number {
     if (this.#last === 0) {
       const row = this.#db.sql<{ value: number }>('SELECT value FROM counter').get()!;
@@ -211,27 +221,27 @@ export class Transaction {
     return ++this.#last;
   }
 
-  /** Numbers up to this one count as given. */
+  /** Marks all numbers up to this one as used. */
   skipTo(number: number): void {
     this.#last = Math.max(this.next() - 1, number);
   }
 
-  /** Subscribers of the stream are told once this is committed. */
+  /** Wakes the subscribers of the stream after the commit. */
   touch(stream: string): void {
     this.streams.add(stream);
   }
 
-  /** The names in the folder last once this is committed. */
+  /** Syncs the folder to disk as part of the commit, so that new file names survive a power cut. */
   syncFolder(folder: string): void {
     this.#folders.add(folder);
   }
 
-  /** Runs if what this operation did is taken back after all. */
+  /** Registers a step that runs if this operation is rolled back. */
   onRollback(step: () => void): void {
     this.#undo.push(step);
   }
 
-  /** Runs once this is committed. */
+  /** Registers a step that runs after the commit. */
   onCommit(step: () => void): void {
     this.#after.push(step);
   }
@@ -248,7 +258,10 @@ export class Transaction {
     for (const step of this.#after) step();
   }
 
-  /** Numbers that an operation took and gave up are lost; nobody has seen them. */
+  /**
+   * Writes the counter and syncs the folders, just before COMMIT. Numbers of rolled-back operations are
+   * skipped; nobody has seen them.
+   */
   prepareCommit(): void {
     if (this.#last > this.#first) this.#db.sql('UPDATE counter SET value = ?').run(this.#last);
     for (const folder of this.#folders) fsyncFolderSync(folder);
@@ -260,11 +273,14 @@ function runOperation(each: Waiting, tx: Transaction): () => void {
   return () => each.resolve(value);
 }
 
-/** A write that waits for the transaction of another. Nothing but memory and segments knows of it before. */
+/**
+ * A write that waits for the transaction of another write. Until then it exists only in memory and, for some
+ * bodies, in a segment.
+ */
 export class StagedWrite implements Staged {
   readonly key: string;
   readonly write: Operation<void>;
-  /** About how much it writes. */
+  /** Approximate bytes that it writes. */
   readonly bytes: number;
 
   constructor(key: string, write: Operation<void>, bytes: number) {
@@ -274,7 +290,7 @@ export class StagedWrite implements Staged {
   }
 }
 
-/** Takes along what was staged, inside the transaction of what names it. */
+/** Runs the staged writes inside the transaction of the write that lists them. */
 export function writeStaged(tx: Transaction, staged: readonly Staged[] = []): void {
   for (const each of staged) if (each instanceof StagedWrite) each.write(tx);
 }
@@ -283,23 +299,23 @@ export function stagedBytes(staged: readonly Staged[] = []): number {
   return staged.reduce((sum, each) => sum + (each instanceof StagedWrite ? each.bytes : 0), 0);
 }
 
-/** Enough for SQLite's files beside the database and for some hundred deletions. */
+/** Enough for SQLite's WAL and shared-memory files and for a few hundred deletions. */
 const RESERVE_BYTES = 1024 * 1024;
 
 /**
- * A file of zeros, given up on a full disk so that what frees room or takes rights away can still be written. Until
- * there is room for it again, nothing else is.
+ * A file of zeros that reserves disk space. On a full disk it is deleted, so that deletions and revocations
+ * can still be written. Other writes are rejected until there is room for the file again.
  */
 export class Reserve {
   readonly #path: string;
-  /** False while there is no room for it. */
+  /** False while the disk has no room for the file. */
   held = false;
 
   constructor(home: string) {
     this.#path = join(home, 'relay.db-reserve');
   }
 
-  /** Makes it where it is missing and there is room. */
+  /** Creates the file if it is missing and the disk has room. */
   ensure(): void {
     this.held = true;
     if (existsSync(this.#path)) return;
@@ -312,7 +328,7 @@ export class Reserve {
       }
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // Whatever else is wrong, the store itself will say.
+      // Ignore other errors; the store itself reports them.
       if (code === 'ENOSPC' || code === 'EDQUOT') this.release();
     }
   }
@@ -327,7 +343,7 @@ export class Reserve {
     return `${message.replace('Nothing was stored', 'Nothing new is stored')} ${hint}`;
   }
 
-  /** Why nothing but deletions is written while there is none. */
+  /** Returns the error for writes while the reserve is missing. */
   fullError(): RelayError {
     return new RelayError('store_full', { what: `the disk under ${dirname(this.#path)} is full` });
   }

@@ -12,7 +12,7 @@ function bytes(i: number): Uint8Array {
   return new Uint8Array(140_000).fill(i);
 }
 
-/** A server with segments that take nothing more, of whose bodies every fourth is left. */
+/** Fills a server with closed segments in which every fourth body remains. */
 async function wipedSegments(t: TestContext) {
   const home = temporaryHome(t);
   const clock = manualClock();
@@ -26,13 +26,13 @@ async function wipedSegments(t: TestContext) {
   return { home, engine, clock };
 }
 
-test('a sweep moves what is left of segments that are mostly empty, and their space comes back', async (t) => {
+test('a sweep moves the bodies out of mostly empty segments and frees their space', async (t) => {
   const { home, engine, clock } = await wipedSegments(t);
   assert.equal(sizeOf(join(home, 'blobs')), COUNT * 140_000);
   await engine.sweep();
   assert.equal(sizeOf(join(home, 'blobs')), (COUNT / 4) * 140_000);
   for (let i = 0; i < COUNT; i += 4) assert.deepEqual((await engine.blobs.get(`com.a/${i}`))?.body, bytes(i));
-  // What expires was not put together with what does not.
+  // Bodies with and without expiry are in different segments.
   clock.advance(60 * 60_000);
   await engine.sweep();
   assert.equal(sizeOf(join(home, 'blobs')), (COUNT / 8) * 140_000);
@@ -55,7 +55,7 @@ test('a later sweep moves the bodies of a segment that was wiped while it was st
   await engine[Symbol.asyncDispose]();
 });
 
-test('what is read, replaced, deleted or backed up while it is moved is what it was', async (t) => {
+test('a body stays intact if it is read, replaced, deleted or backed up during compaction', async (t) => {
   const { home, engine, clock } = await wipedSegments(t);
   const open = (at: string) => openSqlite({ home: at, env: clock.env, durability: 'process' });
   const other = await open(home);
@@ -79,7 +79,7 @@ test('what is read, replaced, deleted or backed up while it is moved is what it 
     const key = `com.a/${n * 4}`;
     const left = [bytes(n * 4), undefined, bytes(100 + n)][n % 3];
     for (const store of [engine, other]) assert.deepEqual((await store.blobs.get(key))?.body, left, key);
-    // What is deleted or replaced under a backup may be left out of it.
+    // A backup may lack bodies that were deleted or replaced while it ran.
     const copied = (await copy.blobs.get(key))?.body;
     if (n % 3 === 0 || copied)
       assert.deepEqual(copied, (copied as Uint8Array)[0] === n * 4 ? bytes(n * 4) : left, key);

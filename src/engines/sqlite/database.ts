@@ -11,20 +11,23 @@ import { PAGE_BYTES } from './schema.ts';
 import { isBusy, translateError } from './translate-error.ts';
 
 /**
- * How long SQLite itself waits for a lock, blocking the event loop: just long enough for a commit of another
- * process to end. Longer waits are ours, asynchronous and jittered, so that nobody starves.
+ * Time that SQLite itself waits for a lock. It blocks the event loop, so it only covers a short commit of
+ * another process. `retryWhileBusy` does the longer waits, asynchronously and with jitter.
  */
 const BUSY_TIMEOUT_MS = 5;
 
-/** At most, and at random: short, so that nobody who has waited long waits longer still. */
+/**
+ * Maximum random pause between retries. It is short, so that a writer that has waited long does not lose its
+ * turn again.
+ */
 const RETRY_PAUSE_MS = 4;
 
-/** Far longer than any fair wait; whoever holds the lock as long is stuck. */
+/** Time after which a lock holder is considered stuck. A fair wait is much shorter. */
 const RETRY_TIMEOUT_MS = 30_000;
 
 const fdatasyncAsync = promisify(fdatasync);
 
-/** A prepared statement, and what its text says that the rows it gives are. */
+/** A prepared statement with the type of its rows. */
 export interface Statement<Row> {
   get(...values: SQLInputValue[]): Row | undefined;
   all(...values: SQLInputValue[]): Row[];
@@ -33,8 +36,8 @@ export interface Statement<Row> {
 }
 
 /**
- * A connection, its statements prepared when first used. The database itself is never opened in any other way: closing it
- * would drop the locks that every connection of this process has on it, behind SQLite's back.
+ * A connection that prepares each statement once. No other code may open the database file: on POSIX, closing
+ * any file handle drops all locks that this process holds on the file, without SQLite noticing.
  */
 export class Database implements Disposable {
   readonly path: string;
@@ -44,8 +47,8 @@ export class Database implements Disposable {
   #wal: number | undefined;
 
   /**
-   * `asItIs`: only to look at the file itself, without locks, and without its WAL or making one. `readOnly`: to read what
-   * another program may be writing, its WAL included.
+   * `immutable` reads only the database file, without locks, and neither reads nor creates a WAL. `readOnly`
+   * also reads the WAL of a program that may be writing.
    */
   constructor(path: string, o: { immutable?: boolean; readOnly?: boolean } = {}) {
     const { DatabaseSync } = loadSqlite();
@@ -56,7 +59,10 @@ export class Database implements Disposable {
     this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 
-  /** Prepared once. Parameters are `?` alone: the oldest Nodes that we support bind nothing to a numbered one, `?1`. */
+  /**
+   * Returns the prepared statement for an SQL text. Use only plain `?` parameters: the oldest supported Node
+   * versions do not bind numbered ones such as `?1`.
+   */
   sql<Row = Record<string, SQLOutputValue>>(text: string): Statement<Row> {
     if (!this.#open) throw closedError();
     let statement = this.#statements.get(text);
@@ -67,34 +73,41 @@ export class Database implements Disposable {
     return statement as Statement<Row>;
   }
 
-  /** Differs from the last one when another connection, of whichever process, has committed since. Ours do not count. */
+  /**
+   * Returns a number that changes when another connection commits, in this process or another. Commits of
+   * this connection do not change it.
+   */
   dataVersion(): number {
     return this.sql<{ data_version: number }>('PRAGMA data_version').get()!.data_version;
   }
 
   /**
-   * Makes what was committed last, for a connection that does not do so with each COMMIT (`synchronous = NORMAL`), while the loop
-   * goes on. The WAL stays the same file for as long as anyone has the database open, and nobody has locks on it.
+   * Syncs the WAL to disk without blocking the event loop, for connections with `synchronous = NORMAL`, where
+   * COMMIT does not sync. Opening the WAL is safe: it stays the same file while the database is open, and
+   * SQLite holds no locks on it.
    */
   async syncWal(): Promise<void> {
     this.#wal ??= openSync(`${this.path}-wal`, 'r+');
     await fdatasyncAsync(this.#wal);
   }
 
-  /** Several statements, or one that is not worth keeping. */
+  /** Runs several statements, or one that is not worth preparing. */
   exec(text: string): void {
     if (!this.#open) throw closedError();
     this.#connection.exec(text);
   }
 
-  /** Runs `work`, again while others are in the way. It must be repeatable: it reads, or it begins a transaction. */
+  /**
+   * Runs `work` and retries it while other processes hold the lock. `work` must be repeatable: it reads, or
+   * it begins a transaction.
+   */
   async retryWhileBusy<T>(work: () => T): Promise<T> {
     let began: number | undefined;
     for (;;) {
       try {
         return work();
       } catch (error) {
-        // Only now: a first look at the clock costs a command over a millisecond.
+        // Read the clock only after a failure: the first call costs a CLI command more than a millisecond.
         began ??= performance.now();
         if (!isBusy(error) || performance.now() - began > RETRY_TIMEOUT_MS)
           throw translateError(error, this.path);
@@ -116,7 +129,7 @@ export class Database implements Disposable {
   }
 }
 
-/** Written out where a path needs no more than that: what else makes URLs of paths takes milliseconds to load. */
+/** Builds a file URI. Simple paths avoid `pathToFileURL`, which takes milliseconds to load. */
 function fileUri(path: string): string {
   return /^[\w./-]+$/.test(path) ? `file:${path}` : pathToFileURL(path).href;
 }
@@ -125,13 +138,13 @@ export function closedError(): RelayError {
   return new RelayError('store_unavailable', { what: 'It was closed.' });
 }
 
-/** How long the WAL gets before it is copied into the database: rare enough to be cheap, short enough to read fast. */
+/** WAL size that starts a checkpoint: rare enough to be cheap, small enough for fast reads. */
 const WAL_PAGES = (16 * 1024 * 1024) / PAGE_BYTES;
 
-/** How often to try to empty the WAL between the reads and writes of others. */
+/** Attempts to empty the WAL while other connections read and write. */
 const EMPTY_WAL_TRIES = 20;
 
-/** As source, so that it also runs from a bundle, where there is no file to load. */
+/** Worker as source text, because a bundle has no file to load. */
 const CHECKPOINT_WORKER = `
 const { workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('node:sqlite');
@@ -141,9 +154,10 @@ db.close();
 `;
 
 /**
- * Keeps the WAL short without holding up commits: a thread copies most of it, then a short checkpoint here does what
- * has come since. Done here alone it would block the loop; in the thread alone the WAL would never start anew.
- * Where SQLite cannot say how long the WAL is, and in short-lived processes, SQLite's own way is kept.
+ * Keeps the WAL short without blocking commits. A worker thread copies most of the WAL into the database,
+ * then a short checkpoint on this thread copies the rest. Alone, the main thread would block the event loop,
+ * and the worker would never let the WAL start over. CLI processes and old SQLite versions, which cannot
+ * report the WAL size, use SQLite's automatic checkpoints.
  */
 export class Checkpoints {
   readonly #db: Database;
@@ -156,7 +170,7 @@ export class Checkpoints {
     if (this.#active) db.exec('PRAGMA wal_autocheckpoint = 0');
   }
 
-  /** After each COMMIT. */
+  /** Starts a checkpoint if the WAL has grown too long. Call it after each COMMIT. */
   committed(): void {
     if (!this.#active || this.#running) return;
     const { log, checkpointed } = this.#run('NOOP');
@@ -168,8 +182,8 @@ export class Checkpoints {
   }
 
   /**
-   * Brings everything into the database and empties the WAL, so that space that was freed goes back to the disk and
-   * what was overwritten is nowhere to be read. False where somebody was in the way all the time.
+   * Copies everything into the database and empties the WAL. This returns freed space to the disk and removes
+   * overwritten data. Returns false if other connections prevented it.
    */
   async emptyWal(): Promise<boolean> {
     await this.#running;
@@ -185,7 +199,7 @@ export class Checkpoints {
     await this.#running;
   }
 
-  /** Never fails: what is not done now is done the next time. */
+  /** Runs a checkpoint in a worker thread. Never throws: the next checkpoint does the rest. */
   async #inThread(): Promise<void> {
     try {
       await once(
@@ -193,11 +207,11 @@ export class Checkpoints {
         'exit',
       );
     } catch {
-      // The WAL stays longer meanwhile.
+      // The WAL stays long until the next checkpoint.
     }
   }
 
-  /** Being in somebody's way is fine: the rest is done next time. */
+  /** Runs a checkpoint. Never throws: if another connection prevents it, the next one does the rest. */
   #run(mode: 'NOOP' | 'PASSIVE' | 'TRUNCATE'): { busy: number; log: number; checkpointed: number } {
     try {
       const row = this.#db.sql(`PRAGMA wal_checkpoint(${mode})`).get();
@@ -208,7 +222,7 @@ export class Checkpoints {
   }
 }
 
-/** SQLite 3.51 came to know it; before, the word is taken for a checkpoint. */
+/** SQLite 3.51 introduced NOOP. Older versions would run a passive checkpoint instead. */
 function supportsNoop(): boolean {
   const [major, minor] = (process.versions.sqlite ?? '0').split('.').map(Number);
   return major! > 3 || (major === 3 && minor! >= 51);

@@ -20,38 +20,47 @@ import { missingBodies, readUsage, sweep } from './sweep.ts';
 const MiB = 1024 * 1024;
 
 export interface SqliteOptions {
-  /** The folder of the store; made, for nobody else to read, where it is missing. */
+  /** Folder of the store. Created with mode 0700 if it is missing. */
   readonly home: string;
   readonly env?: Env;
-  /** What an acknowledged write survives; by default a power cut. */
+  /** Failure that an acknowledged write survives; a power cut by default. */
   readonly durability?: 'power' | 'process';
-  /** A server lives long and checkpoints aside; a command is over before that would pay. */
+  /** A server is long-lived and runs its own checkpoints. A CLI process ends before they would pay off. */
   readonly role?: 'server' | 'cli';
-  /** Bodies that are files with names of their own, for people to read. */
+  /** Decides which bodies are stored as readable files with their own names. */
   readonly place?: Place;
-  /** Does searches and long changes of the index; this process itself does them by default. */
+  /** Worker threads for searches and large index changes. Without them, this process does the work itself. */
   readonly indexThreads?: IndexThreads;
-  /** Told, in a sentence, that an older store was brought to our format. */
+  /** Receives one sentence when an older store was migrated to the current format. */
   readonly warn?: (what: string) => void;
 }
 
 export interface SqliteEngine extends Engine {
   readonly moving: Moving;
-  /** Makes the last room on a full disk, which deletions then share with what the caller has to write. Nothing new is stored until there is more. */
+  /**
+   * Deletes the reserve file on a full disk. Deletions and the caller's own files then share its space. Other
+   * writes are rejected until the disk has room again.
+   */
   releaseReserve(): void;
-  /** Makes files of the bodies under these keys that are to be such and are not yet. */
+  /** Creates the readable files of these keys that are still missing. */
   makeFiles(keys: readonly string[]): Promise<void>;
-  /** Bodies whose files are gone, and the files of some of them. */
+  /** Counts the bodies whose files are missing, and names a few of the files. */
   missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
-  /** Reads all of them, one after the other. */
+  /** Reads and verifies all bodies, one after the other. */
   checkBodies(): AsyncIterable<CheckedBody>;
-  /** What is wrong with the database itself, in SQLite's words; null where nothing is. Reads all of it, at once. */
+  /**
+   * Runs SQLite's integrity check, which reads the whole database and blocks. Returns the first problem, or
+   * null.
+   */
   checkDatabase(): Promise<string | null>;
-  /** What a server has read by itself; null in a command. */
+  /** Returns the progress of a server's background verification; null in a CLI process. */
   scrubState(): ScrubState | null;
 }
 
-/** One machine, any number of processes, no daemon: everything in one SQLite database, large bodies in files beside it. */
+/**
+ * Opens a store on one machine that any number of processes can share without a daemon. Everything is in one
+ * SQLite database, except large bodies, which are files in the same folder.
+ */
 export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   const home = resolve(o.home);
   const role = o.role ?? 'cli';
@@ -111,14 +120,14 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     blobs,
     records: new SqliteRecords(store, logs),
     logs,
-    // A store that this process has alone admits no connections of threads.
+    // A store that is opened exclusively rejects the connections of worker threads.
     index: new SqliteSearchIndex(store, alone ? undefined : o.indexThreads),
     limits,
     moving,
     now: () => env.now(),
     defer: (work, afterMs) => void deferred.defer(work, afterMs),
     sweep() {
-      // One at a time: who asks while it runs gets the same answer.
+      // Only one sweep runs at a time. Concurrent calls share its result.
       sweeping ??= sweep({ ...store, blobs, checkpoints, secureDelete }, sweeps++).finally(() => {
         sweeping = undefined;
       });

@@ -4,10 +4,10 @@ import { promisify } from 'node:util';
 
 const fsyncAsync = promisify(fsync);
 
-/** Windows cannot open a folder, and needs not: NTFS journals its names. */
+/** Windows cannot open folders and does not need to: NTFS journals file names. */
 const SYNCS_FOLDERS = process.platform !== 'win32';
 
-/** Makes the names in a folder survive a power cut: a file is only as durable as its entry there. */
+/** Syncs a folder to disk. Without it, a new file can lose its name in a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
   if (!SYNCS_FOLDERS) return;
   const fd = openSync(folder, 'r');
@@ -18,7 +18,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** The same at once, for use inside a transaction. */
+/** Synchronous form of `syncFolder`, for use inside a transaction. */
 export function fsyncFolderSync(folder: string): void {
   if (SYNCS_FOLDERS) fsyncFileSync(folder);
 }
@@ -33,8 +33,8 @@ export function fsyncFileSync(path: string): void {
 }
 
 /**
- * Makes the folder, for nobody else to read, and every one above it that is missing. Gives the first that was made, if any.
- * Node's own `recursive` never ends where a file system takes no folders, such as /proc.
+ * Creates a folder with mode 0700 and its missing parents. Returns the topmost folder that it created, if
+ * any. Node's `recursive` option never returns on file systems that allow no folders, such as /proc.
  */
 export function makeFolders(folder: string): string | undefined {
   const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
@@ -44,14 +44,14 @@ export function makeFolders(folder: string): string | undefined {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have been faster.
+    // Another process may have created it first.
     if (!isThere()) throw error;
     return first;
   }
   return first ?? folder;
 }
 
-/** The same; where `durable`, for good. */
+/** Creates a folder and its missing parents. With `durable`, also syncs the new names to disk. */
 export function makeFolder(folder: string, durable: boolean): void {
   const first = makeFolders(folder);
   if (first === undefined || !durable) return;

@@ -6,11 +6,11 @@ import type { IndexJob } from '../index-thread.ts';
 import { Database } from './database.ts';
 import { translateError } from './translate-error.ts';
 
-/** Nobody waits on this thread but the caller of the job, so it may block until the lock is free. */
+/** The thread may block until the lock is free, because only the caller of the job waits for it. */
 const PRAGMAS =
   'PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';
 
-/** The connections of this thread, by file and mode. They end with the thread. */
+/** Connections of this thread by file and mode. They close when the thread ends. */
 const connections = new Map<string, Database>();
 
 export async function runIndexJob(job: IndexJob): Promise<Hit[]> {
@@ -41,7 +41,7 @@ async function applyChanges({ file, changes = [], yields }: IndexJob): Promise<v
     try {
       db.exec('ROLLBACK');
     } catch {
-      // SQLite has rolled back by itself.
+      // SQLite has already rolled back.
     }
     throw error;
   }

@@ -9,10 +9,10 @@ import { checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts
 import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { Database } from './database.ts';
 
-/** Entries that one transaction deletes at most: some milliseconds of the lock. */
+/** Maximum number of entries that one transaction deletes. It then holds the lock for a few milliseconds. */
 export const DELETE_ENTRIES = 1000;
 
-/** What a subscriber reads, and holds, at once. */
+/** Limits of the page that a subscriber reads and holds at once. */
 const PAGE_ENTRIES = 100;
 const PAGE_CHARS = 256 * 1024;
 
@@ -24,8 +24,8 @@ interface Stream {
 }
 
 /**
- * Sequences come from the one counter of the store. An entry's id is forgotten with the entry: a retry that comes
- * after a trim or a drop is a new entry.
+ * Logs in SQLite. Sequence numbers come from the store's single counter. The id of an entry is deleted with
+ * the entry, so a retry after a trim or drop appends a new entry.
  */
 export class SqliteLogs implements Logs {
   readonly #store: Store;
@@ -45,7 +45,7 @@ export class SqliteLogs implements Logs {
     );
   }
 
-  /** An entry that is appended in the transaction of another write. */
+  /** Returns a staged write that appends an entry in the transaction of another write. */
   stageEntry({ stream, data, id }: AnnouncingEntry): StagedWrite {
     const json = this.#checkAndEncode(stream, data, id);
     return new StagedWrite(stream, (tx) => void this.#add(tx, stream, json, { id }), json.length);
@@ -113,8 +113,8 @@ export class SqliteLogs implements Logs {
   }
 
   /**
-   * At most `limit` entries, fewer where they have `maxChars` together. One statement, so that the entries and
-   * what was trimmed before them are of the same moment.
+   * Reads at most `limit` entries, or fewer once they have `maxChars` together. Uses one statement, so that
+   * the entries and the trim position are consistent.
    */
   #page(stream: string, after: number, limit: number, maxChars = Number.POSITIVE_INFINITY): Entry[] {
     const sql = `SELECT e.seq, e.at, e.data, s.trimmed FROM streams s JOIN entries e ON e.stream = s.id
@@ -152,7 +152,7 @@ export class SqliteLogs implements Logs {
     return seq;
   }
 
-  /** Whether there is more to trim. */
+  /** Trims one batch and returns whether there is more to trim. */
   #trimSome(tx: Transaction, stream: string, before: number): boolean {
     const found = this.#stream(stream);
     if (!found) return false;
@@ -186,19 +186,19 @@ function checkAfter(after = 0): number {
   throw badRequest('a sequence is a whole number');
 }
 
-/** The file in the home that processes wake each other with. */
+/** File in the home that processes write to wake each other. */
 const WAKE_FILE = 'wake';
 
-/** How often to look for what the wake file did not tell. */
+/** Poll interval, in case a wake-up through the file is lost. */
 const POLL_INTERVAL_MS = 1000;
 
-/** About what a look costs for each stream that is followed. Looking takes no more than half of the time. */
+/** Estimated poll cost per followed stream. Polling is throttled to half of the wall time. */
 const POLL_COST_MS = 0.02;
 
 /**
- * Tells subscribers of commits: those of this process right after a COMMIT, those of other processes by a file that is
- * written after a commit and watched by who waits. That file is only a hint, which may get lost; nothing is ever read
- * from it. Watches only while there is a subscriber.
+ * Wakes subscribers after commits. Subscribers of this process are woken right after COMMIT. For other
+ * processes, each commit writes to the wake file, which they watch. The file is only a hint that may get
+ * lost; its content is never read. The file is watched only while there is a subscriber.
  */
 export class Subscriptions {
   readonly #db: Database;
@@ -216,7 +216,7 @@ export class Subscriptions {
     this.#path = join(home, WAKE_FILE);
   }
 
-  /** `read` gives a page of the stream from behind a sequence. */
+  /** Yields entries until the signal fires. `read` returns a page of the stream after a sequence number. */
   async *follow(
     stream: string,
     after: number,
@@ -231,18 +231,18 @@ export class Subscriptions {
     }
   }
 
-  /** This process has committed to these streams, at least one: tells its own subscribers, and other processes. */
+  /** Wakes the subscribers of these streams in this process, and all other processes. */
   committed(streams: ReadonlySet<string>): void {
     for (const stream of streams) this.#followers.wake(stream);
     try {
       if (this.#fd < 0) this.#fd = this.#openWakeFile();
       writeSync(this.#fd, '.', 0);
     } catch {
-      // The commit stands; others will see it when they look by themselves.
+      // The commit is done. Other processes find it at their next poll.
     }
   }
 
-  /** Ends what everyone follows. What is committed after it still wakes other processes, until `close`. */
+  /** Ends all subscriptions. Later commits still wake other processes, until `close`. */
   end(): void {
     this.#followers.end();
     this.#stop();
@@ -254,7 +254,10 @@ export class Subscriptions {
     this.#fd = -1;
   }
 
-  /** The timer keeps the process alive, as who follows a stream wants to hear of it; the watcher does not. */
+  /**
+   * Starts watching. The timer keeps the process alive, because a subscriber waits for entries. The watcher
+   * does not.
+   */
   #start(): void {
     this.#timer = setInterval(() => this.#poll(), POLL_INTERVAL_MS);
     try {
@@ -262,7 +265,7 @@ export class Subscriptions {
       this.#watcher = watch(this.#path, { persistent: false }, () => this.#poll());
       this.#watcher.on('error', () => this.#unwatch());
     } catch {
-      // Some file systems cannot be watched, and watches can run out.
+      // Some file systems cannot be watched, and the system limits the number of watches.
     }
   }
 
@@ -277,7 +280,7 @@ export class Subscriptions {
     this.#watcher = undefined;
   }
 
-  /** Looks once for all that happened meanwhile. */
+  /** Schedules one poll for all changes until then. */
   #poll(): void {
     if (this.#pollPending) return;
     this.#pollPending = true;
@@ -292,7 +295,7 @@ export class Subscriptions {
     else setImmediate(poll);
   }
 
-  /** Whether another process has committed since the last look. */
+  /** Whether another process has committed since the last poll. */
   #changed(): boolean {
     try {
       const version = this.#db.dataVersion();

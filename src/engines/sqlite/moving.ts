@@ -16,17 +16,17 @@ import type { Store } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import { MOVED, MOVING } from './translate-error.ts';
 
-/** Older versions kept a clock of the store in this record. No store that is copied gets it. */
+/** Record in which older versions kept a clock. It is not copied to another store. */
 const FORMER_CLOCK = 'sys/clock';
 
-/** Rows that are read at once, between which others run. */
+/** Rows to read at once. Other work can run between pages. */
 const PAGE_ROWS = 500;
-/** Rows that hold a text or a value, likewise. */
+/** Page size for documents, which hold long texts. */
 const PAGE_DOCUMENTS = 50;
 
-/** The way out of a SQLite store and into one, with its numbers. */
+/** Implements the export and import of a SQLite store. */
 export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Moving {
-  /** By key; the statement takes the last key and the time. */
+  /** Reads rows page by page in key order. The statement takes the last key and the current time. */
   const pages = async function* <Row extends { key: string }>(
     sql: string,
     size: number,
@@ -180,14 +180,14 @@ function expiry(expires: number | null): { expiresAt?: number } {
   return expires === null ? {} : { expiresAt: expires };
 }
 
-/** The time of the machine, as SQLite tells it inside a trigger. */
+/** SQL expression for the current time in ms, for use inside a trigger. */
 const NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 const LIVE = `OLD.expires IS NULL OR OLD.expires > ${NOW}`;
 
 /**
- * While a store is frozen its own triggers refuse whoever writes, in every process that has it open and whatever version that
- * is. They are made when a store is moved, so that nobody pays for them otherwise. What has expired or was dropped may still be
- * swept, and bodies may change their place.
+ * Writes that triggers block while a store is frozen. Triggers work in every process that has the store open,
+ * whatever its version. They exist only during and after a move. Sweeps of expired or dropped data, and moves
+ * of bodies between segments, stay allowed.
  */
 const BLOCKED_WRITES: readonly { readonly on: string; readonly when: string }[] = [
   { on: 'INSERT ON blobs', when: '1' },
@@ -205,7 +205,7 @@ const BLOCKED_WRITES: readonly { readonly on: string; readonly when: string }[] 
   { on: 'DELETE ON documents', when: '1' },
 ];
 
-/** To be called inside a transaction. `ms`: for how long; null for good. */
+/** Blocks writes for `ms` milliseconds, or for good if it is null. Must run inside a transaction. */
 function freezeWrites(db: Database, { to, ms }: { to: string; ms: number | null }): void {
   thawWrites(db);
   db.exec('CREATE TABLE moving (target TEXT NOT NULL, until INTEGER)');
@@ -224,7 +224,7 @@ function thawWrites(db: Database): void {
   db.exec('DROP TABLE IF EXISTS moving');
 }
 
-/** Null where nothing is in the way of writing. */
+/** Returns the current or finished move; null if writes are allowed. */
 function readMoveStatus(db: Database): MoveStatus | null {
   const there = db.sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'moving'").get();
   if (!there) return null;

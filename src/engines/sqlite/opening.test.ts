@@ -7,7 +7,7 @@ import { contents, temporaryHome } from '../../../test/sqlite/home.ts';
 import { type ErrorCode, RelayError } from '../../base/errors.ts';
 import { openSqlite } from './engine.ts';
 
-test('a database of another program is told apart and left as it is', async (t) => {
+test('a database of another program is rejected and not changed', async (t) => {
   const home = temporaryHome(t);
   const db = new DatabaseSync(join(home, 'relay.db'));
   db.exec('PRAGMA journal_mode = WAL; CREATE TABLE pushes (id TEXT); INSERT INTO pushes VALUES (1)');
@@ -15,7 +15,7 @@ test('a database of another program is told apart and left as it is', async (t) 
   await refused(home, 'store_foreign');
 });
 
-test('a database of another program that is in use is told apart and left as it is', async (t) => {
+test('a database of another program that is in use is rejected and not changed', async (t) => {
   const home = temporaryHome(t);
   const db = new DatabaseSync(join(home, 'relay.db'));
   db.exec('PRAGMA journal_mode = WAL; CREATE TABLE pushes (id TEXT); INSERT INTO pushes VALUES (1)');
@@ -23,7 +23,7 @@ test('a database of another program that is in use is told apart and left as it 
   db.close();
 });
 
-test('a database of a newer format is told apart and left as it is', async (t) => {
+test('a database of a newer format is rejected and not changed', async (t) => {
   const home = await filledStore(t);
   const db = new DatabaseSync(join(home, 'relay.db'));
   db.exec('PRAGMA user_version = 99');
@@ -33,7 +33,7 @@ test('a database of a newer format is told apart and left as it is', async (t) =
   assert.match(error.hint!, /^Install a newer ContextRelay: .+ newer release.+RELAY_HOME/);
 });
 
-test('a newer format that is still in the WAL is told apart, and no byte of the database changes', async (t) => {
+test('a newer format that is only in the WAL is rejected, and the database file does not change', async (t) => {
   const home = await filledStore(t);
   const db = new DatabaseSync(join(home, 'relay.db'));
   db.exec('PRAGMA user_version = 99');
@@ -43,7 +43,7 @@ test('a newer format that is still in the WAL is told apart, and no byte of the 
   db.close();
 });
 
-test('a file that is no database is called damaged and left as it is', async (t) => {
+test('a file that is not a database is reported as damaged and not changed', async (t) => {
   for (const content of ['not a database, but as long as a header has to be'.repeat(9), 'short', '']) {
     const home = temporaryHome(t);
     writeFileSync(join(home, 'relay.db'), content);
@@ -51,7 +51,7 @@ test('a file that is no database is called damaged and left as it is', async (t)
   }
 });
 
-test('a database that was cut off is called damaged and left as it is', async (t) => {
+test('a truncated database is reported as damaged and not changed', async (t) => {
   for (const size of [50, 8192, 3 * 8192 + 100]) {
     const home = await filledStore(t);
     truncateSync(join(home, 'relay.db'), size);
@@ -59,7 +59,7 @@ test('a database that was cut off is called damaged and left as it is', async (t
   }
 });
 
-test('a database whose first page is overwritten is called damaged and left as it is', async (t) => {
+test('a database with an overwritten first page is reported as damaged and not changed', async (t) => {
   const home = await filledStore(t);
   const bytes = readFileSync(join(home, 'relay.db'));
   bytes.fill(0x5a, 100, 8192);
@@ -67,7 +67,7 @@ test('a database whose first page is overwritten is called damaged and left as i
   await refused(home, 'store_damaged');
 });
 
-test('damage further in is an error of the calls that meet it, and they change nothing', async (t) => {
+test('damage deeper in the file fails only the calls that meet it, and they change nothing', async (t) => {
   const home = await filledStore(t);
   const path = join(home, 'relay.db');
   const bytes = readFileSync(path);
@@ -85,7 +85,7 @@ test('damage further in is an error of the calls that meet it, and they change n
   assert.deepEqual(contents(home), before);
 });
 
-test('a home that is not a folder, and one that must not be written, are clear errors', async (t) => {
+test('a home that is not a folder or not writable is a clear error', async (t) => {
   const home = temporaryHome(t);
   writeFileSync(join(home, 'file'), 'x');
   await assert.rejects(openSqlite({ home: join(home, 'file') }), { code: 'store_unusable' });
@@ -93,7 +93,7 @@ test('a home that is not a folder, and one that must not be written, are clear e
   await assert.rejects(openSqlite({ home }), { code: 'store_unusable' });
 });
 
-test('an older format is brought up to date by itself', async (t) => {
+test('a store of an older format is migrated automatically', async (t) => {
   const home = temporaryHome(t);
   const db = new DatabaseSync(join(home, 'relay.db'));
   db.exec('PRAGMA application_id = 0x52454c59; CREATE TABLE of_format_zero (id TEXT)');
@@ -106,7 +106,7 @@ test('an older format is brought up to date by itself', async (t) => {
   again.close();
 });
 
-test('the store is for its owner only, and says in its first bytes what it is', async (t) => {
+test('only the owner can read the store, and its first bytes identify it', async (t) => {
   const home = join(temporaryHome(t), 'deeper', 'home');
   const engine = await openSqlite({ home });
   await engine.blobs.put('own.a/1', new Uint8Array(200_000));
@@ -124,7 +124,7 @@ test('the store is for its owner only, and says in its first bytes what it is', 
   await engine[Symbol.asyncDispose]();
 });
 
-/** A store with something in it, closed. */
+/** Creates a store with some data and closes it. */
 async function filledStore(t: TestContext): Promise<string> {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home });

@@ -11,13 +11,14 @@ import { isBusy, translateError } from './translate-error.ts';
 
 export const DATABASE_FILE = 'relay.db';
 
-/** A WAL that a burst has made longer is cut back to this when it starts anew. */
+/** Size to which SQLite truncates the WAL when it starts over after a burst of writes. */
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Opens the database in `home`, making or migrating it where needed. One that belongs to another program, is of a
- * newer format or damaged is refused and left exactly as it is. A server waits for the disk by itself (`Database.syncWal`), so
- * that its loop goes on meanwhile. `alone`: needs no room on the disk, and keeps other processes out for as long as it is open.
+ * Opens the database in `home` and creates or migrates it if necessary. Rejects a database of another
+ * program, of a newer format, or a damaged one, and does not change it. A server syncs commits itself
+ * (`Database.syncWal`), so that its event loop does not block. `alone` opens the database without any free
+ * disk space, but excludes other processes while it is open.
  */
 export async function openDatabase(
   home: string,
@@ -33,9 +34,9 @@ export async function openDatabase(
     if (!(await isStore(path))) createDatabase(path, power);
     let opened = new Database(path);
     db = opened;
-    // SQLite then keeps the index of the WAL in memory, where it would make a file that other processes share.
+    // In this mode SQLite keeps the WAL index in memory instead of in a shared file.
     if (o.alone) opened.exec('PRAGMA locking_mode = EXCLUSIVE');
-    // Once more, now with what the WAL says.
+    // Check the format again: this connection also reads the WAL.
     if ((await opened.retryWhileBusy(() => checkFormat(opened))) < FORMAT) {
       opened.close();
       await migrateWhenUnused(path, warn);
@@ -50,7 +51,7 @@ export async function openDatabase(
       PRAGMA cache_size = ${role === 'server' ? -16384 : -2048};
     `;
     await opened.retryWhileBusy(() => opened.exec(settings));
-    // Touches the schema, so that damage there shows now and not with the first write.
+    // Read something, so that a damaged schema fails now and not at the first write.
     await opened.retryWhileBusy(() => opened.sql('SELECT value FROM counter').get());
     return opened;
   } catch (error) {
@@ -59,7 +60,9 @@ export async function openDatabase(
   }
 }
 
-/** False where there is nothing. What is there and is not ours, or not whole, is an error, and was only looked at. */
+/**
+ * Whether a store exists at this path. Throws if the file is damaged or not a relay store. Never changes it.
+ */
 export async function isStore(path: string): Promise<boolean> {
   for (let round = 0; ; round++) {
     const wal = sizeOf(`${path}-wal`);
@@ -70,7 +73,8 @@ export async function isStore(path: string): Promise<boolean> {
     } catch (error) {
       const found = translateError(error, path);
       if (!isRelayError(found, 'store_damaged')) throw found;
-      // While others copy their WAL into it the file may be shorter than it says; then opening it will tell.
+      // While another process checkpoints its WAL, the file may be shorter than its header says. Opening it
+      // will show if it is damaged.
       if (wal > 0 || sizeOf(`${path}-wal`) > 0) return true;
       if (round > 0) throw found;
     }
@@ -78,7 +82,7 @@ export async function isStore(path: string): Promise<boolean> {
   }
 }
 
-/** Whose it is, from the first page of the file, and whether the file is as long as that says. */
+/** Checks the file without its WAL: application id, format, and length. */
 function checkFile(path: string): void {
   using db = new Database(path, { immutable: true });
   if (pragma(db, 'page_count') === 0) throw new RelayError('store_damaged', { what: `${path} is empty` });
@@ -86,15 +90,15 @@ function checkFile(path: string): void {
 }
 
 /**
- * Made whole under another name and then given its own, so that nobody ever sees half of it and the file itself
- * says from its first moment whose it is. Of several who do so at once one wins, and all use what it made.
+ * Creates the database under a temporary name and links it to its final name when it is complete, so that no
+ * process sees a partial file. If several processes do this at once, one wins and all use its file.
  */
 function createDatabase(path: string, durable: boolean): void {
   const drafts = join(dirname(path), DRAFTS);
   makeFolder(drafts, durable);
   const draft = join(drafts, `${DATABASE_FILE}-${process.pid}-${performance.now()}`);
   try {
-    // SQLite gives its other files the permissions of this one.
+    // SQLite gives the WAL and its index the permissions of the database file.
     closeSync(openSync(draft, 'wx', 0o600));
     {
       using db = new Database(draft);
@@ -119,13 +123,13 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** How long to wait for those who have the store open: commands end soon, a server does not. */
+/** Time to wait until other processes close the store. CLI commands end soon; a server does not. */
 const MIGRATION_TIMEOUT_MS = 2000;
 
 /**
- * Brings the store at `path` to our format, with a copy of the database as it was beside it. Only while no other process
- * has it open: a program that knows the older format would misread the newer one. Killed at any moment, it is done by
- * whoever opens the store next. Who does it is told so in a sentence.
+ * Migrates the store to the current format and keeps a copy of the old database. Waits until no other process
+ * has the store open, because an older program would misread the new format. If the process is killed, the
+ * next one that opens the store migrates it. Calls `warn` with one sentence after the migration.
  */
 async function migrateWhenUnused(path: string, warn: (what: string) => void): Promise<void> {
   for (const began = performance.now(); ; ) {
@@ -145,16 +149,19 @@ async function migrateWhenUnused(path: string, warn: (what: string) => void): Pr
   }
 }
 
-/** Closed again at once, so that of several who want to bring it forward none is in the way of the others. */
+/**
+ * Whether the store has an older format. Closes the database at once, so that waiting processes do not block
+ * each other.
+ */
 function isOlder(path: string): boolean {
   using db = new Database(path);
   return checkFormat(db) < FORMAT;
 }
 
-/** Gives the copy of what it was; null where another process was faster. */
+/** Migrates the store and returns the copy of the old database; null if another process was faster. */
 function migrateExclusively(path: string): { readonly path: string; readonly format: number } | null {
   using db = new Database(path);
-  // From the first read until it is closed: nobody else has it open, and nobody can open it.
+  // From the first read until close, no other process can have the database open.
   db.exec('PRAGMA locking_mode = EXCLUSIVE');
   const format = checkFormat(db);
   const copy = format < FORMAT ? { path: `${path}-format-${format}`, format } : null;
@@ -168,7 +175,10 @@ function migrateExclusively(path: string): { readonly path: string; readonly for
   return copy;
 }
 
-/** Whole or not at all. The copy holds what is deleted later, too, so a sweep takes it away after a while. */
+/**
+ * Copies the database completely or not at all. The copy also contains data that is deleted later, so a sweep
+ * removes it after a week.
+ */
 function copyBeforeMigration(db: Database, copy: string): void {
   const drafts = join(dirname(copy), DRAFTS);
   makeFolder(drafts, true);
@@ -184,13 +194,13 @@ function copyBeforeMigration(db: Database, copy: string): void {
   }
 }
 
-/** Step by step, from whatever format it has. */
+/** Runs the missing migration steps. */
 export function migrate(db: Database): void {
   for (const step of STEPS.slice(pragma(db, 'user_version'))) db.exec(step);
   db.exec(`PRAGMA user_version = ${FORMAT}`);
 }
 
-/** The format, if it is one of ours. */
+/** Returns the format of the store. Throws if it is not a relay store or has a newer format. */
 export function checkFormat(db: Database): number {
   if (pragma(db, 'application_id') !== APPLICATION_ID)
     throw new RelayError('store_foreign', { path: db.path });

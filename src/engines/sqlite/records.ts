@@ -22,7 +22,7 @@ import {
 import { StagedWrite, type Store, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { SqliteLogs } from './logs.ts';
 
-/** A page of a listing ends early rather than hold more JSON than this; it says so by its `next`. */
+/** Maximum JSON characters of a page. A longer page ends early and sets `next`. */
 const PAGE_CHARS = 4 * 1024 * 1024;
 
 interface Row {

@@ -1,21 +1,25 @@
-/** Marks the file as ours: "RELY", at the place in the header that SQLite keeps for it. */
+/** SQLite application id that marks the file as a relay store: "RELY". */
 export const APPLICATION_ID = 0x52454c59;
 
-/** Of a store that is made now. A push changes about ten pages, wherever its keys fall, and each is written whole, twice. */
+/**
+ * Page size of new stores. A push changes about ten pages at random positions, and each page is written
+ * whole, twice.
+ */
 export const PAGE_BYTES = 4096;
 
 /**
- * What makes format N of format N-1, in order; the format is `user_version`. A step that was ever released is
- * never changed again: a new one is added behind it.
+ * Migration steps in order: step N creates format N from format N-1. The format number is `user_version`. A released step
+ * never changes; a new format adds a step at the end.
  *
- * `expires` is null where nothing expires. A body is in `body`, or in the file `file`, relative to the home: all of that
- * file, or from `offset` on where it is a segment, which holds many. `blocks` has the hashes of its blocks
- * (`src/kernel/block-hashes.ts`), null for one that format 1 stored and that no sweep has read yet.
- * `gone` lists what is no longer referred to and is still to be made unreadable: a place in a segment, or, without a
- * file, what the WAL may still show. Its ids are never given twice.
- * `first`, `last` and `count` describe the entries of a stream; `trimmed` is the largest sequence trimmed away. A
- * dropped stream has lost its name and waits for a sweep to take its entries.
- * `scope` holds a word for every folder that the key of a document lies in.
+ * - `blobs`: the bytes are in `body`, or in the file `file` relative to the home. `offset` is the position in a segment, which
+ *   holds many bodies; it is null if the file holds one body. `blocks` has the block checksums (`src/kernel/block-hashes.ts`).
+ *   It is null for a body of format 1 that no sweep has hashed yet.
+ * - `expires` is null if the row never expires.
+ * - `gone`: the queue of deleted bodies that must be wiped (`secure-delete.ts`): a range in a segment, or, without a file, bytes
+ *   that the WAL may still contain. Ids are never reused.
+ * - `streams`: `first`, `last` and `count` describe the entries. `trimmed` is the largest trimmed sequence number. A dropped
+ *   stream has no name; a sweep deletes its entries.
+ * - `documents`: `scope` has one word for each folder in the key.
  */
 export const STEPS: readonly string[] = [
   `

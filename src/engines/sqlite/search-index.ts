@@ -8,12 +8,15 @@ import { FullText, splitLetters } from '../full-text.ts';
 import { type IndexChange, IndexThread, type IndexThreads } from '../index-thread.ts';
 import type { Store } from './commit-queue.ts';
 
-/** An FTS5 insert takes about so many times as long as writing the same bytes, so the commit queue takes fewer of them at once. */
+/**
+ * An FTS5 insert takes about this many times as long as a plain write of the same bytes. The commit queue
+ * uses it to make smaller batches.
+ */
 const INDEXING_COST = 8;
 
 /**
- * Full text in the tables of the database itself. With threads, searches and long texts are theirs, on connections of their own;
- * a short text is written here, within the transaction of what it belongs to.
+ * Full-text index in the store's own database. If there are worker threads, they run searches and index long
+ * texts on their own connections. Short texts are indexed through the commit queue.
  */
 export class SqliteSearchIndex implements SearchIndex {
   readonly #store: Store;
@@ -44,7 +47,10 @@ export class SqliteSearchIndex implements SearchIndex {
     for (const key of keys) await this.#store.queue.free(() => void this.#texts.remove(key));
   }
 
-  /** False where a thread cannot: there is none, or the disk is full and only the commit queue has a reserve. */
+  /**
+   * Removes keys in a worker thread. Returns false if there is no thread or it failed, for example on a full
+   * disk, where only the commit queue can use the reserve.
+   */
   async #removeInThread(keys: readonly string[]): Promise<boolean> {
     if (!this.#thread) return false;
     const changes = keys.map((key): IndexChange => ({ key, text: null, fields: '' }));

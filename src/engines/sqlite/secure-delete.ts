@@ -4,13 +4,13 @@ import { isPlaced } from './body-files.ts';
 import type { Store } from './commit-queue.ts';
 import type { Checkpoints } from './database.ts';
 
-/** How often to look for what was deleted since: the bytes are off the disk well within a minute. */
+/** Interval between wipes. Deleted bytes are off the disk well within a minute. */
 const WIPE_INTERVAL_MS = 10_000;
 
-/** What is dealt with at a time. */
+/** Number of queued rows to wipe at once. */
 const BATCH_ROWS = 200;
 
-/** The place of a body that a row named; `file` is null for one that was in the row itself. */
+/** Former location of a deleted body. `file` is null if the body was in the row. */
 export interface DeletedBody {
   readonly file: string | null;
   readonly offset: number | null;
@@ -22,17 +22,17 @@ interface QueuedWipe extends DeletedBody {
 }
 
 /**
- * What was deleted or replaced, until no file of the store shows it any more. The transaction that takes a row away
- * notes where its body was, so that whichever process is there afterwards can see to it. Bodies in segments are
- * overwritten with zeros; of bodies in rows SQLite has done so (`secure_delete`), and the WAL that may still show them is
- * written back and emptied.
+ * Makes deleted bytes unreadable on disk. The transaction that deletes or replaces a row also queues the
+ * location of its body in the table `gone`, so any process can wipe it later, even after a crash. Bodies in
+ * segments are overwritten with zeros. SQLite overwrites bodies in rows itself (`secure_delete`), but the WAL
+ * may still contain them, so it is checkpointed and emptied.
  */
 export class SecureDelete {
   readonly #store: Store;
   readonly #checkpoints: Checkpoints;
   readonly #timer: NodeJS.Timeout;
   #wiping: Promise<void> | undefined;
-  /** Segments out of which something was wiped. */
+  /** Segments in which bodies were wiped since the last compaction. */
   #wipedSegments = new Set<string>();
 
   constructor(store: Store, checkpoints: Checkpoints) {
@@ -41,7 +41,7 @@ export class SecureDelete {
     this.#timer = setInterval(() => void this.wipe(), WIPE_INTERVAL_MS).unref();
   }
 
-  /** Never fails: what could not be done stays noted. */
+  /** Wipes all queued bodies. Never throws: bodies that could not be wiped stay in the queue. */
   wipe(): Promise<void> {
     this.#wiping ??= this.#wipe()
       .catch(() => {})
@@ -51,11 +51,14 @@ export class SecureDelete {
     return this.#wiping;
   }
 
-  /** The segments that have lost something since this was last asked; `deal` gives those to look at again. */
-  async compactWiped(deal: (files: Set<string>) => Promise<Set<string>>): Promise<void> {
+  /**
+   * Passes the segments that lost bodies since the last call to `compact`, which returns the segments to try
+   * again later.
+   */
+  async compactWiped(compact: (files: Set<string>) => Promise<Set<string>>): Promise<void> {
     const files = this.#wipedSegments;
     this.#wipedSegments = new Set();
-    for (const file of await deal(files)) this.#wipedSegments.add(file);
+    for (const file of await compact(files)) this.#wipedSegments.add(file);
   }
 
   async close(): Promise<void> {
@@ -101,8 +104,9 @@ export class SecureDelete {
 }
 
 /**
- * Inside the transaction that takes the rows away. Whole files are not noted: they are removed at once. But one at a place may
- * have been in its row before it was there, and the WAL may show that.
+ * Queues a deleted body for wiping. Must run inside the transaction that deletes its row. Own files are not
+ * queued, because they are deleted at once. A body at a chosen path is queued for the WAL only, because it
+ * may have been in its row before.
  */
 export function queueForWipe({ db }: Pick<Store, 'db'>, { file, offset, size }: DeletedBody): void {
   const isFile = file !== null && offset === null;
@@ -111,8 +115,8 @@ export function queueForWipe({ db }: Pick<Store, 'db'>, { file, offset, size }: 
 }
 
 /**
- * Removes a file if no row names it, under the lock: after a clock has jumped, what looks old may be about to get its
- * row. Whether it is gone.
+ * Deletes a file if no row names it, and returns whether it is deleted. Checks inside a transaction: after a
+ * clock jump, a file that looks old may be about to get its row.
  */
 export async function removeUnused({ db, queue, home }: Store, file: string): Promise<boolean> {
   const isUsed = () => db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file) !== undefined;

@@ -15,7 +15,7 @@ function segments(home: string): string[] {
   return filesIn(home).filter((path) => path.startsWith('blobs/segments/'));
 }
 
-/** More than goes into a row, so that each of them is in a segment whether it comes alone or not. */
+/** Larger than a row may hold, so each body goes into a segment even if it is the only write. */
 function bytes(i: number, size = 140_000): Uint8Array {
   return new Uint8Array(size).fill(i);
 }
@@ -24,7 +24,7 @@ async function assertBody(engine: Engine, key: string, expected: Uint8Array): Pr
   assert.deepEqual((await engine.blobs.get(key))?.body, expected, key);
 }
 
-test('a server puts bodies of a middling size one behind the other into one file, in parts too', async (t) => {
+test('a server stores medium-sized bodies in one segment, and ranges of them can be read', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, role: 'server' });
   const sizes = [min - 1, 200_000, 300_000, max, max + 1];
@@ -43,7 +43,7 @@ test('a server puts bodies of a middling size one behind the other into one file
   await engine[Symbol.asyncDispose]();
 });
 
-test('a body that comes to a server alone goes into its row, one that comes beside another into the segment of that', async (t) => {
+test('a server stores a single body in its row, and concurrent bodies in a segment', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, role: 'server' });
   await engine.blobs.put('seg.a/1', bytes(1, 20_000));
@@ -60,7 +60,7 @@ test('a body that comes to a server alone goes into its row, one that comes besi
   await engine[Symbol.asyncDispose]();
 });
 
-test('a command keeps bodies in the database', async (t) => {
+test('a CLI process stores bodies in the database', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, role: 'cli' });
   await engine.blobs.put('seg.a/1', bytes(1, 100_000));
@@ -68,7 +68,7 @@ test('a command keeps bodies in the database', async (t) => {
   await engine[Symbol.asyncDispose]();
 });
 
-test('what expires has other segments than what does not, and each takes bodies for a while only', async (t) => {
+test('bodies with and without expiry use different segments, and each segment is filled for a limited time', async (t) => {
   const home = temporaryHome(t);
   const clock = manualClock();
   const engine = await openSqlite({ home, role: 'server', env: clock.env });
@@ -83,7 +83,7 @@ test('what expires has other segments than what does not, and each takes bodies 
   await engine[Symbol.asyncDispose]();
 });
 
-test('a torn tail is harmless, and a body that is cut off or missing is told as damage', async (t) => {
+test('a torn tail is harmless, and a truncated or missing body is reported as damaged', async (t) => {
   const home = temporaryHome(t);
   const first = await openSqlite({ home, role: 'server' });
   for (const i of [1, 2, 3]) await first.blobs.put(`seg.a/${i}`, bytes(i));
@@ -107,7 +107,7 @@ test('a torn tail is harmless, and a body that is cut off or missing is told as 
   await engine[Symbol.asyncDispose]();
 });
 
-test('a segment that a sweep of another process takes under a push costs the push nothing but time', async (t) => {
+test('a push succeeds even if a sweep of another process deletes its segment meanwhile', async (t) => {
   const home = temporaryHome(t);
   const server = await openSqlite({ home, role: 'server' });
   const sweeper = await openSqlite({ home });
@@ -118,7 +118,7 @@ test('a segment that a sweep of another process takes under a push costs the pus
   for (let i = 0; i < 25; i++) {
     await server.blobs.put(`seg.a/${i}`, bytes(i));
     await assertBody(server, `seg.a/${i}`, bytes(i));
-    // Nothing names the segment any more, so the next sweep takes it.
+    // No row names the segment, so the next sweep deletes it.
     await server.blobs.delete(`seg.a/${i}`);
   }
   done = true;
@@ -130,7 +130,7 @@ test('a segment that a sweep of another process takes under a push costs the pus
   db.close();
 });
 
-test('what was deleted leaves a segment with the others in it whole, and goes with the last', async (t) => {
+test('a segment stays until its last body is deleted', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, role: 'server' });
   for (const i of [1, 2, 3]) await engine.blobs.put(`seg.a/${i}`, bytes(i));
@@ -146,7 +146,7 @@ test('what was deleted leaves a segment with the others in it whole, and goes wi
   await engine[Symbol.asyncDispose]();
 });
 
-test('a file that somebody put among the segments goes with a sweep', async (t) => {
+test('a sweep deletes a foreign file in the segment folder', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, role: 'server' });
   await engine.blobs.put('seg.a/1', bytes(1));

@@ -11,15 +11,18 @@ import { isFull } from './translate-error.ts';
 
 export const SEGMENTS = `${BODIES}/segments`;
 
-/** A segment takes bodies up to this and for as long as this; most of them then go whole when the bodies expire. */
+/**
+ * A segment is closed at this size or age. Bodies of the same age expire together, so most segments can be
+ * deleted whole.
+ */
 const SEGMENT_BYTES = 64 * 1024 * 1024;
 const SEGMENT_MS = 10 * 60_000;
 
-/** What one fdatasync is for at most: who came first should not wait for all the others. */
+/** Limits of one batch, so that the first body does not wait long for its fdatasync. */
 const BATCH_BODIES = 128;
 const BATCH_BYTES = 8 * 1024 * 1024;
 
-/** Where in the store a body is: in a file, relative to the home, from a byte on. */
+/** Position of a body in a segment. `file` is relative to the home. */
 export interface BodyLocation {
   readonly file: string;
   readonly offset: number;
@@ -33,10 +36,10 @@ interface PendingBody {
 }
 
 /**
- * Bodies behind one another in files that this process alone appends to. What waits is written together and made to
- * last with one fdatasync. Only rows say what of a segment counts, so a tail that a crash has torn, or that no row came
- * to name, is harmless; nobody cuts a segment. It is removed as a whole, under the lock of a transaction in which no row
- * names it: whoever commits a row looks, under the same lock, whether its segment is still there.
+ * Appends many bodies to each file. Only this process appends to its segments. Waiting bodies are written
+ * together and synced with one fdatasync. Rows define which bytes are in use, so a tail that a crash left
+ * behind is harmless, and segments are never truncated. A segment is deleted in a transaction that finds no
+ * row naming it. A commit that names a segment checks, under the same lock, that the segment still exists.
  */
 export class Segments {
   readonly #expiring: SegmentWriter;
@@ -47,17 +50,19 @@ export class Segments {
     this.#lasting = new SegmentWriter(home, env, durable);
   }
 
-  /** Resolves when the body is on disk. What expires never shares a segment with what does not. */
+  /**
+   * Appends a body and resolves when it is on disk. Bodies with and without expiry use different segments.
+   */
   append(pieces: readonly Uint8Array[], expires: number | null): Promise<BodyLocation> {
     return (expires === null ? this.#lasting : this.#expiring).append(pieces);
   }
 
-  /** Whether nothing is being appended. */
+  /** Whether no append is running. */
   get isIdle(): boolean {
     return this.#lasting.isIdle && this.#expiring.isIdle;
   }
 
-  /** Whether more may come to be in it. */
+  /** Whether this process may still append to the segment. */
   appendsTo(file: string): boolean {
     return this.#lasting.appendsTo(file) || this.#expiring.appendsTo(file);
   }
@@ -71,7 +76,7 @@ class SegmentWriter {
   #flushing: Promise<void> | undefined;
   #file = '';
   #began = 0;
-  /** Where what was acknowledged ends, whatever the file has behind it. */
+  /** End of the acknowledged bytes. The file may be longer after a failed write. */
   #end = 0;
 
   constructor(home: string, env: Env, durable: boolean) {
@@ -124,7 +129,10 @@ class SegmentWriter {
     return this.#waiting.splice(0, count);
   }
 
-  /** Where the group begins. The file is open only meanwhile: once it is removed, nothing keeps its space. */
+  /**
+   * Writes and syncs a batch and returns its offset. The file is open only during the write, so a deleted
+   * segment frees its space at once.
+   */
   async #write(batch: readonly PendingBody[]): Promise<number> {
     const fd = this.#open();
     try {
@@ -147,7 +155,7 @@ class SegmentWriter {
       try {
         return openSync(join(this.#home, this.#file), 'r+');
       } catch (error) {
-        // A sweep took it.
+        // A sweep deleted the segment.
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       }
     }
@@ -165,7 +173,10 @@ class SegmentWriter {
 
 const fdatasyncAsync = promisify(fdatasync);
 
-/** Where they end. A file system that is almost full may take only some of them at a time. */
+/**
+ * Writes all pieces and returns the end offset. On an almost full disk, one call may write only some of the
+ * bytes.
+ */
 async function writeAll(fd: number, pieces: readonly Uint8Array[], start: number): Promise<number> {
   let at = start;
   for (let left = pieces; left.length > 0; ) {
@@ -191,7 +202,7 @@ export function isSegment(file: string): boolean {
   return file.startsWith(`${SEGMENTS}/`);
 }
 
-/** All of a body, at once; null where the segment is gone or ends before it. */
+/** Reads a whole body from a segment; null if the segment is missing or too short. */
 export function readFromSegment(
   home: string,
   { file, offset }: BodyLocation,
@@ -213,7 +224,7 @@ export function readFromSegment(
   }
 }
 
-/** Bodies that are moved together: they share a wait for the disk. */
+/** Number of bodies to move at once. They share an fdatasync. */
 const MOVE_BATCH = 16;
 
 interface MovedBody extends BodyLocation {
@@ -223,8 +234,8 @@ interface MovedBody extends BodyLocation {
 }
 
 /**
- * Moves what is left of those of these segments of which less than half still counts, so that they can go. A full disk ends
- * it; then it waits for room that others give back. Gives the segments to look at again.
+ * Moves the remaining bodies out of segments that are less than half in use, so that the segments can be
+ * deleted. Stops on a full disk. Returns the segments to try again later.
  */
 export async function compact(
   store: Store,
@@ -261,8 +272,9 @@ export async function allSegments(home: string): Promise<string[]> {
 }
 
 /**
- * Only if the row still says what it said when the body was read: whoever deletes, replaces or moves the body meanwhile
- * has it their way. Readers find the old place until the row names the new one. What cannot be read stays where it is.
+ * Copies a body to another segment and updates its row. If the row changed meanwhile, it stays unchanged and
+ * the copy is wiped. Readers use the old location until the row names the new one. An unreadable body stays
+ * where it is.
  */
 async function move({ db, queue, home }: Store, segments: Segments, row: MovedBody): Promise<void> {
   const body = readFromSegment(home, row, row.size);

@@ -7,7 +7,7 @@ import { openSqlite } from './engine.ts';
 
 const body = (size = 140_000) => new Uint8Array(size).fill(7);
 
-test('what is staged is nowhere to be read before its record is, and nothing of it where that never comes', async (t) => {
+test('a staged write is invisible until its record is committed, and leaves nothing if the record never comes', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, role: 'server' });
   const [small, middling] = [
@@ -26,7 +26,7 @@ test('what is staged is nowhere to be read before its record is, and nothing of 
   await engine[Symbol.asyncDispose]();
 });
 
-test('a body whose segment was swept away before its record came goes into its row', async (t) => {
+test('a body whose segment was swept before its record came is stored in its row', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, role: 'server' });
   const staged = await engine.blobs.stage('stg.a/1', body());
@@ -38,7 +38,7 @@ test('a body whose segment was swept away before its record came goes into its r
   await engine[Symbol.asyncDispose]();
 });
 
-test('a short body that a command stages for a place is a file there once its record is, and not before', async (t) => {
+test('a small body that a CLI process stages for a chosen path becomes a file when its record is committed', async (t) => {
   const home = temporaryHome(t);
   const place = { prefix: 'stg.', path: (key: string) => `places/${key}` };
   const engine = await openSqlite({ home, place });
@@ -54,7 +54,7 @@ test('a short body that a command stages for a place is a file there once its re
     new Uint8Array(await new Response((await engine.blobs.get('stg.a/1'))!.body as BodyInit).arrayBuffer()),
     body(100),
   );
-  // What was there before is kept nowhere, once the new one is.
+  // Nothing keeps the replaced file after the commit.
   await engine.records.put('stg.a/meta', 2, { with: [await engine.blobs.stage('stg.a/1', body(50))] });
   assert.deepEqual(
     filesIn(home).filter((path) => path.startsWith('blobs/')),

@@ -10,7 +10,7 @@ import { openSqlite } from './engine.ts';
 const MiB = 1024 * 1024;
 
 for (const role of ['cli', 'server'] as const) {
-  test(`what has expired vanishes at once, and a sweep gives its space back (${role})`, async (t) => {
+  test(`expired data vanishes at once, and a sweep frees its space (${role})`, async (t) => {
     const home = temporaryHome(t);
     const clock = manualClock();
     const engine = await openSqlite({ home, env: clock.env, role, durability: 'process' });
@@ -48,7 +48,7 @@ for (const role of ['cli', 'server'] as const) {
   });
 }
 
-test('a long stream that was dropped gives its space back, and none of its entries comes back', async (t) => {
+test('a sweep frees the space of a long dropped stream, and its entries never come back', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, durability: 'process' });
   const data = 'x'.repeat(2000);
@@ -65,7 +65,7 @@ test('a long stream that was dropped gives its space back, and none of its entri
   await engine[Symbol.asyncDispose]();
 });
 
-test('a sweep takes bodies and drafts that nobody refers to once they are old, and no others', async (t) => {
+test('a sweep deletes only old bodies and drafts that no row names', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home });
   await engine.blobs.put('kept/1', new Uint8Array(200_000));
@@ -94,7 +94,7 @@ test('a sweep takes bodies and drafts that nobody refers to once they are old, a
   assert.ok(existsSync(join(home, kept!)));
   const later = join(home, 'blobs/ab/ffffffffffffffffffffffffffffffff');
   utimesSync(later, old, old);
-  // From then on a sweep looks at one folder in turn.
+  // Later sweeps check one folder in turn.
   for (let i = 0; i < 2; i++) await engine.sweep();
   assert.ok(!existsSync(later));
   await engine[Symbol.asyncDispose]();

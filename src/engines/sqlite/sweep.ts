@@ -12,15 +12,15 @@ import { DATABASE_FILE } from './opening.ts';
 import { type DeletedBody, queueForWipe, removeUnused, type SecureDelete } from './secure-delete.ts';
 import { allSegments, compact, isSegment, SEGMENTS } from './segments.ts';
 
-/** Rows, and pages of the file, that one transaction deals with: some milliseconds of the lock. */
+/** Maximum rows or database pages per transaction. It then holds the lock for a few milliseconds. */
 const RECORD_BATCH = 500;
 const BLOB_BATCH = 50;
 const PAGE_BATCH = 256;
 
-/** Free pages that stay in the file for what comes next: 2 MiB. */
+/** Free pages (1 MiB) that stay in the file for the next writes. */
 const SPARE_PAGES = 256;
 
-/** What a sweep works on. */
+/** Parts of the store that a sweep needs. */
 export interface SweepStore extends Store {
   readonly blobs: SqliteBlobs;
   readonly checkpoints: Checkpoints;
@@ -28,9 +28,9 @@ export interface SweepStore extends Store {
 }
 
 /**
- * Reclaims what expired, what was dropped and what was left behind, in steps between which others write. The first of an
- * engine looks at everything there is. Those that follow, of which a server makes one every minute, look only at what has changed, and
- * at one folder of bodies each in turn.
+ * Deletes expired data, dropped streams and leftovers, in small transactions between which others can write.
+ * The first sweep of an engine checks everything. Later ones, which a server runs every minute, check only
+ * what has changed and one body folder in turn.
  */
 export async function sweep(store: SweepStore, round: number): Promise<SweepResult> {
   const now = store.env.now();
@@ -80,7 +80,7 @@ async function deleteExpiredRecords({ db, queue }: SweepStore, now: number): Pro
   });
 }
 
-/** A dropped stream goes when its last entry has gone. */
+/** Deletes dropped streams, entries first. */
 async function deleteDroppedStreams({ db, queue }: SweepStore): Promise<void> {
   const next = () => db.sql<{ id: number }>('SELECT id FROM streams WHERE name IS NULL').get();
   for (let found = await db.retryWhileBusy(next); found; found = await db.retryWhileBusy(next)) {
@@ -92,10 +92,10 @@ async function deleteDroppedStreams({ db, queue }: SweepStore): Promise<void> {
   }
 }
 
-/** How long the copy stays that was made of a database before its format was changed. */
+/** Time for which the copy of the database from before a migration is kept. */
 const OLD_COPY_MS = 7 * 24 * 3_600_000;
 
-/** Read together, so that their rows share a commit. */
+/** Number of bodies to hash at once. Their updates share a commit. */
 const HASH_BATCH = 16;
 
 interface OldRow extends StoredBody {
@@ -103,8 +103,8 @@ interface OldRow extends StoredBody {
 }
 
 /**
- * What is left to do once a store was brought forward, a step at a time and from wherever it was broken off: bodies of
- * format 1 get the hashes of their blocks. One that is not what was stored gets none, so that whoever reads it is told.
+ * Adds block checksums to the bodies of format 1, after a migration. Works in small steps and continues after
+ * an interruption. A damaged body gets no checksums, so readers still notice the damage.
  */
 async function hashOldBodies(store: Store): Promise<void> {
   const { db, queue } = store;
@@ -124,7 +124,10 @@ async function hashOldBodies(store: Store): Promise<void> {
   }
 }
 
-/** It shows what was deleted since, and is of no use once much has changed. */
+/**
+ * Deletes old copies of the database from before a migration. They contain data that was deleted since, and
+ * lose their use as the store changes.
+ */
 async function removeOldCopies(path: string, now: number): Promise<void> {
   const folder = dirname(path);
   for (const name of await promises.readdir(folder)) {
@@ -136,8 +139,9 @@ async function removeOldCopies(path: string, now: number): Promise<void> {
 }
 
 /**
- * Files that no row refers to, old enough that none is about to. A segment need not be old: whoever is about to name it
- * looks first, and what was in it has been counted.
+ * Deletes old files that no row names. Young files stay, because their rows may not be committed yet. A
+ * segment may be deleted at any age: a commit checks first that its segment exists. Its bodies were already
+ * counted.
  */
 async function deleteOrphanedFiles(
   store: SweepStore,
@@ -155,7 +159,7 @@ async function deleteOrphanedFiles(
   return swept;
 }
 
-/** Moves free pages to the end of the file and cuts them off. */
+/** Moves free pages to the end of the database file and truncates it. */
 async function shrinkDatabase({ db, queue, checkpoints }: SweepStore): Promise<void> {
   const free = () => db.sql<{ freelist_count: number }>('PRAGMA freelist_count').get()!.freelist_count;
   let before = await db.retryWhileBusy(free);
@@ -178,7 +182,7 @@ async function repeatInBatches(queue: CommitQueue, size: number, step: () => num
   }
 }
 
-/** What has expired and waits for a sweep still takes its room on disk, but is no longer counted. */
+/** Counts what the store holds. Expired rows still use disk space until a sweep, but are not counted. */
 export async function readUsage({ db, home, env }: Store): Promise<Usage> {
   const now = env.now();
   const row = await db.retryWhileBusy(() => {
@@ -191,7 +195,7 @@ export async function readUsage({ db, home, env }: Store): Promise<Usage> {
     return db.sql<Record<'blobs' | 'bytes' | 'records' | 'entries' | 'placed', number>>(sql).get(now, now)!;
   });
   let diskBytes = row.placed;
-  // The WAL, the reserve, the copy of an older format.
+  // This includes the WAL, the reserve and copies of older formats.
   const own = (await promises.readdir(home)).filter((name) => name.startsWith(DATABASE_FILE));
   for (const name of own) diskBytes += await sizeOf(join(home, name));
   for await (const { path } of listBodyFiles(home)) diskBytes += await sizeOf(path);
@@ -203,10 +207,10 @@ export async function readUsage({ db, home, env }: Store): Promise<Usage> {
   };
 }
 
-/** How many missing bodies are named. */
+/** Maximum number of missing files to name. */
 const LISTED_FILES = 3;
 
-/** Bodies that have a row and no file: somebody deleted it. */
+/** Finds bodies that have a row but no file. */
 export async function missingBodies({ db, home, env }: Store): Promise<{ count: number; some: string[] }> {
   const some: string[] = [];
   let count = 0;
@@ -233,10 +237,13 @@ export async function missingBodies({ db, home, env }: Store): Promise<{ count: 
   }
 }
 
-/** Folders that are looked at every time: of those with bodies there may be many, with any number of files. */
+/** Folders that every sweep checks. The other folders may be many and hold any number of files. */
 const ALWAYS_SWEPT: ReadonlySet<string> = new Set([DRAFTS, SEGMENTS].map((path) => basename(path)));
 
-/** Every file under the folder of bodies, drafts included, one folder at a time; from round 1 on only those of one of them. */
+/**
+ * Lists the files in the body folders, drafts included. In round 0 all folders are listed; later only the
+ * small ones and one other folder in turn.
+ */
 async function* listBodyFiles(home: string, round = 0): AsyncGenerator<{ path: string; file: string }> {
   const root = join(home, BODIES);
   const folders = await promises.readdir(root).catch(() => []);

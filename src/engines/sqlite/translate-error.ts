@@ -4,7 +4,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 
 type Failure = 'busy' | 'store_full' | 'store_damaged' | 'store_unusable';
 
-/** SQLite's primary result codes that mean something to us. */
+/** SQLite's primary result codes that need special handling. */
 const BY_RESULT: { readonly [code: number]: Failure } = {
   5: 'busy', // BUSY: another process has the lock.
   6: 'busy', // LOCKED
@@ -18,7 +18,7 @@ const BY_RESULT: { readonly [code: number]: Failure } = {
 };
 const IOERR = 10;
 
-/** What the file system may say. */
+/** Error codes of the file system. */
 const BY_ERRNO: { readonly [code: string]: Failure } = {
   ENOSPC: 'store_full',
   EDQUOT: 'store_full',
@@ -33,17 +33,20 @@ const BY_ERRNO: { readonly [code: string]: Failure } = {
   EIO: 'store_unusable',
 };
 
-/** What the triggers of a store that moves say (`moving.ts`), before the place that it moves to. */
+/**
+ * Start of the message of the triggers that block writes to a moving store (`moving.ts`). The target store
+ * follows.
+ */
 export const MOVING = 'relay: moving to ';
 export const MOVED = 'relay: moved to ';
 
-/** A writer who is told to come back does so when the last changes have been copied. */
+/** Suggested retry delay for a rejected writer. By then the last changes are usually copied. */
 const MOVING_SECONDS = 5;
 
-/** With less than this left, an I/O error of SQLite's that does not say why is taken to be a full disk. */
+/** With less free space than this, an unspecific I/O error of SQLite is reported as a full disk. */
 const ROOM_BYTES = 1024 * 1024;
 
-/** Another process is in the way: it passes. */
+/** Whether another process holds the lock. A retry helps. */
 export function isBusy(error: unknown): boolean {
   return BY_RESULT[resultCode(error) ?? 0] === 'busy';
 }
@@ -52,13 +55,16 @@ export function isFull(error: unknown, path: string): boolean {
   return isRelayError(translateError(error, path), 'store_full');
 }
 
-/** SQLite may have rolled the whole transaction back, not just the statement. */
+/** Whether SQLite may have rolled back the whole transaction and not only the statement. */
 export function endsTransaction(error: unknown): boolean {
   const code = resultCode(error);
   return code !== undefined && code !== 1 && code !== 19;
 }
 
-/** What SQLite or the file system said, as a row of the error table where there is one; `path` is the database. */
+/**
+ * Converts an error of SQLite or the file system to a RelayError if there is a row for it. `path` is the
+ * database file.
+ */
 export function translateError(error: unknown, path: string): unknown {
   if (isRelayError(error) || !(error instanceof Error)) return error;
   const { message } = error;
