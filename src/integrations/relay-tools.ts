@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { parsePointer } from '../contract/pointer-url.ts';
 import type { ContextRelay } from '../sdk/context-relay.ts';
 import { PEEK_TOOL, PULL_TOOL, PUSH_TOOL, peekText } from '../sdk/context-tools.ts';
-import { readPart } from '../text/parts/part-request.ts';
+import { parsePartText } from '../text/parts/part-request.ts';
 import { cutNear } from '../text/preview/cut.ts';
 import { insteadOf } from './large-results.ts';
 
@@ -75,7 +75,7 @@ function pullTool(relay: ContextRelay, { maxBytes = PULL_BYTES }: RelayToolOptio
     required: ['url'],
     async run(input, { signal }) {
       const url = pointer(input.url);
-      const part = input.part ? readPart(input.part as string) : undefined;
+      const part = input.part ? parsePartText(input.part as string) : undefined;
       if (part) {
         const taken = await relay.pullPart(url, part, { signal });
         return cutTo(taken.truncated ? `${taken.text}\n[${taken.about}]` : taken.text, maxBytes);

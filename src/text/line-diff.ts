@@ -6,7 +6,7 @@ export interface DiffLine {
 /**
  * Maximum edits. Above it, all lines are shown as removed and added, because the search would take too long.
  */
-const MOST_EDITS = 1_500;
+const MAX_EDITS = 1_500;
 
 /** Returns the shortest list of edits that turns one list of lines into the other (Myers' algorithm). */
 export function diffLines(from: readonly string[], to: readonly string[]): DiffLine[] {
@@ -22,15 +22,15 @@ export function diffLines(from: readonly string[], to: readonly string[]): DiffL
   const same = (text: string): DiffLine => ({ kind: 'same', text });
   return [
     ...from.slice(0, begin).map(same),
-    ...shortest(from.slice(begin, from.length - end), to.slice(begin, to.length - end)),
+    ...shortestEdit(from.slice(begin, from.length - end), to.slice(begin, to.length - end)),
     ...from.slice(from.length - end).map(same),
   ];
 }
 
-function shortest(from: readonly string[], to: readonly string[]): DiffLine[] {
+function shortestEdit(from: readonly string[], to: readonly string[]): DiffLine[] {
   const trace: Map<number, number>[] = [];
   let reach = new Map<number, number>([[1, 0]]);
-  for (let edits = 0; edits <= Math.min(from.length + to.length, MOST_EDITS); edits++) {
+  for (let edits = 0; edits <= Math.min(from.length + to.length, MAX_EDITS); edits++) {
     trace.push(new Map(reach));
     for (let k = -edits; k <= edits; k += 2) {
       const down = k === -edits || (k !== edits && reach.get(k - 1)! < reach.get(k + 1)!);

@@ -18,7 +18,7 @@ export function findSecrets(text: string): SecretFinding[] {
   for (const [kind, pattern] of CREDENTIAL_FORMATS) {
     for (const match of scanned.matchAll(pattern)) {
       if (!isPlaceholder(match[0])) found.push({ kind, at: match.index });
-      if (found.length >= MOST_MATCHES) break;
+      if (found.length >= MAX_MATCHES) break;
     }
   }
   for (const match of scanned.matchAll(URL_PASSWORD)) {
@@ -31,7 +31,7 @@ export function findSecrets(text: string): SecretFinding[] {
   for (const match of scanned.matchAll(BEARER)) {
     if (isSecretValue('key', match[1]!)) found.push({ kind: 'bearer token', at: match.index });
   }
-  return inLines(scanned, found);
+  return toFindings(scanned, found);
 }
 
 /** Masks everything that `findSecrets` would find, in the whole text. */
@@ -59,7 +59,7 @@ const PRIVATE_KEY_BLOCK =
   /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,80}-----|$)/g;
 
 /** Far more than are reported, because several may share a line. */
-const MOST_MATCHES = SECRET_FINDINGS * 50;
+const MAX_MATCHES = SECRET_FINDINGS * 50;
 
 /**
  * An assignment such as `api_key: "…"`, `DB_PASSWORD=…` or `"clientSecret": "…"`. Captures name and value.
@@ -80,10 +80,10 @@ const EXPRESSION =
 
 const PLAIN_WORD = /^[a-z]{1,12}$/i;
 
-const COUNTED_UP = /1234567|abcdefg|qwerty/i;
+const SEQUENCES = /1234567|abcdefg|qwerty/i;
 
 function isSecretValue(name: string, value: string): boolean {
-  if (isPlaceholder(value) || EXPRESSION.test(value) || COUNTED_UP.test(value)) return false;
+  if (isPlaceholder(value) || EXPRESSION.test(value) || SEQUENCES.test(value)) return false;
   if (!/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
   const lower = name.toLowerCase();
   if (lower.startsWith('pass')) return entropy(value) >= 2.75;
@@ -105,7 +105,7 @@ function entropy(value: string): number {
   return bits;
 }
 
-function inLines(text: string, found: { kind: string; at: number }[]): SecretFinding[] {
+function toFindings(text: string, found: { kind: string; at: number }[]): SecretFinding[] {
   found.sort((a, b) => a.at - b.at);
   const findings: SecretFinding[] = [];
   const seen = new Set<string>();

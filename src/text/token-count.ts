@@ -7,19 +7,19 @@ import { NO_TOKEN, TokenPieces, type TokenTable } from './token-table.ts';
  * text. Time is linear in the text and bounded: very long pieces are cut, and of a very long text only evenly
  * spread slices are counted. The result is then marked as an estimate.
  */
-export function tokenCounter({ kinds, rankOf }: TokenTable): (text: string) => TokenCount {
+export function tokenCounter({ charClasses, rankOf }: TokenTable): (text: string) => TokenCount {
   const merge = new Merge(rankOf);
   const encoder = new TextEncoder();
   let bytes = new Uint8Array(FEW_BYTES);
   return (text) => {
-    const pieces = new TokenPieces(text, kinds);
+    const pieces = new TokenPieces(text, charClasses);
     const stride = Math.max(1, text.length / TOKEN_COUNT_CHARS);
     let [tokens, counted] = [0, 0];
     for (let from = 0; from < text.length; ) {
       const began = from;
       while (from < text.length && from < began + TOKEN_SLICE_CHARS) {
         const to = pieces.end(from);
-        if (3 * (to - from) > bytes.length) bytes = new Uint8Array(MOST_BYTES);
+        if (3 * (to - from) > bytes.length) bytes = new Uint8Array(MAX_PIECE_BYTES);
         const { written } = encoder.encodeInto(text.slice(from, to), bytes);
         tokens += rankOf(bytes, 0, written) === NO_TOKEN ? merge.count(bytes, written) : 1;
         from = to;
@@ -36,7 +36,7 @@ export function tokenCounter({ kinds, rankOf }: TokenTable): (text: string) => T
  * Maximum bytes of a piece: a UTF-16 code unit needs at most three bytes, and a contraction may follow a
  * slice.
  */
-const MOST_BYTES = 3 * (TOKEN_SLICE_CHARS + 4);
+const MAX_PIECE_BYTES = 3 * (TOKEN_SLICE_CHARS + 4);
 /** Buffer size that suffices for the pieces of most texts, so that short commands use little memory. */
 const FEW_BYTES = 1024;
 
@@ -49,8 +49,8 @@ class Merge {
   /**
    * By start of a part: start of the previous part, start of the next, and rank of the merge with the next.
    */
-  #before = new Int32Array(0);
-  #behind = new Int32Array(0);
+  #previous = new Int32Array(0);
+  #next = new Int32Array(0);
   #ranks = new Int32Array(0);
   /** Heap of rank and position in one number. Outdated entries stay until they are popped. */
   #heap = new Float64Array(0);
@@ -61,8 +61,8 @@ class Merge {
   }
 
   count(bytes: Uint8Array, length: number): number {
-    if (length >= this.#ranks.length) this.#makeRoom(length > FEW_BYTES ? MOST_BYTES : FEW_BYTES);
-    const [before, behind, ranks] = [this.#before, this.#behind, this.#ranks];
+    if (length >= this.#ranks.length) this.#makeRoom(length > FEW_BYTES ? MAX_PIECE_BYTES : FEW_BYTES);
+    const [before, behind, ranks] = [this.#previous, this.#next, this.#ranks];
     for (let at = 0; at <= length; at++) {
       before[at] = at - 1;
       behind[at] = at + 1;
@@ -70,14 +70,14 @@ class Merge {
     const rank = (at: number) => {
       const next = behind[at]!;
       ranks[at] = next < length ? this.#rankOf(bytes, at, behind[next]!) : NO_TOKEN;
-      if (ranks[at] !== NO_TOKEN) this.#push(ranks[at]! * PLACES + at);
+      if (ranks[at] !== NO_TOKEN) this.#push(ranks[at]! * POSITIONS + at);
     };
     for (let at = 0; at < length; at++) rank(at);
     let parts = length;
     while (this.#size > 0) {
       const key = this.#pop();
-      const at = key % PLACES;
-      if (ranks[at] !== (key - at) / PLACES) continue;
+      const at = key % POSITIONS;
+      if (ranks[at] !== (key - at) / POSITIONS) continue;
       const gone = behind[at]!;
       ranks[gone] = NO_TOKEN;
       behind[at] = behind[gone]!;
@@ -90,8 +90,8 @@ class Merge {
   }
 
   #makeRoom(bytes: number): void {
-    this.#before = new Int32Array(bytes + 1);
-    this.#behind = new Int32Array(bytes + 1);
+    this.#previous = new Int32Array(bytes + 1);
+    this.#next = new Int32Array(bytes + 1);
     this.#ranks = new Int32Array(bytes + 1);
     this.#heap = new Float64Array(3 * bytes);
   }
@@ -125,4 +125,4 @@ class Merge {
 }
 
 /** Greater than any position in a piece. */
-const PLACES = 2 ** 16;
+const POSITIONS = 2 ** 16;

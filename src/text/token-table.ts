@@ -2,8 +2,8 @@ import { TOKEN_SLICE_CHARS } from '../base/limits.ts';
 
 /** Vocabulary of a tokenizer as a byte array that is searched in place, so opening it takes no time. */
 export interface TokenTable {
-  /** Class of each character, see `kindOf`. */
-  readonly kinds: Uint8Array;
+  /** Class of each character, see `charClass`. */
+  readonly charClasses: Uint8Array;
   /**
    * Returns the rank of the token with these bytes, or NO_TOKEN. Pairs with the lowest rank are merged first.
    */
@@ -35,11 +35,11 @@ export function makeTokenTable(tokens: readonly Token[]): Uint8Array<ArrayBuffer
     let slot = first & mask;
     while (integers[at + 2 * slot + 1] !== 0) slot = (slot + 1) & mask;
     integers[at + 2 * slot] = first;
-    integers[at + 2 * slot + 1] = (otherHash(text, 0, text.length) & ~RANK) | (rank + 1);
+    integers[at + 2 * slot + 1] = (secondHash(text, 0, text.length) & ~RANK_MASK) | (rank + 1);
   }
-  const made = new Uint8Array(integers.byteLength + KINDS);
+  const made = new Uint8Array(integers.byteLength + CLASSIFIED_CHARS);
   made.set(new Uint8Array(integers.buffer));
-  for (let code = 0; code < KINDS; code++) made[integers.byteLength + code] = kindOf(code);
+  for (let code = 0; code < CLASSIFIED_CHARS; code++) made[integers.byteLength + code] = charClass(code);
   return made;
 }
 
@@ -68,19 +68,19 @@ export function unpackTokens(packed: Uint8Array): Uint8Array[] {
 export function isWholeTable(made: Uint8Array): boolean {
   if (made.length < 4 * TABLES) return false;
   const slots = integersOf(made).subarray(0, TABLES);
-  return slots.every((count) => count > 0) && made.length === kindsAt(slots) + KINDS;
+  return slots.every((count) => count > 0) && made.length === classesOffset(slots) + CLASSIFIED_CHARS;
 }
 
 /** Opens a table that `isWholeTable` has accepted. */
 export function openTokenTable(made: Uint8Array): TokenTable {
   const integers = integersOf(made);
   const places = placesOf(integers);
-  const from = kindsAt(integers.subarray(0, TABLES));
-  const kinds = made.subarray(from, from + KINDS);
+  const from = classesOffset(integers.subarray(0, TABLES));
+  const charClasses = made.subarray(from, from + CLASSIFIED_CHARS);
   return {
-    kinds,
+    charClasses,
     rankOf(text, start, end) {
-      if (end - start > LONGEST) return NO_TOKEN;
+      if (end - start > MAX_TOKEN_BYTES) return NO_TOKEN;
       const { at, mask } = places[tableOf(end - start)]!;
       const first = hash(text, start, end);
       for (let slot = first & mask; ; slot = (slot + 1) & mask) {
@@ -88,7 +88,7 @@ export function openTokenTable(made: Uint8Array): TokenTable {
         const found = integers[place + 1]!;
         if (found === 0) return NO_TOKEN;
         if (integers[place] !== first) continue;
-        if (((found ^ otherHash(text, start, end)) & ~RANK) === 0) return (found & RANK) - 1;
+        if (((found ^ secondHash(text, start, end)) & ~RANK_MASK) === 0) return (found & RANK_MASK) - 1;
       }
     },
   };
@@ -125,14 +125,14 @@ function integersOf(made: Uint8Array): Int32Array {
   return new Int32Array(made.buffer, made.byteOffset, Math.floor(made.byteLength / 4));
 }
 
-function kindsAt(slots: Int32Array): number {
+function classesOffset(slots: Int32Array): number {
   return 4 * slots.reduce((sum, count) => sum + 2 * count, TABLES);
 }
 
 /** Bits of a slot that hold the rank. */
-const RANK = 2 ** 18 - 1;
+const RANK_MASK = 2 ** 18 - 1;
 /** Bytes of the longest token of o200k_base. */
-const LONGEST = 128;
+const MAX_TOKEN_BYTES = 128;
 /** FNV-1a. The high bits are mixed into the low bits, which select the slot. */
 function hash(text: Uint8Array, from: number, to: number): number {
   let sum = 0x811c9dc5;
@@ -141,7 +141,7 @@ function hash(text: Uint8Array, from: number, to: number): number {
 }
 
 /** A second hash with other constants. */
-function otherHash(text: Uint8Array, from: number, to: number): number {
+function secondHash(text: Uint8Array, from: number, to: number): number {
   let sum = 0x9747b28c;
   for (let at = from; at < to; at++) sum = Math.imul(sum ^ text[at]!, 0x5bd1e995);
   return sum;
@@ -151,9 +151,9 @@ function otherHash(text: Uint8Array, from: number, to: number): number {
 const [OTHER, MARK, UPPER, LOWER, LETTER, NUMBER, SPACE, LINE_END] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /** Number of code points with a stored class. Higher ones are variation selectors (marks) or unassigned. */
-const KINDS = 0x40000;
+const CLASSIFIED_CHARS = 0x40000;
 
-function kindOf(code: number): number {
+function charClass(code: number): number {
   const char = String.fromCodePoint(code);
   if (char === '\r' || char === '\n') return LINE_END;
   if (/\s/u.test(char)) return SPACE;
@@ -172,7 +172,7 @@ const CONTRACTION = /'(?:[sdmt]|ll|ve|re)/iy;
  */
 export class TokenPieces {
   readonly #text: string;
-  /** Class of each character below KINDS. */
+  /** Class of each character below CLASSIFIED_CHARS. */
   readonly #kinds: Uint8Array;
   #limit = 0;
   /** True if a piece was cut, or may have been. */
@@ -191,7 +191,7 @@ export class TokenPieces {
     const isPrefix = (first & (OTHER | MARK | SPACE)) !== 0;
     for (let start = isPrefix ? from + this.#width(from) : from; ; start = from) {
       const end = this.#wordEnd(start, start !== from && first === MARK);
-      if (end > start) return this.#contracted(end);
+      if (end > start) return this.#withContraction(end);
       if (start === from) break;
     }
     if (first === NUMBER) {
@@ -205,7 +205,7 @@ export class TokenPieces {
     if (end > symbols) {
       let after = end;
       while (after < this.#limit && (text[after] === '/' || this.#kind(after) === LINE_END)) after++;
-      return this.#looked(after);
+      return this.#noteCut(after);
     }
     const blank = this.#run(from, SPACE | LINE_END);
     for (let at = blank; at > from; at--) if (this.#kind(at - 1) === LINE_END) return at;
@@ -229,10 +229,10 @@ export class TokenPieces {
   #run(from: number, kinds: number): number {
     let end = from;
     while (end < this.#limit && this.#kind(end) & kinds) end += this.#width(end);
-    return this.#looked(end);
+    return this.#noteCut(end);
   }
 
-  #looked(end: number): number {
+  #noteCut(end: number): number {
     if (end >= this.#limit && end < this.#text.length) this.cut = true;
     return end;
   }
@@ -246,7 +246,7 @@ export class TokenPieces {
     return this.#text.codePointAt(at)! > 0xffff ? 2 : 1;
   }
 
-  #contracted(end: number): number {
+  #withContraction(end: number): number {
     if (this.#text[end] !== "'") return end;
     CONTRACTION.lastIndex = end;
     return CONTRACTION.test(this.#text) ? CONTRACTION.lastIndex : end;

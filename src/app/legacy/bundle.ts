@@ -6,7 +6,7 @@ import { type CountedArtifact, LEGACY_EVENT_ID, type StoredEvent } from '../../d
 import { emptyHead } from '../../domain/threads/fold.ts';
 import { advanceChecked } from '../../domain/threads/fold-job.ts';
 import { bareRoot } from '../../domain/threads/keys.ts';
-import { bytesOf, isoTime } from '../../domain/threads/state.ts';
+import { isoTime, jsonBytes } from '../../domain/threads/state.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { isMoment, type LegacyLogEvent, UNKNOWN_EVENT } from './source.ts';
 import type { LegacyVersion } from './versions.ts';
@@ -134,7 +134,7 @@ function counted({ ref, size, tokens, provenance }: Artifact): CountedArtifact {
 /** Returns an event that makes no version, changed so that it fits our log. */
 function fitting(event: LegacyLogEvent, notes: string[]): LegacyLogEvent {
   const { type, payload } = event;
-  const tooLong = bytesOf(payload) > PAYLOAD_BYTES;
+  const tooLong = jsonBytes(payload) > PAYLOAD_BYTES;
   if (tooLong)
     notes.push(`what an event ${type} said is larger than ${PAYLOAD_BYTES} bytes and was left out`);
   const said: Json = tooLong ? {} : payload;

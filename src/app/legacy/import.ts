@@ -14,8 +14,8 @@ import {
   THREAD_NAME_CHARS,
 } from '../../base/limits.ts';
 import { ARTIFACT_TYPE, type Artifact, type Provenance } from '../../contract/threads.ts';
-import { guessType, KINDS, kindOf, MEDIA_TYPE } from '../../domain/threads/artifact-kind.ts';
-import { ContentScan, countTokens } from '../../domain/threads/content-scan.ts';
+import { artifactKind, guessType, KINDS, MEDIA_TYPE } from '../../domain/threads/artifact-kind.ts';
+import { ContentScan, countArtifactTokens } from '../../domain/threads/content-scan.ts';
 import type { LegacyHome, LegacyThread } from '../../interfaces/cli/host.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { makePreview } from '../../text/preview/preview.ts';
@@ -180,14 +180,14 @@ class ThreadReader {
     const type =
       row.type !== undefined && ARTIFACT_TYPE.test(row.type) ? row.type : guessType(name || file, row.mime);
     if (row.type !== undefined && type !== row.type) changed(`its type is ${type} here`);
-    const { mime: usual } = KINDS[kindOf({ type, name, mime: row.mime ?? '' })];
+    const { mime: usual } = KINDS[artifactKind({ type, name, mime: row.mime ?? '' })];
     const mime = row.mime !== undefined && MEDIA_TYPE.test(row.mime) ? row.mime : usual;
     if (row.mime !== undefined && mime !== row.mime) changed(`its media type is ${mime} here`);
     const created_at = isMoment(row.created_at)
       ? row.created_at
       : new Date((await lstat(path)).mtimeMs).toISOString();
-    const preview = makePreview(kindOf({ type, name, mime }), seen);
-    const tokens = await countTokens(ownTextWork, seen, preview.text);
+    const preview = makePreview(artifactKind({ type, name, mime }), seen);
+    const tokens = await countArtifactTokens(ownTextWork, seen, preview.text);
     const provenance = provenanceOf(jsonObjectIn(row.provenance) ?? {}, created_at);
     const content = { ref, thread_id: this.#thread, type, mime, name, size: seen.size, hash };
     const artifact: Artifact = { ...content, preview, provenance, tokens, created_at };

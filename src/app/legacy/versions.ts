@@ -3,8 +3,8 @@ import { STATE_BYTES } from '../../base/limits.ts';
 import type { Metrics } from '../../contract/threads.ts';
 import { asJson } from '../../domain/records.ts';
 import type { LegacyEvent } from '../../domain/threads/event.ts';
-import { bytesOf, checkField, checkItem, LISTS, type ListName } from '../../domain/threads/state.ts';
-import { wayBack } from '../../domain/threads/threads.ts';
+import { checkField, checkItem, jsonBytes, LISTS, type ListName } from '../../domain/threads/state.ts';
+import { revertOps } from '../../domain/threads/threads.ts';
 import { isMoment, type StateRow } from './source.ts';
 
 /** A version of a state: the patch that leads to it, and its own metadata. */
@@ -37,7 +37,7 @@ export function versionsOf(
   /** Adds the content of version 1 with the next version, because our threads start empty. */
   let late: (() => void) | undefined;
   const add = (next: Json, stamp: LegacyVersion['stamp']) => {
-    versions.push({ ops: asJson(wayBack(content, next)), stamp });
+    versions.push({ ops: asJson(revertOps(content, next)), stamp });
     content = next;
     late = undefined;
   };
@@ -56,13 +56,13 @@ export function versionsOf(
     emptied ||= taken.emptied;
     for (const what of taken.left) left.add(what);
     const stamp = stampOf(data, created);
-    if (bytesOf(taken.content) + AROUND_BYTES > STATE_BYTES) {
+    if (jsonBytes(taken.content) + AROUND_BYTES > STATE_BYTES) {
       left.add(
         `v${version} of its state is larger than ${STATE_BYTES} bytes; here it is as the version before`,
       );
       misfit = true;
       add(content, stamp);
-    } else if (version === 1 && bytesOf(taken.content) !== bytesOf(EMPTY)) {
+    } else if (version === 1 && jsonBytes(taken.content) !== jsonBytes(EMPTY)) {
       add(EMPTY, stamp);
       left.add('v1 of its state was not empty; what it held is in v2 here');
       late = () => add(taken.content, stamp);

@@ -235,7 +235,7 @@ export class Mirror {
       return { count: 0, seq: 0 };
     }
     if (end < size) ftruncateSync(file, end);
-    let { count: at, seq } = await this.#threads.log.heads.placeOf(head.root, count);
+    let { count: at, seq } = await this.#threads.log.heads.nearestPosition(head.root, count);
     for await (const { seq: next } of this.#threads.log.heads.events(head.root, seq)) {
       if (at >= count) break;
       at++;

@@ -16,20 +16,20 @@ import type { Storage } from '../usage/storage.ts';
 import {
   blobsPrefix,
   checkPrefix,
-  describe,
   endName,
   type FileHead,
   type FilePlace,
   type FileVersion,
   fileEnds,
+  fileStorageBytes,
   hasEnded,
   headKey,
   headsPrefix,
-  isReached,
+  isVisible,
   type StoredHead,
   spaceKey,
   spacesPrefix,
-  storedBytesOf,
+  toFileInfo,
   versionKey,
   versionsPrefix,
 } from './record.ts';
@@ -65,7 +65,7 @@ export class FileStore {
   async find(at: FilePlace): Promise<StoredHead | null> {
     const stored = await this.heads.get(headKey(at));
     if (!stored || hasEnded(stored.value, this.parts.deps.env.now())) return null;
-    return isReached(at, stored.value) ? stored : null;
+    return isVisible(at, stored.value) ? stored : null;
   }
 
   /** Adds a file to the expiry index. The caller is not stored. */
@@ -76,7 +76,7 @@ export class FileStore {
 
   async get(at: FilePlace): Promise<StoredHead> {
     const stored = await this.find(at);
-    if (!stored) throw noFile(at);
+    if (!stored) throw fileNotFound(at);
     return stored;
   }
 
@@ -85,7 +85,7 @@ export class FileStore {
     const stored = await this.heads.get(headKey(at));
     if (!stored) return null;
     if (!hasEnded(stored.value, this.parts.deps.env.now())) {
-      if (isReached(at, stored.value)) return stored;
+      if (isVisible(at, stored.value)) return stored;
       throw new RelayError('forbidden', {
         what: 'Another key wrote this file, and your key has no access to it.',
       });
@@ -98,7 +98,7 @@ export class FileStore {
   async removeEnded(at: FilePlace, { value: head, revision }: StoredHead): Promise<void> {
     await this.#removeBodies(at, head);
     const took = await this.heads.delete(headKey(at), { expect: revision });
-    if (took) await this.parts.storage.freed(at.tenant, storedBytesOf(head));
+    if (took) await this.parts.storage.freed(at.tenant, fileStorageBytes(head));
   }
 
   async #removeBodies(at: FilePlace, head: FileHead): Promise<void> {
@@ -152,7 +152,7 @@ export class FileStore {
       // A full store accepts only deletions, so delete the head directly. A crash then leaves orphans.
       if (!(await this.heads.delete(headKey(at), { expect: revision }))) return false;
       await this.#removeBodies(at, value);
-      await this.parts.storage.freed(at.tenant, storedBytesOf(value));
+      await this.parts.storage.freed(at.tenant, fileStorageBytes(value));
     }
     await this.ends.forget(0, endName(at));
     if (value.expires !== null) await this.ends.forget(value.expires, endName(at));
@@ -161,7 +161,7 @@ export class FileStore {
 
   async bytesIn(at: Pick<FilePlace, 'tenant' | 'space'>): Promise<number> {
     let bytes = 0;
-    for await (const { value } of allRecords(this.heads, headsPrefix(at))) bytes += storedBytesOf(value);
+    for await (const { value } of allRecords(this.heads, headsPrefix(at))) bytes += fileStorageBytes(value);
     return bytes;
   }
 
@@ -186,7 +186,7 @@ export class FileStore {
     for await (const { key, value } of allRecords(this.versions, versionsPrefix(at))) {
       const id = key.slice(versionsPrefix(at).length).split('/')[0]!;
       const kept = value.version >= (lives.get(id) ?? Number.POSITIVE_INFINITY);
-      if (kept || madeAt(id) > before || value.at > before) bodies.add(value.blob);
+      if (kept || createdAt(id) > before || value.at > before) bodies.add(value.blob);
       else await this.versions.delete(key);
     }
     for await (const { key, at: written } of allBlobs(engine.blobs, blobsPrefix(at)))
@@ -222,7 +222,7 @@ export class FileStore {
   }
 }
 
-export function noFile({ space, path }: FilePlace): RelayError {
+export function fileNotFound({ space, path }: FilePlace): RelayError {
   return new RelayError('not_found', {
     what: `the file ${path.slice(0, 200)} in ${space}`,
     hint: 'List the files with relay file ls SPACE or GET /files/SPACE.',
@@ -230,7 +230,7 @@ export function noFile({ space, path }: FilePlace): RelayError {
 }
 
 /** Returns the time at which an id was created, in ms. */
-function madeAt(id: string): number {
+function createdAt(id: string): number {
   return Number.parseInt(id.slice(0, 12), 16);
 }
 
@@ -244,7 +244,7 @@ async function* allBlobs(blobs: Blobs, prefix: string): AsyncGenerator<BlobItem>
 }
 
 /** Sorts after every character that a path can contain. */
-const LAST = '\u{10ffff}';
+const LAST_CHARACTER = '\u{10ffff}';
 
 /**
  * Lists files below a prefix, sorted by path. With a delimiter, each folder is skipped in one step, so the
@@ -264,7 +264,7 @@ export async function listFiles(
   const files: FileInfo[] = [];
   const prefixes: string[] = [];
   let bytes = 0;
-  for (let after = behind(checkPrefix('after', o.after)); ; ) {
+  for (let after = listingKeyAfter(checkPrefix('after', o.after)); ; ) {
     const wanted = Math.min(PAGE_ITEMS_MAX, limit - files.length - prefixes.length + 1);
     const page = await store.heads.list(root + prefix, {
       limit: wanted,
@@ -273,7 +273,7 @@ export async function listFiles(
     let folder: string | undefined;
     for (const { key, value } of page.items) {
       const path = key.slice(root.length);
-      if (hasEnded(value, now) || !isReached(at, value)) continue;
+      if (hasEnded(value, now) || !isVisible(at, value)) continue;
       const deeper = o.delimiter ? path.indexOf('/', prefix.length) : -1;
       if (files.length + prefixes.length === limit || bytes > FILE_PAGE_BYTES)
         return answer(files, o.delimiter && prefixes, last(files, prefixes));
@@ -282,11 +282,11 @@ export async function listFiles(
         if (prefixes.at(-1) !== folder) prefixes.push(folder);
         break;
       }
-      const file = describe({ ...at, path }, value);
+      const file = toFileInfo({ ...at, path }, value);
       bytes += utf8Bytes(JSON.stringify(file));
       files.push(file);
     }
-    if (folder !== undefined) after = behind(folder);
+    if (folder !== undefined) after = listingKeyAfter(folder);
     else if (page.next === undefined) return answer(files, o.delimiter && prefixes);
     else after = page.next.slice(root.length);
   }
@@ -316,8 +316,8 @@ export async function listSpaces(
 }
 
 /** Returns the key after which a listing continues: after a file, or after everything in a folder. */
-function behind(place: string): string {
-  return place.endsWith('/') ? place + LAST : place;
+function listingKeyAfter(place: string): string {
+  return place.endsWith('/') ? place + LAST_CHARACTER : place;
 }
 
 function last(files: readonly FileInfo[], prefixes: readonly string[]): string {

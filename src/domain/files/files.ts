@@ -24,29 +24,29 @@ import { meterBody } from '../bodies.ts';
 import { allRecords } from '../records.ts';
 import type { Serves } from '../relay-binding.ts';
 import { workFor } from '../text-work.ts';
-import { type FileParts, FileStore, listFiles, listSpaces, noFile } from './file-store.ts';
+import { type FileParts, FileStore, fileNotFound, listFiles, listSpaces } from './file-store.ts';
 import {
   blobKey,
   checkConditions,
   checkFileOptions,
   checkPath,
   checkSpace,
-  describe,
   endName,
   type FileHead,
   type FilePlace,
   type FileVersion,
+  fileStorageBytes,
   headKey,
-  placeOf,
   type StoredHead,
-  storedBytes,
-  storedBytesOf,
+  toFileInfo,
+  toFilePlace,
   versionKey,
+  versionStorageBytes,
   versionsPrefix,
 } from './record.ts';
 
 type Version = { readonly version?: number };
-type Found = { readonly head: FileHead; readonly version: FileVersion; readonly body: BlobBody };
+type OpenedVersion = { readonly head: FileHead; readonly version: FileVersion; readonly body: BlobBody };
 
 /** Named files that can be overwritten and deleted, with some earlier versions. */
 export class Files implements Serves<typeof files> {
@@ -71,7 +71,7 @@ export class Files implements Serves<typeof files> {
   async put(caller: Caller, space: string, path: string, input: FileInput): Promise<FileInfo> {
     const { deps, storage, allowance } = this.store.parts;
     const { engine, env } = deps;
-    const at = placeOf(caller, space, path);
+    const at = toFilePlace(caller, space, path);
     const options = checkFileOptions(input, env.now());
     const key = checkIdempotencyKey(input.idempotency_key);
     const request = key === undefined ? null : (await sha256Hex(`${caller.keyId}\n${key}`)).slice(0, 32);
@@ -79,7 +79,7 @@ export class Files implements Serves<typeof files> {
     const before = await this.store.findToReplace(at);
     if (!isRepeated(before, request)) {
       checkConditions(at, input, before?.value ?? null);
-      await storage.admit(at.tenant, lengthOf(input));
+      await storage.admit(at.tenant, declaredSize(input));
     }
     const metered = meterBody(input.body, input.size, payloadBytes, 'a file');
     await this.store.list(at);
@@ -104,7 +104,7 @@ export class Files implements Serves<typeof files> {
         return this.#replace(at, old, next);
       });
       allowance.note(caller, 'file_put', size, at.tenant);
-      return describe(at, done);
+      return toFileInfo(at, done);
     } catch (error) {
       // After other errors the write may be committed, so the blob stays. If nothing refers to it, the sweep
       // deletes it.
@@ -120,7 +120,7 @@ export class Files implements Serves<typeof files> {
     path: string,
     o: Version & { range?: ByteRange } = {},
   ): Promise<FileContent> {
-    const at = placeOf(caller, space, path);
+    const at = toFilePlace(caller, space, path);
     let range: ByteRange | undefined;
     const { head, version, body } = await this.#open(at, o.version, ({ size }) => {
       range = o.range && cutRange(o.range, size);
@@ -129,27 +129,27 @@ export class Files implements Serves<typeof files> {
     const note = (bytes: number) => this.#noteRead(caller, bytes);
     if (body instanceof Uint8Array) note(body.byteLength);
     return {
-      file: describe(at, head, version),
+      file: toFileInfo(at, head, version),
       body: body instanceof Uint8Array ? body : countRead(body, note),
       ...(range ? { range } : {}),
     };
   }
 
   async info(caller: Caller, space: string, path: string, o: Version = {}): Promise<FileInfo> {
-    const at = placeOf(caller, space, path);
+    const at = toFilePlace(caller, space, path);
     const { value: head } = await this.store.get(at);
-    return describe(at, head, await this.#version(at, head, o.version));
+    return toFileInfo(at, head, await this.#version(at, head, o.version));
   }
 
   async log(caller: Caller, space: string, path: string): Promise<FileInfo[]> {
-    const at = placeOf(caller, space, path);
+    const at = toFilePlace(caller, space, path);
     const { value: head } = await this.store.get(at);
     const versions = [head.current];
     for await (const { value } of allRecords(this.store.versions, versionsPrefix(at, head.id))) {
       if (value.version >= head.first && value.version < head.current.version) versions.push(value);
     }
     versions.sort((a, b) => b.version - a.version);
-    return versions.map((version) => describe(at, head, version));
+    return versions.map((version) => toFileInfo(at, head, version));
   }
 
   async part(
@@ -159,8 +159,8 @@ export class Files implements Serves<typeof files> {
     part: PartRequest,
     o: Version & LocalOptions = {},
   ): Promise<Part> {
-    const at = placeOf(caller, space, path);
-    const taken = await this.#take(caller, at, part, o);
+    const at = toFilePlace(caller, space, path);
+    const taken = await this.#readPart(caller, at, part, o);
     this.#noteRead(caller, utf8Bytes(taken.text));
     return taken;
   }
@@ -172,10 +172,10 @@ export class Files implements Serves<typeof files> {
     part?: PartRequest,
     o: Version & LocalOptions = {},
   ): Promise<Cost> {
-    const at = placeOf(caller, space, path);
+    const at = toFilePlace(caller, space, path);
     const texts = workFor(caller, this.store.parts.deps.texts);
     if (part) {
-      const text = encodeUtf8((await this.#take(caller, at, part, o)).text);
+      const text = encodeUtf8((await this.#readPart(caller, at, part, o)).text);
       return { ...(await texts.count(text, o)), bytes: text.byteLength };
     }
     const { version, body } = await this.#open(at, o.version);
@@ -189,7 +189,7 @@ export class Files implements Serves<typeof files> {
    * `not_found`.
    */
   async delete(caller: Caller, space: string, path: string, o: { if_match?: string } = {}): Promise<void> {
-    const at = placeOf(caller, space, path);
+    const at = toFilePlace(caller, space, path);
     await compareAndSet('a file', async () => {
       const stored = await this.store.get(at);
       checkConditions(at, o, stored.value);
@@ -199,9 +199,9 @@ export class Files implements Serves<typeof files> {
 
   /** Reads files until the answer is full. `left` names the files to ask for in another request. */
   async read(caller: Caller, space: string, paths: readonly string[]) {
-    checkMany(paths);
+    checkBatch(paths);
     const answer = { files: [] as (FileInfo & FileText)[], missing: [] as string[], left: [] as string[] };
-    const wanted = [...new Set(paths)].map((path) => ({ path, at: placeOf(caller, space, path) }));
+    const wanted = [...new Set(paths)].map((path) => ({ path, at: toFilePlace(caller, space, path) }));
     const heads = await mapConcurrent(wanted, ({ at }) => this.store.find(at));
     let room = FILES_READ_BYTES;
     const fitting = wanted.filter(({ path }, i) => {
@@ -217,7 +217,7 @@ export class Files implements Serves<typeof files> {
         const { head, version, body } = await this.#open(at);
         const bytes = await readBytes(body);
         this.#noteRead(caller, bytes.byteLength);
-        return { ...describe(at, head, version), ...inJson(bytes, version.text) };
+        return { ...toFileInfo(at, head, version), ...toJsonContent(bytes, version.text) };
       } catch (error) {
         if (!isRelayError(error, 'not_found')) throw error;
         answer.missing.push(path);
@@ -234,13 +234,13 @@ export class Files implements Serves<typeof files> {
     space: string,
     drafts: readonly FileDraft[],
   ): Promise<{ files: (FileInfo | FileRefused)[] }> {
-    checkMany(drafts);
+    checkBatch(drafts);
     checkSpace(space);
     return {
       files: await mapConcurrent(drafts, async (draft) => {
         try {
           const { path, content, encoding, ...options } = draft;
-          return await this.put(caller, space, path, { ...options, body: fromJson(content, encoding) });
+          return await this.put(caller, space, path, { ...options, body: decodeContent(content, encoding) });
         } catch (error) {
           if (!isRelayError(error)) throw error;
           return { path: String(draft?.path), ...error.toJSON() };
@@ -258,7 +258,7 @@ export class Files implements Serves<typeof files> {
     checkSpace(space);
     if ((o.paths === undefined) === (o.prefix === undefined))
       throw badRequest('Give either "paths" or "prefix". An empty prefix deletes all files of the space.');
-    if (o.paths) checkMany(o.paths);
+    if (o.paths) checkBatch(o.paths);
     const page = o.paths ? null : await this.list(caller, space, { prefix: o.prefix, limit: FILES_AT_ONCE });
     const paths = page ? page.files.map(({ path }) => path) : [...new Set(o.paths)].map(checkPath);
     const done = await mapConcurrent(paths, (path) =>
@@ -282,13 +282,13 @@ export class Files implements Serves<typeof files> {
     at: FilePlace,
     wanted?: number,
     rangeOf: (version: FileVersion) => ByteRange | undefined = () => undefined,
-  ): Promise<Found> {
+  ): Promise<OpenedVersion> {
     for (let before: string | undefined; ; ) {
       const { value: head } = await this.store.get(at);
       const version = await this.#version(at, head, wanted);
       const found = await this.store.parts.deps.engine.blobs.get(version.blob, rangeOf(version));
       if (found) return { head, version, body: found.body };
-      if (before === version.blob) throw noFile(at);
+      if (before === version.blob) throw fileNotFound(at);
       before = version.blob;
     }
   }
@@ -302,7 +302,7 @@ export class Files implements Serves<typeof files> {
     if (wanted === undefined || wanted === current.version) return current;
     const kept = Number.isInteger(wanted) && wanted >= first && wanted < current.version;
     const stored = kept ? await this.store.versions.get(versionKey(at, id, wanted)) : null;
-    if (!stored) throw noFile({ ...at, path: `${at.path} at version ${wanted}` });
+    if (!stored) throw fileNotFound({ ...at, path: `${at.path} at version ${wanted}` });
     return stored.value;
   }
 
@@ -317,15 +317,15 @@ export class Files implements Serves<typeof files> {
     const keep = next.keep ?? before?.keep ?? FILE_VERSIONS;
     const current: FileVersion = { version: (before?.current.version ?? 0) + 1, ...next.about };
     const first = Math.max(before?.first ?? 1, current.version - keep);
-    const leaving = before ? await this.#between(at, before, first) : [];
-    const freed = leaving.reduce((sum, version) => sum + storedBytes(version), 0);
+    const leaving = before ? await this.#versionsBefore(at, before, first) : [];
+    const freed = leaving.reduce((sum, version) => sum + versionStorageBytes(version), 0);
     const head: FileHead = {
       id: before?.id ?? timeOrderedId(parts.deps.env),
       created: before?.created ?? current.at,
       expires: next.expires,
       keep,
       first,
-      earlierBytes: before ? Math.max(0, storedBytesOf(before) - freed) : 0,
+      earlierBytes: before ? Math.max(0, fileStorageBytes(before) - freed) : 0,
       current,
     };
     if (head.expires !== null) await this.store.noteEnd(at, head.expires);
@@ -335,7 +335,7 @@ export class Files implements Serves<typeof files> {
         : [];
     const revision = await parts.storage.counted(
       at.tenant,
-      storedBytes(current) - freed,
+      versionStorageBytes(current) - freed,
       () =>
         heads.put(headKey(at), head, { expect: old?.revision ?? 'absent', with: [next.staged, ...earlier] }),
       (done) => done !== null,
@@ -351,7 +351,7 @@ export class Files implements Serves<typeof files> {
   }
 
   /** Returns the versions before `first`, which the file no longer keeps. */
-  async #between(
+  async #versionsBefore(
     at: FilePlace,
     { id, first: from, current }: FileHead,
     first: number,
@@ -367,7 +367,12 @@ export class Files implements Serves<typeof files> {
     return leaving;
   }
 
-  async #take(caller: Caller, at: FilePlace, part: PartRequest, o: Version & LocalOptions): Promise<Part> {
+  async #readPart(
+    caller: Caller,
+    at: FilePlace,
+    part: PartRequest,
+    o: Version & LocalOptions,
+  ): Promise<Part> {
     const { version, body } = await this.#open(at, o.version);
     if (!version.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
     return workFor(caller, this.store.parts.deps.texts).part(body, part, {
@@ -377,7 +382,7 @@ export class Files implements Serves<typeof files> {
   }
 }
 
-function lengthOf({ body, size }: FileInput): number {
+function declaredSize({ body, size }: FileInput): number {
   return body instanceof Uint8Array ? body.byteLength : (size ?? 0);
 }
 
@@ -385,19 +390,19 @@ function isRepeated(stored: StoredHead | null, request: string | null): boolean 
   return request !== null && stored?.value.current.request === request;
 }
 
-function checkMany(many: readonly unknown[]): void {
+function checkBatch(many: readonly unknown[]): void {
   if (!Array.isArray(many) || many.length > FILES_AT_ONCE)
     throw badRequest(`One request can have at most ${FILES_AT_ONCE} files.`);
 }
 
-function inJson(bytes: Uint8Array, isText: boolean): FileText {
+function toJsonContent(bytes: Uint8Array, isText: boolean): FileText {
   const text = isText ? decodeUtf8(bytes) : null;
   return text === null
     ? { content: toBase64(bytes), encoding: 'base64' }
     : { content: text, encoding: 'utf8' };
 }
 
-function fromJson(content: unknown, encoding: unknown): Uint8Array {
+function decodeContent(content: unknown, encoding: unknown): Uint8Array {
   if (typeof content !== 'string') throw badRequest('"content" must be a string.');
   if (encoding !== undefined && encoding !== 'utf8' && encoding !== 'base64')
     throw badRequest('"encoding" must be "utf8" or "base64".');

@@ -57,13 +57,13 @@ export interface StoredHead {
 }
 
 /** Returns the bytes a version counts against the quota: its content and its record. */
-export function storedBytes(version: FileVersion): number {
+export function versionStorageBytes(version: FileVersion): number {
   return version.size + utf8Bytes(JSON.stringify(version));
 }
 
 /** Returns the bytes a file counts against the quota, including earlier versions. */
-export function storedBytesOf({ current, earlierBytes }: FileHead): number {
-  return storedBytes(current) + earlierBytes;
+export function fileStorageBytes({ current, earlierBytes }: FileHead): number {
+  return versionStorageBytes(current) + earlierBytes;
 }
 
 export function hasEnded({ expires }: FileHead, now: number): boolean {
@@ -74,11 +74,11 @@ export function hasEnded({ expires }: FileHead, now: number): boolean {
  * Tells whether the caller may see the file. A key bound to channels sees only files whose current version it
  * wrote.
  */
-export function isReached({ caller }: Pick<FilePlace, 'caller'>, { current }: FileHead): boolean {
+export function isVisible({ caller }: Pick<FilePlace, 'caller'>, { current }: FileHead): boolean {
   return caller === undefined || reaches(caller, { by: current.by });
 }
 
-export function describe({ space, path }: FilePlace, head: FileHead, version = head.current): FileInfo {
+export function toFileInfo({ space, path }: FilePlace, head: FileHead, version = head.current): FileInfo {
   return {
     space,
     path,
@@ -108,7 +108,7 @@ export function checkConditions(
 ): void {
   const { if_match, if_none_match } = o;
   const fits =
-    (if_match === undefined || (head !== null && isAt(head.current, if_match))) &&
+    (if_match === undefined || (head !== null && matchesCondition(head.current, if_match))) &&
     (if_none_match === undefined || head === null);
   if (fits) return;
   const current = head ? `at ${etagOf(head.current)}` : 'not there';
@@ -116,7 +116,7 @@ export function checkConditions(
 }
 
 /** Matches a condition: `3`, `v3`, an ETag with or without quotes, a list of these, or `*`. */
-function isAt(current: FileVersion, condition: string): boolean {
+function matchesCondition(current: FileVersion, condition: string): boolean {
   return condition.split(',').some((one) => {
     const wanted = one.trim().replace(/^"|"$/g, '');
     if (/^v?\d{1,15}$/.test(wanted)) return Number(wanted.replace('v', '')) === current.version;
@@ -196,7 +196,7 @@ export interface FilePlace {
   readonly caller?: Caller;
 }
 
-export function placeOf(caller: Caller, space: unknown, path: unknown): FilePlace {
+export function toFilePlace(caller: Caller, space: unknown, path: unknown): FilePlace {
   return { tenant: caller.tenant, space: checkSpace(space), path: checkPath(path), caller };
 }
 

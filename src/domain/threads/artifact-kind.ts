@@ -49,12 +49,12 @@ export function guessType(name: string, mime: string | undefined): ArtifactKind 
  * Returns the kind of an artifact: its type if built in; for a custom type, text or binary by name and media
  * type.
  */
-export function kindOf({ type, name, mime }: Pick<Artifact, 'type' | 'name' | 'mime'>): ArtifactKind {
+export function artifactKind({ type, name, mime }: Pick<Artifact, 'type' | 'name' | 'mime'>): ArtifactKind {
   const known = ARTIFACT_TYPES.find((kind) => kind === type);
   return known ?? (guessType(name, mime) === 'binary' ? 'binary' : 'text');
 }
 
 /** Returns the file extension of the content's file. */
 export function extensionOf(artifact: Pick<Artifact, 'type' | 'name' | 'mime'>): string {
-  return KINDS[kindOf(artifact)].ext;
+  return KINDS[artifactKind(artifact)].ext;
 }

@@ -8,7 +8,7 @@ import { artifactKey, indexScope } from './keys.ts';
 import type { ThreadLog } from './thread-log.ts';
 
 /** Hits to examine for a key with a channel prefix, because it may not reach most of their threads. */
-const BOUND_HITS = 200;
+const PREFIX_KEY_HITS = 200;
 
 /** A part of an artifact that matches a query. */
 export interface Passage {
@@ -30,7 +30,7 @@ export async function searchArtifacts(
   query: string,
   o: { limit?: number } = {},
 ): Promise<SearchHit[]> {
-  const passages = await marked(log, caller, id, query, o.limit ?? 20);
+  const passages = await searchPassages(log, caller, id, query, o.limit ?? 20);
   return passages.map(({ ref, thread_id, name, type, score, text, line }) => ({
     ref,
     thread_id,
@@ -53,7 +53,7 @@ export async function findPassages(
   query: string,
   limit: number,
 ): Promise<Passage[]> {
-  const passages = await marked(log, caller, id, query, limit);
+  const passages = await searchPassages(log, caller, id, query, limit);
   return passages.map((passage) => {
     const text = passage.text.replace(/[\u0002\u0003]/g, '');
     const heading = `${passage.name}\n`;
@@ -61,7 +61,7 @@ export async function findPassages(
   });
 }
 
-async function marked(
+async function searchPassages(
   log: ThreadLog,
   caller: Caller,
   id: string | null,
@@ -70,10 +70,10 @@ async function marked(
 ): Promise<Passage[]> {
   const isBound = id === null && caller.channelPrefix !== undefined;
   const hits = await log.deps.engine.index.search(indexScope(caller.tenant, id ?? undefined), query, {
-    limit: isBound ? Math.max(limit, BOUND_HITS) : limit,
+    limit: isBound ? Math.max(limit, PREFIX_KEY_HITS) : limit,
   });
   // The index can still have expired threads, until the sweep, and deleted artifacts. Filter them out.
-  const reached = await Promise.all(hits.map(({ fields }) => isReached(log, caller, fields)));
+  const reached = await Promise.all(hits.map(({ fields }) => isVisible(log, caller, fields)));
   return hits
     .filter((_, i) => reached[i])
     .slice(0, limit)
@@ -89,7 +89,7 @@ async function marked(
     }));
 }
 
-async function isReached(log: ThreadLog, caller: Caller, { thread_id, ref }: JsonObject): Promise<boolean> {
+async function isVisible(log: ThreadLog, caller: Caller, { thread_id, ref }: JsonObject): Promise<boolean> {
   const found = await log.find(caller.tenant, String(thread_id));
   if (!found || !reaches(caller, { by: found.key })) return false;
   const artifacts = recordsOf<Artifact>(log.deps.engine.records);
@@ -107,7 +107,7 @@ export async function findUnsearched(
   if (!unsearched || id !== null) return unsearched;
   const { indexing, artifacts } = unsearched;
   const reached = await Promise.all(
-    artifacts.map(({ thread_id, ref }) => isReached(log, caller, { thread_id, ref })),
+    artifacts.map(({ thread_id, ref }) => isVisible(log, caller, { thread_id, ref })),
   );
   return { indexing, artifacts: artifacts.filter((_, i) => reached[i]) };
 }

@@ -9,7 +9,7 @@ import { ARTIFACT_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/utf8.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { searchArtifacts } from './artifact-search.ts';
-import { ContentScan, countTokens as contentTokens } from './content-scan.ts';
+import { ContentScan, countArtifactTokens as contentTokens } from './content-scan.ts';
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex');
 

@@ -14,13 +14,13 @@ import {
 } from '../../contract/threads.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { cutRange } from '../../kernel/validate-input.ts';
-import { checkPartRequest, type PartRequest, withinBudget } from '../../text/parts/part-request.ts';
+import { checkPartRequest, cutToBudget, type PartRequest } from '../../text/parts/part-request.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';
-import { guessType, KINDS, kindOf, MEDIA_TYPE } from './artifact-kind.ts';
-import { ContentScan, countTokens } from './content-scan.ts';
+import { artifactKind, guessType, KINDS, MEDIA_TYPE } from './artifact-kind.ts';
+import { ContentScan, countArtifactTokens } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
-import { repeatable } from './fold.ts';
+import { idempotentRequest } from './fold.ts';
 import { ARTIFACT_FILES, artifactBlob, artifactKey, idOf, type ThreadRoot } from './keys.ts';
 import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
@@ -55,17 +55,17 @@ export async function putArtifact(
     const { size, sha256: hash } = staged ?? (await engine.blobs.put(blob, scan.body, options));
     const fields = input.late ? checkInput(input.late()) : likely;
     const { name, type, mime, source_refs } = fields;
-    blob = await rename(log, blob, artifactBlob(root, { ref, ...fields }));
+    blob = await renameBlob(log, blob, artifactBlob(root, { ref, ...fields }));
     const seen = scan.seen();
-    const preview = await texts.preview(kindOf(fields), seen);
-    const tokens = await countTokens(texts, seen, preview.text);
+    const preview = await texts.preview(artifactKind(fields), seen);
+    const tokens = await countArtifactTokens(texts, seen, preview.text);
     const at = env.now();
     const [by, created_at] = [caller.name, isoTime(at)];
     const provenance = { created_by: by, created_at, source_refs, capability: o.capability ?? null };
     const content = { type, mime, name, size, hash };
     const artifact: Artifact = { ref, thread_id: id, ...content, preview, provenance, tokens, created_at };
     const record = await artifactRecords(log).stage(artifactKey(root, ref), artifact);
-    const retry = await repeatable('artifact', input.idempotency_key, () =>
+    const retry = await idempotentRequest('artifact', input.idempotency_key, () =>
       sha256Hex(JSON.stringify([hash, type, mime, name, source_refs])),
     );
     const made: JsonObject = {
@@ -78,8 +78,8 @@ export async function putArtifact(
     const isLong = isIndexed && seen.isText && index.isLong(artifact);
     if (isLong) await index.plan(caller.tenant, root, artifact, at);
     let indexed: Promise<void> | undefined;
-    const kept = await log.commit<{ ref: string; version: number }>(caller, id, (head) => {
-      const before = retry?.seen(head);
+    const committed = await log.commit<{ ref: string; version: number }>(caller, id, (head) => {
+      const before = retry?.previousUse(head);
       if (before?.ref !== undefined) return { done: { ref: before.ref, version: before.version } };
       // Index in parallel with the event. If the event is not written, `discard` removes the index entry. If
       // indexing fails, the artifact is stored anyway and is not found until a repair indexes it.
@@ -95,10 +95,10 @@ export async function putArtifact(
       return { event, with: staged ? [staged, record] : [record], answer: () => ({ ref, version }) };
     });
     await indexed;
-    const state_ref = versionRef(kept.version);
-    if (kept.ref !== ref) {
+    const state_ref = versionRef(committed.version);
+    if (committed.ref !== ref) {
       await discard(log, caller.tenant, root, ref, blob);
-      return { ...withPath(root, await artifactMeta(log, root, kept.ref)), state_ref };
+      return { ...withPath(root, await readArtifact(log, root, committed.ref)), state_ref };
     }
     if (isLong) await index.begin(caller.tenant, [artifact]);
     return { ...withPath(root, artifact), state_ref };
@@ -115,15 +115,15 @@ export async function putArtifact(
 /** Returns an artifact without its content. Counts as a read of its preview. */
 export const getArtifact: ThreadVerb<'artifact'> = async (log, caller, id, ref, o = {}) => {
   const { root } = await log.meta(caller, id);
-  const answer = withPath(root, await artifactMeta(log, root, ref));
-  if (o.counted ?? true) log.ledger.answerRead(root, 'previews', answer);
+  const answer = withPath(root, await readArtifact(log, root, ref));
+  if (o.counted ?? true) log.ledger.countRead(root, 'previews', answer);
   return answer;
 };
 
 /** Returns the content or a byte range. Records a pull event, because reading costs tokens. */
 export const readContent: ThreadVerb<'content'> = async (log, caller, id, ref, o = {}) => {
   const { root } = await log.meta(caller, id);
-  const artifact = await artifactMeta(log, root, ref);
+  const artifact = await readArtifact(log, root, ref);
   const { size, tokens } = artifact;
   const range = o.range && cutRange(o.range, size);
   const body = await openArtifact(log, root, artifact, range);
@@ -137,29 +137,29 @@ export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o 
   const head = await log.head(caller, id);
   const refs = head.refs.slice(0, head.totals.artifacts).reverse();
   const start = o.after === undefined ? 0 : refs.indexOf(o.after) + 1;
-  if (o.after !== undefined && start === 0) throw noArtifact(o.after);
+  if (o.after !== undefined && start === 0) throw artifactNotFound(o.after);
   const page = refs.slice(start, start + (o.limit ?? PAGE_ITEMS));
-  const artifacts = await Promise.all(page.map((ref) => artifactMeta(log, head.root, ref)));
+  const artifacts = await Promise.all(page.map((ref) => readArtifact(log, head.root, ref)));
   const more = start + page.length < refs.length && page.length > 0;
   const there = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
   const answer = {
     artifacts: there.map((artifact) => withPath(head.root, artifact)),
     ...(more ? { next: page.at(-1)! } : {}),
   };
-  if (o.counted ?? true) log.ledger.answerRead(head.root, 'listings', answer);
+  if (o.counted ?? true) log.ledger.countRead(head.root, 'listings', answer);
   return answer;
 };
 
 /** Reads the record of an artifact. The caller of this function must have checked access to the thread. */
-export async function artifactMeta(log: ThreadLog, root: ThreadRoot, ref: string): Promise<Artifact> {
+export async function readArtifact(log: ThreadLog, root: ThreadRoot, ref: string): Promise<Artifact> {
   const stored = isRef(ref) ? await artifactRecords(log).get(artifactKey(root, ref)) : null;
-  if (!stored) throw noArtifact(ref);
+  if (!stored) throw artifactNotFound(ref);
   return stored.value;
 }
 
-/** Like `artifactMeta`, but throws if the content was deleted. */
-export async function artifactThere(log: ThreadLog, root: ThreadRoot, ref: string): Promise<Artifact> {
-  const artifact = await artifactMeta(log, root, ref);
+/** Like `readArtifact`, but throws if the content was deleted. */
+export async function readLiveArtifact(log: ThreadLog, root: ThreadRoot, ref: string): Promise<Artifact> {
+  const artifact = await readArtifact(log, root, ref);
   const { deleted_at } = artifact;
   if (deleted_at !== undefined) throw new RelayError('artifact_deleted', { ref, at: deleted_at });
   return artifact;
@@ -181,11 +181,11 @@ export async function openArtifact(
   const { ref, deleted_at } = artifact;
   if (deleted_at !== undefined) throw new RelayError('artifact_deleted', { ref, at: deleted_at });
   const found = await log.deps.engine.blobs.get(artifactBlob(root, artifact), range);
-  if (!found) throw noArtifact(ref);
+  if (!found) throw artifactNotFound(ref);
   return found.body;
 }
 
-async function rename(log: ThreadLog, from: string, to: string): Promise<string> {
+async function renameBlob(log: ThreadLog, from: string, to: string): Promise<string> {
   if (from === to) return to;
   const { blobs } = log.deps.engine;
   const found = await blobs.get(from);
@@ -223,7 +223,7 @@ function checkInput(input: ArtifactFields) {
       `"type" must be one of ${ARTIFACT_TYPES.join(', ')}, or your own type of up to 64 letters, digits and _ . + / -`,
     );
   }
-  const kind = kindOf({ type, name, mime: input.mime ?? '' });
+  const kind = artifactKind({ type, name, mime: input.mime ?? '' });
   const mime = input.mime ?? KINDS[kind].mime;
   if (!MEDIA_TYPE.test(mime)) throw badRequest('"mime" must be a media type such as text/plain.');
   const source_refs = [...(input.source_refs ?? [])];
@@ -238,7 +238,7 @@ function checkInput(input: ArtifactFields) {
   return { name: name === '' ? `untitled.${KINDS[kind].ext}` : name, type, mime, source_refs };
 }
 
-function noArtifact(ref: string): RelayError {
+function artifactNotFound(ref: string): RelayError {
   return new RelayError('not_found', {
     what: `artifact ${ref.slice(0, 64)}`,
     hint: 'List the artifacts of the thread with: relay artifact list',
@@ -256,10 +256,10 @@ export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
   const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== false);
   const part = checkPartRequest(Object.fromEntries(given) as PartRequest);
   const { root } = await log.meta(caller, id);
-  const artifact = await artifactMeta(log, root, ref);
+  const artifact = await readArtifact(log, root, ref);
   const texts = workFor(caller, log.deps.texts);
   const taken = await texts.part(await openArtifact(log, root, artifact), part, { size: artifact.size });
-  const answer = await withinBudget(taken, max_tokens, texts);
+  const answer = await cutToBudget(taken, max_tokens, texts);
   const [[name, value]] = given as [[string, unknown]];
   const what = name === 'outline' ? name : `${name}=${value}`.slice(0, 200);
   notePull(log, caller, id, { ref, tokens: answer.tokens.tokens, part: what }, counted);
@@ -283,17 +283,20 @@ function notePull(log: ThreadLog, caller: Caller, id: string, about: JsonObject,
 export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, id, ref) => {
   const { engine, env } = log.deps;
   const { root } = await log.meta(caller, id);
-  const artifact = await artifactMeta(log, root, ref);
+  const artifact = await readArtifact(log, root, ref);
   const at = artifact.deleted_at === undefined ? env.now() : Date.parse(artifact.deleted_at);
   const gone = { ...withoutContent(artifact), deleted_at: isoTime(at) };
   await artifactRecords(log).put(artifactKey(root, ref), gone, { frees: true });
   await log.index.remove(caller.tenant, artifact);
   await engine.blobs.delete(artifactBlob(root, artifact));
   const { name, size, hash } = gone;
-  const once = await repeatable('artifact.deleted', ref, () => sha256Hex(ref));
+  const once = await idempotentRequest('artifact.deleted', ref, () => sha256Hex(ref));
   const payload = { by: caller.name, ref, name, size, hash };
   return log.commit<Artifact>(caller, id, async (head) => {
-    if (once!.seen(head) || (artifact.deleted_at !== undefined && (await isNoted(log, root, ref)))) {
+    if (
+      once!.previousUse(head) ||
+      (artifact.deleted_at !== undefined && (await isDeletionLogged(log, root, ref)))
+    ) {
       return { done: gone };
     }
     const event = { type: 'artifact.deleted', at, payload, ...once!.mark };
@@ -305,7 +308,7 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
  * Searches the whole log for the deletion, because its idempotency key may be forgotten. Its bytes must be
  * freed only once.
  */
-async function isNoted(log: ThreadLog, root: ThreadRoot, ref: string): Promise<boolean> {
+async function isDeletionLogged(log: ThreadLog, root: ThreadRoot, ref: string): Promise<boolean> {
   for await (const { event } of log.heads.events(root, 0)) {
     if (event.type === 'artifact.deleted' && event.payload.ref === ref) return true;
   }

@@ -6,10 +6,10 @@ import type { Artifact } from '../../contract/threads.ts';
 import { writeZip, type ZipEntry } from '../../formats/zip/zip-writer.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { extensionOf } from './artifact-kind.ts';
-import { artifactMeta, openArtifact } from './artifacts.ts';
+import { openArtifact, readArtifact } from './artifacts.ts';
 import type { StoredEvent } from './event.ts';
 import type { Head } from './fold.ts';
-import { bundledState } from './fold-job.ts';
+import { serializeState } from './fold-job.ts';
 import type { Counters, ThreadRoot } from './keys.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
@@ -57,7 +57,7 @@ export interface ManifestFile {
 
 /** Larger contents are not compressed. They are read twice as a stream and never held in memory. */
 const PACKED_BYTES = 8 * 1024 * 1024;
-const AT_ONCE = 32;
+const BATCH_ITEMS = 32;
 
 /** The data of a thread that goes into a bundle. */
 interface BundleParts {
@@ -78,8 +78,8 @@ export const exportThread: ThreadVerb<'export'> = async (log, caller, id) => {
   await log.ledger.flush();
   const head = await log.head(caller, id);
   const refs = head.refs.slice(0, head.totals.artifacts);
-  const artifacts = await Promise.all(refs.map((ref) => artifactMeta(log, head.root, ref)));
-  const damaged = await damagedOf(log, head.root, artifacts);
+  const artifacts = await Promise.all(refs.map((ref) => readArtifact(log, head.root, ref)));
+  const damaged = await findDamaged(log, head.root, artifacts);
   const body = writeBundle({
     head,
     about: { name, created_at: isoTime(created), created_by: by },
@@ -97,15 +97,15 @@ export const exportThread: ThreadVerb<'export'> = async (log, caller, id) => {
  * Returns damaged contents. Reads all contents and compares their hashes before the first byte is sent, so
  * that the response headers can name damaged ones.
  */
-async function damagedOf(
+async function findDamaged(
   log: ThreadLog,
   root: ThreadRoot,
   artifacts: readonly Artifact[],
 ): Promise<DamagedFile[]> {
   const damaged: DamagedFile[] = [];
-  for (const some of inTurns(artifacts.filter(({ deleted_at }) => deleted_at === undefined))) {
+  for (const some of contentBatches(artifacts.filter(({ deleted_at }) => deleted_at === undefined))) {
     const faults = await Promise.all(
-      some.map((artifact) => faultOf(artifact.hash, () => openArtifact(log, root, artifact))),
+      some.map((artifact) => findFault(artifact.hash, () => openArtifact(log, root, artifact))),
     );
     for (const [i, artifact] of some.entries()) {
       const what = faults[i] ?? null;
@@ -116,11 +116,11 @@ async function damagedOf(
 }
 
 /** Splits artifacts into batches whose contents are read at once, limited by count and bytes. */
-export function* inTurns(artifacts: readonly Artifact[]): Generator<Artifact[]> {
+export function* contentBatches(artifacts: readonly Artifact[]): Generator<Artifact[]> {
   let some: Artifact[] = [];
   let bytes = 0;
   for (const artifact of artifacts) {
-    if (some.length === AT_ONCE || bytes + artifact.size > PACKED_BYTES) {
+    if (some.length === BATCH_ITEMS || bytes + artifact.size > PACKED_BYTES) {
       if (some.length > 0) yield some;
       some = [];
       bytes = 0;
@@ -131,7 +131,7 @@ export function* inTurns(artifacts: readonly Artifact[]): Generator<Artifact[]> 
   if (some.length > 0) yield some;
 }
 
-async function faultOf(hash: string, open: () => Promise<BlobBody>): Promise<DamagedFile['what'] | null> {
+async function findFault(hash: string, open: () => Promise<BlobBody>): Promise<DamagedFile['what'] | null> {
   try {
     const bytes = await readBytes(await open());
     return (await sha256Hex(bytes as Uint8Array<ArrayBuffer>)) === hash ? null : 'changed';
@@ -143,29 +143,29 @@ async function faultOf(hash: string, open: () => Promise<BlobBody>): Promise<Dam
 }
 
 export function writeBundle(parts: BundleParts): ReadableStream<Uint8Array> {
-  return streamFrom(writeZip(entries(parts)));
+  return streamFrom(writeZip(bundleEntries(parts)));
 }
 
 /** Yields the files of the archive. The manifest comes last, because it lists all others. */
-async function* entries(parts: BundleParts): AsyncGenerator<ZipEntry> {
+async function* bundleEntries(parts: BundleParts): AsyncGenerator<ZipEntry> {
   const { head, about, artifacts, damaged = [] } = parts;
   const left = new Set(damaged.map(({ ref }) => ref));
   const files: ManifestFile[] = [];
-  const whole = async (path: string, text: string): Promise<ZipEntry> => {
+  const textEntry = async (path: string, text: string): Promise<ZipEntry> => {
     const bytes = new TextEncoder().encode(text);
     files.push({ path, size: bytes.length, sha256: await sha256Hex(bytes) });
     return { name: path, bytes };
   };
-  yield await whole(STATE, bundledState(head.state));
-  yield await whole(LEDGER, `${JSON.stringify(parts.ledger)}\n`);
+  yield await textEntry(STATE, serializeState(head.state));
+  yield await textEntry(LEDGER, `${JSON.stringify(parts.ledger)}\n`);
   let part = 0;
-  for await (const text of eventTexts(parts)) yield await whole(eventsFile(++part), text);
-  yield await whole(ARTIFACTS, artifacts.map((artifact) => `${JSON.stringify(artifact)}\n`).join(''));
+  for await (const text of eventTexts(parts)) yield await textEntry(eventsFile(++part), text);
+  yield await textEntry(ARTIFACTS, artifacts.map((artifact) => `${JSON.stringify(artifact)}\n`).join(''));
   const readable = artifacts.filter(({ deleted_at, ref }) => deleted_at === undefined && !left.has(ref));
-  for (const some of inTurns(readable)) {
+  for (const some of contentBatches(readable)) {
     for (const artifact of some)
       files.push({ path: contentFile(artifact), size: artifact.size, sha256: artifact.hash });
-    yield* await Promise.all(some.map((artifact) => content(parts, artifact)));
+    yield* await Promise.all(some.map((artifact) => contentEntry(parts, artifact)));
   }
   const manifest: Manifest = {
     schema: BUNDLE_SCHEMA,
@@ -194,7 +194,7 @@ async function* eventTexts({ events, head }: BundleParts): AsyncGenerator<string
   if (text !== '') yield text;
 }
 
-async function content({ open }: BundleParts, artifact: Artifact): Promise<ZipEntry> {
+async function contentEntry({ open }: BundleParts, artifact: Artifact): Promise<ZipEntry> {
   const { size } = artifact;
   const name = contentFile(artifact);
   if (size <= PACKED_BYTES) return { name, bytes: await readBytes(await open(artifact)) };

@@ -17,14 +17,14 @@ import { ARTIFACT_TYPE, type Artifact, type ImportAnswer } from '../../contract/
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
 import { asJson, fromJson } from '../records.ts';
 import { isSearchResult } from './artifact-index.ts';
-import { kindOf, MEDIA_TYPE } from './artifact-kind.ts';
+import { artifactKind, MEDIA_TYPE } from './artifact-kind.ts';
 import { artifactRecords, withoutContent } from './artifacts.ts';
 import {
   ARTIFACTS,
   BUNDLE_SCHEMA,
+  contentBatches,
   contentFile,
   eventsFile,
-  inTurns,
   LEDGER,
   MANIFEST,
   type Manifest,
@@ -32,7 +32,13 @@ import {
   STATE,
 } from './bundle-export.ts';
 import { ContentScan } from './content-scan.ts';
-import { artifactBytes, LEGACY_EVENT_ID, type LegacyEvent, makesVersion, type StoredEvent } from './event.ts';
+import {
+  artifactStorageBytes,
+  LEGACY_EVENT_ID,
+  type LegacyEvent,
+  makesVersion,
+  type StoredEvent,
+} from './event.ts';
 import { emptyHead, type Head } from './fold.ts';
 import { badBundle } from './fold-job.ts';
 import {
@@ -46,17 +52,17 @@ import {
   rootsFor,
   type ThreadRoot,
 } from './keys.ts';
-import { bytesOf, isoTime, versionRef } from './state.ts';
+import { isoTime, jsonBytes, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
-import { clearThread, inTurn, type Turn } from './thread-removal.ts';
-import { introduceThread } from './threads.ts';
+import { clearThread, type RootLock, withRootLock } from './thread-removal.ts';
+import { writeThreadRecords } from './threads.ts';
 
 /** Characters parsed before yielding to the event loop. */
 const PARSED_CHARS = 256 * 1024;
 /** Maximum bytes of a file that is not an artifact content. */
 const FILE_BYTES = 64 * 1024 * 1024;
 /** Maximum bytes of a bundle that is held in memory. */
-const HELD_BYTES = 8 * 1024 * 1024;
+const IN_MEMORY_BYTES = 8 * 1024 * 1024;
 
 /** Imports a bundle, completely or not at all. */
 export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
@@ -69,7 +75,7 @@ export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
   // A ZIP file is read from its end, so a large stream is stored in a blob first.
   const { engine, env } = log.deps;
   const key = `ten.${caller.tenant}/imports/${toHex(env.randomBytes(12))}`;
-  const begun = await readBeginning(atMost(body, BUNDLE_BYTES), HELD_BYTES);
+  const begun = await readBeginning(limitBytes(body, BUNDLE_BYTES), IN_MEMORY_BYTES);
   if (begun instanceof Uint8Array) return importThread(log, caller, begun);
   try {
     const { size } = await engine.blobs.put(key, begun, { expiresAt: env.now() + ORPHAN_AGE_MS });
@@ -94,7 +100,7 @@ async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Pr
   const [first, second] = rootsFor(tenant, id);
   const owner = await log.ownerOf(first);
   const root = owner === undefined || owner === tenant ? first : second;
-  const answer = await inTurn(log, root, async (turn) => {
+  const answer = await withRootLock(log, root, async (lock) => {
     // Checking the bundle takes long, so first check whether the thread already exists.
     if (await log.find(tenant, id)) {
       throw new RelayError('conflict', {
@@ -103,7 +109,7 @@ async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Pr
       });
     }
     const bundle = await readBundle(log, tenant, zip, manifest);
-    return store(log, { caller, root, turn }, zip, bundle);
+    return storeBundle(log, { caller, root, lock }, zip, bundle);
   });
   if (!answer) throw new RelayError('busy', { what: `thread ${id} is already being imported` });
   return answer;
@@ -113,9 +119,9 @@ async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Pr
  * Stores the thread. The meta record is written last: until then the thread is invisible. On an error,
  * everything is deleted.
  */
-async function store(
+async function storeBundle(
   log: ThreadLog,
-  { caller, root, turn }: { caller: Caller; root: ThreadRoot; turn: Turn },
+  { caller, root, lock }: { caller: Caller; root: ThreadRoot; lock: RootLock },
   zip: ZipArchive,
   bundle: Bundle,
 ): Promise<ImportAnswer> {
@@ -129,17 +135,17 @@ async function store(
   try {
     const kept = await storeContents(log, { tenant, root }, zip, bundle);
     for (const event of events) {
-      const next = await log.append(tenant, head, event, { old: true });
+      const next = await log.append(tenant, head, event, { imported: true });
       if (!next) throw new RelayError('busy', { what: `another import of thread ${id} is running` });
       head = next;
     }
     for (const what of COUNTERS) {
       if (ledger[what] > 0) await records.add(counterKey(root, what), ledger[what]);
     }
-    if (!(await turn.isMine()))
+    if (!(await lock.isHeld()))
       throw new RelayError('busy', { what: `the import of thread ${id} took too long` });
     const created = Date.parse(manifest.created_at);
-    await introduceThread(log, root, { tenant, name, created, by, key });
+    await writeThreadRecords(log, root, { tenant, name, created, by, key });
     await log.index.begin(tenant, kept);
     log.announce(head, events.at(-1)!);
     log.deps.activity.note(tenant, { kind: 'thread.created', by, thread: id, ...(name ? { name } : {}) });
@@ -149,7 +155,7 @@ async function store(
   } catch (error) {
     await log.storage.freed(tenant, head.totals.stored);
     // Delete only while the lock is held. Afterwards the data may belong to another import.
-    if (await turn.isMine()) {
+    if (await lock.isHeld()) {
       await records.delete(metaKey(root));
       await clearThread(log, tenant, root);
     }
@@ -157,7 +163,7 @@ async function store(
   }
 }
 
-async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
+async function* toAsync<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items;
 }
 
@@ -187,7 +193,7 @@ async function storeContents(
     const stored = await blobs.put(artifactBlob(root, described), scan.body, { size });
     if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} does not match its hash`);
     const seen = scan.seen();
-    const preview = await log.deps.texts.preview(kindOf(described), seen, { tenant });
+    const preview = await log.deps.texts.preview(artifactKind(described), seen, { tenant });
     const artifact: Artifact = { ...described, preview };
     await records.put(key, artifact);
     if (isSearchResult(described)) return [];
@@ -196,11 +202,11 @@ async function storeContents(
     else await log.index.putShort(tenant, artifact, seen.text);
     return isLong ? [artifact] : [];
   };
-  for (const some of inTurns(artifacts)) kept.push(...(await mapConcurrent(some, take)).flat());
+  for (const some of contentBatches(artifacts)) kept.push(...(await mapConcurrent(some, take)).flat());
   return kept;
 }
 
-function atMost(source: ReadableStream<Uint8Array>, limit: number): ReadableStream<Uint8Array> {
+function limitBytes(source: ReadableStream<Uint8Array>, limit: number): ReadableStream<Uint8Array> {
   let size = 0;
   return readThrough(source, async (next) => {
     const read = await next();
@@ -213,7 +219,7 @@ function atMost(source: ReadableStream<Uint8Array>, limit: number): ReadableStre
 type Bundle = Awaited<ReturnType<typeof readBundle>>;
 
 async function readManifest(zip: ZipArchive): Promise<Manifest> {
-  return checkManifest(parse(await text(zip, MANIFEST, FILE_BYTES), MANIFEST));
+  return checkManifest(parseJson(await text(zip, MANIFEST, FILE_BYTES), MANIFEST));
 }
 
 /** Reads and checks everything except the contents. Rejects files that do not belong in a bundle. */
@@ -234,8 +240,8 @@ async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manif
     return content;
   };
   await checked(STATE, 4 * STATE_BYTES);
-  const ledger = checkLedger(parse(await checked(LEDGER, 4096), LEDGER));
-  const artifacts = lines(await checked(ARTIFACTS, FILE_BYTES), ARTIFACTS).map((line) =>
+  const ledger = checkLedger(parseJson(await checked(LEDGER, 4096), LEDGER));
+  const artifacts = parseLines(await checked(ARTIFACTS, FILE_BYTES), ARTIFACTS).map((line) =>
     checkArtifact(line, manifest.thread_id),
   );
   const events: StoredEvent[] = [];
@@ -243,7 +249,7 @@ async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manif
   for (; zip.items.has(eventsFile(part)); part++) {
     let parsed = 0;
     for (const line of (await checked(eventsFile(part), FILE_BYTES)).split('\n')) {
-      if (line !== '') events.push(checkEvent(parse(line, eventsFile(part))));
+      if (line !== '') events.push(checkEvent(parseJson(line, eventsFile(part))));
       parsed += line.length;
       if (parsed < PARSED_CHARS) continue;
       parsed = 0;
@@ -260,7 +266,7 @@ async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manif
     throw badBundle('it has files that nothing refers to');
   const start = emptyHead(bareRoot(manifest.thread_id));
   const job = { kind: 'check', start, versions: [] } as const;
-  const found = await log.deps.texts.fold(job, each(events), { tenant });
+  const found = await log.deps.texts.fold(job, toAsync(events), { tenant });
   const begins = events[0]?.type === 'thread.created' && makesVersion(events[0]);
   if (!begins || found.version !== manifest.state_version || found.count !== manifest.events) {
     throw badBundle('its events do not match its manifest');
@@ -271,7 +277,7 @@ async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manif
     throw badBundle('its artifacts do not match its events');
   }
   const bytes = found.stored;
-  if (there.reduce((sum, { size }) => sum + artifactBytes(size), found.eventBytes) > bytes)
+  if (there.reduce((sum, { size }) => sum + artifactStorageBytes(size), found.eventBytes) > bytes)
     throw badBundle('its contents are larger than its events say');
   return { manifest, events, artifacts, ledger, damaged, bytes };
 }
@@ -288,7 +294,7 @@ function checkManifest(value: Json): Manifest {
   if (!isJsonObject(value) || manifest.schema !== BUNDLE_SCHEMA)
     throw badBundle('its manifest has an unknown schema');
   const { thread_id, created_at, files, damaged = [] } = manifest;
-  const fine =
+  const isValid =
     [thread_id, manifest.name, created_at, manifest.created_by].every((text) => typeof text === 'string') &&
     /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(thread_id) &&
     !Number.isNaN(Date.parse(created_at)) &&
@@ -303,7 +309,7 @@ function checkManifest(value: Json): Manifest {
     ) &&
     Array.isArray(damaged) &&
     damaged.every((file) => isText(file?.ref, 26));
-  if (!fine) throw badBundle('its manifest is invalid');
+  if (!isValid) throw badBundle('its manifest is invalid');
   return manifest;
 }
 
@@ -312,7 +318,7 @@ function checkArtifact(value: Json, threadId: string): Artifact {
   const artifact = fromJson<Artifact>(value);
   const { provenance: from, tokens } = artifact ?? {};
   const texts = [artifact?.type, artifact?.mime, artifact?.name, artifact?.hash, artifact?.created_at];
-  const fine =
+  const isValid =
     isText(artifact?.ref, 26) &&
     isRef(artifact.ref) &&
     artifact.thread_id === threadId &&
@@ -325,7 +331,7 @@ function checkArtifact(value: Json, threadId: string): Artifact {
     from.source_refs.length <= 100 &&
     from.source_refs.every((ref) => isText(ref, 128)) &&
     (from.capability === null || typeof from.capability === 'string');
-  if (!fine) throw badBundle('the description of an artifact is invalid');
+  if (!isValid) throw badBundle('the description of an artifact is invalid');
   return artifact;
 }
 
@@ -349,7 +355,7 @@ function checkLedger(value: Json): Counters {
 function checkEvent(value: Json): StoredEvent {
   const event = fromJson<StoredEvent>(value);
   const isDigest = (field: unknown) => field === undefined || isText(field, 64);
-  const fine =
+  const isValid =
     isJsonObject(value) &&
     typeof event.type === 'string' &&
     /^[a-z][a-z0-9_.]{1,63}$/.test(event.type) &&
@@ -360,10 +366,10 @@ function checkEvent(value: Json): StoredEvent {
     isDigest(event.request) &&
     event.ops_blob === undefined &&
     (event.legacy === undefined || isLegacyEvent(event.type, event.legacy));
-  if (!fine) throw badBundle('an event is invalid');
+  if (!isValid) throw badBundle('an event is invalid');
   if (event.type === 'artifact.created' && !event.legacy && !isJsonObject(event.payload.tokens))
     throw badBundle('an event is invalid');
-  if (event.type !== 'thread.created' && !('ops' in event.payload) && bytesOf(asJson(event)) > 256 * 1024) {
+  if (event.type !== 'thread.created' && !('ops' in event.payload) && jsonBytes(asJson(event)) > 256 * 1024) {
     throw badBundle('an event is too large');
   }
   return event;
@@ -404,7 +410,7 @@ async function text(zip: ZipArchive, name: string, limit: number): Promise<strin
   }
 }
 
-function parse(json: string, name: string): Json {
+function parseJson(json: string, name: string): Json {
   try {
     return JSON.parse(json) as Json;
   } catch {
@@ -412,9 +418,9 @@ function parse(json: string, name: string): Json {
   }
 }
 
-function lines(content: string, name: string): Json[] {
+function parseLines(content: string, name: string): Json[] {
   return content
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => parse(line, name));
+    .map((line) => parseJson(line, name));
 }

@@ -7,7 +7,7 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Content } from '../../text/preview/preview.ts';
 
 /** Result of scanning a content while it was stored. */
-export interface Seen extends Content {
+export interface ScannedContent extends Content {
   /** Beginning of the text, for counting tokens; empty for binary content. */
   readonly text: string;
   /** Bytes of the content that `text` covers. */
@@ -46,7 +46,7 @@ export class ContentScan {
   }
 
   /** Returns the result. Call once, after the body has been read. */
-  seen(): Seen {
+  seen(): ScannedContent {
     this.#decode();
     const start = new Uint8Array(this.#startBytes);
     let at = 0;
@@ -104,9 +104,9 @@ const BYTES_PER_TOKEN = 4;
  * Counts the tokens of a content and its preview. If only part of the text was kept, scales the count to the
  * full size.
  */
-export async function countTokens(
+export async function countArtifactTokens(
   counter: TokenCounter,
-  seen: Seen,
+  seen: ScannedContent,
   previewText: string,
 ): Promise<ArtifactTokens> {
   const previewing = counter.count(previewText);

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../base/json.ts';
 import { PREVIEW_BYTES } from '../../base/limits.ts';
 import type { ArtifactTokens, Metrics, ThreadEvent } from '../../contract/threads.ts';
 import { asJson } from '../records.ts';
-import { bytesOf, isoTime } from './state.ts';
+import { isoTime, jsonBytes } from './state.ts';
 
 /** A log entry of a thread. */
 export interface StoredEvent {
@@ -60,7 +60,7 @@ export const VERSION_EVENTS: ReadonlySet<string> = new Set([
 ]);
 
 /** Event types that only the relay writes. */
-export const OWN_TYPE =
+export const RESERVED_TYPE =
   /^(?:thread|state|artifact|capability|report|checkpoint|message)\.|^prompt\.rendered$/;
 
 export function toWire(threadId: string, count: number, event: StoredEvent): ThreadEvent {
@@ -73,16 +73,16 @@ export function toWire(threadId: string, count: number, event: StoredEvent): Thr
  * Returns the bytes an event adds to the store: its JSON, and for an artifact its content and preview.
  * Negative for a deleted artifact, which frees its content and preview.
  */
-export function storedBytes(event: StoredEvent): number {
-  const own = bytesOf(asJson(event));
+export function eventStorageBytes(event: StoredEvent): number {
+  const own = jsonBytes(asJson(event));
   const { artifacts = [] } = event.legacy ?? {};
-  if (event.legacy) return artifacts.reduce((sum, { size }) => sum + artifactBytes(size), own);
-  if (event.type === 'artifact.created') return own + artifactBytes(event.payload.size);
-  if (event.type === 'artifact.deleted') return own - artifactBytes(event.payload.size);
+  if (event.legacy) return artifacts.reduce((sum, { size }) => sum + artifactStorageBytes(size), own);
+  if (event.type === 'artifact.created') return own + artifactStorageBytes(event.payload.size);
+  if (event.type === 'artifact.deleted') return own - artifactStorageBytes(event.payload.size);
   return own;
 }
 
-export function artifactBytes(size: Json | undefined): number {
+export function artifactStorageBytes(size: Json | undefined): number {
   if (!Number.isSafeInteger(size) || (size as number) < 0) return 0;
   return (size as number) + Math.min(size as number, PREVIEW_BYTES);
 }

@@ -15,10 +15,10 @@ import {
   type ThreadEvent,
 } from '../../contract/threads.ts';
 import { asJson, fromJson } from '../records.ts';
-import { LEGACY_EVENT_ID, OWN_TYPE, toWire } from './event.ts';
-import { repeatable } from './fold.ts';
+import { LEGACY_EVENT_ID, RESERVED_TYPE, toWire } from './event.ts';
+import { idempotentRequest } from './fold.ts';
 import { counterKey, logOf, type ThreadRoot } from './keys.ts';
-import { bytesOf, isoTime } from './state.ts';
+import { isoTime, jsonBytes } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 /** Maximum bytes of a page, whatever its limit. A single event can hold a megabyte of operations. */
@@ -34,7 +34,7 @@ export const listEvents: ThreadVerb<'events'> = async (log, caller, id, o = {}) 
   const limit = o.limit ?? PAGE_ITEMS_MAX;
   const events: ThreadEvent[] = [];
   let bytes = 0;
-  const place = await log.heads.placeOf(root, after);
+  const place = await log.heads.nearestPosition(root, after);
   let { count } = place;
   for await (const { event } of log.heads.events(root, place.seq)) {
     count++;
@@ -43,7 +43,7 @@ export const listEvents: ThreadVerb<'events'> = async (log, caller, id, o = {}) 
       return { events, next: String(count - 1) };
     }
     events.push(toWire(id, count, event));
-    bytes += bytesOf(event.payload);
+    bytes += jsonBytes(event.payload);
   }
   return { events };
 };
@@ -52,19 +52,19 @@ export const listEvents: ThreadVerb<'events'> = async (log, caller, id, o = {}) 
 export const watchEvents: ThreadVerb<'watch'> = async function* (log, caller, id, o) {
   const { root } = await log.meta(caller, id);
   const after = await placeOf(log, root, o.after);
-  const place = await log.heads.placeOf(root, after);
+  const place = await log.heads.nearestPosition(root, after);
   let { count } = place;
   const { logs } = log.deps.engine;
   for await (const entry of logs.subscribe(logOf(root), { after: place.seq, signal: o.signal })) {
     count++;
     if (count <= after) continue;
-    yield toWire(id, count, await log.heads.whole(fromJson(entry.data)));
+    yield toWire(id, count, await log.heads.withOps(fromJson(entry.data)));
   }
 };
 
 /** Appends an event of a client's own type. It does not change the state. */
 export const recordEvent: ThreadVerb<'record'> = async (log, caller, id, type, payload = {}) => {
-  if (!/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+$/.test(type) || type.length > 64 || OWN_TYPE.test(type)) {
+  if (!/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+$/.test(type) || type.length > 64 || RESERVED_TYPE.test(type)) {
     throw badRequest(
       'An event type must be two or more lower-case words joined by dots, such as review.done. Types that the relay writes itself are reserved.',
     );
@@ -95,7 +95,7 @@ export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) =
   const { root } = await log.meta(caller, id);
   const key = checkIdempotencyKey(input.idempotency_key) ?? uuid(env);
   const said = JSON.stringify([input.to_capability, input.type, input.schema, input.payload, input.note]);
-  const retry = (await repeatable('envelope', key, () => sha256Hex(said)))!;
+  const retry = (await idempotentRequest('envelope', key, () => sha256Hex(said)))!;
   const digest = await sha256Hex(`${id}\n${key}`);
   const msg_id = uuidFrom(Uint8Array.from(digest.match(/../g)!, (hex) => Number.parseInt(hex, 16)));
   const envelope = (at: number): Envelope => ({
@@ -113,7 +113,7 @@ export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) =
     ttl: input.ttl ?? DEFAULT_TTL_S,
   });
   const { sent, isNew } = await log.commit<{ sent: Envelope; isNew: boolean }>(caller, id, (head) => {
-    const before = retry.seen(head);
+    const before = retry.previousUse(head);
     if (before) return { done: { sent: envelope(before.at), isNew: false } };
     if (head.totals.hops >= THREAD_HOPS) throw new RelayError('too_many_hops', { limit: THREAD_HOPS });
     const at = env.now();
@@ -157,7 +157,7 @@ function checkEnvelope(input: EnvelopeInput): void {
       throw badRequest(`"${field}" must be a name of at most 128 letters, digits and _ . : / @ -`);
   }
   if (input.payload === undefined) throw badRequest('"payload" is missing.');
-  if (bytesOf(input.payload) > ENVELOPE_PAYLOAD_BYTES) {
+  if (jsonBytes(input.payload) > ENVELOPE_PAYLOAD_BYTES) {
     throw tooLarge(
       'the payload of an envelope',
       ENVELOPE_PAYLOAD_BYTES,

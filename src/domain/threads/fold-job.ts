@@ -8,7 +8,7 @@ import { diffJson } from '../../formats/json-patch/diff.ts';
 import { asJson } from '../records.ts';
 import { makesVersion, type StoredEvent, toWire } from './event.ts';
 import { advance, type MutableHead, stateAfter } from './fold.ts';
-import { bytesOf, comparable, KEPT } from './state.ts';
+import { jsonBytes, RELAY_FIELDS, withoutRelayFields } from './state.ts';
 
 /** Result type of each kind of fold. */
 export interface FoldAnswers {
@@ -48,7 +48,7 @@ const FOLDS: {
     const versions = [Math.min(from, to), Math.max(from, to)];
     const [low, high] = await statesAt({ kind: 'states', start, versions }, events, meter);
     const [before, after] = from <= to ? [low!, high!] : [high!, low!];
-    return diffJson(comparable(before), comparable(after));
+    return diffJson(withoutRelayFields(before), withoutRelayFields(after));
   },
   async digest(job, events, meter) {
     const [state] = await statesAt(job, events, meter);
@@ -60,10 +60,10 @@ const FOLDS: {
     let eventBytes = 0;
     for await (const event of metered(events, meter)) {
       advanceChecked(head, event, meter);
-      eventBytes += bytesOf(asJson(event));
+      eventBytes += jsonBytes(asJson(event));
     }
     const { version, count, refs } = head;
-    const stateHash = await sha256Hex(bundledState(head.state));
+    const stateHash = await sha256Hex(serializeState(head.state));
     return { version, count, refs, stored: head.totals.stored, eventBytes, stateHash };
   },
 };
@@ -98,7 +98,7 @@ async function statesAt(
 /** Spends one step per byte of an event. */
 async function* metered(events: Events, meter: WorkMeter): Events {
   for await (const event of events) {
-    meter.spend(bytesOf(asJson(event)));
+    meter.spend(jsonBytes(asJson(event)));
     yield event;
   }
 }
@@ -121,10 +121,10 @@ async function blameFold(
     const before = head.state as unknown as Fields;
     advance(head, head.seq + 1, event, { meter });
     if (!makesVersion(event)) continue;
-    const mark = markOf(head.id, head.count, head.version, event);
+    const mark = blameMark(head.id, head.count, head.version, event);
     for (const [field, value] of Object.entries(head.state as unknown as Fields)) {
       const old = before[field];
-      if (value === old || KEPT.has(field)) continue;
+      if (value === old || RELAY_FIELDS.has(field)) continue;
       fields.set(field, mark);
       if (!Array.isArray(value)) continue;
       meter.spend(value.length);
@@ -139,7 +139,7 @@ async function blameFold(
   }
   return Object.entries(head.state as unknown as Fields).flatMap(([field, value]): BlameLine[] => {
     const whole = fields.get(field);
-    if (!whole || KEPT.has(field)) return [];
+    if (!whole || RELAY_FIELDS.has(field)) return [];
     if (!Array.isArray(value)) return [{ path: `/${field}`, ...whole }];
     return value.map((item, index) => ({
       path: `/${field}/${index}`,
@@ -154,7 +154,7 @@ function isObject(value: Json): value is Extract<Json, object> {
   return typeof value === 'object' && value !== null;
 }
 
-function markOf(thread: string, count: number, version: number, event: StoredEvent): Mark {
+function blameMark(thread: string, count: number, version: number, event: StoredEvent): Mark {
   const { type, payload, legacy } = event;
   const { id, timestamp } = toWire(thread, count, event);
   const { reverted_to: reverted, ref } = payload;
@@ -183,7 +183,7 @@ export function badBundle(what: string): RelayError {
 }
 
 /** Serializes a state as in a bundle. */
-export const bundledState = (state: State) => `${JSON.stringify(state, null, 2)}\n`;
+export const serializeState = (state: State) => `${JSON.stringify(state, null, 2)}\n`;
 /** Summary of the events of a bundle. */
 export interface CheckedEvents {
   readonly version: number;

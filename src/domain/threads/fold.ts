@@ -6,15 +6,15 @@ import { RECENT_PROMPTS, THREAD_KEYS } from '../../base/limits.ts';
 import type { WorkMeter } from '../../base/work-meter.ts';
 import type { Metrics, PromptFigures } from '../../contract/threads.ts';
 import { asJson, fromJson } from '../records.ts';
-import { type CountedArtifact, makesVersion, type StoredEvent, storedBytes } from './event.ts';
+import { type CountedArtifact, eventStorageBytes, makesVersion, type StoredEvent } from './event.ts';
 import { idOf, type ThreadRoot } from './keys.ts';
-import { bytesOf, firstState, isoTime, patchState, replayPatch, type Sized } from './state.ts';
+import { firstState, isoTime, jsonBytes, patchState, replayPatch, type SizedState } from './state.ts';
 
 /**
  * Result of folding a thread's log up to an entry. The state object is never changed in place; other fields
  * are.
  */
-export interface Head extends Sized {
+export interface Head extends SizedState {
   readonly id: string;
   readonly root: ThreadRoot;
   /** Sequence number of the last entry; 0 for an empty log. */
@@ -64,7 +64,7 @@ export function advance(
   head: MutableHead,
   seq: number,
   event: StoredEvent,
-  { ready, meter }: { ready?: Sized; meter?: WorkMeter } = {},
+  { ready, meter }: { ready?: SizedState; meter?: WorkMeter } = {},
 ): void {
   const payload = event.payload as { [field: string]: Json | undefined };
   // Compute the totals before `stateAfter`, which adds the event to the head's totals itself.
@@ -83,7 +83,7 @@ export function advance(
     if (event.type === 'artifact.created') head.refs.push(payload.ref as string);
   }
   for (const { ref } of event.legacy?.artifacts ?? []) head.refs.push(ref);
-  head.totals = { ...totals, stored: totals.stored + storedBytes(event) };
+  head.totals = { ...totals, stored: totals.stored + eventStorageBytes(event) };
   if (event.key !== undefined) {
     const { key, request = '', at } = event;
     const ref = typeof payload.ref === 'string' ? { ref: payload.ref } : {};
@@ -93,7 +93,7 @@ export function advance(
   }
   head.seq = seq;
   head.count += 1;
-  head.logBytes += bytesOf(asJson(event));
+  head.logBytes += jsonBytes(asJson(event));
 }
 
 /**
@@ -104,7 +104,7 @@ export function stateAfter(
   head: Head,
   event: StoredEvent,
   { apply = patchState, meter }: { apply?: typeof patchState; meter?: WorkMeter } = {},
-): Sized {
+): SizedState {
   if (!makesVersion(event)) return head;
   const { payload, legacy } = event;
   const at = legacy?.stamp?.updated_at ?? isoTime(event.at);
@@ -164,7 +164,11 @@ function addToTotals(before: Totals, event: StoredEvent): Totals {
       return legacy ? totals : addArtifact(totals, fromJson<CountedArtifact>(payload));
     case 'artifact.pulled':
       if (payload.counted === false) return totals;
-      return { ...totals, pulls: totals.pulls + 1, pull_tokens: totals.pull_tokens + number(payload.tokens) };
+      return {
+        ...totals,
+        pulls: totals.pulls + 1,
+        pull_tokens: totals.pull_tokens + countOrZero(payload.tokens),
+      };
     case 'capability.invoked':
       // A Go relay did not record `cacheable`; it cached all results.
       if (payload.cacheable !== true && !legacy) return totals;
@@ -200,10 +204,10 @@ function addArtifact(totals: Totals, { tokens, capability, report }: CountedArti
  * figures.
  */
 export function promptFigures({ type, payload, at }: StoredEvent): PromptFigures | null {
-  if (!PROMPTS.has(type)) return null;
+  if (!PROMPT_TYPES.has(type)) return null;
   if (typeof payload.prompt_tokens !== 'number' || typeof payload.pasted_tokens !== 'number') return null;
-  const shown_tokens = number(payload.prompt_tokens) + number(payload.tool_call_tokens);
-  const pasted_tokens = number(payload.pasted_tokens);
+  const shown_tokens = countOrZero(payload.prompt_tokens) + countOrZero(payload.tool_call_tokens);
+  const pasted_tokens = countOrZero(payload.pasted_tokens);
   return {
     at: isoTime(at),
     kind: type.slice('prompt.'.length) as PromptFigures['kind'],
@@ -214,7 +218,11 @@ export function promptFigures({ type, payload, at }: StoredEvent): PromptFigures
   };
 }
 
-const PROMPTS: ReadonlySet<string> = new Set(['prompt.answered', 'prompt.rendered', 'prompt.handed_over']);
+const PROMPT_TYPES: ReadonlySet<string> = new Set([
+  'prompt.answered',
+  'prompt.rendered',
+  'prompt.handed_over',
+]);
 
 /**
  * Adds a prompt event to the totals. A prompt without both figures (cached answer, old event) adds only
@@ -225,20 +233,20 @@ function addPrompt(totals: Totals, event: StoredEvent): Totals {
   const billed: Totals = {
     ...totals,
     session_cache_hits: totals.session_cache_hits + (payload.session_cache_hit === true ? 1 : 0),
-    billed_input: totals.billed_input + number(payload.billed_input),
-    billed_output: totals.billed_output + number(payload.billed_output),
-    billed_cached_input: totals.billed_cached_input + number(payload.billed_cached_input),
+    billed_input: totals.billed_input + countOrZero(payload.billed_input),
+    billed_output: totals.billed_output + countOrZero(payload.billed_output),
+    billed_cached_input: totals.billed_cached_input + countOrZero(payload.billed_cached_input),
   };
   const figures = promptFigures(event);
   if (!figures) return billed;
-  const called = number(payload.tool_call_tokens);
+  const called = countOrZero(payload.tool_call_tokens);
   const { shown_tokens, pasted_tokens } = figures;
   return {
     ...billed,
     prompts: totals.prompts + 1,
     prompt_tokens: totals.prompt_tokens + shown_tokens - called,
     pasted_tokens: totals.pasted_tokens + pasted_tokens,
-    tool_calls: totals.tool_calls + number(payload.tool_calls),
+    tool_calls: totals.tool_calls + countOrZero(payload.tool_calls),
     tool_call_tokens: totals.tool_call_tokens + called,
     recent: [figures, ...totals.recent].slice(0, RECENT_PROMPTS),
     tokenizer: totals.tokenizer ?? String(payload.tokenizer ?? ''),
@@ -261,27 +269,27 @@ export function metricsOf(totals: Totals): Metrics {
 }
 
 /** Returns a valid count, or 0. Clients write prompt events, so a figure can be anything. */
-function number(value: Json | undefined): number {
+function countOrZero(value: Json | undefined): number {
   return Number.isSafeInteger(value) ? Math.max(0, value as number) : 0;
 }
 
 /** A request with an idempotency key: repeating it must not do the work again. */
-export interface Repeatable {
+export interface IdempotentRequest {
   /** Digests that are stored in the event. */
   readonly mark: { readonly key: string; readonly request: string };
   /** Returns what the first request did. Throws if the key was used for a different request. */
-  seen(head: Head): KeyUse | undefined;
+  previousUse(head: Head): KeyUse | undefined;
 }
 
 /**
  * Returns null without a key. `request` computes a digest of everything that must be equal in a repeated
  * request.
  */
-export async function repeatable(
+export async function idempotentRequest(
   kind: string,
   key: string | undefined,
   request: () => Promise<string>,
-): Promise<Repeatable | null> {
+): Promise<IdempotentRequest | null> {
   if (checkIdempotencyKey(key) === undefined) return null;
   const mark = {
     key: (await sha256Hex(`${kind}\n${key}`)).slice(0, 32),
@@ -289,7 +297,7 @@ export async function repeatable(
   };
   return {
     mark,
-    seen(head) {
+    previousUse(head) {
       const use = head.keys.get(mark.key);
       if (use && use.request !== mark.request) throw new RelayError('idempotency_conflict');
       return use;

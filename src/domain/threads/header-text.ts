@@ -51,16 +51,16 @@ const MOST_LINES = HEADER_TOKENS / 2;
  * not everything fits, the least important items are omitted, and the last line says how many.
  */
 export async function headerText(state: State, counter: TokenCounter): Promise<HeaderText> {
-  const ranked = [...pressing(state), ...others(state)];
+  const ranked = [...pressing(state), ...otherItems(state)];
   const fits = async (text: string) =>
     utf8Bytes(text) <= HEADER_TEXT_BYTES && (await counter.count(text)).tokens <= HEADER_TOKENS;
   const first = ranked.slice(0, MOST_LINES).map((item) => ({ ...item, line: oneLine(item.line) }));
-  const whole = written(first, ranked.slice(MOST_LINES));
+  const whole = renderHeader(first, ranked.slice(MOST_LINES));
   if (await fits(whole)) return { text: whole, truncated: first.length < ranked.length };
   const urgent = ranked.filter((item) => item.pressing).length;
   let short: readonly Item[] = first;
   let shown = 0;
-  const text = (count: number) => written(short.slice(0, count), ranked.slice(count));
+  const text = (count: number) => renderHeader(short.slice(0, count), ranked.slice(count));
   for (const bytes of LINE_BYTES) {
     short = first.map((item) => ({ ...item, line: cutShort(item, bytes) }));
     shown = 0;
@@ -91,16 +91,16 @@ function pressing(state: State): Item[] {
       (constraint) => isHard(constraint) && constraintLine(constraint),
     ),
     ...items('open_questions', state.open_questions, (item, index) => {
-      return open(item) && `${index} ${item.question}${remark(item.status, 'open')}`;
+      return open(item) && `${index} ${item.question}${inParentheses(item.status, 'open')}`;
     }),
     ...items('plan', state.plan, (item, index) => {
-      return open(item) && `${index} ${item.step}${remark(item.status, 'pending')}`;
+      return open(item) && `${index} ${item.step}${inParentheses(item.status, 'pending')}`;
     }),
   ].map((item) => ({ ...item, pressing: true }));
 }
 
 /** Returns soft constraints, decisions in force, the summary, facts by importance, and the newest actions. */
-function others(state: State): Item[] {
+function otherItems(state: State): Item[] {
   const { session_summary: summary } = state;
   return [
     ...items(
@@ -111,10 +111,10 @@ function others(state: State): Item[] {
     ...items('decisions', state.decisions, (decision) => {
       const { status } = decision as { status?: Json };
       if (typeof status === 'string' && CLOSED.test(status)) return false;
-      return `${decision.description}${remark(decision.reason_codes?.join(', '))}`;
+      return `${decision.description}${inParentheses(decision.reason_codes?.join(', '))}`;
     }).reverse(),
     ...items('session_summary', summary ? [summary] : [], (text) => text),
-    ...byWorth(state).map(([index, { key, value }]) => {
+    ...factsByImportance(state).map(([index, { key, value }]) => {
       const text = typeof value === 'string' && value !== '' ? value : JSON.stringify(value);
       return { list: 'facts' as const, index, line: `${key}: ${text}` };
     }),
@@ -133,11 +133,11 @@ function isHard({ severity = '' }: State['constraints'][number]): boolean {
 }
 
 function constraintLine({ description, severity }: State['constraints'][number]): string {
-  return `${description}${remark(severity, 'hard')}`;
+  return `${description}${inParentheses(severity, 'hard')}`;
 }
 
 /** Returns the text in parentheses, or nothing if it is empty or the default. */
-function remark(text = '', usual = ''): string {
+function inParentheses(text = '', usual = ''): string {
   return text === '' || text === usual ? '' : ` (${text})`;
 }
 
@@ -145,9 +145,9 @@ function remark(text = '', usual = ''): string {
  * Returns facts with their index, most important first. Newer facts come first; each mention by other items
  * moves a fact up by MENTION places. A fact whose key was set again later comes after all others.
  */
-function byWorth(state: State): [number, Fact][] {
+function factsByImportance(state: State): [number, Fact][] {
   const named = new Map<string, number>();
-  for (const word of mentions(state)) named.set(word, (named.get(word) ?? 0) + 1);
+  for (const word of mentionedWords(state)) named.set(word, (named.get(word) ?? 0) + 1);
   const newest = new Map(state.facts.map(({ key }, index) => [key, index]));
   const since = ({ at = '' }: Fact) => at;
   const ages = [...state.facts.entries()].sort(([i, a], [j, b]) =>
@@ -155,9 +155,9 @@ function byWorth(state: State): [number, Fact][] {
   );
   return ages
     .map(([index, fact], age) => {
-      const told = (named.get(fact.key.toLowerCase()) ?? 0) + (named.get(fact.id.toLowerCase()) ?? 0);
+      const count = (named.get(fact.key.toLowerCase()) ?? 0) + (named.get(fact.id.toLowerCase()) ?? 0);
       const old = newest.get(fact.key) === index ? 0 : state.facts.length * 2;
-      return { index, fact, place: age - told * MENTION + old };
+      return { index, fact, place: age - count * MENTION + old };
     })
     .sort((a, b) => a.place - b.place)
     .map(({ index, fact }) => [index, fact]);
@@ -166,7 +166,7 @@ function byWorth(state: State): [number, Fact][] {
 const MENTION = 5;
 
 /** Returns the words of all items except facts. */
-function mentions(state: State): string[] {
+function mentionedWords(state: State): string[] {
   const { constraints, open_questions, decisions, plan, session_summary = '' } = state;
   const texts = [
     ...constraints.map(({ description }) => description),
@@ -200,7 +200,7 @@ function oneLine(text: string): string {
   return flat.replace(/\s+/g, ' ').replace(/^(\/\w+):$/, '$1');
 }
 
-function written(shown: readonly Item[], missing: readonly Item[]): string {
+function renderHeader(shown: readonly Item[], missing: readonly Item[]): string {
   const lines = Object.keys(SECTIONS).flatMap((list) => {
     const of = shown.filter((item) => item.list === list).sort((a, b) => a.index - b.index);
     return of.length === 0 ? [] : [`/${list}:`, ...of.map(({ line }) => line)];

@@ -19,22 +19,22 @@ interface CountedHeader {
 }
 
 /** A stored header, with the version and log position for which it is valid. */
-interface KeptHeader extends CountedHeader {
+interface StoredHeader extends CountedHeader {
   readonly version: number;
   readonly seq: number;
 }
 
 /** Maximum entries to check after the stored header. If there are more, the thread is folded instead. */
-const LOOK = 50;
-const LOOK_BYTES = 64 * 1024;
+const MAX_CHECKED_ENTRIES = 50;
+const CHECKED_BYTES = 64 * 1024;
 
 /** Returns the current header. It is computed once per version and stored in a record. Counts as a read. */
 export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counted = true } = {}) => {
   const { root } = await log.meta(caller, id);
-  const records = recordsOf<KeptHeader>(log.deps.engine.records);
+  const records = recordsOf<StoredHeader>(log.deps.engine.records);
   const kept = (await records.get(headerKey(root)))?.value;
-  if (kept && (await stillHolds(log, root, kept))) {
-    if (counted) log.ledger.read(root, 'headers', kept.tokens.tokens);
+  if (kept && (await isCurrent(log, root, kept))) {
+    if (counted) log.ledger.recordRead(root, 'headers', kept.tokens.tokens);
     return kept.header;
   }
   const { state, version, seq, totals } = await log.head(caller, id);
@@ -43,14 +43,14 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counte
   const metrics = { ...state.metrics, tokens_estimate, tokens_avoided };
   const made = await makeHeader({ ...state, metrics }, workFor(caller, log.deps.texts));
   log.background.run(() => records.put(headerKey(root), { ...made, version, seq }));
-  if (counted) log.ledger.read(root, 'headers', made.tokens.tokens);
+  if (counted) log.ledger.recordRead(root, 'headers', made.tokens.tokens);
   return made.header;
 };
 
 /** Returns true if no later event made a version. Does not load the state, which can be large. */
-async function stillHolds(log: ThreadLog, root: ThreadRoot, { seq }: KeptHeader): Promise<boolean> {
-  for (let after = seq, left = LOOK; left > 0; ) {
-    const asked = { after, limit: left, maxBytes: LOOK_BYTES };
+async function isCurrent(log: ThreadLog, root: ThreadRoot, { seq }: StoredHeader): Promise<boolean> {
+  for (let after = seq, left = MAX_CHECKED_ENTRIES; left > 0; ) {
+    const asked = { after, limit: left, maxBytes: CHECKED_BYTES };
     const { entries } = await log.deps.engine.logs.read(logOf(root), asked);
     if (entries.length === 0) return true;
     if (entries.some(({ data }) => makesVersion(fromJson<StoredEvent>(data)))) return false;
@@ -97,26 +97,26 @@ function fullHeader(state: State): Header {
     version: state.version,
     top_facts: state.facts
       .slice(-FACTS)
-      .map((fact) => picked(fact, ['id', 'key', 'value', ...signature(fact)])),
+      .map((fact) => pickFields(fact, ['id', 'key', 'value', ...signature(fact)])),
     top_constraints: state.constraints
       .slice(0, CONSTRAINTS)
-      .map((constraint) => picked(constraint, ['id', 'description', 'severity', 'by'])),
+      .map((constraint) => pickFields(constraint, ['id', 'description', 'severity', 'by'])),
     open_questions: state.open_questions
       .filter(isOpen)
       .slice(0, QUESTIONS)
-      .map((question) => picked(question, ['id', 'question'])),
+      .map((question) => pickFields(question, ['id', 'question'])),
     next_steps: state.plan
       .filter(isPending)
       .slice(0, STEPS)
-      .map((step) => picked(step, ['id', 'step'])),
+      .map((step) => pickFields(step, ['id', 'step'])),
     artifact_refs: state.artifacts
       .slice(-REFS)
       .reverse()
-      .map((link) => picked(link, ['ref', 'type', 'name'])),
+      .map((link) => pickFields(link, ['ref', 'type', 'name'])),
     last_actions: state.last_actions
       .slice(-ACTIONS)
       .reverse()
-      .map((action) => picked(action, ['at', 'description', 'result_ref'])),
+      .map((action) => pickFields(action, ['at', 'description', 'result_ref'])),
     metrics: state.metrics,
   };
 }
@@ -147,7 +147,7 @@ function* reductions(full: Header): Generator<Header> {
   }
   const lists = ['artifact_refs', 'next_steps', 'open_questions', 'top_constraints', 'top_facts'] as const;
   for (const chars of CLIPS) {
-    const short = lists.map((list) => [list, header[list].map((item) => clipped(item, chars))]);
+    const short = lists.map((list) => [list, header[list].map((item) => clipStrings(item, chars))]);
     header = { ...header, ...Object.fromEntries(short) };
     yield header;
   }
@@ -168,25 +168,27 @@ function withoutOne(header: Header, list: HeaderList): Header {
 }
 
 /** Copies the named fields of an item. The caller must name all required fields. */
-function picked<T extends object>(item: T, fields: readonly (keyof T & string)[]): T {
+function pickFields<T extends object>(item: T, fields: readonly (keyof T & string)[]): T {
   const out: JsonObject = {};
   for (const field of fields) {
     const value = item[field] as Json | undefined;
     if (value === undefined) continue;
-    out[field] = field === 'at' && typeof value === 'string' ? toSeconds(value) : harmless(value);
+    out[field] = field === 'at' && typeof value === 'string' ? toSeconds(value) : neutraliseJson(value);
   }
   return out as T;
 }
 
-function harmless(value: Json): Json {
+function neutraliseJson(value: Json): Json {
   if (typeof value === 'string') return neutralise(value);
-  if (Array.isArray(value)) return value.map(harmless);
+  if (Array.isArray(value)) return value.map(neutraliseJson);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [neutralise(key), harmless(child)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [neutralise(key), neutraliseJson(child)]),
+  );
 }
 
 /** Clips strings. Replaces other long values by the beginning of their JSON. */
-function clipped<T extends object>(item: T, chars: number): T {
+function clipStrings<T extends object>(item: T, chars: number): T {
   const short = Object.entries(item).map(([field, value]) => {
     if (typeof value === 'string') return [field, field === 'at' ? value : clip(value, chars)];
     if (typeof value !== 'object' || value === null) return [field, value];

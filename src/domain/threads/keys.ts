@@ -64,7 +64,7 @@ export const artifactBlob = (root: ThreadRoot, about: Pick<Artifact, 'ref' | 'ty
 export const contentKey = (root: ThreadRoot, { type, payload }: StoredEvent) =>
   type === 'artifact.created' ? artifactBlob(root, fromJson<Artifact>(payload)) : null;
 /** Lock record of an import to the root, or of a deletion. */
-export const turnKey = (root: ThreadRoot) => `thr.${root}/turn`;
+export const lockKey = (root: ThreadRoot) => `thr.${root}/turn`;
 /** Prefix of all blobs and records of a thread. */
 export const threadPrefix = (root: ThreadRoot) => `thr.${root}/`;
 

@@ -12,7 +12,7 @@ import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 const PAGE = 50;
 const PAGE_MAX = 100;
 /** Maximum entries examined per page. With a filter that matches few, a page can end before it is full. */
-const LOOKED_AT = 2_000;
+const MAX_EXAMINED = 2_000;
 
 /** List entry of a run. Times are in ms. */
 interface ListedRun {
@@ -30,7 +30,7 @@ const listKey = ({ tenant, created }: ThreadMeta, id: string) =>
   `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
 
 /** Updates the list of runs after an event. Runs in the background. */
-export async function noteRun(
+export async function updateRunList(
   log: ThreadLog,
   root: ThreadRoot,
   { type, payload, at }: StoredEvent,
@@ -44,7 +44,7 @@ export async function noteRun(
   const pipeline = known?.pipeline ?? String(payload.pipeline ?? '').slice(0, 200);
   const started = known?.started ?? at;
   const ended = type === 'pipeline.finished';
-  const status = ended ? statusOf(payload.status) : 'running';
+  const status = ended ? parseStatus(payload.status) : 'running';
   const { expires: expiresAt } = meta;
   await records.put(key, { pipeline, started, finished: ended ? at : null, status }, { expiresAt });
 }
@@ -62,9 +62,9 @@ export const listRuns: ThreadVerb<'runs'> = async (log, caller, o = {}) => {
     if (o.pipeline === undefined || value.pipeline === o.pipeline) {
       const thread = await log.find(caller.tenant, id);
       if (!thread) log.background.run(() => records.delete(key));
-      else if (reaches(caller, { by: thread.key })) runs.push({ run: id, ...itemOf(value) });
+      else if (reaches(caller, { by: thread.key })) runs.push({ run: id, ...toRunItem(value) });
     }
-    if (runs.length === limit || ++looked === LOOKED_AT) return { runs, next };
+    if (runs.length === limit || ++looked === MAX_EXAMINED) return { runs, next };
   }
   return { runs };
 };
@@ -74,7 +74,7 @@ export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
   const head = await log.head(caller, id);
   const run = new RunFold();
   let count = 0;
-  for await (const { event } of log.heads.events(head.root, 0)) run.take(event, ++count);
+  for await (const { event } of log.heads.events(head.root, 0)) run.fold(event, ++count);
   const told = run.told(head.id);
   if (!told) {
     throw new RelayError('not_found', {
@@ -94,7 +94,7 @@ class RunFold {
   #about: (ListedRun & { inputs: JsonObject; of: PipelineRun['of']; steps: PipelineStep[] }) | null = null;
   readonly #instances = new Map<string, Instance>();
 
-  take(event: StoredEvent, count: number): void {
+  fold(event: StoredEvent, count: number): void {
     const { type, payload } = event;
     if (type.startsWith('pipeline.')) this.#takeRun(event);
     else if (type === 'artifact.created') this.#takeResult(event);
@@ -106,12 +106,12 @@ class RunFold {
   told(run: string): Omit<PipelineRun, 'held_by'> | null {
     if (!this.#about) return null;
     const { inputs, of, steps, ...item } = this.#about;
-    return { run, ...itemOf(item), inputs, of, steps, instances: [...this.#instances.values()] };
+    return { run, ...toRunItem(item), inputs, of, steps, instances: [...this.#instances.values()] };
   }
 
   #takeRun({ type, payload, at }: StoredEvent): void {
     if (type === 'pipeline.finished') {
-      if (this.#about) this.#about = { ...this.#about, finished: at, status: statusOf(payload.status) };
+      if (this.#about) this.#about = { ...this.#about, finished: at, status: parseStatus(payload.status) };
       return;
     }
     const before = this.#about;
@@ -135,13 +135,13 @@ class RunFold {
     const sources = Array.isArray(payload.source_refs) ? payload.source_refs : [];
     const source = sources.find((ref) => typeof ref === 'string' && ref.startsWith('step:'));
     if (typeof source !== 'string') return;
-    const instance = this.#of(source.slice('step:'.length));
+    const instance = this.#instanceOf(source.slice('step:'.length));
     if (instance.ref !== null) return;
     Object.assign(instance, { status: 'done', ref: String(payload.ref), finished_at: isoTime(at) });
   }
 
   #takePrompt(step: string, payload: JsonObject): void {
-    Object.assign(this.#of(step), {
+    Object.assign(this.#instanceOf(step), {
       model: typeof payload.model === 'string' ? payload.model : null,
       prompt_tokens: number(payload.prompt_tokens),
       pasted_tokens: number(payload.pasted_tokens),
@@ -150,10 +150,10 @@ class RunFold {
   }
 
   #takeStep(what: string, step: string, { payload, at }: StoredEvent, count: number): void {
-    const instance = this.#of(step);
+    const instance = this.#instanceOf(step);
     const why = String(payload.why ?? '');
-    const said = typeof payload.output_ref === 'string' ? { output_ref: payload.output_ref } : {};
-    if (what === 'retried') instance.retries.push({ at: isoTime(at), why, ...said });
+    const output = typeof payload.output_ref === 'string' ? { output_ref: payload.output_ref } : {};
+    if (what === 'retried') instance.retries.push({ at: isoTime(at), why, ...output });
     else if (what === 'done')
       Object.assign(instance, {
         attempts: number(payload.attempts) ?? instance.attempts,
@@ -168,11 +168,11 @@ class RunFold {
       instance.started_at ??= isoTime(at);
     } else if (what === 'failed' || what === 'skipped' || what === 'blocked') {
       const attempts = number(payload.attempts) ?? instance.attempts;
-      Object.assign(instance, { status: what, why, attempts, finished_at: isoTime(at), ...said });
+      Object.assign(instance, { status: what, why, attempts, finished_at: isoTime(at), ...output });
     }
   }
 
-  #of(step: string): Instance {
+  #instanceOf(step: string): Instance {
     let instance = this.#instances.get(step);
     if (!instance) {
       instance = {
@@ -199,7 +199,7 @@ class RunFold {
   }
 }
 
-function itemOf({ pipeline, status, started, finished }: ListedRun): Omit<RunItem, 'run'> {
+function toRunItem({ pipeline, status, started, finished }: ListedRun): Omit<RunItem, 'run'> {
   return {
     pipeline,
     status,
@@ -209,9 +209,9 @@ function itemOf({ pipeline, status, started, finished }: ListedRun): Omit<RunIte
 }
 
 /** Parses a status. Events of runs come from clients, so unknown values count as failed. */
-function statusOf(said: Json | undefined): RunStatus {
+function parseStatus(value: Json | undefined): RunStatus {
   const known = ['done', 'failed', 'interrupted', 'partial'] as const;
-  return known.find((status) => status === said) ?? 'failed';
+  return known.find((status) => status === value) ?? 'failed';
 }
 
 function number(value: Json | undefined): number | null {

@@ -17,14 +17,14 @@ import { cutNear } from '../../text/preview/cut.ts';
 import { StoreSecret } from '../store-secret.ts';
 import { workFor } from '../text-work.ts';
 import { findPassages, type Passage } from './artifact-search.ts';
-import { artifactThere, listArtifacts } from './artifacts.ts';
+import { listArtifacts, readLiveArtifact } from './artifacts.ts';
 import type { Head } from './fold.ts';
 import { headerText } from './header-text.ts';
 import type { ThreadRoot } from './keys.ts';
 import { versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
-const WORK = [
+const DEFAULT_SYSTEM = [
   'You continue work that is stored in a relay thread. Its state follows as lists under their paths:',
   '/constraints, /decisions, /facts, /open_questions, /plan and others. A number before an item is its index in the list.',
 ].join(' ');
@@ -35,15 +35,15 @@ const WORK = [
  * prompt is counted in the ledger unless `dry` is set.
  */
 export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}) => {
-  const words = checkedText('a prompt', o.words);
-  const own = checkedText('a system text', o.system);
+  const words = checkText('a prompt', o.words);
+  const own = checkText('a system text', o.system);
   const head = await log.head(caller, id);
   const { state, version } = head;
   const texts = workFor(caller, log.deps.texts);
   const { text, truncated } = await headerText(state, texts);
   const { pinned, chosen } = await choosePreviews(log, caller, head, {
     words,
-    refs: checkedRefs(o.refs),
+    refs: checkRefs(o.refs),
     most: Math.min(o.previews ?? PROMPT_PREVIEWS, PROMPT_PREVIEWS),
   });
   const store = new StoreSecret(log.deps);
@@ -51,7 +51,7 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
     Promise.all(
       all.map(({ artifact, lines: _, ...shown }) => artifactFrame(artifact, () => store.bytes(), shown)),
     );
-  const system = `${own || WORK}\n\n${FRAMES_ARE_DATA}`;
+  const system = `${own || DEFAULT_SYSTEM}\n\n${FRAMES_ARE_DATA}`;
   const asked = words === '' ? [] : [`Your task:\n${words}`];
   const stable = [...(await framed(pinned)), text].filter((part) => part !== '').join('\n\n');
   const user = [stable, ...(await framed(chosen)), ...asked].filter((part) => part !== '').join('\n\n');
@@ -59,8 +59,8 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const shown = [...Map.groupBy([...pinned, ...chosen], ({ artifact }) => artifact.ref).values()];
   const artifacts = shown.map(([one]) => one!.artifact);
   const whole = await texts.count(`${system}\n${JSON.stringify(state)}\n${words}`);
-  const pasted = withContents(whole, artifacts);
-  if (!o.dry) log.ledger.prompted(head.root, { shown: tokens, pasted });
+  const pasted = addContentTokens(whole, artifacts);
+  if (!o.dry) log.ledger.recordPrompt(head.root, { shown: tokens, pasted });
   const { format = 'openai' } = o;
   const message: RenderedMessage = { role: 'user', content: user };
   const messages =
@@ -74,14 +74,14 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
     messages,
     header: text,
     stable: stable.length,
-    artifacts: shown.map(told),
+    artifacts: shown.map(describeShown),
     tokens,
     pasted,
   };
 };
 
 /** Describes an artifact that the prompt shows. A pinned artifact can also have passages. */
-function told(of: readonly ShownPreview[]): ShownArtifact {
+function describeShown(of: readonly ShownPreview[]): ShownArtifact {
   const { ref, type, name, size, hash, provenance } = of[0]!.artifact;
   const lines = of.flatMap((shown) => shown.lines);
   return {
@@ -95,7 +95,7 @@ function told(of: readonly ShownPreview[]): ShownArtifact {
   };
 }
 
-function withContents(whole: TokenCount, artifacts: readonly Artifact[]): TokenCount {
+function addContentTokens(whole: TokenCount, artifacts: readonly Artifact[]): TokenCount {
   return {
     ...whole,
     tokens: artifacts.reduce((sum, { tokens }) => sum + tokens.content, whole.tokens),
@@ -103,14 +103,14 @@ function withContents(whole: TokenCount, artifacts: readonly Artifact[]): TokenC
   };
 }
 
-function checkedText(what: string, text = ''): string {
+function checkText(what: string, text = ''): string {
   if (utf8Bytes(text) <= PROMPT_WORDS_BYTES) return text.trim();
   const hint =
     'Store the material as an artifact, for example with --attach FILE. The prompt then shows a preview, and the model can pull the rest.';
   throw tooLarge(what, PROMPT_WORDS_BYTES, hint);
 }
 
-function checkedRefs(refs: readonly string[] = []): readonly string[] {
+function checkRefs(refs: readonly string[] = []): readonly string[] {
   const once = [...new Set(refs)];
   if (once.length <= PROMPT_PREVIEWS) return once;
   throw badRequest(`A prompt shows at most ${PROMPT_PREVIEWS} artifacts, but ${once.length} are pinned.`);
@@ -126,7 +126,7 @@ interface ShownPreview {
   readonly lines: readonly number[];
 }
 
-interface Wanted {
+interface PreviewRequest {
   /** The question; empty if there is none. */
   readonly words: string;
   /** Pinned artifacts, shown first and in this order. */
@@ -149,13 +149,13 @@ async function choosePreviews(
   log: ThreadLog,
   caller: Caller,
   { id, root }: Head,
-  { words, refs, most }: Wanted,
+  { words, refs, most }: PreviewRequest,
 ): Promise<Previews> {
-  const pins = await Promise.all(refs.map((ref) => artifactThere(log, root, ref)));
-  const pinned = beginnings(pins);
+  const pins = await Promise.all(refs.map((ref) => readLiveArtifact(log, root, ref)));
+  const pinned = previewBeginnings(pins);
   const passages =
     words === '' || most === 0 ? [] : await findPassages(log, caller, id, words, PROMPT_SCANNED);
-  const found = bySource(await withArtifacts(log, root, passages), ({ artifact }) => artifact);
+  const found = sourcesFirst(await withArtifacts(log, root, passages), ({ artifact }) => artifact);
   const shown = new Set(refs);
   const best: Found[] = [];
   for (const passage of found) {
@@ -168,22 +168,22 @@ async function choosePreviews(
   const { artifacts } = await listArtifacts(log, caller, id, { limit: PROMPT_SCANNED, counted: false });
   const others = artifacts.filter(({ ref }) => !shown.has(ref));
   if (best.length === 0) {
-    return { pinned, chosen: beginnings(bySource(others, (artifact) => artifact).slice(0, room)) };
+    return { pinned, chosen: previewBeginnings(sourcesFirst(others, (artifact) => artifact).slice(0, room)) };
   }
-  const last = others.filter(isMade).slice(0, Math.min(1, room));
-  return { pinned, chosen: [...together(best), ...beginnings(last, PROMPT_LAST_ANSWER_BYTES)] };
+  const last = others.filter(isDerived).slice(0, Math.min(1, room));
+  return { pinned, chosen: [...groupPassages(best), ...previewBeginnings(last, PROMPT_LAST_ANSWER_BYTES)] };
 }
 
 /**
  * Tells whether an artifact was derived from others in the thread: an answer, or a result of a step or
  * capability.
  */
-function isMade({ provenance }: Artifact): boolean {
+function isDerived({ provenance }: Artifact): boolean {
   return provenance.source_refs.length > 0 || provenance.capability !== null;
 }
 
-function bySource<T>(all: readonly T[], artifactOf: (one: T) => Artifact): T[] {
-  const made = (one: T) => isMade(artifactOf(one));
+function sourcesFirst<T>(all: readonly T[], artifactOf: (one: T) => Artifact): T[] {
+  const made = (one: T) => isDerived(artifactOf(one));
   return [...all.filter((one) => !made(one)), ...all.filter(made)];
 }
 
@@ -198,7 +198,7 @@ async function withArtifacts(
   passages: readonly Passage[],
 ): Promise<Found[]> {
   const refs = [...new Set(passages.map(({ ref }) => ref))];
-  const artifacts = await Promise.all(refs.map((ref) => artifactThere(log, root, ref).catch(() => null)));
+  const artifacts = await Promise.all(refs.map((ref) => readLiveArtifact(log, root, ref).catch(() => null)));
   return passages.flatMap((passage) => {
     const artifact = artifacts[refs.indexOf(passage.ref)];
     return artifact ? [{ ...passage, artifact }] : [];
@@ -209,7 +209,7 @@ async function withArtifacts(
  * Groups passages by artifact, best artifact first. Within an artifact, passages are in the order of the
  * text.
  */
-function together(found: readonly Found[]): ShownPreview[] {
+function groupPassages(found: readonly Found[]): ShownPreview[] {
   const of = Map.groupBy(found, ({ ref }) => ref);
   return [...of.values()].map((passages) => {
     const ordered = passages.toSorted((a, b) => a.line - b.line);
@@ -219,7 +219,7 @@ function together(found: readonly Found[]): ShownPreview[] {
   });
 }
 
-function beginnings(artifacts: readonly Artifact[], bytes = PROMPT_PREVIEW_BYTES): ShownPreview[] {
+function previewBeginnings(artifacts: readonly Artifact[], bytes = PROMPT_PREVIEW_BYTES): ShownPreview[] {
   let room = bytes;
   return artifacts.map((artifact, i) => {
     const share = Math.min(PREVIEW_BYTES, Math.floor(room / (artifacts.length - i)));

@@ -4,22 +4,22 @@ import type { Artifact, ArtifactInput, State, Stats } from '../../contract/threa
 import { oneLine } from '../../text/frame.ts';
 import { listArtifacts, putArtifact } from './artifacts.ts';
 import { versionRef } from './state.ts';
-import { figuresOf } from './tenant-totals.ts';
+import { readFigures } from './tenant-totals.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { listThreads } from './threads.ts';
 import { sumStats, type ThreadFigures } from './token-ledger.ts';
 
 /** Maximum artifacts listed in a report. */
-const LISTED = 1_000;
+const MAX_ARTIFACTS = 1_000;
 
 export const threadStats: ThreadVerb<'stats'> = async (log, caller, id) => {
   await log.ledger.flush();
   return log.ledger.statsOf(await log.head(caller, id));
 };
 
-export const tellShown: ThreadVerb<'shown'> = async (log, caller, id, { what, tokens }) => {
+export const recordShown: ThreadVerb<'shown'> = async (log, caller, id, { what, tokens }) => {
   const { root } = await log.meta(caller, id);
-  log.ledger.read(root, what, tokens);
+  log.ledger.recordRead(root, what, tokens);
 };
 
 /** Returns the token figures summed over all threads of the caller. */
@@ -30,7 +30,7 @@ export const totalStats: ThreadVerb<'totals'> = async (log, caller) => {
 
 /** Returns the figures of every thread of a tenant. */
 function tenantFigures(log: ThreadLog, tenant: string): Promise<ThreadFigures[]> {
-  return figuresOf(log.deps, tenant, {
+  return readFigures(log.deps, tenant, {
     async *all() {
       const listed = everyItem('threads', (o) => listThreads(log, { ...LOCAL_CALLER, tenant }, o));
       for await (const { thread_id } of listed) yield thread_id;
@@ -50,9 +50,9 @@ export const makeReport: ThreadVerb<'report'> = async (log, caller, id, { format
   const meta = await log.meta(caller, id);
   const head = await log.head(caller, id);
   const stats = await threadStats(log, caller, id);
-  const { artifacts } = await listArtifacts(log, caller, id, { limit: LISTED, counted: false });
-  const told: Told = { name: meta.name, state: head.state, events: head.count, stats, artifacts };
-  const text = format === 'md' ? markdown(told) : JSON.stringify(document(told), null, 2);
+  const { artifacts } = await listArtifacts(log, caller, id, { limit: MAX_ARTIFACTS, counted: false });
+  const data: ReportData = { name: meta.name, state: head.state, events: head.count, stats, artifacts };
+  const text = format === 'md' ? reportMarkdown(data) : JSON.stringify(reportJson(data), null, 2);
   const input: ArtifactInput = {
     body: new TextEncoder().encode(text),
     name: `report-v${head.version}.${format}`,
@@ -67,7 +67,7 @@ export const makeReport: ThreadVerb<'report'> = async (log, caller, id, { format
   return { artifact_ref: ref, format, size, thread_id: id, token_savings };
 };
 
-interface Told {
+interface ReportData {
   readonly name: string;
   readonly state: State;
   readonly events: number;
@@ -75,7 +75,7 @@ interface Told {
   readonly artifacts: readonly Artifact[];
 }
 
-function document({ name, state, events, stats, artifacts }: Told): object {
+function reportJson({ name, state, events, stats, artifacts }: ReportData): object {
   const listed = artifacts.map(({ ref, type, name: title, size, hash, tokens, created_at, provenance }) => ({
     ref,
     type,
@@ -89,7 +89,7 @@ function document({ name, state, events, stats, artifacts }: Told): object {
   return { thread_id: state.thread_id, name, events, state, artifacts: listed, stats };
 }
 
-function markdown({ name, state, events, stats, artifacts }: Told): string {
+function reportMarkdown({ name, state, events, stats, artifacts }: ReportData): string {
   const signed = (at?: string, by?: string) => (at || by ? ` (${[by, at].filter(Boolean).join(', ')})` : '');
   const short = (value: unknown) => oneLine(typeof value === 'string' ? value : JSON.stringify(value), 500);
   const sections: [title: string, items: readonly string[]][] = [

@@ -7,7 +7,7 @@ import { applyPatch, measure, type Patched } from '../../formats/json-patch/appl
 import { asJson, fromJson } from '../records.ts';
 
 /** A state and its size as JSON, so that the size need not be computed again. */
-export interface Sized {
+export interface SizedState {
   readonly state: State;
   readonly bytes: number;
 }
@@ -21,7 +21,7 @@ interface Stamp {
   readonly metrics: Metrics;
 }
 
-export function firstState(threadId: string, at: string, metrics: Metrics): Sized {
+export function firstState(threadId: string, at: string, metrics: Metrics): SizedState {
   const state: State = {
     $schema: STATE_SCHEMA,
     version: 1,
@@ -36,21 +36,21 @@ export function firstState(threadId: string, at: string, metrics: Metrics): Size
     last_actions: [],
     metrics,
   };
-  return { state, bytes: bytesOf(state) };
+  return { state, bytes: jsonBytes(state) };
 }
 
-const SPLIT = 'Split the patch into several, or replace a large list or object as a whole.';
+const SPLIT_HINT = 'Split the patch into several, or replace a large list or object as a whole.';
 
 /** Applies a new patch. Throws if the result breaks the schema or is too large; nothing changes then. */
-export function patchState(before: Sized, ops: unknown, stamp: Stamp, whole?: WorkMeter): Sized {
+export function patchState(before: SizedState, ops: unknown, stamp: Stamp, whole?: WorkMeter): SizedState {
   if (Array.isArray(ops) && ops.length > PATCH_OPS) {
     throw badRequest(`A patch has at most ${PATCH_OPS} operations.`);
   }
-  const meter = new WorkMeter(PATCH_WORK, SPLIT, whole);
+  const meter = new WorkMeter(PATCH_WORK, SPLIT_HINT, whole);
   const options = { guard: guardState, bytes: before.bytes, maxBytes: STATE_BYTES, meter };
   const patched = applyPatch(asJson(before.state), ops, options);
   checkTouched(patched);
-  const after = finish(patched, stamp);
+  const after = stampState(patched, stamp);
   if (after.bytes > STATE_BYTES) throw tooLarge(after);
   return after;
 }
@@ -59,8 +59,8 @@ export function patchState(before: Sized, ops: unknown, stamp: Stamp, whole?: Wo
  * Applies a patch from the log. It was checked when it was written, perhaps by older rules, so it is not
  * checked again.
  */
-export function replayPatch(before: Sized, ops: unknown, stamp: Stamp, meter?: WorkMeter): Sized {
-  return finish(applyPatch(asJson(before.state), ops, { bytes: before.bytes, meter }), stamp);
+export function replayPatch(before: SizedState, ops: unknown, stamp: Stamp, meter?: WorkMeter): SizedState {
+  return stampState(applyPatch(asJson(before.state), ops, { bytes: before.bytes, meter }), stamp);
 }
 
 function checkTouched({ doc, touched }: Patched): void {
@@ -84,33 +84,33 @@ function checkTouched({ doc, touched }: Patched): void {
 }
 
 /** Fields for author and time that the relay adds to touched items that lack them. */
-const SIGNED: { readonly [list in ListName]?: readonly ('at' | 'by')[] } = {
+const SIGNED_FIELDS: { readonly [list in ListName]?: readonly ('at' | 'by')[] } = {
   facts: ['at', 'by'],
   constraints: ['by'],
   decisions: ['at', 'by'],
   last_actions: ['at'],
 };
 
-function finish({ doc, bytes, touched }: Patched, stamp: Stamp): Sized {
+function stampState({ doc, bytes, touched }: Patched, stamp: Stamp): SizedState {
   const before = doc as JsonObject;
   const next: JsonObject = { ...before };
   let size = bytes;
   const set = (field: string, value: Json) => {
-    size += bytesOf(value) - bytesOf(next[field]!);
+    size += jsonBytes(value) - jsonBytes(next[field]!);
     next[field] = value;
   };
-  for (const [name, fields] of Object.entries(stamp.by === null ? {} : SIGNED)) {
+  for (const [name, fields] of Object.entries(stamp.by === null ? {} : SIGNED_FIELDS)) {
     const items = touched.get(name);
     const list = next[name];
     if (items === undefined || !Array.isArray(list)) continue;
     let signed: Json[] | null = null;
-    for (const index of items === 'all' ? list.keys() : places(list, items)) {
+    for (const index of items === 'all' ? list.keys() : indexesOf(list, items)) {
       const item = list[index];
       const missing = isJsonObject(item) ? fields.filter((field) => !Object.hasOwn(item, field)) : [];
       if (missing.length === 0) continue;
       const full: JsonObject = { ...(item as JsonObject) };
       for (const field of missing) full[field] = field === 'at' ? stamp.at : stamp.by;
-      size += bytesOf(full) - bytesOf(item);
+      size += jsonBytes(full) - jsonBytes(item);
       signed ??= list.slice();
       signed[index] = full;
     }
@@ -126,7 +126,7 @@ function finish({ doc, bytes, touched }: Patched, stamp: Stamp): Sized {
 const FEW_ITEMS = 8;
 
 /** Yields the indexes of the items. A copied item has several. */
-function* places(list: Json[], items: ReadonlySet<object>): Generator<number> {
+function* indexesOf(list: Json[], items: ReadonlySet<object>): Generator<number> {
   if (items.size > FEW_ITEMS) {
     for (const [index, item] of list.entries()) if (items.has(item as object)) yield index;
     return;
@@ -144,9 +144,9 @@ function invalid(path: readonly (string | number)[], what: string): RelayError {
   return new RelayError('state_invalid', { path: joinPath(path), what });
 }
 
-function tooLarge({ state, bytes }: Sized): RelayError {
+function tooLarge({ state, bytes }: SizedState): RelayError {
   const parts = Object.entries(state)
-    .map(([name, value]) => ({ name, value, size: bytesOf(value as Json) }))
+    .map(([name, value]) => ({ name, value, size: jsonBytes(value as Json) }))
     .sort((a, b) => b.size - a.size)
     .slice(0, 3)
     .map(({ name, value, size }) => {
@@ -157,10 +157,10 @@ function tooLarge({ state, bytes }: Sized): RelayError {
   return new RelayError('state_too_large', { size: bytes, limit: STATE_BYTES, parts });
 }
 
-const NOTHING_OPEN = new Set<object>();
+const NONE_OPEN = new Set<object>();
 
-export function bytesOf(value: unknown): number {
-  return measure(value as Json, NOTHING_OPEN).bytes;
+export function jsonBytes(value: unknown): number {
+  return measure(value as Json, NONE_OPEN).bytes;
 }
 
 export function isoTime(ms: number): string {
@@ -172,7 +172,7 @@ export function versionRef(version: number): string {
 }
 
 /** Returns the state without the fields that the relay sets itself. */
-export function comparable(state: State): Json {
+export function withoutRelayFields(state: State): Json {
   const { version: _, updated_at: __, metrics: ___, ...rest } = state;
   return asJson(rest);
 }
@@ -192,19 +192,19 @@ interface Problem {
 
 type Check = (value: Json) => string | null;
 
-const text: Check = (value) =>
+const nonEmptyString: Check = (value) =>
   typeof value === 'string' && value !== '' ? null : 'must be a non-empty string';
-const words: Check = (value) => (typeof value === 'string' ? null : 'must be a string');
+const anyString: Check = (value) => (typeof value === 'string' ? null : 'must be a string');
 const anything: Check = () => null;
-const moment: Check = (value) =>
+const timestamp: Check = (value) =>
   typeof value === 'string' && value.length <= 40 && !Number.isNaN(Date.parse(value))
     ? null
     : 'must be a timestamp such as 2026-01-31T12:00:00Z';
-const texts: Check = (value) =>
+const stringList: Check = (value) =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
     ? null
     : 'must be a list of strings';
-const share: Check = (value) =>
+const fraction: Check = (value) =>
   typeof value === 'number' && value >= 0 && value <= 1 ? null : 'must be a number from 0 to 1';
 
 interface ItemSchema {
@@ -214,16 +214,34 @@ interface ItemSchema {
 
 /** Schemas of the lists of a state. Items may have additional fields. */
 export const LISTS = {
-  facts: { required: { id: text, key: text, value: anything }, optional: { at: moment, by: words } },
-  constraints: { required: { id: text, description: text }, optional: { severity: words, by: words } },
-  open_questions: { required: { id: text, question: text }, optional: { status: words } },
-  decisions: {
-    required: { id: text, description: text },
-    optional: { reason_codes: texts, evidence_refs: texts, confidence: share, at: moment, by: words },
+  facts: {
+    required: { id: nonEmptyString, key: nonEmptyString, value: anything },
+    optional: { at: timestamp, by: anyString },
   },
-  plan: { required: { id: text, step: text }, optional: { status: words } },
-  artifacts: { required: { ref: text }, optional: { type: words, name: words } },
-  last_actions: { required: { description: text }, optional: { at: moment, result_ref: words } },
+  constraints: {
+    required: { id: nonEmptyString, description: nonEmptyString },
+    optional: { severity: anyString, by: anyString },
+  },
+  open_questions: {
+    required: { id: nonEmptyString, question: nonEmptyString },
+    optional: { status: anyString },
+  },
+  decisions: {
+    required: { id: nonEmptyString, description: nonEmptyString },
+    optional: {
+      reason_codes: stringList,
+      evidence_refs: stringList,
+      confidence: fraction,
+      at: timestamp,
+      by: anyString,
+    },
+  },
+  plan: { required: { id: nonEmptyString, step: nonEmptyString }, optional: { status: anyString } },
+  artifacts: { required: { ref: nonEmptyString }, optional: { type: anyString, name: anyString } },
+  last_actions: {
+    required: { description: nonEmptyString },
+    optional: { at: timestamp, result_ref: anyString },
+  },
 } as const satisfies { [list: string]: ItemSchema };
 
 export type ListName = keyof typeof LISTS;
@@ -253,7 +271,8 @@ export function checkField(name: string, value: Json | undefined): Problem | nul
   if (name === 'session_summary') {
     return value === undefined || typeof value === 'string' ? null : { path: [], what: 'must be a string' };
   }
-  if (!isListName(name)) return KEPT.has(name) ? null : { path: [], what: 'is not a field of the state' };
+  if (!isListName(name))
+    return RELAY_FIELDS.has(name) ? null : { path: [], what: 'is not a field of the state' };
   if (!Array.isArray(value)) return { path: [], what: 'must be a list' };
   for (const [i, item] of value.entries()) {
     const problem = checkItem(name, item);
@@ -263,7 +282,7 @@ export function checkField(name: string, value: Json | undefined): Problem | nul
 }
 
 /** Fields that the relay sets itself. */
-export const KEPT: ReadonlySet<string> = new Set([
+export const RELAY_FIELDS: ReadonlySet<string> = new Set([
   '$schema',
   'version',
   'thread_id',
@@ -274,5 +293,5 @@ export const KEPT: ReadonlySet<string> = new Set([
 /** Returns why a path cannot be patched, or undefined if it can. */
 function guardState(path: readonly string[]): string | undefined {
   if (path.length === 0) return 'the state as a whole cannot be replaced; patch its fields';
-  return KEPT.has(path[0]!) ? `"${path[0]}" is set by the relay and cannot be patched` : undefined;
+  return RELAY_FIELDS.has(path[0]!) ? `"${path[0]}" is set by the relay and cannot be patched` : undefined;
 }

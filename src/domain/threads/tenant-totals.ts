@@ -21,7 +21,7 @@ const SETTLE_MS = 60_000;
  */
 const SAVED_MS = 30 * 24 * 60 * 60 * 1000;
 /** Threads read per batch, before yielding to the event loop. */
-const AT_ONCE = 50;
+const BATCH_THREADS = 50;
 
 /**
  * Prefix of the marks: one record for each thread changed since the last save, with the time of its last
@@ -64,7 +64,7 @@ export async function markChanged({ engine, env }: Store, tenant: string, id: st
  * Returns the figures of every thread of a tenant: the saved ones, updated for threads changed since. Without
  * saved figures it reads all threads, so deleting the record rebuilds them.
  */
-export async function figuresOf(store: Store, tenant: string, threads: Threads): Promise<ThreadFigures[]> {
+export async function readFigures(store: Store, tenant: string, threads: Threads): Promise<ThreadFigures[]> {
   const { engine, env } = store;
   const prefix = marksPrefix(tenant);
   // Read the marks before the saved figures, because a save removes marks only after it has written the
@@ -73,12 +73,12 @@ export async function figuresOf(store: Store, tenant: string, threads: Threads):
   const saved = await recordsOf<{ readonly blob: string }>(engine.records).get(savedKey(tenant));
   const found = saved && (await engine.blobs.get(saved.value.blob));
   const rows = found ? (JSON.parse(await readText(found.body)) as Row[]) : [];
-  const figures = new Map(rows.map((row) => [row[0], unpacked(row)]));
+  const figures = new Map(rows.map((row) => [row[0], fromRow(row)]));
   if (!found) {
-    await dropFormer(store, tenant);
-    await look(figures, threads.all(), threads);
+    await deleteOldTotals(store, tenant);
+    await readThreads(figures, threads.all(), threads);
   }
-  await look(
+  await readThreads(
     figures,
     marks.map(({ key }) => key.slice(prefix.length)),
     threads,
@@ -92,7 +92,7 @@ export async function figuresOf(store: Store, tenant: string, threads: Threads):
   return [...figures.values()];
 }
 
-async function look(
+async function readThreads(
   figures: Map<string, ThreadFigures>,
   ids: Iterable<string> | AsyncIterable<string>,
   threads: Threads,
@@ -107,7 +107,7 @@ async function look(
   };
   let some: string[] = [];
   for await (const id of ids) {
-    if (some.push(id) < AT_ONCE) continue;
+    if (some.push(id) < BATCH_THREADS) continue;
     await take(some);
     some = [];
   }
@@ -123,7 +123,7 @@ async function save(
 ): Promise<boolean> {
   const blob = `${savedKey(tenant)}/${toHex(env.randomBytes(8))}`;
   const expiresAt = env.now() + SAVED_MS;
-  const body = new TextEncoder().encode(JSON.stringify(figures.map(packed)));
+  const body = new TextEncoder().encode(JSON.stringify(figures.map(toRow)));
   await engine.blobs.put(blob, body, { expiresAt });
   const expect = before?.revision ?? 'absent';
   const won = (await engine.records.put(savedKey(tenant), { blob }, { expect, expiresAt })) !== null;
@@ -133,7 +133,7 @@ async function save(
 }
 
 /** Deletes the saved figures and the log of changes of earlier versions. */
-async function dropFormer({ engine }: Store, tenant: string): Promise<void> {
+async function deleteOldTotals({ engine }: Store, tenant: string): Promise<void> {
   const key = `ten.${tenant}/totals.2`;
   const former = await recordsOf<{ readonly blob: string }>(engine.records).get(key);
   if (former) await engine.blobs.delete(former.value.blob);
@@ -153,7 +153,7 @@ type Row = readonly [
 type Group = keyof typeof SUMMED;
 const GROUPS = Object.keys(SUMMED) as Group[];
 
-function packed(stats: ThreadFigures): Row {
+function toRow(stats: ThreadFigures): Row {
   const { thread_id, tokenizer, estimated, prompts, breakdown, billed } = stats;
   const all: { readonly [group in Group]: object } = { stats, breakdown, billed, prompts: prompts ?? {} };
   const numbers = GROUPS.map((group) =>
@@ -162,7 +162,7 @@ function packed(stats: ThreadFigures): Row {
   return [thread_id, tokenizer, estimated, prompts !== null, ...numbers];
 }
 
-function unpacked([thread_id, tokenizer, estimated, prompted, ...numbers]: Row): ThreadFigures {
+function fromRow([thread_id, tokenizer, estimated, prompted, ...numbers]: Row): ThreadFigures {
   const named = GROUPS.map((group, at) => [
     group,
     Object.fromEntries(SUMMED[group].map((field, i) => [field, numbers[at]![i]!])),

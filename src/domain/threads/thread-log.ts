@@ -16,7 +16,7 @@ import type { Deps } from '../deps.ts';
 import { asJson, fromJson, type RecordsOf, recordsOf } from '../records.ts';
 import type { Storage } from '../usage/storage.ts';
 import { ArtifactIndex } from './artifact-index.ts';
-import { makesVersion, type StoredEvent, storedBytes, toWire } from './event.ts';
+import { eventStorageBytes, makesVersion, type StoredEvent, toWire } from './event.ts';
 import {
   advance,
   emptyHead,
@@ -37,7 +37,7 @@ import {
   snapshotsKey,
   type ThreadRoot,
 } from './keys.ts';
-import { bytesOf, type Sized } from './state.ts';
+import { jsonBytes, type SizedState } from './state.ts';
 import { markChanged } from './tenant-totals.ts';
 import { TokenLedger } from './token-ledger.ts';
 
@@ -86,7 +86,11 @@ export type ThreadVerb<M extends keyof ThreadsApi> = (
 ) => ReturnType<ThreadsApi[M]>;
 
 /** Event types that are written even when the tenant is over its storage quota. */
-const ALWAYS: ReadonlySet<string> = new Set(['artifact.pulled', 'artifact.deleted', 'prompt.rendered']);
+const QUOTA_EXEMPT_TYPES: ReadonlySet<string> = new Set([
+  'artifact.pulled',
+  'artifact.deleted',
+  'prompt.rendered',
+]);
 
 /**
  * Reads and writes the logs of threads. Every append names the head it was made for, so concurrent writes are
@@ -140,9 +144,9 @@ export class ThreadLog {
 
   /** Returns the record of a thread. A missing thread and another tenant's thread give the same error. */
   async meta(caller: Caller, id: string): Promise<FoundThread> {
-    const shown = caller.thread === undefined || caller.thread === id;
-    const found = shown ? await this.find(caller.tenant, id) : null;
-    if (!found || !reaches(caller, { by: found.key })) throw noThread(id);
+    const isAllowed = caller.thread === undefined || caller.thread === id;
+    const found = isAllowed ? await this.find(caller.tenant, id) : null;
+    if (!found || !reaches(caller, { by: found.key })) throw threadNotFound(id);
     return found;
   }
 
@@ -167,7 +171,7 @@ export class ThreadLog {
 
   async #load(root: ThreadRoot): Promise<Head> {
     const head = await this.heads.load(root);
-    if (!head) throw noThread(idOf(root));
+    if (!head) throw threadNotFound(idOf(root));
     return head;
   }
 
@@ -179,10 +183,10 @@ export class ThreadLog {
     root: ThreadRoot,
     kind: K,
     versions: readonly number[],
-    o: { whole?: true } = {},
+    o: { withOps?: true } = {},
   ): Promise<FoldAnswers[K]> {
-    const start = o.whole ? emptyHead(root) : await this.heads.near(root, Math.min(...versions));
-    const events = this.heads.upTo(root, start.seq, Math.max(...versions));
+    const start = o.withOps ? emptyHead(root) : await this.heads.nearestSnapshot(root, Math.min(...versions));
+    const events = this.heads.eventsUpTo(root, start.seq, Math.max(...versions));
     return this.deps.texts.fold({ kind, start, versions }, events, { tenant });
   }
 
@@ -203,20 +207,20 @@ export class ThreadLog {
 
   /**
    * Appends an event. Returns null if another append came first. Throws if the event would make an invalid
-   * state. `old` is for imported events: they skip the quota check and are not reported as activity.
+   * state. `imported` events skip the quota check and are not reported as activity.
    */
   async append(
     tenant: string,
     head: Head,
     event: StoredEvent,
-    o: { old?: true; with?: readonly Staged[] } = {},
+    o: { imported?: true; with?: readonly Staged[] } = {},
   ): Promise<Head | null> {
     const { blobs, logs } = this.deps.engine;
     const ready = stateAfter(head, event);
-    const bytes = storedBytes(event);
+    const bytes = eventStorageBytes(event);
     // The import has already checked the quota for all its events.
-    if (!o.old && !ALWAYS.has(event.type)) await this.storage.admit(tenant, bytes);
-    const stored = await this.#fitting(head.root, event);
+    if (!o.imported && !QUOTA_EXEMPT_TYPES.has(event.type)) await this.storage.admit(tenant, bytes);
+    const stored = await this.#offloadOps(head.root, event);
     for (const follower of this.followers) follower.before?.(head);
     const frees = event.type === 'artifact.deleted';
     const options = { expectSeq: head.seq, with: o.with, frees };
@@ -224,7 +228,7 @@ export class ThreadLog {
     const [seq] = await Promise.all([
       this.storage.counted(tenant, bytes, write, (found) => found !== null, frees),
       // The import marks the thread as changed once, when it is complete.
-      o.old ? null : this.changed(tenant, head.id),
+      o.imported ? null : this.changed(tenant, head.id),
     ]);
     if (seq === null) {
       if (stored.ops_blob !== undefined) await blobs.delete(stored.ops_blob);
@@ -232,7 +236,7 @@ export class ThreadLog {
     }
     const after = this.heads.appended(head, seq, event, ready);
     this.announce(after, event);
-    if (!o.old) noteEvent(this.deps, tenant, after, event);
+    if (!o.imported) noteActivity(this.deps, tenant, after, event);
     return after;
   }
 
@@ -252,9 +256,9 @@ export class ThreadLog {
    * Moves operations that are too large for a log entry into a blob. The sweep deletes blobs without an
    * entry.
    */
-  async #fitting(root: ThreadRoot, event: StoredEvent): Promise<StoredEvent> {
+  async #offloadOps(root: ThreadRoot, event: StoredEvent): Promise<StoredEvent> {
     const { engine, env } = this.deps;
-    if (event.payload.ops === undefined || bytesOf(asJson(event)) <= engine.limits.entryBytes) return event;
+    if (event.payload.ops === undefined || jsonBytes(asJson(event)) <= engine.limits.entryBytes) return event;
     const { ops, ...payload } = event.payload;
     const key = opsBlob(root, toHex(env.randomBytes(8)));
     await engine.blobs.put(key, new TextEncoder().encode(JSON.stringify(ops)));
@@ -275,7 +279,7 @@ export class ThreadLog {
   }
 }
 
-function noThread(id: string): RelayError {
+function threadNotFound(id: string): RelayError {
   return new RelayError('not_found', {
     what: `thread ${id.slice(0, 64)}`,
     hint: 'List all threads with: relay runs',
@@ -301,23 +305,23 @@ const ACTIVITY_KINDS: { readonly [type: string]: ActivityKind } = {
  * Reports an appended event as activity. Cuts names, because events of clients can hold any text. Skips
  * uncounted reads: otherwise a dashboard that shows activity would create activity.
  */
-function noteEvent({ activity }: Deps, tenant: string, head: Head, event: StoredEvent): void {
+function noteActivity({ activity }: Deps, tenant: string, head: Head, event: StoredEvent): void {
   const { type, payload } = event;
   if (type === 'artifact.pulled' && payload.counted === false) return;
   const kind = ACTIVITY_KINDS[type] ?? 'thread.event';
-  const name = text(payload.name ?? payload.pipeline ?? payload.step);
-  const status = text(payload.status);
+  const name = shortText(payload.name ?? payload.pipeline ?? payload.step);
+  const status = shortText(payload.status);
   const prompt = promptFigures(event);
   activity.note(
     tenant,
     {
       kind,
-      by: text(payload.by) ?? 'relay',
+      by: shortText(payload.by) ?? 'relay',
       thread: head.id,
       event: String(head.count),
       type,
       ...(makesVersion(event) ? { version: head.version } : {}),
-      ...(typeof payload.ref === 'string' ? { artifact: text(payload.ref) } : {}),
+      ...(typeof payload.ref === 'string' ? { artifact: shortText(payload.ref) } : {}),
       ...(typeof payload.size === 'number' ? { size: payload.size } : {}),
       ...(name === undefined ? {} : { name }),
       ...(status === undefined ? {} : { status }),
@@ -326,7 +330,7 @@ function noteEvent({ activity }: Deps, tenant: string, head: Head, event: Stored
   );
 }
 
-function text(value: Json | undefined): string | undefined {
+function shortText(value: Json | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, 120) : undefined;
 }
 
@@ -358,7 +362,7 @@ class Heads {
 
   /** Returns the current head, including appends of other processes. Returns null for an empty log. */
   async load(root: ThreadRoot): Promise<Head | null> {
-    let head = this.#cache.get(root)?.head ?? (await this.#coldStart(root));
+    let head = this.#cache.get(root)?.head ?? (await this.#newestSnapshot(root));
     let meter = new WorkMeter();
     for await (const { seq, event } of this.events(root, head.seq, PAGE)) {
       // A concurrent load may have folded these entries into the same cached head already.
@@ -374,7 +378,7 @@ class Heads {
       await pause(0);
     }
     if (head.count === 0) return null;
-    this.#keep(root, head);
+    this.#cacheHead(root, head);
     return { ...head };
   }
 
@@ -382,7 +386,7 @@ class Heads {
    * Folds an event that was just appended after `before`; `ready` is its state. Saves a snapshot if one is
    * due.
    */
-  appended(before: Head, seq: number, event: StoredEvent, ready: Sized): Head {
+  appended(before: Head, seq: number, event: StoredEvent, ready: SizedState): Head {
     const cached = this.#cache.get(before.root)?.head;
     if (cached && cached.seq >= seq) return { ...cached };
     const head: MutableHead =
@@ -390,7 +394,7 @@ class Heads {
         ? cached
         : { ...before, refs: before.refs.slice(0, before.totals.artifacts), keys: new Map(before.keys) };
     advance(head, seq, event, { ready });
-    this.#keep(before.root, head);
+    this.#cacheHead(before.root, head);
     const after = { ...head };
     if (this.#snapshots.isDue(after)) {
       head.logBytes = 0;
@@ -407,14 +411,14 @@ class Heads {
   }
 
   /** Returns the head from which to fold to a version: the nearest earlier snapshot, or an empty head. */
-  async near(root: ThreadRoot, version: number): Promise<MutableHead> {
+  async nearestSnapshot(root: ThreadRoot, version: number): Promise<MutableHead> {
     const marks = await this.#snapshots.marks(root);
     const mark = marks.findLast((one) => one.version <= version);
     return (mark && (await this.#snapshots.load(root, mark))) || emptyHead(root);
   }
 
   /** Yields the events after a sequence number, up to the event that made the version. */
-  async *upTo(root: ThreadRoot, after: number, version: number): AsyncGenerator<StoredEvent> {
+  async *eventsUpTo(root: ThreadRoot, after: number, version: number): AsyncGenerator<StoredEvent> {
     for await (const { event } of this.events(root, after)) {
       yield event;
       if (makesVersion(event) && (event.payload.version as number) >= version) return;
@@ -433,10 +437,10 @@ class Heads {
       const { entries } = await this.#engine.logs.read(logOf(root), asked);
       if (entries.length === 0) return;
       for (const { seq, data } of entries) {
-        const event = await this.whole(fromJson(data));
+        const event = await this.withOps(fromJson(data));
         yield { seq, event };
         from = seq;
-        bytes += bytesOf(asJson(event));
+        bytes += jsonBytes(asJson(event));
       }
       if (bytes < PAGE_BYTES) continue;
       bytes = 0;
@@ -445,7 +449,7 @@ class Heads {
   }
 
   /** Returns the nearest known position at or before the event with this number. */
-  async placeOf(root: ThreadRoot, count: number): Promise<{ seq: number; count: number }> {
+  async nearestPosition(root: ThreadRoot, count: number): Promise<{ seq: number; count: number }> {
     const cached = this.#cache.get(root)?.head;
     if (cached && cached.count <= count) return { seq: cached.seq, count: cached.count };
     const marks = await this.#snapshots.marks(root);
@@ -453,7 +457,7 @@ class Heads {
   }
 
   /** Returns the event with its operations, reading them from their blob if necessary. */
-  async whole(event: StoredEvent): Promise<StoredEvent> {
+  async withOps(event: StoredEvent): Promise<StoredEvent> {
     if (event.ops_blob === undefined) return event;
     const found = await this.#engine.blobs.get(event.ops_blob);
     if (!found) return event;
@@ -461,7 +465,7 @@ class Heads {
     return { ...rest, payload: { ...event.payload, ops: JSON.parse(await readText(found.body)) } };
   }
 
-  async #coldStart(root: ThreadRoot): Promise<MutableHead> {
+  async #newestSnapshot(root: ThreadRoot): Promise<MutableHead> {
     const marks = await this.#snapshots.marks(root);
     for (const mark of marks.toReversed()) {
       const head = await this.#snapshots.load(root, mark);
@@ -470,7 +474,7 @@ class Heads {
     return emptyHead(root);
   }
 
-  #keep(root: ThreadRoot, head: MutableHead): void {
+  #cacheHead(root: ThreadRoot, head: MutableHead): void {
     this.forget(root);
     this.#cache.set(root, { head, bytes: head.bytes });
     this.#bytes += head.bytes;
@@ -525,7 +529,7 @@ class Snapshots {
     // Snapshots of old versions do not count prompts. Fold the log instead.
     if (body.totals.prompts === undefined) return null;
     const { version, seq, count, state, totals, refs } = body;
-    const bytes = bytesOf(state);
+    const bytes = jsonBytes(state);
     return { ...emptyHead(root), version, seq, count, state, bytes, totals, refs, keys: new Map(body.keys) };
   }
 
@@ -557,7 +561,7 @@ class Snapshots {
       // A mark of the same version is older: events without a version were appended since. Replace it.
       const others = before.filter((mark) => mark.version !== version);
       const marks = [...others, { version, seq, count }].sort((a, b) => a.version - b.version);
-      const kept = marks.length > SNAPSHOTS ? thinned(marks) : marks;
+      const kept = marks.length > SNAPSHOTS ? thinOut(marks) : marks;
       const expect = stored ? stored.revision : 'absent';
       if ((await this.#marks.put(snapshotsKey(root), kept, { expect })) === null) return null;
       return marks.filter((mark) => !kept.includes(mark));
@@ -567,6 +571,6 @@ class Snapshots {
 }
 
 /** Returns every second mark, always including the newest. */
-function thinned(marks: readonly SnapshotMark[]): SnapshotMark[] {
+function thinOut(marks: readonly SnapshotMark[]): SnapshotMark[] {
   return marks.filter((_, i) => (marks.length - 1 - i) % 2 === 0);
 }

@@ -8,12 +8,12 @@ import {
   idOf,
   listKey,
   listPrefix,
+  lockKey,
   logOf,
   metaKey,
   rootsFor,
   type ThreadRoot,
   threadPrefix,
-  turnKey,
 } from './keys.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -28,7 +28,7 @@ interface ThreadEnd {
 export const threadEnds = (deps: Pick<Deps, 'engine' | 'env'>) => new EndIndex<ThreadEnd>(deps, 'sys.thr/');
 
 /** Items deleted per batch, so that an engine can commit many deletions together. */
-const CLEARED_AT_ONCE = 250;
+const DELETE_BATCH = 250;
 
 /**
  * Deletes a thread. The meta record goes first: from then on the thread does not exist. The list entry goes
@@ -39,11 +39,11 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   const { tenant } = caller;
   await log.ledger.flush();
   const { root, created, expires, name } = await log.meta(caller, id);
-  const bytes = await storedIn(log, root);
+  const bytes = await storedBytesAt(log, root);
   const [deleted] = await Promise.all([records.delete(metaKey(root)), log.changed(tenant, id)]);
   // Only one of several concurrent deletions frees the quota. After a crash here, the recount corrects it.
   if (deleted) await log.storage.freed(tenant, bytes);
-  if (await removeRemains(log, tenant, root)) {
+  if (await clearUnownedRoot(log, tenant, root)) {
     if (expires !== undefined) await threadEnds(log.deps).forget(expires, id);
     await records.delete(listKey(tenant, id, created));
   }
@@ -64,7 +64,7 @@ export async function removeExpiredThreads(log: ThreadLog, most?: number): Promi
     ]);
     if (deleted) await log.storage.freed(tenant, bytes);
     for (const root of rootsFor(tenant, id)) {
-      if (!(await removeRemains(log, tenant, root)))
+      if (!(await clearUnownedRoot(log, tenant, root)))
         await ends.note(log.deps.env.now() + ORPHAN_AGE_MS, id, end, { frees: true });
     }
     if (deleted) noteDeletion(log, tenant, 'relay', id, '');
@@ -79,7 +79,7 @@ function noteDeletion(log: ThreadLog, tenant: string, by: string, thread: string
  * Returns the bytes that a listed thread counts against the quota. An expired thread counts until its list
  * entry is deleted. A deleted thread stops counting when its record is deleted.
  */
-export async function countedFor(
+export async function quotaBytesOf(
   log: ThreadLog,
   { tenant, id, expires }: { tenant: string; id: string; expires?: number },
 ): Promise<number> {
@@ -91,14 +91,14 @@ export async function countedFor(
 /** Returns the bytes left of a thread whose record is gone. */
 async function remainingBytes(log: ThreadLog, tenant: string, id: string): Promise<number> {
   for (const root of rootsFor(tenant, id)) {
-    const bytes = (await log.ownerOf(root)) === undefined ? await storedIn(log, root) : 0;
+    const bytes = (await log.ownerOf(root)) === undefined ? await storedBytesAt(log, root) : 0;
     if (bytes > 0) return bytes;
   }
   return 0;
 }
 
 /** Returns the bytes stored for a thread, or 0 if its log cannot be read. */
-async function storedIn(log: ThreadLog, root: ThreadRoot): Promise<number> {
+async function storedBytesAt(log: ThreadLog, root: ThreadRoot): Promise<number> {
   return (await log.heads.load(root).catch(() => null))?.totals.stored ?? 0;
 }
 
@@ -106,7 +106,7 @@ async function storedIn(log: ThreadLog, root: ThreadRoot): Promise<number> {
 export async function finishDeletion(log: ThreadLog, tenant: string, id: string): Promise<void> {
   const { records } = log.deps.engine;
   if (await log.find(tenant, id)) return;
-  for (const root of rootsFor(tenant, id)) if (!(await removeRemains(log, tenant, root))) return;
+  for (const root of rootsFor(tenant, id)) if (!(await clearUnownedRoot(log, tenant, root))) return;
   for await (const { key } of allRecords(records, listPrefix(tenant))) {
     if (key.endsWith(`.${id}`)) await records.delete(key);
   }
@@ -116,21 +116,21 @@ export async function finishDeletion(log: ThreadLog, tenant: string, id: string)
  * Deletes the data at a root without a meta record. Returns false if an import or deletion holds the root's
  * lock.
  */
-async function removeRemains(log: ThreadLog, tenant: string, root: ThreadRoot): Promise<boolean> {
+async function clearUnownedRoot(log: ThreadLog, tenant: string, root: ThreadRoot): Promise<boolean> {
   const work = async () => {
     if ((await log.ownerOf(root)) === undefined) await clearThread(log, tenant, root);
     return true;
   };
-  return (await inTurn(log, root, work, { frees: true })) ?? false;
+  return (await withRootLock(log, root, work, { frees: true })) ?? false;
 }
 
 /** Time after which the lock expires if it is not renewed. It is renewed four times as often. */
-const TURN_MS = 60_000;
+const LOCK_MS = 60_000;
 
 /** The lock on a root. */
-export interface Turn {
+export interface RootLock {
   /** Returns false once another process may hold the lock, because it was not renewed in time. */
-  isMine(): Promise<boolean>;
+  isHeld(): Promise<boolean>;
 }
 
 /**
@@ -138,35 +138,35 @@ export interface Turn {
  * without running it if somebody else holds the lock. After a crash the lock expires. `frees` marks a
  * deletion, which works even in a full store.
  */
-export async function inTurn<T>(
+export async function withRootLock<T>(
   log: ThreadLog,
   root: ThreadRoot,
-  work: (turn: Turn) => Promise<T>,
+  work: (turn: RootLock) => Promise<T>,
   o: { readonly frees?: boolean } = {},
 ): Promise<T | undefined> {
   const { engine, env } = log.deps;
   const { records } = engine;
-  const key = turnKey(root);
+  const key = lockKey(root);
   const holder = toHex(env.randomBytes(8));
   const take = (expect: 'absent' | number) =>
-    records.put(key, holder, { ...o, expect, expiresAt: env.now() + TURN_MS });
+    records.put(key, holder, { ...o, expect, expiresAt: env.now() + LOCK_MS });
   let revision = await take('absent').catch(async (error) => {
     if (!o.frees || !isRelayError(error, 'store_full')) throw error;
     // The store has no room for a lock record, so no import can start. Check that none is running.
     return (await records.get(key)) === null ? undefined : null;
   });
   if (revision === null) return undefined;
-  if (revision === undefined) return work({ isMine: async () => true });
+  if (revision === undefined) return work({ isHeld: async () => true });
   let renewing: Promise<unknown> = Promise.resolve();
   const renew = async () => {
     revision = (await take(revision!)) ?? revision;
   };
   const timer = setInterval(() => {
-    // A failed renewal is tried again. `isMine` detects if it came too late.
+    // A failed renewal is tried again. `isHeld` detects if it came too late.
     renewing = renewing.then(renew).catch(() => {});
-  }, TURN_MS / 4);
+  }, LOCK_MS / 4);
   try {
-    return await work({ isMine: async () => (await records.get(key))?.value === holder });
+    return await work({ isHeld: async () => (await records.get(key))?.value === holder });
   } finally {
     clearInterval(timer);
     await renewing;
@@ -182,8 +182,8 @@ export async function clearThread(log: ThreadLog, tenant: string, root: ThreadRo
   log.heads.forget(root);
   const prefix = threadPrefix(root);
   for (let more = true; more; ) {
-    const { items, next } = await records.list(prefix, { limit: CLEARED_AT_ONCE });
-    const others = items.filter(({ key }) => key !== turnKey(root));
+    const { items, next } = await records.list(prefix, { limit: DELETE_BATCH });
+    const others = items.filter(({ key }) => key !== lockKey(root));
     // Remove index entries before the records, because the records give their keys.
     const artifacts = others.flatMap(({ key, value }) => {
       const ref = key.slice(key.lastIndexOf('/') + 1);
@@ -195,7 +195,7 @@ export async function clearThread(log: ThreadLog, tenant: string, root: ThreadRo
     more = next !== undefined;
   }
   for (;;) {
-    const { items } = await blobs.list(prefix, { limit: CLEARED_AT_ONCE });
+    const { items } = await blobs.list(prefix, { limit: DELETE_BATCH });
     await Promise.all(items.map(({ key }) => blobs.delete(key)));
     if (items.length === 0) break;
   }

@@ -17,11 +17,11 @@ import { importThread } from './bundle-import.ts';
 import { compactIfLong, compactThread } from './compaction.ts';
 import { listEnvelopes, listEvents, recordEvent, sendEnvelope, watchEvents } from './events.ts';
 import { readHeader } from './headers.ts';
-import { listRuns, noteRun, readRun } from './pipeline-runs.ts';
+import { listRuns, readRun, updateRunList } from './pipeline-runs.ts';
 import { renderThread } from './render.ts';
-import { makeReport, tellShown, threadStats, totalStats } from './reports.ts';
+import { makeReport, recordShown, threadStats, totalStats } from './reports.ts';
 import { ThreadLog, type ThreadVerb } from './thread-log.ts';
-import { countedFor, deleteThread, removeExpiredThreads } from './thread-removal.ts';
+import { deleteThread, quotaBytesOf, removeExpiredThreads } from './thread-removal.ts';
 import * as threads from './threads.ts';
 import { holdThread, releaseThread } from './threads.ts';
 
@@ -41,12 +41,12 @@ export class ThreadServices {
       appended: (head, event) => {
         if (head.count % COMPACT_EVERY === 0) compactIfLong(log, head, event);
         if (event.type.startsWith('pipeline.')) {
-          log.background.run(async () => noteRun(log, head.root, event));
+          log.background.run(async () => updateRunList(log, head.root, event));
         }
       },
     });
     this.log = log;
-    const bound = Object.entries(BEHIND).map(([name, verb]) => [
+    const bound = Object.entries(VERB_HANDLERS).map(([name, verb]) => [
       name,
       (...args: unknown[]) => (verb as (log: ThreadLog, ...args: unknown[]) => unknown)(log, ...args),
     ]);
@@ -55,7 +55,7 @@ export class ThreadServices {
 
   /** Returns the bytes that a thread uses. `expires` is its expiry time from the list of threads. */
   bytesIn(tenant: string, id: string, expires?: number): Promise<number> {
-    return countedFor(this.log, { tenant, id, expires });
+    return quotaBytesOf(this.log, { tenant, id, expires });
   }
 
   /** Deletes the data of expired threads. */
@@ -70,7 +70,7 @@ export class ThreadServices {
 }
 
 /** Implementation of each thread verb. */
-const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
+const VERB_HANDLERS: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   create: threads.createThread,
   list: threads.listThreads,
   get: threads.getThread,
@@ -93,7 +93,7 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   runs: listRuns,
   run: readRun,
   stats: threadStats,
-  shown: tellShown,
+  shown: recordShown,
   totals: totalStats,
   export: exportThread,
   import: importThread,
@@ -109,7 +109,7 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
     const unsearched = await findUnsearched(log, caller, id);
     const hits = await searchArtifacts(log, caller, id, q, o);
     const answer = { hits, ...(unsearched ? { unsearched } : {}) };
-    if (o.counted ?? true) log.ledger.answerRead(root, 'searches', answer);
+    if (o.counted ?? true) log.ledger.countRead(root, 'searches', answer);
     return answer;
   },
   report: makeReport,

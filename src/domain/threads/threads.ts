@@ -16,10 +16,10 @@ import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
 import { compareAndSet, type RecordItem } from '../../kernel/records.ts';
 import { allRecords, asJson, lookUpAll, recordsOf } from '../records.ts';
-import { storedBytes } from './event.ts';
-import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
+import { eventStorageBytes } from './event.ts';
+import { emptyHead, type Head, type IdempotentRequest, idempotentRequest } from './fold.ts';
 import { holdKey, idOf, listKey, listPrefix, logOf, metaKey, rootsFor, type ThreadRoot } from './keys.ts';
-import { comparable, isoTime, parseVersion, versionRef } from './state.ts';
+import { isoTime, parseVersion, versionRef, withoutRelayFields } from './state.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 import { finishDeletion, threadEnds } from './thread-removal.ts';
 
@@ -36,9 +36,9 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
   const ends = expires === undefined ? {} : { expires };
   const payload = { version: 1, name, by: caller.name };
   const event = { type: 'thread.created', at: created, payload };
-  await log.storage.admit(caller.tenant, storedBytes(event));
+  await log.storage.admit(caller.tenant, eventStorageBytes(event));
   const [root] = rootsFor(caller.tenant, id);
-  await introduceThread(log, root, {
+  await writeThreadRecords(log, root, {
     tenant: caller.tenant,
     name,
     created,
@@ -62,7 +62,7 @@ function checkThreadTtl(seconds: unknown, now: number): number | undefined {
 }
 
 /** Writes the records of a thread (meta record, list entry, expiry entry) before its log begins. */
-export async function introduceThread(log: ThreadLog, root: ThreadRoot, meta: ThreadMeta): Promise<void> {
+export async function writeThreadRecords(log: ThreadLog, root: ThreadRoot, meta: ThreadMeta): Promise<void> {
   const id = idOf(root);
   const { name, created, tenant, expires } = meta;
   if (expires !== undefined) await threadEnds(log.deps).note(expires, id, { tenant, id, created });
@@ -126,7 +126,7 @@ export const getThread: ThreadVerb<'get'> = async (log, caller, id) => {
 export const readState: ThreadVerb<'state'> = async (log, caller, id, o = {}) => {
   const head = await log.head(caller, id);
   const state = o.at === undefined ? head.state : await stateAt(log, caller, head, parseVersion(o.at));
-  if (o.counted ?? true) log.ledger.answerRead(head.root, 'states', state);
+  if (o.counted ?? true) log.ledger.countRead(head.root, 'states', state);
   return state;
 };
 
@@ -138,9 +138,9 @@ export const patchThread: ThreadVerb<'patch'> = async (log, caller, id, input) =
   // Copy the operations: they become part of the state, and the caller may change its own objects later.
   const ops = JSON.parse(JSON.stringify(input.ops ?? null)) as Json;
   const expected = input.if_match === undefined ? null : parseVersion(input.if_match);
-  const retry = await repeatable('patch', input.idempotency_key, () => sha256Hex(JSON.stringify(ops)));
+  const retry = await idempotentRequest('patch', input.idempotency_key, () => sha256Hex(JSON.stringify(ops)));
   return log.commit<PatchAnswer>(caller, id, (head) => {
-    const before = retry?.seen(head);
+    const before = retry?.previousUse(head);
     if (before) return { done: patchAnswer(before.version, before.at) };
     checkVersion(head, expected);
     return planPatch(log, head, { by: caller.name, ops }, retry);
@@ -154,18 +154,21 @@ export const patchThread: ThreadVerb<'patch'> = async (log, caller, id, input) =
 export const revertThread: ThreadVerb<'revert'> = async (log, caller, id, input) => {
   const to = parseVersion(input.to);
   const expected = input.if_match === undefined ? null : parseVersion(input.if_match);
-  const retry = await repeatable('revert', input.idempotency_key, () => sha256Hex(versionRef(to)));
+  const retry = await idempotentRequest('revert', input.idempotency_key, () => sha256Hex(versionRef(to)));
   return log.commit<PatchAnswer>(caller, id, async (head) => {
-    const before = retry?.seen(head);
+    const before = retry?.previousUse(head);
     if (before) return { done: patchAnswer(before.version, before.at) };
     checkVersion(head, expected);
-    const ops = wayBack(comparable(head.state), comparable(await stateAt(log, caller, head, to)));
+    const ops = revertOps(
+      withoutRelayFields(head.state),
+      withoutRelayFields(await stateAt(log, caller, head, to)),
+    );
     if (ops.length === 0) return { done: patchAnswer(head.version, Date.parse(head.state.updated_at)) };
     return planPatch(log, head, { by: caller.name, ops: asJson(ops), reverted_to: versionRef(to) }, retry);
   });
 };
 
-function planPatch(log: ThreadLog, head: Head, patch: JsonObject, retry: Repeatable | null) {
+function planPatch(log: ThreadLog, head: Head, patch: JsonObject, retry: IdempotentRequest | null) {
   const at = log.deps.env.now();
   const version = head.version + 1;
   const event = { type: 'state.patch.applied', at, payload: { version, ...patch }, ...retry?.mark };
@@ -187,14 +190,14 @@ export const blameState: ThreadVerb<'blame'> = async (log, caller, id, o = {}) =
   const newest = await log.head(caller, id);
   const version = o.at === undefined ? newest.version : parseVersion(o.at);
   checkVersions(newest, [version]);
-  const lines = await log.fold(caller, newest.root, 'blame', [version], { whole: true });
+  const lines = await log.fold(caller, newest.root, 'blame', [version], { withOps: true });
   return { thread_id: newest.id, version, lines };
 };
 
 /** Folds the whole log again, without snapshots or cache, and compares the result with the current state. */
 export const replayThread: ThreadVerb<'replay'> = async (log, caller, id) => {
   const head = await log.head(caller, id);
-  const sha256 = await log.fold(caller, head.root, 'digest', [head.version], { whole: true });
+  const sha256 = await log.fold(caller, head.root, 'digest', [head.version], { withOps: true });
   const matches = sha256 === (await sha256Hex(JSON.stringify(head.state)));
   return { version: head.version, events: head.count, sha256, matches };
 };
@@ -216,7 +219,7 @@ export function checkVersions(head: Head, versions: readonly number[]): void {
 }
 
 /** Returns the operations that turn `from` into `to`. If a patch cannot hold them, replaces whole fields. */
-export function wayBack(from: Json, to: Json): PatchOp[] {
+export function revertOps(from: Json, to: Json): PatchOp[] {
   const ops = diffJson(from, to);
   if (ops.length <= PATCH_OPS) return ops;
   const [before, after] = [from as JsonObject, to as JsonObject];
@@ -248,8 +251,8 @@ interface Lease extends Pick<HoldInput, 'token' | 'holder'> {
 }
 
 /** Time for which an expired lease stays stored. Its holder may still renew it if nobody else took it. */
-const FORGOTTEN_MS = 24 * 60 * 60 * 1000;
-const LEASE_WORD = /^[^\p{C}]{1,200}$/u;
+const EXPIRED_LEASE_KEPT_MS = 24 * 60 * 60 * 1000;
+const ONE_LINE = /^[^\p{C}]{1,200}$/u;
 
 /**
  * Takes or renews the lease of a thread. If several callers ask at once, one gets it. The lease is advisory:
@@ -261,18 +264,18 @@ export const holdThread: ThreadVerb<'hold'> = async (log, caller, id, o) => {
   const leases = recordsOf<Lease>(log.deps.engine.records);
   return compareAndSet('the lease of a thread', async () => {
     const stored = await leases.get(holdKey(root));
-    const kept = stored?.value ?? null;
+    const lease = stored?.value ?? null;
     const now = log.deps.env.now();
-    const mine = kept?.token === o.token;
-    const free = kept === null || kept.until <= now || kept.holder === o.instead_of;
-    if (!mine && (o.renew || !free)) return { granted: false, hold: kept && holdOf(kept) };
+    const mine = lease?.token === o.token;
+    const free = lease === null || lease.until <= now || lease.holder === o.instead_of;
+    if (!mine && (o.renew || !free)) return { granted: false, hold: lease && toHold(lease) };
     const until = now + o.ttl * 1000;
-    const next: Lease = { token: o.token, holder: o.holder, since: mine ? kept.since : now, until };
+    const next: Lease = { token: o.token, holder: o.holder, since: mine ? lease.since : now, until };
     const revision = await leases.put(holdKey(root), next, {
       expect: stored?.revision ?? 'absent',
-      expiresAt: until + FORGOTTEN_MS,
+      expiresAt: until + EXPIRED_LEASE_KEPT_MS,
     });
-    return revision === null ? null : { granted: true, hold: holdOf(next) };
+    return revision === null ? null : { granted: true, hold: toHold(next) };
   });
 };
 
@@ -285,13 +288,13 @@ export const releaseThread: ThreadVerb<'release'> = async (log, caller, id, o) =
   await leases.delete(holdKey(root), { expect: stored.revision });
 };
 
-function holdOf({ holder, since, until }: Lease): NonNullable<HoldAnswer['hold']> {
+function toHold({ holder, since, until }: Lease): NonNullable<HoldAnswer['hold']> {
   return { holder, since: isoTime(since), until: isoTime(until) };
 }
 
 function checkLease({ token, holder, ttl }: HoldInput): void {
   for (const [name, word] of Object.entries({ token, holder })) {
-    if (LEASE_WORD.test(word)) continue;
+    if (ONE_LINE.test(word)) continue;
     throw badRequest(`"${name}" must be one line of 1 to 200 characters.`);
   }
   if (Number.isFinite(ttl) && ttl >= 1 && ttl <= THREAD_HOLD_S) return;

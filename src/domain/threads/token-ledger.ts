@@ -12,9 +12,9 @@ import { COUNTERS, type Counters, counterKey, idOf, type ThreadRoot } from './ke
 /** Delay before counters are written. Reads are frequent, so several are written together. */
 const WRITE_EVERY_MS = 250;
 /** Maximum number of threads with unwritten reads. */
-const MOST_THREADS = 10_000;
+const MAX_THREADS = 10_000;
 /** Maximum number of answers whose token count is cached. */
-const KNOWN = 1_000;
+const MAX_CACHED_COUNTS = 1_000;
 
 /** The parts of `ThreadLog` that the ledger uses. */
 interface Log {
@@ -35,13 +35,13 @@ export class TokenLedger {
   readonly #reads: WriteBehind<ReadonlyMap<string, number>>;
   readonly #counting = new Set<Promise<void>>();
   /** Token count by digest of the answer. */
-  readonly #known = new Map<string, number>();
+  readonly #cachedCounts = new Map<string, number>();
 
   constructor(log: Log) {
     this.#log = log;
     this.#reads = new WriteBehind(log.deps.engine, {
       delayMs: WRITE_EVERY_MS,
-      most: MOST_THREADS,
+      most: MAX_THREADS,
       merge: (older, newer) => {
         const sums = new Map(older);
         for (const [key, delta] of newer) sums.set(key, (sums.get(key) ?? 0) + delta);
@@ -52,7 +52,7 @@ export class TokenLedger {
   }
 
   /** Records a prompt: its tokens, and the tokens if everything had been pasted. */
-  prompted(root: ThreadRoot, { shown, pasted }: { shown: TokenCount; pasted: TokenCount }): void {
+  recordPrompt(root: ThreadRoot, { shown, pasted }: { shown: TokenCount; pasted: TokenCount }): void {
     const payload = {
       prompt_tokens: shown.tokens,
       pasted_tokens: pasted.tokens,
@@ -67,9 +67,9 @@ export class TokenLedger {
   }
 
   /** Counts the tokens of an answer in the background and records the read. */
-  answerRead(root: ThreadRoot, kind: ReadKind, answer: unknown): void {
+  countRead(root: ThreadRoot, kind: ReadKind, answer: unknown): void {
     const counting: Promise<void> = this.#count(JSON.stringify(answer))
-      .then((tokens) => this.read(root, kind, tokens))
+      .then((tokens) => this.recordRead(root, kind, tokens))
       // A read that cannot be counted is missing in the figures. The answer is not affected.
       .catch(() => {})
       .finally(() => this.#counting.delete(counting));
@@ -78,25 +78,25 @@ export class TokenLedger {
   }
 
   /** Records a read outside prompts. */
-  read(root: ThreadRoot, kind: ReadKind, tokens: number): void {
+  recordRead(root: ThreadRoot, kind: ReadKind, tokens: number): void {
     const counts = new Map([[counterKey(root, `${kind}_times`), 1]]);
     if (tokens > 0) counts.set(counterKey(root, `${kind}_tokens`), tokens);
     this.#reads.note(root, counts);
   }
 
   async statsOf({ id, root, totals }: Head): Promise<Stats> {
-    const read = await this.counters(root);
+    const recordRead = await this.counters(root);
     const breakdown = {
-      headers: read.headers_tokens,
-      header_reads: read.headers_times,
-      states: read.states_tokens,
-      state_reads: read.states_times,
-      previews: read.previews_tokens,
-      preview_reads: read.previews_times,
-      listings: read.listings_tokens,
-      listing_reads: read.listings_times,
-      searches: read.searches_tokens,
-      search_reads: read.searches_times,
+      headers: recordRead.headers_tokens,
+      header_reads: recordRead.headers_times,
+      states: recordRead.states_tokens,
+      state_reads: recordRead.states_times,
+      previews: recordRead.previews_tokens,
+      preview_reads: recordRead.previews_times,
+      listings: recordRead.listings_tokens,
+      listing_reads: recordRead.listings_times,
+      searches: recordRead.searches_tokens,
+      search_reads: recordRead.searches_times,
       pulls: totals.pull_tokens,
       pull_reads: totals.pulls,
     };
@@ -152,11 +152,11 @@ export class TokenLedger {
   /** Counts tokens, with a cache: clients that poll mostly read the same answer. */
   async #count(text: string): Promise<number> {
     const digest = await sha256Hex(text);
-    const known = this.#known.get(digest);
+    const known = this.#cachedCounts.get(digest);
     if (known !== undefined) return known;
     const { tokens } = await this.#log.deps.texts.count(text);
-    if (this.#known.size >= KNOWN) this.#known.clear();
-    this.#known.set(digest, tokens);
+    if (this.#cachedCounts.size >= MAX_CACHED_COUNTS) this.#cachedCounts.clear();
+    this.#cachedCounts.set(digest, tokens);
     return tokens;
   }
 }
@@ -214,7 +214,7 @@ export const SUMMED = {
 
 /** Sums the figures of several threads. */
 export function sumStats(all: readonly ThreadFigures[]): SumStats {
-  const prompted = all.flatMap(({ prompts }) => prompts ?? []);
+  const recordPrompt = all.flatMap(({ prompts }) => prompts ?? []);
   return {
     threads: all.length,
     ...sums(all, SUMMED.stats),
@@ -228,7 +228,7 @@ export function sumStats(all: readonly ThreadFigures[]): SumStats {
       all.map(({ billed }) => billed),
       SUMMED.billed,
     ),
-    prompts: prompted.length === 0 ? null : sums(prompted, SUMMED.prompts),
+    prompts: recordPrompt.length === 0 ? null : sums(recordPrompt, SUMMED.prompts),
   };
 }
 

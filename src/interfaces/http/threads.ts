@@ -13,7 +13,7 @@ import {
   type ThreadEvent,
   threads,
 } from '../../contract/threads.ts';
-import { kindOf } from '../../domain/threads/artifact-kind.ts';
+import { artifactKind } from '../../domain/threads/artifact-kind.ts';
 import type { Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
 import { liveEvents } from './events.ts';
@@ -110,7 +110,7 @@ async function contentResponse(relay: Relay, c: Context): Promise<Response> {
 /** Returns headers that keep browsers from running the content, whatever type its author declared. */
 function artifactHeaders(artifact: Artifact, accept: string): Record<string, string> {
   const { hash, ref, type, mime } = artifact;
-  const raw = /\bapplication\/octet-stream\b/.test(accept) || kindOf(artifact) === 'binary';
+  const raw = /\bapplication\/octet-stream\b/.test(accept) || artifactKind(artifact) === 'binary';
   const safe = type === 'json' ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8';
   return {
     'Content-Type': raw ? 'application/octet-stream' : safe,

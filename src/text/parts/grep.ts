@@ -1,7 +1,7 @@
 import { type Env, systemEnv } from '../../base/env.ts';
 import { GREP_MATCHES, GREP_TIME_MS, PART_CHARS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
-import { badPart, type Part, shown } from './part-request.ts';
+import { badPart, type Part, quoteForError } from './part-request.ts';
 import { CUT_MARK, type PartBody, PartText, plural, type TextLine, textLines } from './text-lines.ts';
 
 interface Matcher {
@@ -119,6 +119,6 @@ function compile(request: { grep: string; ignore_case?: boolean }, matcherFor: M
   try {
     return matcherFor(request.grep, { ignoreCase: request.ignore_case ?? false });
   } catch {
-    throw badPart(`"${shown(request.grep)}" is not a supported regular expression`);
+    throw badPart(`"${quoteForError(request.grep)}" is not a supported regular expression`);
   }
 }

@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { type Json, joinPath } from '../../base/json.ts';
 import { JSON_DEPTH, PART_CHARS } from '../../base/limits.ts';
-import { badPart, type Part, parseJsonPointer, shown } from './part-request.ts';
+import { badPart, type Part, parseJsonPointer, quoteForError } from './part-request.ts';
 import { CUT_MARK, type PartBody, plural, wholeText } from './text-lines.ts';
 
 /**
@@ -15,8 +15,8 @@ export async function takeJson(body: PartBody, pointer: string): Promise<Part> {
   const value = found[segments.length];
   if (!value)
     throw missing(found.at(-1)!, joinPath(segments.slice(0, found.length - 1)), segments[found.length - 1]!);
-  const text = print(document.slice(value.from, value.to), value);
-  const about = `json ${pointer === '' ? 'document' : shown(pointer)}, ${describe(value)}`;
+  const text = printValue(document.slice(value.from, value.to), value);
+  const about = `json ${pointer === '' ? 'document' : quoteForError(pointer)}, ${describe(value)}`;
   if (text.length <= PART_CHARS) return { text, about, truncated: false };
   return {
     text: text.slice(0, PART_CHARS) + CUT_MARK,
@@ -31,8 +31,8 @@ function describe({ kind, count }: JsonSpan): string {
 }
 
 function missing(value: JsonSpan, path: string, segment: string): RelayError {
-  const where = path === '' ? 'the document' : shown(path);
-  const name = `"${shown(segment)}"`;
+  const where = path === '' ? 'the document' : quoteForError(path);
+  const name = `"${quoteForError(segment)}"`;
   const hint = 'The outline shows what exists.';
   if (value.kind === 'array')
     return badPart(`${name} is not an index of ${where}, an array of ${plural(value.count, 'item')}`, hint);
@@ -43,7 +43,7 @@ function missing(value: JsonSpan, path: string, segment: string): RelayError {
 /** Longer values are shown as written instead of being parsed: they would be cut anyway. */
 const PARSED_CHARS = 2 * PART_CHARS;
 
-function print(written: string, { kind }: JsonSpan): string {
+function printValue(written: string, { kind }: JsonSpan): string {
   if (kind === 'string') return JSON.parse(written);
   if (written.length > PARSED_CHARS) return written;
   const value = parse(written);
@@ -107,14 +107,14 @@ export function walkJson<T>(
   let at = 0;
   /** Reads a member name and the colon. */
   const name = (inside: OpenContainer<T>): void => {
-    at = behindSpace(text, at);
-    const behind = behindString(text, at);
+    at = skipSpace(text, at);
+    const behind = skipString(text, at);
     inside.name = inside.found ? text.slice(at, behind) : '';
-    at = behindSpace(text, behind);
-    if (text[at++] !== ':') throw broken(text, at - 1);
+    at = skipSpace(text, behind);
+    if (text[at++] !== ':') throw syntaxError(text, at - 1);
   };
   for (;;) {
-    at = behindSpace(text, at);
+    at = skipSpace(text, at);
     const kind = kindAt(text, at);
     const parent = open.at(-1);
     const found = begin(kind, at, parent, open.length);
@@ -123,21 +123,21 @@ export function walkJson<T>(
       if (open.length === JSON_DEPTH) throw tooDeep();
       const inside = { isArray: kind === 'array', found, count: 0, name: '' };
       open.push(inside);
-      at = behindSpace(text, at + 1);
+      at = skipSpace(text, at + 1);
       if (text[at] !== (kind === 'array' ? ']' : '}')) {
         if (kind === 'object') name(inside);
         continue;
       }
     } else {
-      at = kind === 'string' ? behindString(text, at) : behindWord(text, at);
+      at = kind === 'string' ? skipString(text, at) : skipWord(text, at);
       if (found) end(found, at, 0);
     }
     // After a value: close finished containers, or go on with the next value.
     for (;;) {
-      at = behindSpace(text, at);
+      at = skipSpace(text, at);
       const inside = open.at(-1);
       if (!inside) {
-        if (at < text.length) throw broken(text, at);
+        if (at < text.length) throw syntaxError(text, at);
         return;
       }
       const char = text[at++];
@@ -145,7 +145,7 @@ export function walkJson<T>(
         if (!inside.isArray) name(inside);
         break;
       }
-      if (char !== (inside.isArray ? ']' : '}')) throw broken(text, at - 1);
+      if (char !== (inside.isArray ? ']' : '}')) throw syntaxError(text, at - 1);
       open.pop();
       if (inside.found) end(inside.found, at, inside.count);
     }
@@ -189,7 +189,7 @@ function kindAt(text: string, at: number): JsonKind {
   return char === 'n' ? 'null' : 'number';
 }
 
-function behindSpace(text: string, from: number): number {
+function skipSpace(text: string, from: number): number {
   let at = from;
   for (; ; at++) {
     const code = text.charCodeAt(at);
@@ -200,30 +200,30 @@ function behindSpace(text: string, from: number): number {
 const WORD = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 
-function behindWord(text: string, from: number): number {
+function skipWord(text: string, from: number): number {
   WORD.lastIndex = from;
-  if (!WORD.test(text)) throw broken(text, from);
+  if (!WORD.test(text)) throw syntaxError(text, from);
   return WORD.lastIndex;
 }
 
-function behindString(text: string, from: number): number {
-  if (text[from] !== '"') throw broken(text, from);
+function skipString(text: string, from: number): number {
+  if (text[from] !== '"') throw syntaxError(text, from);
   for (let at = from + 1; at < text.length; ) {
     const code = text.charCodeAt(at);
     if (code === 0x22) return at + 1;
-    if (code < 0x20) throw broken(text, at);
+    if (code < 0x20) throw syntaxError(text, at);
     if (code === 0x5c) {
       ESCAPE.lastIndex = at;
-      if (!ESCAPE.test(text)) throw broken(text, at);
+      if (!ESCAPE.test(text)) throw syntaxError(text, at);
       at = ESCAPE.lastIndex;
     } else at++;
   }
-  throw broken(text, text.length);
+  throw syntaxError(text, text.length);
 }
 
 /** Returns an error with the position. It does not quote the payload. */
-function broken(text: string, at: number): RelayError {
-  const start = behindSpace(text, 0);
+function syntaxError(text: string, at: number): RelayError {
+  const start = skipSpace(text, 0);
   if (at === start && at < text.length)
     return new RelayError('not_json', { what: 'it does not begin like JSON' });
   if (at >= text.length) return new RelayError('not_json', { what: 'it ends too early' });

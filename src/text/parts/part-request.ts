@@ -31,14 +31,14 @@ export function parsePartRequest(from: PartParameters): PartRequest | null {
   if (from.lines != null) asked.push({ lines: from.lines });
   if (from.grep != null) asked.push({ grep: from.grep, ...grepOptions(from) });
   if (from.json != null) asked.push({ json: from.json });
-  if (isOn(from.outline, 'outline')) asked.push({ outline: true as const });
+  if (parseFlag(from.outline, 'outline')) asked.push({ outline: true as const });
   if (asked.length > 1) {
     throw badPart(`${asked.map((one) => Object.keys(one)[0]).join(' and ')} were requested together`);
   }
   const only = asked[0];
   if (only && 'grep' in only) return checkPartRequest(only);
   if (from.context != null) throw badPart('context needs grep');
-  if (isOn(from.ignore_case, 'ignore_case')) throw badPart('ignore_case needs grep');
+  if (parseFlag(from.ignore_case, 'ignore_case')) throw badPart('ignore_case needs grep');
   return only ? checkPartRequest(only) : null;
 }
 
@@ -46,7 +46,7 @@ export function parsePartRequest(from: PartParameters): PartRequest | null {
  * Parses a part request of a model: `lines=10-40`, `grep=PATTERN`, `json=/a/b` or `outline`. Returns null for
  * `all`.
  */
-export function readPart(text: string): PartRequest | null {
+export function parsePartText(text: string): PartRequest | null {
   const [, name, value] = /^\s*(all|outline|lines|grep|json)(?:=(.*))?$/s.exec(text) ?? [];
   if (name === 'all') return null;
   if (name === 'outline') return { outline: true };
@@ -73,7 +73,7 @@ type LineRange = { readonly from: number; readonly to: number } | { readonly las
 export function parseLineRange(text: unknown): LineRange {
   const match = typeof text === 'string' && /^\s*(\d{1,12})?\s*(?:(-)\s*(\d{1,12})?)?\s*$/.exec(text);
   if (!match || (!match[1] && !match[3])) {
-    throw badPart(`lines=${shown(text)} is not a range such as 10-40, 10-, -20 or 7`);
+    throw badPart(`lines=${quoteForError(text)} is not a range such as 10-40, 10-, -20 or 7`);
   }
   const [, first, dash, second] = match;
   if (!first) {
@@ -83,7 +83,7 @@ export function parseLineRange(text: unknown): LineRange {
   const from = Number(first);
   const to = !dash ? from : second ? Number(second) : Number.POSITIVE_INFINITY;
   if (from === 0) throw badPart('the first line is 1');
-  if (to < from) throw badPart(`lines=${shown(text)} ends before it begins`);
+  if (to < from) throw badPart(`lines=${quoteForError(text)} ends before it begins`);
   return { from, to };
 }
 
@@ -92,9 +92,9 @@ export function parseJsonPointer(pointer: unknown): string[] {
   if (typeof pointer !== 'string') throw badPart('json must be a JSON Pointer such as /users/0/name');
   const segments = parsePath(pointer);
   if (segments) return segments;
-  if (!pointer.startsWith('/')) throw badPart(`json=${shown(pointer)} does not begin with /`);
+  if (!pointer.startsWith('/')) throw badPart(`json=${quoteForError(pointer)} does not begin with /`);
   const bad = pointer.split('/').find((segment) => /~(?![01])/.test(segment));
-  throw badPart(`"${shown(bad)}" has a ~ that is neither ~0 nor ~1`);
+  throw badPart(`"${quoteForError(bad)}" has a ~ that is neither ~0 nor ~1`);
 }
 
 export function badPart(what: string, hint?: string): RelayError {
@@ -102,7 +102,7 @@ export function badPart(what: string, hint?: string): RelayError {
 }
 
 /** Shortens a value of the caller and removes control characters, for use in an error message. */
-export function shown(value: unknown): string {
+export function quoteForError(value: unknown): string {
   const text = String(value).replace(/\p{Cc}/gu, ' ');
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
@@ -114,7 +114,7 @@ function checkGrep(part: { grep: unknown; context?: unknown; ignore_case?: unkno
   }
   const context = part.context ?? 0;
   if (!Number.isInteger(context) || (context as number) < 0 || (context as number) > GREP_CONTEXT_LINES) {
-    throw badPart(`context=${shown(context)} is not a number from 0 to ${GREP_CONTEXT_LINES}`);
+    throw badPart(`context=${quoteForError(context)} is not a number from 0 to ${GREP_CONTEXT_LINES}`);
   }
   if (part.ignore_case !== undefined && typeof part.ignore_case !== 'boolean') {
     throw badPart('ignore_case must be true or false');
@@ -124,18 +124,18 @@ function checkGrep(part: { grep: unknown; context?: unknown; ignore_case?: unkno
 function grepOptions(from: PartParameters): { context?: number; ignore_case?: boolean } {
   const context = from.context == null ? undefined : Number(from.context.trim() || Number.NaN);
   if (context !== undefined && !Number.isInteger(context)) {
-    throw badPart(`context=${shown(from.context)} is not a number from 0 to ${GREP_CONTEXT_LINES}`);
+    throw badPart(`context=${quoteForError(from.context)} is not a number from 0 to ${GREP_CONTEXT_LINES}`);
   }
   return {
     ...(context === undefined ? {} : { context }),
-    ...(isOn(from.ignore_case, 'ignore_case') ? { ignore_case: true } : {}),
+    ...(parseFlag(from.ignore_case, 'ignore_case') ? { ignore_case: true } : {}),
   };
 }
 
-function isOn(value: string | null | undefined, name: string): boolean {
+function parseFlag(value: string | null | undefined, name: string): boolean {
   if (value == null || value === '0' || value === 'false') return false;
   if (value === '' || value === '1' || value === 'true') return true;
-  throw badPart(`${name} must be 1 or 0, not ${shown(value)}`);
+  throw badPart(`${name} must be 1 or 0, not ${quoteForError(value)}`);
 }
 
 export interface CountedPart extends Part {
@@ -146,7 +146,7 @@ export interface CountedPart extends Part {
 /**
  * Cuts a part to at most `budget` tokens, at a line end if one is near. `about` says so and how to continue.
  */
-export async function withinBudget(part: Part, budget: number, counter: TokenCounter): Promise<CountedPart> {
+export async function cutToBudget(part: Part, budget: number, counter: TokenCounter): Promise<CountedPart> {
   let { text } = part;
   let tokens = await counter.count(text);
   if (tokens.tokens <= budget) return { ...part, tokens };

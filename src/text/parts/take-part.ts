@@ -44,7 +44,7 @@ async function takeRange(body: PartBody, from: number, to: number): Promise<Part
       }
       last = line.number;
       if (line.number < from || line.piece > 0) continue;
-      full = !text.add(shownLine(line));
+      full = !text.add(lineText(line));
       if (full) break reading;
       cut ||= line.more;
       taken = line.number;
@@ -73,7 +73,7 @@ async function takeLast(body: PartBody, count: number): Promise<Part> {
       last = line.number;
       if (line.piece > 0) continue;
       cut ||= line.more;
-      const text = shownLine(line);
+      const text = lineText(line);
       kept.push(text);
       chars += text.length + 1;
       while (kept.length - dropped > count || chars > PART_CHARS) {
@@ -99,7 +99,7 @@ async function takeLast(body: PartBody, count: number): Promise<Part> {
   return { text: kept.join('\n'), about: about(from, last, ` of ${last}`, notes), truncated: full || cut };
 }
 
-function shownLine(line: TextLine): string {
+function lineText(line: TextLine): string {
   return line.more ? line.text + CUT_MARK : line.text;
 }
 

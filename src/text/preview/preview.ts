@@ -38,14 +38,14 @@ export function makePreview(kind: PreviewKind, content: Content): Preview {
   }
   // Decode as a stream, so that a character cut in two at the end is dropped.
   const seen = new TextDecoder('utf-8', { ignoreBOM: true }).decode(start, { stream: true });
-  const { text, partial } = inWords(kind, seen, size);
+  const { text, partial } = toExcerpt(kind, seen, size);
   // Neutralising changes the length, so cut afterwards. Start with more text than can be shown.
   const shown = cutNear(neutralise(text.slice(0, 3 * PREVIEW_BYTES)), PREVIEW_BYTES);
   const truncated = partial || shown.cut || text.length > 3 * PREVIEW_BYTES || start.length < size;
   return { text: shown.text, line_count: lineCount, truncated, size };
 }
 
-function inWords(kind: PreviewKind, text: string, size: number): { text: string; partial: boolean } {
+function toExcerpt(kind: PreviewKind, text: string, size: number): { text: string; partial: boolean } {
   if (kind === 'html') return { text: htmlText(text), partial: true };
   if (kind === 'email') return { text: emailText(text), partial: true };
   if (kind === 'json' && size > PREVIEW_BYTES && size <= PREVIEW_LOOK_BYTES) {
@@ -72,7 +72,7 @@ function jsonShape(value: Json): string {
 function writeShape(value: Json, name: string, depth: number, lines: string[], indent: string): void {
   const label = name === '' ? '' : `${name}: `;
   if (Array.isArray(value)) {
-    const kinds = [...new Set(value.slice(0, 1000).map(kindOf))].join(', ');
+    const kinds = [...new Set(value.slice(0, 1000).map(jsonType))].join(', ');
     lines.push(`${indent}${label}array of ${value.length}${kinds ? ` (${kinds})` : ''}`);
     const first = value[0];
     if (depth > 0 && isContainer(first)) writeShape(first, '[0]', depth - 1, lines, `${indent}  `);
@@ -94,7 +94,7 @@ function writeShape(value: Json, name: string, depth: number, lines: string[], i
   if (keys.length > SHAPE_KEYS) lines.push(`${indent}  … ${keys.length - SHAPE_KEYS} more`);
 }
 
-function kindOf(value: Json): string {
+function jsonType(value: Json): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return typeof value;
@@ -102,7 +102,7 @@ function kindOf(value: Json): string {
 
 function shortValue(value: Json): string {
   if (typeof value === 'string') return JSON.stringify(clip(value, 60));
-  return isContainer(value) ? kindOf(value) : String(value);
+  return isContainer(value) ? jsonType(value) : String(value);
 }
 
 function isContainer(value: Json | undefined): value is Json[] | { [key: string]: Json } {
@@ -131,7 +131,7 @@ function htmlText(html: string): string {
       continue;
     }
     const opens = !closing && !VOID.has(name) && !tag[0].endsWith('/>');
-    if (opens && (UNSHOWN.has(name) || isHidden(tag[3] ?? ''))) hidden = { name, depth: 1 };
+    if (opens && (HIDDEN_ELEMENTS.has(name) || isHidden(tag[3] ?? ''))) hidden = { name, depth: 1 };
     else if (name === 'li' && !closing) text += '\n- ';
     else if (name === 'td' || name === 'th') text += '\t';
     else if (BLOCKS.has(name)) text += '\n';
@@ -149,7 +149,9 @@ function htmlText(html: string): string {
 const TOKENS =
   /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[|\]\]>|<![^<>]*>|<\?[^<>]*>|<(\/?)([a-zA-Z][a-zA-Z0-9:-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/g;
 
-const UNSHOWN = new Set('script style template noscript head svg math object iframe canvas'.split(' '));
+const HIDDEN_ELEMENTS = new Set(
+  'script style template noscript head svg math object iframe canvas'.split(' '),
+);
 const VOID = new Set('area base br col embed hr img input link meta source track wbr'.split(' '));
 const BLOCKS = new Set(
   'address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table tbody thead tr ul'.split(

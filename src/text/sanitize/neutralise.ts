@@ -9,7 +9,7 @@
 export function neutralise(text: string): string {
   let out = withoutFrameLines(stripInvisible(text));
   const lower = out.toLowerCase();
-  for (const { kind, needs, pattern } of MARKS) {
+  for (const { kind, needs, pattern } of REPLACEMENTS) {
     if (needs.some((words) => lower.includes(words))) out = out.replace(pattern(), `[removed: ${kind}]`);
   }
   return linksAsText(out);
@@ -22,20 +22,22 @@ export const ANGLE_BRACKETS = '<>＜＞﹤﹥‹›❬❭❮❯❰❱〈〉⟨�
  * Replaces lines that could pass for a frame marker: three brackets at both ends, whatever the words between.
  */
 function withoutFrameLines(text: string): string {
-  if (!THREE.test(text)) return text;
+  if (!THREE_BRACKETS.test(text)) return text;
   return text
     .split('\n')
     .map((line) => (isFrameLine(line) ? '[removed: frame]' : line))
     .join('\n');
 }
 
-const THREE = new RegExp(`[${ANGLE_BRACKETS}]{3}`);
+const THREE_BRACKETS = new RegExp(`[${ANGLE_BRACKETS}]{3}`);
 
-const OTHER = new RegExp(`[^\\s${ANGLE_BRACKETS}]`);
+const NON_BRACKET = new RegExp(`[^\\s${ANGLE_BRACKETS}]`);
 
 function isFrameLine(line: string): boolean {
   const bare = line.trim();
-  return THREE.test(bare.slice(0, 3)) && THREE.test(bare.slice(-3)) && OTHER.test(bare);
+  return (
+    THREE_BRACKETS.test(bare.slice(0, 3)) && THREE_BRACKETS.test(bare.slice(-3)) && NON_BRACKET.test(bare)
+  );
 }
 
 const SPECIAL_TOKENS =
@@ -47,7 +49,7 @@ const TAGS =
 
 const DROP =
   "ignore|disregard|forget|override|bypass|(?:do not|don['’]?t) (?:follow|obey)|stop (?:following|obeying)|pay no attention to";
-const FILLERS = 'all|any|every|the|of|your|my|our|these|those|this|that|and|or|please|just|now';
+const FILLER_WORDS = 'all|any|every|the|of|your|my|our|these|those|this|that|and|or|please|just|now';
 const EARLIER =
   'previous|prior|above|earlier|preceding|existing|original|initial|current|system|developer|safety|content|all|any|your';
 const RULES =
@@ -64,12 +66,12 @@ const PHRASES: readonly (readonly [needs: readonly string[], phrase: string])[] 
   // Ignore all previous instructions. Disregard your system prompt.
   [
     DROPS,
-    `(?:${DROP}) (?:(?:${FILLERS}) ){0,5}(?:${EARLIER}) (?:(?:${EARLIER}|${FILLERS}) ){0,3}(?:${RULES})`,
+    `(?:${DROP}) (?:(?:${FILLER_WORDS}) ){0,5}(?:${EARLIER}) (?:(?:${EARLIER}|${FILLER_WORDS}) ){0,3}(?:${RULES})`,
   ],
   // Forget the instructions you were given.
   [
     DROPS,
-    `(?:${DROP}) (?:(?:${FILLERS}) ){0,3}(?:${RULES}) (?:(?:that|which|you|were|was|have|been|had) ){0,4}(?:above|before|given|earlier|previously|so far|received|told)`,
+    `(?:${DROP}) (?:(?:${FILLER_WORDS}) ){0,3}(?:${RULES}) (?:(?:that|which|you|were|was|have|been|had) ){0,4}(?:above|before|given|earlier|previously|so far|received|told)`,
   ],
   // Ignore everything above. Forget everything you have been told.
   [
@@ -110,7 +112,7 @@ const PHRASES: readonly (readonly [needs: readonly string[], phrase: string])[] 
 
 const BETWEEN_WORDS = '[\\s,*_`"\'-]{1,6}';
 
-interface Mark {
+interface Replacement {
   readonly kind: string;
   /**
    * Lower-case strings of which at least one occurs in every match. Checking them first is cheaper than the
@@ -124,7 +126,7 @@ interface Mark {
  * Patterns to replace, in this order. No replacement creates text that a later pattern matches. Each pattern
  * is compiled on first use, because compiling all takes longer than a short command.
  */
-const MARKS: readonly Mark[] = [
+const REPLACEMENTS: readonly Replacement[] = [
   {
     // A frame marker in the middle of a line.
     kind: 'frame',
@@ -191,17 +193,19 @@ const MARKS: readonly Mark[] = [
  */
 function stripInvisible(text: string): string {
   if (!/[^\t\n -~]/.test(text)) return text;
-  return text.replace(TERMINAL_ESCAPES, '').replace(flagOrUnseen(), (found, index: number, whole: string) => {
-    if (found === '\t' || found === '\n' || found.startsWith(BLACK_FLAG)) return found;
-    if (found === '\r') return whole[index + 1] === '\n' ? found : '\n';
-    if (BREAKS.test(found)) return '\n';
-    if (found.length === 1 && LONE_SURROGATE.test(found)) return '\ufffd';
-    if (BLANKS.test(found)) return ' ';
-    const isNeeded = NEEDED.find(([unseen]) => unseen.test(found))?.[1];
-    const before = [...whole.slice(Math.max(0, index - 2), index)].at(-1) ?? '';
-    const [after = ''] = whole.slice(index + found.length, index + found.length + 2);
-    return isNeeded?.(before, after) ? found : '';
-  });
+  return text
+    .replace(TERMINAL_ESCAPES, '')
+    .replace(flagOrInvisible(), (found, index: number, whole: string) => {
+      if (found === '\t' || found === '\n' || found.startsWith(BLACK_FLAG)) return found;
+      if (found === '\r') return whole[index + 1] === '\n' ? found : '\n';
+      if (BREAKS.test(found)) return '\n';
+      if (found.length === 1 && LONE_SURROGATE.test(found)) return '\ufffd';
+      if (BLANKS.test(found)) return ' ';
+      const isNeeded = NEEDED_INVISIBLE.find(([unseen]) => unseen.test(found))?.[1];
+      const before = [...whole.slice(Math.max(0, index - 2), index)].at(-1) ?? '';
+      const [after = ''] = whole.slice(index + found.length, index + found.length + 2);
+      return isNeeded?.(before, after) ? found : '';
+    });
 }
 
 const TERMINAL_ESCAPES =
@@ -212,13 +216,16 @@ const TERMINAL_ESCAPES =
  */
 const BLACK_FLAG = '\u{1f3f4}';
 const FLAGS = ['gbeng', 'gbsct', 'gbwls'];
-const UNSEEN = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{DI}\\p{Bidi_C}\\u2028\\u2029\\u2800]';
-let made: RegExp | undefined;
+const INVISIBLE = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{DI}\\p{Bidi_C}\\u2028\\u2029\\u2800]';
+let flagPattern: RegExp | undefined;
 
 /** Returns the pattern, compiled on first use, because compiling takes longer than a short command. */
-function flagOrUnseen(): RegExp {
-  made ??= new RegExp(`${BLACK_FLAG}(?:${FLAGS.map(tagged).join('|')})\u{e007f}|${UNSEEN}`, 'gu');
-  return made;
+function flagOrInvisible(): RegExp {
+  flagPattern ??= new RegExp(
+    `${BLACK_FLAG}(?:${FLAGS.map(toTagCharacters).join('|')})\u{e007f}|${INVISIBLE}`,
+    'gu',
+  );
+  return flagPattern;
 }
 
 const LONE_SURROGATE = /\p{Cs}/u;
@@ -226,7 +233,7 @@ const BREAKS = /[\u000b\f\u0085\u2028\u2029]/;
 /** Characters that look like a space but are not. */
 const BLANKS = /[\u115f\u1160\u3164\uffa0\u2800]/;
 
-function tagged(name: string): string {
+function toTagCharacters(name: string): string {
   return Array.from(name, (letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('');
 }
 
@@ -246,7 +253,10 @@ const isSelectable = (char: string) =>
  * Tells by the characters before and after whether an invisible character is needed. Characters not listed
  * are removed.
  */
-const NEEDED: readonly (readonly [unseen: RegExp, isNeeded: (before: string, after: string) => boolean])[] = [
+const NEEDED_INVISIBLE: readonly (readonly [
+  unseen: RegExp,
+  isNeeded: (before: string, after: string) => boolean,
+])[] = [
   // Arabic number signs and the end-of-ayah sign. They are visible despite their Unicode category.
   [/[\u0600-\u0605\u06dd\u070f\u08e2]/, () => true],
   [/\u200c/, (before, after) => joins(before) && joins(after)],
@@ -280,19 +290,19 @@ function linksAsText(text: string): string {
 /**
  * An address with a scheme, also an encoded one, or with a host. Other addresses stay within the same site.
  */
-const ELSEWHERE = '[^\\s<>()`]{0,60}[:&]|[\\\\/]{2}';
+const EXTERNAL = '[^\\s<>()`]{0,60}[:&]|[\\\\/]{2}';
 
 /**
  * `](address` of a link or image. The address is put in backticks, so that it does not become a link by
  * itself.
  */
-const INLINE = new RegExp(`\\]\\((?:(\\s{0,20})<?((?=${ELSEWHERE})[^\\s<>()\`]{1,2000})>?)?`, 'g');
+const INLINE = new RegExp(`\\]\\((?:(\\s{0,20})<?((?=${EXTERNAL})[^\\s<>()\`]{1,2000})>?)?`, 'g');
 
 /**
  * `[name]: address`, the definition for `[text][name]`. A digit after the colon is a port or a time, not a
  * scheme.
  */
-const DEFINITION = new RegExp(`\\]:(?=\\s*<?(?!\\d)(?:${ELSEWHERE}))`, 'g');
+const DEFINITION = new RegExp(`\\]:(?=\\s*<?(?!\\d)(?:${EXTERNAL}))`, 'g');
 
 /** Elements that load, link or run something. */
 const ELEMENTS =

@@ -15,10 +15,10 @@ import type {
 import { JsonSchema } from '../../../formats/json-schema.ts';
 import { type RecordsOf, recordsOf } from '../../records.ts';
 import { findUnsearched, searchArtifacts } from '../artifact-search.ts';
-import { artifactMeta, openArtifact, putArtifact } from '../artifacts.ts';
-import { repeatable } from '../fold.ts';
+import { openArtifact, putArtifact, readArtifact } from '../artifacts.ts';
+import { idempotentRequest } from '../fold.ts';
 import type { ThreadRoot } from '../keys.ts';
-import { bytesOf } from '../state.ts';
+import { jsonBytes } from '../state.ts';
 import type { ThreadLog } from '../thread-log.ts';
 import { httpFetch, retrievalSearch } from './built-in.ts';
 import type { Capability, CapabilityContext, CapabilityResult } from './capability.ts';
@@ -54,7 +54,7 @@ export class Capabilities {
     this.#log = log;
     this.#cache = recordsOf(log.deps.engine.records);
     const fetches = more.some(({ name }) => name === 'http.fetch') ? [] : [httpFetch(null)];
-    this.#byName = registered([retrievalSearch, ...fetches, ...more]);
+    this.#byName = registerAll([retrievalSearch, ...fetches, ...more]);
   }
 
   async list(): Promise<{ capabilities: CapabilityInfo[] }> {
@@ -74,14 +74,16 @@ export class Capabilities {
     const found = this.#find(input.capability);
     const { name, capability, cacheable } = found;
     const args = checkArguments(found, input.args ?? {});
-    const said = canonicalJson(args);
-    const retry = await repeatable('capability', input.idempotency_key, () => sha256Hex(`${name}\n${said}`));
+    const canonicalArgs = canonicalJson(args);
+    const retry = await idempotentRequest('capability', input.idempotency_key, () =>
+      sha256Hex(`${name}\n${canonicalArgs}`),
+    );
     const context = this.#context(caller, id);
     // The cache key covers the capability, its arguments in any order, and its salt.
     const salt = (await capability.salt?.(context)) ?? '';
     // A key with a channel prefix cannot see everything, so other keys must not get its results.
     const reach = caller.channelPrefix === undefined ? [] : [caller.keyId];
-    const cache_key = await sha256Hex(JSON.stringify([caller.tenant, name, said, salt, ...reach]));
+    const cache_key = await sha256Hex(JSON.stringify([caller.tenant, name, canonicalArgs, salt, ...reach]));
     const answer = async (artifact: Artifact, cache_hit: boolean): Promise<InvokeAnswer> => ({
       capability: name,
       preview: { ...artifact.preview, ...(await this.#found(capability, root, artifact)) },
@@ -90,8 +92,8 @@ export class Capabilities {
       cache_key,
       duration_ms: env.now() - started,
     });
-    const before = retry?.seen(await log.head(caller, id));
-    if (before?.ref !== undefined) return await answer(await artifactMeta(log, root, before.ref), true);
+    const before = retry?.previousUse(await log.head(caller, id));
+    if (before?.ref !== undefined) return await answer(await readArtifact(log, root, before.ref), true);
     const invocation = { ...found, caller, id, args, context, cacheKey: cache_key };
     const cached = cacheable ? await this.#fromCache(invocation) : null;
     const artifact = cached ?? (await this.#once(invocation));
@@ -106,7 +108,7 @@ export class Capabilities {
       duration_ms: done.duration_ms,
     };
     await log.note(caller, id, { type: 'capability.invoked', at: env.now(), payload, ...retry?.mark });
-    log.ledger.answerRead(root, 'previews', done.preview);
+    log.ledger.countRead(root, 'previews', done.preview);
     return done;
   }
 
@@ -138,9 +140,9 @@ export class Capabilities {
 
   async #run(invocation: Invocation): Promise<Artifact> {
     const { caller, id, name, capability, args, context } = invocation;
-    const result = await inTime(name, context.signal, capability.run(args, context));
+    const result = await withTimeout(name, context.signal, capability.run(args, context));
     const { source_refs, mime } = result;
-    const input = { ...contentOf(result), mime, name: result.name ?? name, source_refs };
+    const input = { ...encodeContent(result), mime, name: result.name ?? name, source_refs };
     const { indexed } = capability;
     const artifact = await putArtifact(this.#log, caller, id, input, { capability: name, indexed });
     if (invocation.cacheable) {
@@ -160,7 +162,7 @@ export class Capabilities {
     const { caller, id, name: capability } = invocation;
     try {
       const { root } = await this.#log.meta(caller, cached.thread_id);
-      const found = await artifactMeta(this.#log, root, cached.ref);
+      const found = await readArtifact(this.#log, root, cached.ref);
       if (found.deleted_at !== undefined) return null;
       if (cached.thread_id === id) return found;
       const { type, mime, name, size } = found;
@@ -192,11 +194,11 @@ export class Capabilities {
 }
 
 /** Checks all capabilities and returns them by name. Throws at startup if one is invalid. */
-function registered(capabilities: readonly Capability[]): ReadonlyMap<string, Registered> {
+function registerAll(capabilities: readonly Capability[]): ReadonlyMap<string, Registered> {
   const byName = new Map<string, Registered>();
   for (const capability of capabilities) {
     const one = register(capability);
-    if (byName.has(one.name)) throw wrong(one.name, 'another capability has the same name');
+    if (byName.has(one.name)) throw invalidCapability(one.name, 'another capability has the same name');
     byName.set(one.name, one);
   }
   return byName;
@@ -206,28 +208,28 @@ function registered(capabilities: readonly Capability[]): ReadonlyMap<string, Re
 export function register(capability: Capability): Registered {
   const { name, description, args_schema, cacheable = false, cache_ttl_sec = DEFAULT_TTL_S } = capability;
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*$/.test(name) || name.length > 64) {
-    throw wrong(String(name), 'its name must be lower-case words joined by dots');
+    throw invalidCapability(String(name), 'its name must be lower-case words joined by dots');
   }
-  if (typeof description !== 'string') throw wrong(name, 'it has no description');
-  if (typeof capability.run !== 'function') throw wrong(name, 'it has no run function');
+  if (typeof description !== 'string') throw invalidCapability(name, 'it has no description');
+  if (typeof capability.run !== 'function') throw invalidCapability(name, 'it has no run function');
   if (!(cache_ttl_sec >= 1 && cache_ttl_sec <= CAPABILITY_TTL_MAX_S))
-    throw wrong(name, 'its cache_ttl_sec is out of range');
+    throw invalidCapability(name, 'its cache_ttl_sec is out of range');
   try {
     const schema = new JsonSchema({ type: 'object', ...args_schema });
     return { name, description, args_schema, cacheable, cache_ttl_sec, capability, schema };
   } catch (error) {
-    throw wrong(name, `its schema is invalid: ${(error as Error).message}`);
+    throw invalidCapability(name, `its schema is invalid: ${(error as Error).message}`);
   }
 }
 
-function wrong(name: string, what: string): RelayError {
+function invalidCapability(name: string, what: string): RelayError {
   return badRequest(`The capability ${name} cannot be used: ${what}.`);
 }
 
 const recordKey = ({ caller, cacheKey }: Invocation) => `ten.${caller.tenant}/capabilities/${cacheKey}`;
 
 function checkArguments({ name, schema }: Registered, args: JsonObject): JsonObject {
-  if (bytesOf(args) > CAPABILITY_ARGS_BYTES)
+  if (jsonBytes(args) > CAPABILITY_ARGS_BYTES)
     throw tooLarge('the arguments of a capability', CAPABILITY_ARGS_BYTES);
   const problem = schema.check(args);
   if (problem) throw new RelayError('bad_arguments', { capability: name, what: problem });
@@ -244,7 +246,7 @@ function canonicalJson(value: Json): string {
   return `{${members.join(',')}}`;
 }
 
-function contentOf({ content, type }: CapabilityResult): Pick<ArtifactInput, 'body' | 'type'> {
+function encodeContent({ content, type }: CapabilityResult): Pick<ArtifactInput, 'body' | 'type'> {
   if (content instanceof Uint8Array) return { body: content, type };
   const encode = (text: string) => new TextEncoder().encode(text);
   if (typeof content === 'string') return { body: encode(content), type: type ?? 'tool_output' };
@@ -252,7 +254,7 @@ function contentOf({ content, type }: CapabilityResult): Pick<ArtifactInput, 'bo
 }
 
 /** Waits for `work` until the signal aborts. Wraps errors of the capability; a RelayError keeps its code. */
-async function inTime<T>(capability: string, signal: AbortSignal, work: Promise<T>): Promise<T> {
+async function withTimeout<T>(capability: string, signal: AbortSignal, work: Promise<T>): Promise<T> {
   const late = new Promise<never>((_, reject) => {
     const giveUp = () => reject(new Error(`no answer within ${CAPABILITY_TIME_MS / 1000} s`));
     signal.addEventListener('abort', giveUp, { once: true });

@@ -3,7 +3,7 @@ import { badRequest, type RelayError } from '../../../base/errors.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import { pointers } from '../../../contract/pointers.ts';
 import { PEEK_TOOL, PULL_TOOL, PUSH_TOOL, peekText } from '../../../sdk/context-tools.ts';
-import { readPart } from '../../../text/parts/part-request.ts';
+import { parsePartText } from '../../../text/parts/part-request.ts';
 import { checkAnswerSize, partWithinBudget, pullWithinBudget } from '../budget.ts';
 import { type Answer, defineTool, parseUri, pointerLink, type ToolCall } from '../tool.ts';
 
@@ -54,7 +54,7 @@ export const POINTER_TOOLS = [
     async run({ url, part }, call): Promise<Answer> {
       const pointer = await resolvePointer(url, call);
       if (!part) return pullWithinBudget(pointer, call);
-      const partRequest = readPart(part);
+      const partRequest = parsePartText(part);
       if (partRequest) return partWithinBudget(pointer, partRequest, call);
       if (!call.context.local)
         checkAnswerSize((await call.client.inspect(pointer, { signal: call.signal })).size ?? 0);

@@ -6,7 +6,7 @@ import type { Artifact } from '../../../contract/threads.ts';
 import { threads, unsearchedText } from '../../../contract/threads.ts';
 import type { PatchOp } from '../../../formats/json-patch/apply.ts';
 import { frame } from '../../../text/frame.ts';
-import { readPart } from '../../../text/parts/part-request.ts';
+import { parsePartText } from '../../../text/parts/part-request.ts';
 import { checkAnswerSize, formatNumber, recordShown } from '../budget.ts';
 import { type Answer, defineTool, stateLink, type ToolCall } from '../tool.ts';
 
@@ -65,7 +65,7 @@ export const THREAD_TOOLS = [
     doing: 'reading the artifact',
     async run({ thread_id, ref, part }, call): Promise<Answer> {
       const artifact = await call.relay.threads.artifact(thread_id, ref, { counted: false });
-      const partRequest = part ? readPart(part) : undefined;
+      const partRequest = part ? parsePartText(part) : undefined;
       if (partRequest === undefined && artifact.tokens.content > call.context.budget) {
         const text = await tooLarge(artifact, call);
         await recordShown(call, thread_id, 'previews', text);
