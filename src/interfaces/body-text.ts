@@ -10,7 +10,7 @@ export interface BodyLimit {
 }
 
 /** Hint for protocol messages that are too large. The server holds such a message in memory. */
-export const POINTER_HINT = 'Push what is large with POST /push or relay push, and send its pointer instead.';
+export const POINTER_HINT = 'Push large content with POST /push or relay push, and send the pointer instead.';
 
 /**
  * Reads a body as text. Throws `too_large` as soon as the body exceeds the limit. Calls `onText` with each piece.
@@ -78,8 +78,8 @@ function jsonLimiter(): (piece: string) => void {
     }
     if (values > JSON_VALUES)
       throw badRequest(
-        `The JSON body holds more than ${JSON_VALUES} values.`,
-        'Send it as the text of a payload, or in several requests.',
+        `The JSON body has more than ${JSON_VALUES} values.`,
+        'Push it as a text payload, or split it into several requests.',
       );
   };
 }

@@ -81,7 +81,7 @@ export function endForSlowReader(
             if (done) return controller.close();
             controller.enqueue(value);
             if ((controller.desiredSize ?? 0) >= 0) continue;
-            controller.error(new RelayError('aborted', { what: 'the reader does not keep up' }));
+            controller.error(new RelayError('aborted', { what: 'the client reads too slowly' }));
             return reader.cancel();
           }
         };

@@ -180,7 +180,7 @@ test('what is wrong is told in the manner of the protocol, and accidents are not
     const { error } = await rpc(
       JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
     );
-    assert.equal(error.message, 'The relay failed. Its log says why.');
+    assert.equal(error.message, 'The relay failed. See its log.');
     assert.match(JSON.stringify(relay.log), /4711/);
   } finally {
     core.pointers.push = push;

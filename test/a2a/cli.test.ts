@@ -88,6 +88,6 @@ test('relay a2a send tells what the agent asks, and answers it with --task', asy
   assert.equal(painted.code, 0, painted.stderr);
   assert.equal(readFileSync(file, 'utf8'), 'a picture');
   const late = await a2a('send', relay.url, 'red', '--task', id!);
-  assert.match(late.stderr, /The agent refused: The task is over \(completed\)/);
+  assert.match(late.stderr, /The agent refused: The task has ended \(completed\)/);
   assert.match((await a2a('tasks', relay.url, 'none')).stderr, /The agent refused: Task not found/);
 });

@@ -120,10 +120,10 @@ for (const binding of BINDINGS) {
       for (const taskId of [crypto.randomUUID(), 'tck-nonexistent'])
         await failing({ taskId }, /TaskNotFound/);
       const waiting = taskOf(await client.sendMessage(request('nobody is there', { immediately: true })));
-      await failing({ taskId: waiting.id }, /UnsupportedOperation.*until it asks/);
+      await failing({ taskId: waiting.id }, /UnsupportedOperation.*only when it asks/);
       await client.cancelTask({ tenant: '', id: waiting.id, metadata: undefined });
-      await failing({ taskId: waiting.id }, /UnsupportedOperation.*over/);
-      await failing({ taskId: waiting.id, contextId: 'another' }, /not of the context/);
+      await failing({ taskId: waiting.id }, /UnsupportedOperation.*has ended/);
+      await failing({ taskId: waiting.id, contextId: 'another' }, /does not belong to the context/);
     });
 
     test('a task that asks can be cancelled, and then takes no answer', async () => {
@@ -132,7 +132,7 @@ for (const binding of BINDINGS) {
       await client.sendMessage(request('more', { taskId: id }));
       const canceled = await client.cancelTask({ tenant: '', id, metadata: undefined });
       assert.equal(stateOf(canceled), 'canceled');
-      await assert.rejects(client.sendMessage(request('enough', { taskId: id })), /over \(canceled\)/);
+      await assert.rejects(client.sendMessage(request('enough', { taskId: id })), /ended \(canceled\)/);
       await assert.rejects(client.cancelTask({ tenant: '', id, metadata: undefined }), /canceled/);
     });
 

@@ -78,7 +78,7 @@ test('a browser that finds a relay without pages is told so, and nothing is pull
   const pushed = await pushJson(bare, { data: 'once', max_pulls: 1 });
   const page = await fetch(`${bare.url}/pull/${pushed.answer.id}`, { headers: { Accept: 'text/html' } });
   assert.equal(page.status, 500);
-  assert.match(await page.text(), /no pages for browsers/);
+  assert.match(await page.text(), /without its web pages/);
   assert.equal(await (await fetch(`${bare.url}/pull/${pushed.answer.id}?raw=1`)).text(), 'once');
 });
 

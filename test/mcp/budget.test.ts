@@ -58,7 +58,7 @@ for (const [way, connect] of ways) {
 
     test('that may be pulled once is not used up by looking at its price', async () => {
       const url = await push(LARGE, '?max_pulls=1');
-      assert.match(await mcp.call('pull_context', { url }), /not even its beginning was taken/);
+      assert.match(await mcp.call('pull_context', { url }), /no preview was read/);
       assert.equal(await mcp.call('pull_context', { url, part: 'all' }), LARGE);
       assert.match(await mcp.call('pull_context', { url, part: 'all' }), /^Error pulling context: /);
     });

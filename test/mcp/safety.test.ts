@@ -56,7 +56,7 @@ describe('over a pipe', () => {
     assert.deepEqual(JSON.parse(await stdio.call('peek_context', { url })), { summary: 'about it' });
     assert.equal(warned.length, 2);
     assert.match(warned[0]!, /summary is not encrypted/);
-    assert.match(warned[1]!, /no key for the channel open/);
+    assert.match(warned[1]!, /channel open has no key/);
   });
 
   test('a pull that cannot succeed burns nothing', async () => {
@@ -84,13 +84,16 @@ describe('over a pipe', () => {
 describe('over HTTP', () => {
   test('encrypted is refused, with a hint to use stdio', async () => {
     const answer = await http.call('push_context', { data: 'x', encrypted: true });
-    assert.match(answer, /^Error pushing context: Over HTTP encrypted is refused.*stdio/);
+    assert.match(answer, /^Error pushing context: encrypted is not allowed over HTTP.*stdio/);
   });
 
   test('a key is refused, with a hint to use stdio', async () => {
     const url = await stdio.call('push_context', { data: 'x', encrypted: true });
     for (const tool of ['pull_context', 'peek_context']) {
-      assert.match(await http.call(tool, { url }), /^Error \w+ context: Over HTTP #key= is refused.*stdio/);
+      assert.match(
+        await http.call(tool, { url }),
+        /^Error \w+ context: #key= is not allowed over HTTP.*stdio/,
+      );
     }
   });
 
@@ -138,7 +141,7 @@ describe('over HTTP', () => {
     try {
       const url = await http.call('push_context', { data: 'x' });
       const answer = await http.call('peek_context', { url });
-      assert.equal(answer, 'Error peeking context: The relay failed. Its log says why.');
+      assert.equal(answer, 'Error peeking context: The relay failed. See its log.');
       assert.match(JSON.stringify(relay.log), /4711/);
     } finally {
       pointers.peek = peek;

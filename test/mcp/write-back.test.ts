@@ -49,8 +49,11 @@ test('a client without a shell syncs, adds and changes todos, and decides, where
   assert.match(await mcp.call('project_sync', leak), warned);
   assert.match(await mcp.call('project_brief'), /Notes: log in with \[redacted\]/);
   assert.equal(await mcp.call('project_sync', sync), 'Written to state.json.');
-  assert.match(await mcp.call('project_sync', {}), /^Error writing the state: There is nothing/);
-  assert.match(await mcp.call('project_sync', { note: 'x'.repeat(10_001) }), /^Error .* at most 10000/);
+  assert.match(await mcp.call('project_sync', {}), /^Error writing the state: All fields are empty/);
+  assert.match(
+    await mcp.call('project_sync', { note: 'x'.repeat(10_001) }),
+    /^Error .* the limit in project files is 10000/,
+  );
 
   const state = JSON.parse(readFileSync(join(cwd, 'state.json'), 'utf8'));
   assert.deepEqual(
@@ -71,5 +74,5 @@ test('an agent reads its inbox and marks it as read by tool', async () => {
   assert.deepEqual([JSON.parse(message).channel, JSON.parse(message).msg], ['desk', 'the kettle is on']);
   const cursors = JSON.parse(/cursors (\{.*\})\./.exec(how)![1]!);
   assert.equal(await mcp.call('inbox_mark_read', { agent: 'ann', cursors }), 'Marked as read.');
-  assert.equal(await mcp.call('inbox_read', { agent: 'ann' }), '(nothing new)');
+  assert.equal(await mcp.call('inbox_read', { agent: 'ann' }), '(no new messages)');
 });

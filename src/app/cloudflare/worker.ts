@@ -176,7 +176,7 @@ async function socketCaller(request: Request, core: RelayCore, ticket: string | 
   const caller = await core.channels.redeem(ticket);
   if (caller && (await core.keys.isValid(caller))) return caller;
   throw new RelayError('unauthorized', {
-    hint: 'A ticket is good once and for 30 seconds: ask for another.',
+    hint: 'A ticket works once, within 30 seconds. Request another one.',
   });
 }
 

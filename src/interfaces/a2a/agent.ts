@@ -99,7 +99,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     getAgentCard: async () => card,
 
     getAuthenticatedExtendedAgentCard: async () => {
-      throw new UnsupportedOperationError('There is no extended card: the card says all there is.');
+      throw new UnsupportedOperationError('There is no extended card. The public card is complete.');
     },
 
     async sendMessage(params, context) {
@@ -118,7 +118,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
 
     async *resubscribe({ id }) {
       const record = await find(a2a.subscribe, id);
-      if (isOver(record)) throw new UnsupportedOperationError(`The task is over: ${record.state}.`);
+      if (isOver(record)) throw new UnsupportedOperationError(`The task has ended: ${record.state}.`);
       yield* stream(record, { answered: false });
     },
 

@@ -18,7 +18,7 @@ export interface AgentEntry {
 /** The relay's own agent. Any free bridge takes its tasks. */
 export const RELAY_AGENT: AgentEntry = {
   name: 'relay',
-  description: 'Hands tasks to the coding agents that listen on this relay, and their results back.',
+  description: 'Passes tasks to the coding agents connected to this relay and returns their results.',
   task_channel: 'agent-tasks',
   done_channel: 'agent-done',
 };
@@ -31,12 +31,12 @@ export async function findAgent(name: string, relay: () => Promise<Relay>): Prom
   if (!bridge) {
     throw new RelayError('not_found', {
       what: `the agent "${name.slice(0, 100)}"`,
-      hint: 'An agent is there once a bridge of that name was started: relay bridge start --name NAME. relay agents lists them.',
+      hint: 'Start a bridge with this name: relay bridge start --name NAME. To list all agents: relay agents',
     });
   }
   return {
     name,
-    description: `The agent behind the bridge "${name}" (${bridge.runner}) of this relay.`,
+    description: `The agent that the bridge "${name}" (${bridge.runner}) of this relay runs.`,
     task_channel: directChannel(bridge.task_channel, name),
     done_channel: bridge.done_channel,
   };
@@ -77,7 +77,7 @@ export function agentCard(agent: AgentEntry, o: CardOptions): AgentCard {
         {
           uri: POINTER_EXTENSION,
           description:
-            'Parts above the size below travel as a URL. A plain GET of it answers the bytes; metadata.pointer names the pointer itself.',
+            'Parts larger than max_inline_bytes are sent as a URL. GET returns the bytes. metadata.pointer is the pointer itself.',
           required: false,
           params: { max_inline_bytes: ENVELOPE_PAYLOAD_BYTES },
         },
@@ -91,7 +91,7 @@ export function agentCard(agent: AgentEntry, o: CardOptions): AgentCard {
       {
         id: 'task',
         name: 'Do a task',
-        description: 'Takes a task in plain words, with files, and answers with what came of it.',
+        description: 'Accepts a task as text with optional files, and returns the result.',
         tags: ['coding', 'delegation'],
         examples: ['Add a test for the empty cart and make it pass.'],
         inputModes: [],

@@ -251,7 +251,8 @@ async function restResponse(call: Call, rest: string): Promise<Response> {
     const rpcRequest = { jsonrpc: '2.0', id: null, method: found.rpc, params };
     const answer = await new JsonRpcTransportHandler(agent).handle(rpcRequest, context);
     if (Symbol.asyncIterator in answer) return await streamEvents(results(answer), failure);
-    if ('error' in answer) throw thrown ?? new RequestMalformedError('The request does not fit the method.');
+    if ('error' in answer)
+      throw thrown ?? new RequestMalformedError('The request does not match the method.');
     if (found.rpc === 'ListTasks') leaveOutEmptyArtifacts(answer.result as ListTasksResponse);
     return answered(answer.result, found.status ?? 200);
   } catch (error) {
@@ -404,6 +405,6 @@ function translate(error: unknown, onError: (error: unknown) => void): unknown {
     return new RequestMalformedError(`${error.message} ${error.hint}`);
   onError(error);
   const relayError = shownError(error);
-  if (relayError.code === 'internal') return new Error('The relay failed. Its log says why.');
+  if (relayError.code === 'internal') return new Error('The relay failed. See its log.');
   return new Error(`${relayError.message} ${relayError.hint}`, { cause: relayError });
 }

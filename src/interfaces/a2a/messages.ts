@@ -31,7 +31,7 @@ export function validateMessage({ message }: SendMessageRequest): Message {
 function checkId(what: string, id: string): void {
   if (id.length > A2A_ID_CHARS || !id.isWellFormed() || /\p{Cc}/u.test(id))
     throw new RequestMalformedError(
-      `${what} has at most ${A2A_ID_CHARS} characters, none of them a control character.`,
+      `${what} must have at most ${A2A_ID_CHARS} characters and no control characters.`,
     );
 }
 
@@ -136,7 +136,7 @@ export async function storeLargeParts(
 ): Promise<Message> {
   if (message.parts.length === 0) throw new RequestMalformedError('The message has no parts.');
   if (message.parts.length > A2A_PARTS)
-    throw new RequestMalformedError(`A message has at most ${A2A_PARTS} parts.`);
+    throw new RequestMalformedError(`A message may have at most ${A2A_PARTS} parts.`);
   const store = largePartStore(pointers, (at) => ownKey(`a2a part ${at} ${digest}`));
   const parts: Part[] = [];
   for (const part of message.parts) {
@@ -148,7 +148,7 @@ export async function storeLargeParts(
   const bytes = encodeUtf8(JSON.stringify(Message.toJSON(light))).byteLength;
   if (bytes > A2A_MESSAGE_JSON_BYTES)
     throw new RequestMalformedError(
-      `The message has ${bytes} bytes beside its large parts; at most ${A2A_MESSAGE_JSON_BYTES} are taken. Send what is in its metadata as a part.`,
+      `The message has ${bytes} bytes without its large parts; the limit is ${A2A_MESSAGE_JSON_BYTES}. Move large metadata into a part.`,
     );
   return light;
 }

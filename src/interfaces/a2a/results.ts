@@ -54,10 +54,10 @@ export async function recordResult(
   } catch (error) {
     if (isRelayError(error, 'key_missing')) {
       await relay.threads.record(threadOf(record), `a2a.task.${state}`, { task_id: record.id, state });
-      return { state, note: `The result is encrypted for those who share its key. It is behind ${url}` };
+      return { state, note: `The result is encrypted. Pull it with its key: ${url}` };
     }
     if (!isRelayError(error, 'not_found')) throw error;
-    return { state: 'failed', note: 'The result had expired before anybody asked for it.' };
+    return { state: 'failed', note: 'The result expired before it was read.' };
   }
 }
 
@@ -83,7 +83,7 @@ async function recordAnswer(record: TaskRecord, text: string, relay: Relay): Pro
     if (isRelayError(error, 'bad_request')) return { state: 'failed', note: error.message };
     throw error;
   }
-  if (!answer) return { state: 'failed', note: 'The agent’s answer is not one of A2A 1.0.' };
+  if (!answer) return { state: 'failed', note: 'The agent’s answer is not valid A2A 1.0.' };
   const { state, direct } = answer;
   const store = largePartStore(relay.pointers, (at) => `a2a ${turnOf(record)} part ${at}`);
   const storePart = async (json: JsonObject): Promise<PartRecord> => {

@@ -103,13 +103,13 @@ export class TaskService {
     const message = validateMessage(request);
     const { id, context_id } = record;
     if (message.contextId && message.contextId !== context_id)
-      throw new RequestMalformedError(`The task ${id} is not of the context ${message.contextId}.`);
+      throw new RequestMalformedError(`The task ${id} does not belong to the context ${message.contextId}.`);
     const digest = await messageDigest(agent, message);
     if (record.asked === digest) return record;
     if (!isWaiting(record)) {
-      const why = isOver(record) ? 'is over' : 'takes no message until it asks for one';
+      const why = isOver(record) ? 'has ended' : 'accepts a message only when it asks for one';
       throw new UnsupportedOperationError(
-        `The task ${why} (${record.state}). Leave out the taskId to begin another in the same context.`,
+        `The task ${why} (${record.state}). To start a new task in the same context, omit taskId.`,
       );
     }
     const { pointers } = this.relay;
@@ -131,7 +131,7 @@ export class TaskService {
     }
     // If this fails, the pointer expires later.
     await pointers.delete(turn).catch(() => {});
-    throw new UnsupportedOperationError('Somebody else has answered this task in the meantime.');
+    throw new UnsupportedOperationError('Another client has already answered this task.');
   }
 
   /** Returns the task, after updating it with a result that has arrived. */

@@ -58,7 +58,7 @@ export class Webhooks {
     try {
       await this.#o.out.check(url);
     } catch (error) {
-      throw new RequestMalformedError(`This webhook is refused: ${(error as Error).message}`);
+      throw new RequestMalformedError(`This webhook is not allowed: ${(error as Error).message}`);
     }
   }
 
@@ -82,7 +82,7 @@ export class Webhooks {
     await tasks.change(shown.id, (now) => {
       const others = now.webhooks.filter((one) => one.config.id !== id);
       if (others.length >= A2A_WEBHOOKS)
-        throw new RequestMalformedError(`A task tells at most ${A2A_WEBHOOKS} webhooks.`);
+        throw new RequestMalformedError(`A task may have at most ${A2A_WEBHOOKS} webhooks.`);
       return { ...now, webhooks: [...others, webhook] };
     });
     this.follow(shown, tasks);

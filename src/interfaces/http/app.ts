@@ -98,7 +98,9 @@ async function ready(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
 }
 
 function restartNote(deps: HttpDeps): { restart?: string } {
-  return deps.replaced?.() ? { restart: 'The package was replaced while the server ran: restart it.' } : {};
+  return deps.replaced?.()
+    ? { restart: 'The package was replaced while the server was running. Restart the server.' }
+    : {};
 }
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -114,7 +116,7 @@ async function metricsResponse(
     throw new RelayError('no_route', {
       method: 'GET',
       path: '/metrics',
-      hint: 'This relay is no single process that could be measured: its platform counts requests, and GET /usage says who used what.',
+      hint: 'This relay does not run as one process, so it has no metrics. See the metrics of its platform, and GET /usage.',
     });
   }
   const client = notesOf(c).client;
@@ -124,7 +126,7 @@ async function metricsResponse(
     const caller = await deps.authenticate(c.req.header('authorization') ?? null);
     if (isAnonymous(caller)) throw new RelayError('unauthorized');
     if (!runsTheRelay(caller))
-      throw new RelayError('forbidden', { what: 'Metrics are for admins of the relay itself.' });
+      throw new RelayError('forbidden', { what: 'Only admins of the relay may read metrics.' });
   }
   const { blobs, records, entries, diskBytes, quota } = await deps.core.deps.engine.usage();
   const full = await probe();
@@ -133,13 +135,13 @@ async function metricsResponse(
     ['relay_store_payload_bytes', 'Bytes of all payloads.', blobs.bytes],
     ['relay_store_records', 'Records in the store.', records],
     ['relay_store_entries', 'Entries in all logs.', entries],
-    ['relay_store_disk_bytes', 'What the store takes on disk.', diskBytes],
-    ['relay_store_writable', '1 where the store takes writes, 0 where it has no room.', full ? 0 : 1],
+    ['relay_store_disk_bytes', 'Size of the store on disk, in bytes.', diskBytes],
+    ['relay_store_writable', '1 if the store accepts writes, 0 if it is full.', full ? 0 : 1],
   ];
   if (quota)
     gauges.push(
-      ['relay_store_quota_bytes', 'The storage limit of the store, all copies.', quota.limitBytes],
-      ['relay_store_quota_used_bytes', 'What is counted against it.', quota.usedBytes],
+      ['relay_store_quota_bytes', 'Storage limit of the store in bytes, for all copies.', quota.limitBytes],
+      ['relay_store_quota_used_bytes', 'Bytes counted against the storage limit.', quota.usedBytes],
     );
   gauges.push(...deps.gauges());
   return textResponse(metrics.render(gauges), { 'Content-Type': METRICS_TYPE });
@@ -150,7 +152,7 @@ function usageRoutes(serve: Serve): void {
   serve(usage.get, async (relay, c) => {
     const { month, tenant, format } = c.req.query();
     if (format !== undefined && format !== 'json' && format !== 'csv')
-      throw badRequest('"format" is "json" or "csv".');
+      throw badRequest('"format" must be "json" or "csv".');
     const report = await relay.usage.get({ month, tenant });
     const csv = format === 'csv' || (c.req.header('accept') ?? '').includes('text/csv');
     if (!csv) return jsonResponse(report);

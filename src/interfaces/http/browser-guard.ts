@@ -48,7 +48,7 @@ export function guardBrowser(request: RequestHead, policy: BrowserPolicy): void 
     const name = JSON.stringify(host.slice(0, 100));
     throw new RelayError('foreign_origin', {
       what: `the host ${name}`,
-      hint: `Call it by its own address, or add the name to "allowed_hosts" in its config.json and restart it; on a Worker, to RELAY_ALLOWED_HOSTS.`,
+      hint: `Use the relay's own address, or add this host to "allowed_hosts" in its config.json and restart it. On a Worker, set RELAY_ALLOWED_HOSTS.`,
     });
   }
   const origin = request.header('origin');
@@ -57,14 +57,14 @@ export function guardBrowser(request: RequestHead, policy: BrowserPolicy): void 
     const page = JSON.stringify(origin.slice(0, 100));
     throw new RelayError('foreign_origin', {
       what: `pages from ${page}`,
-      hint: `Let the page in with "cors_origins": [${page}] in config.json of the relay, or RELAY_CORS_ORIGINS, and restart it.`,
+      hint: `Allow the page with "cors_origins": [${page}] in the relay's config.json, or with RELAY_CORS_ORIGINS, and restart the relay.`,
     });
   }
   // No Origin: an image, a frame, a GET form, or a link that somebody followed.
   const site = request.header('sec-fetch-site');
   if (site === null || site === 'same-origin' || site === 'none') return;
   if (policy.origins.includes('*') || isVisit(request)) return;
-  throw new RelayError('foreign_origin', { what: 'parts of pages from elsewhere' });
+  throw new RelayError('foreign_origin', { what: 'resources embedded in foreign pages' });
 }
 
 /** Whether a user navigates to one of our pages. Frames and prefetches do not count. */

@@ -55,7 +55,7 @@ export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): v
     const isFile = HASHED.test(path) || /\.\w+$/.test(path);
     if (!isFile) return pageResponse(c, files, 'index.html');
     const file = await files.read(path, c.req.header('accept-encoding') ?? '');
-    if (!file) throw new RelayError('not_found', { what: 'There is nothing at this address.' });
+    if (!file) throw new RelayError('not_found', { what: 'this page' });
     return fileResponse(c, file, HASHED.test(path));
   };
   app.get('/ui', answer);
@@ -71,8 +71,8 @@ export async function pageResponse(
   const file = await files?.read(page, c.req.header('accept-encoding') ?? '');
   if (file) return fileResponse(c, file, false);
   throw new RelayError('failed', {
-    what: 'This relay has no pages for browsers.',
-    hint: 'In a clone: npm run build. Everything else works without them; a payload is had with ?raw=1.',
+    what: 'This relay was installed without its web pages.',
+    hint: 'In a git clone, run: npm run build. To read a payload without the pages, add ?raw=1.',
   });
 }
 

@@ -99,13 +99,13 @@ function parseFilePath(c: Context): { space: string; path: string } {
 }
 
 function throwBadEscape(): never {
-  throw badRequest('The path of the file is not UTF-8 in percent-encoding.');
+  throw badRequest('The file path is not percent-encoded UTF-8.');
 }
 
 function parseVersion(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^v?[1-9]\d{0,14}$/.test(text)) return Number(text.replace('v', ''));
-  throw badRequest('"version" is a whole number from 1 on.');
+  throw badRequest('"version" must be a whole number of at least 1.');
 }
 
 function fileHeaders(file: FileInfo): Record<string, string> {

@@ -43,7 +43,7 @@ export function readJsonPush(
   return {
     data,
     fields: () => {
-      if (!fields) throw new RelayError('bad_json', { what: 'it ended early' });
+      if (!fields) throw new RelayError('bad_json', { what: 'it is incomplete' });
       return fields;
     },
   };
@@ -122,7 +122,7 @@ class Scanner {
     if (this.#awaitsData && this.#depth === 1) {
       this.#awaitsData = false;
       if (char !== '"') throw missingField(this.#field);
-      if (this.#hasData) throw new RelayError('bad_json', { what: `"${this.#field}" is there twice` });
+      if (this.#hasData) throw new RelayError('bad_json', { what: `"${this.#field}" appears twice` });
       this.#hasData = true;
       this.#cutOff = '';
     } else if (char === '"') {
@@ -153,7 +153,7 @@ class Scanner {
   #keep(char: string): void {
     this.#restBytes += utf8Bytes(char);
     if (this.#restBytes > PUSH_FIELDS_BYTES)
-      throw tooLarge(`everything beside "${this.#field}" in a JSON body`, PUSH_FIELDS_BYTES);
+      throw tooLarge(`a JSON body without its "${this.#field}"`, PUSH_FIELDS_BYTES);
     this.#rest += char;
   }
 }
@@ -198,14 +198,14 @@ function unescapeJson(text: string): string {
 
 export function unpairedSurrogate(): RelayError {
   return badRequest(
-    '"data" holds half of a surrogate pair, which is not a character and would not survive.',
-    'Send well-formed Unicode, or the bytes as a raw body.',
+    '"data" contains an unpaired surrogate, which cannot be encoded as UTF-8.',
+    'Send valid Unicode, or send the bytes as a raw body.',
   );
 }
 
 export function missingField(field = 'data'): RelayError {
   return badRequest(
-    `The JSON body must be an object with "${field}" as a string.`,
+    `The JSON body must be an object with the string "${field}".`,
     `Send {"${field}": "…"}, or the payload itself as the body with another Content-Type.`,
   );
 }

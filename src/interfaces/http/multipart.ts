@@ -86,7 +86,7 @@ function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
     return taken;
   };
   const readMore = async () => {
-    if (ended) throw formError('it ends early');
+    if (ended) throw formError('it is incomplete');
     const { done, value } = await reader.read();
     if (done) ended = true;
     else buffer = joined([buffer, value]);
@@ -109,7 +109,7 @@ function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
     async head(): Promise<string | null> {
       while (buffer.length < 2) await readMore();
       if (buffer[0] === 0x2d && buffer[1] === 0x2d) return null;
-      const limit = { bytes: HEADER_BYTES, what: 'the head of a part' };
+      const limit = { bytes: HEADER_BYTES, what: 'the header of a part' };
       return (await readText(until(HEADER_END), limit, new TextDecoder())).trimStart();
     },
     content: () => until(delimiter),

@@ -112,7 +112,7 @@ function describe(operation: Operation, path: string): Schema {
       ),
       ...failuresOf(operation),
       default: {
-        description: 'What went wrong, and what to do next.',
+        description: 'An error: what went wrong and what to do next.',
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
       },
     },

@@ -203,15 +203,15 @@ function rawOptions(request: Request, query: Query): PushOptions {
 function queryOptions(query: Query): PushOptions {
   const { channel, visibility } = query;
   // An empty channel in a query is probably an unset shell variable. In a JSON envelope it means no channel.
-  if (channel === '') throw badRequest('"channel" is empty.', 'Name a channel, or leave it out.');
+  if (channel === '') throw badRequest('"channel" is empty.', 'Name a channel, or omit the parameter.');
   if (visibility !== undefined && visibility !== 'link' && visibility !== 'tenant')
-    throw badRequest('"visibility" is "link" or "tenant".');
+    throw badRequest('"visibility" must be "link" or "tenant".');
   return { channel, visibility, ttl: queryNumber(query, 'ttl'), max_pulls: queryNumber(query, 'max_pulls') };
 }
 
 function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
   if (ttl < 1 || ttl * 1000 > MAX_TTL_MS || max_pulls < 1 || max_pulls > MAX_PULLS || max_pulls % 1 !== 0)
-    throw badRequest('"ttl" or "max_pulls" in the query is out of bounds.');
+    throw badRequest('"ttl" or "max_pulls" in the query is out of range.');
 }
 
 /** Cached envelopes, by the payload's byte array. All subscribers of a channel pull the same array from memory. */

@@ -17,7 +17,7 @@ export function queryFlag(query: Query, name: string): boolean {
   const value = query[name];
   if (value === undefined || value === '0' || value === 'false') return false;
   if (value === '1' || value === 'true' || value === '') return true;
-  throw badRequest(`"${name}" is 1 or 0, not ${JSON.stringify(value.slice(0, 40))}.`);
+  throw badRequest(`"${name}" must be 1 or 0, not ${JSON.stringify(value.slice(0, 40))}.`);
 }
 
 /** Returns a number from the query. Undefined if it is missing or empty. */

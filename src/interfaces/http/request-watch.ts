@@ -98,7 +98,7 @@ export class RequestNotes implements RequestHead {
       if (this.#deps.bodyOf) return await this.#deps.bodyOf(this.#env, length);
       return new Uint8Array(await this.#request.arrayBuffer());
     } catch (error) {
-      throw new RelayError('aborted', { what: 'the body did not arrive whole' }, error);
+      throw new RelayError('aborted', { what: 'the request body was cut off' }, error);
     }
   }
 
@@ -281,7 +281,7 @@ export class Metrics {
       }
     }
     const name = 'relay_http_request_duration_seconds';
-    begin(name, 'histogram', 'From the head of a request to the head of its answer.');
+    begin(name, 'histogram', 'Time from the request head to the response head.');
     for (const [operation, { buckets, sum, count }] of this.#operations) {
       let below = 0;
       for (const [at, limit] of BUCKETS.entries()) {

@@ -79,7 +79,7 @@ function serializeEvent(event: ThreadEvent): string {
 function pageLimit(text: string): number {
   const limit = Number(text);
   if (Number.isInteger(limit) && limit >= 1 && limit <= 1000) return limit;
-  throw badRequest('"limit" is a whole number from 1 to 1000.');
+  throw badRequest('"limit" must be a whole number from 1 to 1000.');
 }
 
 function isCounted(c: Context): boolean {
@@ -129,7 +129,7 @@ function artifactHeaders(artifact: Artifact, accept: string): Record<string, str
 const WHOLE_JSON_BYTES = 2 * 1024 * 1024;
 /** Maximum size of a JSON body: JSON may escape every byte as `\u00XX`. */
 const JSON_WIRE_BYTES = ARTIFACT_BYTES * 6 + 256 * 1024;
-const RAW_BODY_HINT = 'Send the content itself as the body with ?name=…, or as a form with a file.';
+const RAW_BODY_HINT = 'Send the content itself as the body with ?name=…, or send a form with a file.';
 
 /**
  * Reads `POST …/artifacts`: a JSON object with `content` of at most `jsonBytes`, a form with a file, or the content itself.
@@ -176,7 +176,7 @@ async function fromJson(request: Request, length: number, maxBytes?: number): Pr
       body: maxBytes === undefined ? data : limitBytes(data, maxBytes),
       late: () => {
         const rest = fields();
-        if (rest.encoding === 'base64') throw badRequest('Base64 of this size is not taken.', RAW_BODY_HINT);
+        if (rest.encoding === 'base64') throw badRequest('The base64 content is too large.', RAW_BODY_HINT);
         return artifactFields(rest);
       },
     };
@@ -184,12 +184,12 @@ async function fromJson(request: Request, length: number, maxBytes?: number): Pr
   const text = decodeUtf8(new Uint8Array(await request.arrayBuffer()));
   const parsed = text === null ? null : parseJson(text);
   if (!isJsonObject(parsed) || typeof parsed.content !== 'string')
-    throw badRequest('The JSON body must be an object with a text in "content".');
+    throw badRequest('The JSON body must be an object with the string "content".');
   const { content, encoding, ...rest } = parsed;
   if (encoding !== undefined && encoding !== 'base64' && encoding !== 'utf8')
-    throw badRequest('"encoding" is "utf8" or "base64".');
+    throw badRequest('"encoding" must be "utf8" or "base64".');
   const body = encoding === 'base64' ? fromBase64(content as string) : encodeUtf8(content as string);
-  if (!body) throw badRequest('"content" is not base64.');
+  if (!body) throw badRequest('"content" is not valid base64.');
   return { body, ...artifactFields(rest) };
 }
 
@@ -229,10 +229,10 @@ function artifactFields(from: { [name: string]: unknown }): ArtifactFields {
   const { name, type, mime, source_refs } = from as ArtifactFields;
   for (const [field, value] of Object.entries({ name, type, mime })) {
     if (value !== undefined && value !== null && typeof value !== 'string')
-      throw badRequest(`"${field}" must be a text.`);
+      throw badRequest(`"${field}" must be a string.`);
   }
   if (source_refs !== undefined && source_refs !== null && !Array.isArray(source_refs))
-    throw badRequest('"source_refs" must be a list of texts.');
+    throw badRequest('"source_refs" must be a list of strings.');
   return {
     name: name || undefined,
     type: type || undefined,

@@ -54,13 +54,13 @@ export async function cutToBudget(text: string, context: ToolContext): Promise<s
   const chars = Math.floor((text.length * context.budget) / tokens);
   const line = text.lastIndexOf('\n', chars);
   const kept = text.slice(0, line > chars / 2 ? line : chars);
-  return `${kept}\n[cut: this part has ${formatNumber(tokens)} tokens, the budget is ${formatNumber(context.budget)}; ask for less of it]`;
+  return `${kept}\n[cut: this part has ${formatNumber(tokens)} tokens, the budget is ${formatNumber(context.budget)}; request a smaller part]`;
 }
 
 /** Throws `too_large` if an answer over HTTP would be too large. */
 export function checkAnswerSize(bytes: number): void {
   if (bytes <= MCP_ANSWER_BYTES) return;
-  throw tooLargeError('an answer over HTTP', MCP_ANSWER_BYTES, 'Ask for parts of it, or use relay pull.');
+  throw tooLargeError('an answer over HTTP', MCP_ANSWER_BYTES, 'Request parts of it, or use relay pull.');
 }
 
 async function readStart(url: string, { client, signal }: PullCall): Promise<Uint8Array> {
@@ -89,7 +89,7 @@ async function tooLarge(
     const at = found.created_at === null ? context.env.now() : Date.parse(found.created_at);
     const source = { what: 'the beginning of the payload', by: found.from ?? '', at };
     lines.push(await frame(preview.text, source, context.env.now(), context.frameSecret));
-  } else lines.push('It may be pulled only so often, so not even its beginning was taken.');
+  } else lines.push('Its number of pulls is limited, so no preview was read.');
   lines.push(PULL_A_PART);
   return { text: lines.join('\n'), links: [pointerLink(found.id)] };
 }
@@ -97,7 +97,7 @@ async function tooLarge(
 async function notText(url: string, found: Inspected, call: PullCall): Promise<RelayError> {
   const kind = found.max_pulls === null ? binaryKind(await readStart(url, call)) : 'binary data';
   return new RelayError('not_text', {
-    what: 'text to give',
+    what: 'text to return',
     hint: `It is ${kind}, ${formatNumber(found.size ?? 0)} bytes. Save it: relay pull ${url} --out FILE`,
   });
 }

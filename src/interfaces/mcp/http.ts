@@ -41,7 +41,7 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
     const context = createContext(by, o);
     const { request, message } = await readMessage(original, o.messageBytes);
     if (isMethod(message, 'subscriptions/listen') && streams.size >= MCP_STREAMS)
-      throw new RelayError('busy', { what: 'too many streams of changes are open' });
+      throw new RelayError('busy', { what: 'too many change streams are open' });
     const handler: McpHttpHandler = createMcpHandler(
       ({ era }) => makeMcpServer(context, { ...o, tools: null, subscribe: era === 'modern' }),
       {
@@ -86,7 +86,7 @@ async function ownPointer(url: string, relay: Relay, base: string): Promise<stri
   if (named !== null && named !== base && !(await isHere())) {
     throw new RelayError('not_found', {
       what: 'the pointer',
-      hint: 'It is not on this relay, and over HTTP others are not asked. Use the stdio server (relay mcp) for pointers of other relays.',
+      hint: 'It is not on this relay. To read pointers of other relays, use the stdio server (relay mcp).',
     });
   }
   return pointerUrl(base, id);

@@ -60,6 +60,6 @@ test('resources are an empty list if the relay refuses to list them, so that cli
   await client.connect(here);
   assert.deepEqual((await client.listResources()).resources, []);
   assert.ok((await client.listTools()).tools.length > 0);
-  assert.match(warned[0]!, /^Nothing can be listed: .*key/i);
+  assert.match(warned[0]!, /^Resources cannot be listed: .*key/i);
   await client.close();
 });

@@ -36,13 +36,13 @@ export function addResources(
   const listOrWarn = <T>(list: Promise<T[]>): Promise<T[]> =>
     list.catch((error) => {
       if (!isRelayError(error)) throw error;
-      warn(`Nothing can be listed: ${error.message} ${error.hint}`);
+      warn(`Resources cannot be listed: ${error.message} ${error.hint}`);
       return [];
     });
   server.registerResource(
     'pointer',
     new ResourceTemplate(POINTER_URI, { list: undefined }),
-    { description: 'A payload' },
+    { description: 'A stored payload' },
     (uri, { id }, { mcpReq }) => readPointer(uri.href, String(id), context, mcpReq.signal),
   );
   server.registerResource(
@@ -72,7 +72,7 @@ export function addResources(
     new ResourceTemplate(STATE_URI, {
       list: async () => ({ resources: await listOrWarn(listThreads(context)) }),
     }),
-    { description: 'The memory of a thread', mimeType: 'application/json' },
+    { description: 'The state of a thread', mimeType: 'application/json' },
     (uri, { id }) => readState(uri.href, String(id), context),
   );
 }
@@ -112,7 +112,7 @@ async function readPointer(
   }
   if ((found.size ?? 0) > BLOB_BYTES) {
     throw tooLarge(
-      'a resource of bytes',
+      'a binary resource',
       BLOB_BYTES,
       `It has ${formatNumber(found.size ?? 0)} bytes. Save it: relay pull ${id} --out FILE`,
     );

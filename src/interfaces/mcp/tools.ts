@@ -32,7 +32,7 @@ export function readToolNames(text: string): string[] {
   const unknown = names.find((name) => !TOOLS.some((tool) => tool.name === name));
   if (unknown === undefined && names.length > 0) return names;
   throw new RelayError('bad_usage', {
-    what: unknown === undefined ? '--tools names no tool.' : `There is no tool "${unknown}".`,
+    what: unknown === undefined ? '--tools is empty.' : `There is no tool "${unknown}".`,
     hint: `The tools are: ${TOOLS.map(({ name }) => name).join(', ')}.`,
   });
 }

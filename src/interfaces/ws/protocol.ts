@@ -22,7 +22,7 @@ export function parseTarget(url: string): Target | null {
   const prefix = PREFIXES.find((each) => path.startsWith(each));
   if (!prefix) return null;
   const channel = percentDecoded(path.slice(prefix.length));
-  if (channel === null) throw badRequest('The name of the channel is not percent-encoded UTF-8.');
+  if (channel === null) throw badRequest('The channel name is not percent-encoded UTF-8.');
   const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1));
   const field = (name: string) => query.get(name) ?? undefined;
   return {
@@ -52,9 +52,9 @@ export async function settle(
     (each) => frame && each in frame,
   );
   if (!frame || !what)
-    throw badRequest('A frame is {"ack": seq, "token": …}, or the same with nack or extend.');
+    throw badRequest('A frame must be {"ack": seq, "token": …}, or use nack or extend instead of ack.');
   if (group === null || relay === null)
-    throw badRequest('Only members of a group acknowledge: connect with ?group=NAME.');
+    throw badRequest('Only members of a group can acknowledge messages. Connect with ?group=NAME.');
   const { [what]: seq, token } = frame;
   if (typeof seq !== 'number' || typeof token !== 'number')
     throw badRequest(`"${what}" and "token" must be numbers.`);

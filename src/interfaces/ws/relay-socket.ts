@@ -65,7 +65,7 @@ export function answerPing(socket: RelaySocket, data: Buffer): void {
 function countFrame(socket: RelaySocket): boolean {
   if (socket.readyState !== socket.OPEN) return false;
   if (socket.pendingReplies++ < INBOUND_FRAMES_OPEN) return true;
-  socket.close(REFUSED, 'too many frames without reading the answers');
+  socket.close(REFUSED, 'too many frames without reading the replies');
   socket.pause();
   return false;
 }

@@ -214,7 +214,7 @@ export class SocketServer {
     const caller = await channels.redeem(ticket);
     if (!caller || !(await keys.isValid(caller)))
       throw new RelayError('unauthorized', {
-        hint: 'A ticket is good once and for 30 seconds: ask for another.',
+        hint: 'A ticket works once, within 30 seconds. Request another one.',
       });
     return caller;
   }
@@ -230,7 +230,7 @@ function ignore(): void {}
 function originOf({ headers, socket }: IncomingMessage): string {
   const secure = 'encrypted' in socket && socket.encrypted === true;
   const url = URL.parse(`${secure ? 'https' : 'http'}://${headers.host ?? ''}`);
-  if (!url) throw badRequest('The Host header is not a host.');
+  if (!url) throw badRequest('The Host header is not a valid host.');
   return url.origin;
 }
 

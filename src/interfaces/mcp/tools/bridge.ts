@@ -15,9 +15,9 @@ const SUMMARY_CHARS = 80;
 export const BRIDGE_TOOLS = [
   defineTool({
     name: 'bridge_task',
-    description: 'Give a task to the agent that listens on a channel (relay bridge) and wait for its result.',
+    description: 'Send a task to an agent (relay bridge) on a channel, wait, and return its result.',
     input: z.object({
-      task: z.string().describe('all it needs to know'),
+      task: z.string().describe('everything the agent needs to know'),
       task_channel: z.string().default('agent-tasks'),
       done_channel: z.string().default('agent-done'),
       timeout: z.number().min(1).max(MAX_TIMEOUT_S).default(600).describe('seconds'),
@@ -43,7 +43,7 @@ export const BRIDGE_TOOLS = [
       }
       throw new RelayError('failed', {
         what: `No result within ${timeout} s.`,
-        hint: `The task is ${url}; its result will be on the channel ${done_channel}.`,
+        hint: `The task is ${url}. Its result will arrive on the channel ${done_channel}.`,
       });
     },
   }),

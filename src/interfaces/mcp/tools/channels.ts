@@ -10,7 +10,7 @@ export const CHANNEL_TOOLS = [
   defineTool({
     name: 'channel_publish',
     description:
-      'Send a short message to all who follow a channel. For large texts use push_context with channel.',
+      'Send a short message to all subscribers of a channel. For large texts use push_context with channel.',
     input: z.object({ channel: z.string(), message: z.string() }),
     verb: channels.publish,
     doing: 'publishing',
@@ -24,10 +24,11 @@ export const CHANNEL_TOOLS = [
   }),
   defineTool({
     name: 'channel_read',
-    description: 'The newest messages of a channel, one JSON a line. Go on with since = the last seq.',
+    description:
+      'Read the newest messages of a channel, one JSON per line. For later ones pass since = the last seq.',
     input: z.object({
       channel: z.string(),
-      since: z.number().optional().describe('only those behind this seq'),
+      since: z.number().optional().describe('only messages after this seq'),
       limit: z.number().min(1).max(MAX_MESSAGES).default(20),
     }),
     verb: channels.subscribe,
@@ -40,25 +41,27 @@ export const CHANNEL_TOOLS = [
   }),
   defineTool({
     name: 'inbox_read',
-    description: 'Unread messages for an agent, one JSON a line, from the channels it follows.',
+    description: 'Read the unread messages of an agent from its channels, one JSON per line.',
     input: z.object({ agent: z.string(), limit: z.number().min(1).max(MAX_MESSAGES).default(20) }),
     verb: inbox.read,
     doing: 'reading the inbox',
     async run({ agent, limit }, { relay, context }) {
       const { messages, more, cursors } = await relay.inbox.read(agent, { limit: Math.floor(limit) });
-      if (messages.length === 0) return { text: '(nothing new)' };
+      if (messages.length === 0) return { text: '(no new messages)' };
       const lines = messages.map(messageLine).join('\n');
       const text = await cutToBudget(lines, context);
       // Messages were cut: give no cursors, so that unseen messages are not marked as read.
       if (text !== lines)
-        return { text: `${text}\nRead fewer at once: limit ${Math.ceil(messages.length / 4)}.` };
-      const rest = more ? ' There is more behind them.' : '';
-      return { text: `${lines}\nOnce seen: inbox_mark_read with cursors ${JSON.stringify(cursors)}.${rest}` };
+        return { text: `${text}\nRead fewer messages: limit ${Math.ceil(messages.length / 4)}.` };
+      const rest = more ? ' There are more messages.' : '';
+      return {
+        text: `${lines}\nWhen done, call inbox_mark_read with cursors ${JSON.stringify(cursors)}.${rest}`,
+      };
     },
   }),
   defineTool({
     name: 'inbox_mark_read',
-    description: 'Mark messages as read.',
+    description: 'Mark inbox messages as read.',
     input: z.object({
       agent: z.string(),
       cursors: z.record(z.string(), z.number()).describe('from inbox_read'),

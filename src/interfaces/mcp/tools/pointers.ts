@@ -19,11 +19,9 @@ export const POINTER_TOOLS = [
     verb: pointers.push,
     async run({ data, channel, encrypted, summary }, { client, context, signal, warn }) {
       if (encrypted && !context.local) throw stdioOnly('encrypted');
-      if (encrypted && summary) await warn('The summary is not encrypted: everybody can read it.');
+      if (encrypted && summary) await warn('The summary is not encrypted. Anyone with the URL can read it.');
       if (encrypted && channel && !(await client.hasChannelKey(channel)))
-        await warn(
-          `There is no key for the channel ${channel}: its subscribers cannot read what is encrypted.`,
-        );
+        await warn(`The channel ${channel} has no key, so its subscribers cannot decrypt this payload.`);
       const metadata = summary ? { summary } : undefined;
       const pushed = await client.pushDetailed(data, {
         channel: channel || undefined,
@@ -75,7 +73,7 @@ function resolvePointer(url: string, call: ToolCall): Promise<string> {
 
 function stdioOnly(what: string): RelayError {
   return badRequest(
-    `Over HTTP ${what} is refused: the key would reach the server.`,
+    `${what} is not allowed over HTTP: the server would see the key.`,
     'Use the stdio server (relay mcp), which encrypts and decrypts on your machine.',
   );
 }

@@ -13,8 +13,8 @@ export const PROJECT_TOOLS = [
   defineTool({
     name: 'project_brief',
     description:
-      'Where the project in this folder stands: state, todos, decisions. For a session that remembers nothing.',
-    input: z.object({ about: z.string().optional().describe('a task, or a hand-off id') }),
+      'Read the state, todos and decisions of the project in this folder. Use it at the start of a session.',
+    input: z.object({ about: z.string().optional().describe('task or hand-off id') }),
     verb: null,
     local: true,
     doing: 'reading the project',
@@ -22,7 +22,7 @@ export const PROJECT_TOOLS = [
   }),
   defineTool({
     name: 'project_sync',
-    description: 'Write down where the project stands, before you end. Lists are added to.',
+    description: 'Save the state of the project before you end. Lists are appended.',
     input: z.object({
       task: z.string().optional(),
       done: items().describe('steps, or TODO-003'),
@@ -43,7 +43,7 @@ export const PROJECT_TOOLS = [
         blocked: checkLines('blocked', lists.blocked),
       };
       if (Object.values(change).every((value) => value === undefined))
-        throw badRequest('There is nothing to write down.');
+        throw badRequest('All fields are empty. Pass at least one.');
       const project = await context.project!();
       await project.sync(change);
       return { text: withWarning('Written to state.json.', Object.values(change)) };
@@ -51,7 +51,7 @@ export const PROJECT_TOOLS = [
   }),
   defineTool({
     name: 'project_todo',
-    description: 'Add a todo by its title, or change one by its id.',
+    description: 'Add a todo (title), or change its status (id, status).',
     input: z.object({
       title: z.string().optional(),
       priority: z.enum(PRIORITIES).optional(),
@@ -73,7 +73,8 @@ export const PROJECT_TOOLS = [
       }
       if (status === undefined || title !== undefined || fields.priority)
         throw missingFields('"id" and "status"');
-      if (status === 'blocked' && reason === undefined) throw missingFields('"reason" for what is blocked');
+      if (status === 'blocked' && reason === undefined)
+        throw missingFields('"reason" if status is "blocked"');
       const change = status === 'blocked' ? { status, reason: reason! } : { status };
       const { todo } = await project.changeTodo(id, change);
       return { text: withWarning(`${todo.id} is ${todo.status.replace('_', ' ')}: ${todo.title}`, [reason]) };
@@ -114,8 +115,8 @@ function checkLine(name: string, text: string | undefined): string | undefined {
   if (line === '') throw badRequest(`"${name}" is empty.`);
   if (line.length > PROJECT_TEXT_CHARS) {
     throw badRequest(
-      `"${name}" has ${line.length} characters; at most ${PROJECT_TEXT_CHARS} go into a project file.`,
-      'Store it with push_context and write down the URL.',
+      `"${name}" has ${line.length} characters; the limit in project files is ${PROJECT_TEXT_CHARS}.`,
+      'Store it with push_context and write its URL instead.',
     );
   }
   return line;

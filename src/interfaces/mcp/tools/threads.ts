@@ -15,7 +15,7 @@ const HITS = 10;
 export const THREAD_TOOLS = [
   defineTool({
     name: 'thread_header',
-    description: 'The memory of a thread in brief: facts, constraints, questions, next steps, artifacts.',
+    description: 'Read a summary of a thread: facts, constraints, questions, next steps, artifacts.',
     input: z.object({ thread_id: z.string() }),
     verb: threads.header,
     doing: 'reading the thread',
@@ -26,11 +26,11 @@ export const THREAD_TOOLS = [
   defineTool({
     name: 'thread_patch',
     description:
-      'Change the memory of a thread by JSON Patch, all or nothing. Lists: /facts {id,key,value}, /constraints {id,description}, /open_questions {id,question}, /decisions {id,description}, /plan {id,step,status}. Append with path /facts/-.',
+      'Change the state of a thread with a JSON Patch, all or nothing. Lists: /facts {id,key,value}, /constraints {id,description}, /open_questions {id,question}, /decisions {id,description}, /plan {id,step,status}. Append with path /facts/-.',
     input: z.object({
       ops: z.array(z.looseObject({ op: z.string(), path: z.string() })),
-      thread_id: z.string().optional().describe('begins a new thread if missing'),
-      version: z.string().optional().describe('refuse unless it is still at this one, such as v7'),
+      thread_id: z.string().optional().describe('omit to start a new thread'),
+      version: z.string().optional().describe('fail if the thread is no longer at this version, such as v7'),
     }),
     verb: threads.patch,
     doing: 'changing the thread',
@@ -43,7 +43,7 @@ export const THREAD_TOOLS = [
   }),
   defineTool({
     name: 'artifact_put',
-    description: 'Keep a text with a thread; others see its preview and read what they need.',
+    description: 'Store a text in a thread. Returns its ref. Others see a preview and can read parts.',
     input: z.object({ thread_id: z.string(), name: z.string().describe('report.md'), content: z.string() }),
     verb: threads.putArtifact,
     doing: 'storing the artifact',
