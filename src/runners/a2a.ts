@@ -25,13 +25,13 @@ import type { ContextRelay } from '../sdk/context-relay.ts';
 import { collect } from '../sdk/payload.ts';
 import { endWhenAborted } from './processes.ts';
 
-/** Between two looks at a task of an agent that streams nothing. */
+/** Poll interval for a task of an agent that does not stream. */
 const LOOK_MS = 1_000;
 
-/** Where texts too large for a message are put. */
+/** Stores texts that are too large for a message. */
 type Parcels = Pick<ContextRelay, 'push'>;
 
-/** Reaches an agent by the address of its card, of its folder or of its host. Older agents are understood as well. */
+/** Connects to an agent by the address of its card, its folder or its host. Older protocol versions are supported. */
 export async function connectAgent(
   address: string,
   o: { readonly token?: string; readonly relay?: Parcels } = {},
@@ -65,7 +65,7 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
 
     async run(task) {
       if (!card.capabilities?.streaming) {
-        // Its id is known before it is over, so that it can be called off.
+        // Its id is known before it ends, so that it can be canceled.
         let answer = await ask(task, true);
         while (answer.task_id !== null && !isFinal(answer.state)) {
           task.onState?.(answer);
@@ -87,7 +87,7 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
         refused(error);
       }
       if (!outcome) throw failed('The agent ended its answer before it began.');
-      // A stream that broke off says nothing about the task: the agent is asked.
+      // A stream that broke says nothing about the task, so ask the agent.
       return isFinal(outcome.state) || outcome.task_id === null ? outcome : find(outcome.task_id);
     },
 
@@ -114,7 +114,7 @@ function failed(what: string): RelayError {
   return new RelayError('failed', { what });
 }
 
-/** What the agent itself says of a call that it does not take. */
+/** Turns an agent's own error into ours. */
 function refused(error: unknown): never {
   if (!(error instanceof A2AError)) throw error;
   const hint = 'The agent at the other end says so. relay a2a tasks <url> lists what it knows of.';
@@ -134,7 +134,7 @@ async function messageRequest(task: AgentTask, returnImmediately: boolean, relay
   };
 }
 
-/** A message is no parcel: a long text goes as a pointer, where there is a relay to put it. */
+/** Returns a message part. A long text is pushed and sent as a pointer if there is a relay. */
 async function textPart(text: string, relay?: Parcels): Promise<Part> {
   const large = new TextEncoder().encode(text).byteLength > ENVELOPE_PAYLOAD_BYTES;
   if (large && relay)
@@ -153,7 +153,7 @@ function attachment(url: string): Part {
   };
 }
 
-/** `https://host`, `https://host/a2a/name` or the card itself. */
+/** Parses `https://host`, `https://host/a2a/name` or the address of the card itself. */
 function cardAddress(address: string): { base: string; path: string | undefined } {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -164,13 +164,13 @@ function cardAddress(address: string): { base: string; path: string | undefined 
   return { base: `${url.origin}${url.pathname.replace(/\/*$/, '/')}`, path: undefined };
 }
 
-/** Sends the token to the agent's own origin and to no other. */
+/** Sends the token only to the agent's own origin. */
 function tokenFetch(origin: string, token: string | undefined): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
     const own = new URL(request.url).origin === origin;
     if (own && token) request.headers.set('Authorization', `Bearer ${token}`);
-    // A redirect could lead the token elsewhere.
+    // A redirect could send the token elsewhere.
     return fetch(request, { redirect: own && token ? 'error' : 'follow' });
   };
 }
@@ -190,7 +190,7 @@ function outcomeOf(answer: Task | Message): AgentOutcome {
   };
 }
 
-/** The outcome with what a stream added to it. */
+/** Returns the outcome with a stream event applied. */
 function advanced(outcome: AgentOutcome | null, { payload }: StreamResponse): AgentOutcome | null {
   if (payload?.$case === 'task' || payload?.$case === 'message') return outcomeOf(payload.value);
   if (!outcome || !payload) return outcome;
@@ -200,7 +200,7 @@ function advanced(outcome: AgentOutcome | null, { payload }: StreamResponse): Ag
   }
   const { artifact, append } = payload.value;
   const added = artifact?.parts.map(shown) ?? [];
-  // Pieces of one text come one after the other.
+  // Chunks of one text arrive one after another.
   const [last, next] = [outcome.parts.at(-1), added[0]];
   if (append && added.length === 1 && last && next && 'text' in last && 'text' in next)
     return { ...outcome, parts: [...outcome.parts.slice(0, -1), { text: last.text + next.text }] };
@@ -211,7 +211,7 @@ function isFinal(state: string): boolean {
   return ['completed', 'failed', 'canceled', 'rejected', 'input_required', 'auth_required'].includes(state);
 }
 
-/** What the agent answered, as an answer of ours (`src/client/bridge/answer.ts`). */
+/** Converts the agent's answer to ours (`src/client/bridge/answer.ts`). */
 export function answerOf({ task_id, state, note, parts }: AgentOutcome): JsonObject {
   const given = parts.map((part): JsonObject => {
     if ('text' in part || 'data' in part) return { ...part };
@@ -245,15 +245,15 @@ function noteOf(parts: readonly Part[] | undefined): string | null {
 
 type Asked = Pick<Job, 'prompt' | 'signal' | 'message'>;
 
-/** Conversations that a bridge remembers; one that it has forgotten is begun anew over there. */
+/** Maximum of conversations that a bridge remembers. A forgotten one starts anew at the other agent. */
 const TALKS = 1_000;
 
-/** What an A2A conversation of ours is called over there, and the task that waits for an answer there. */
+/** Ids of one of our conversations at the other agent: the context, and the task that waits for an answer. */
 type Talk = Pick<AgentTask, 'contextId' | 'taskId'>;
 
 /**
- * An agent at an A2A address as a bridge sees it: each task is a message to it, and its artifacts are the output. What
- * came over A2A goes on as it is: with its parts, in one context over there for each context here, and so does the answer.
+ * A remote A2A agent as a runner: each task is a message to it, and its artifacts are the output. A task that came
+ * over A2A is forwarded unchanged with its parts, one remote context per context here, and so is the answer.
  */
 export function a2aBridgeRunner(url: string): Runner & { run(job: Asked): Promise<Ran> } {
   let agent: Promise<RemoteAgent> | null = null;
@@ -278,7 +278,7 @@ async function perform(agent: RemoteAgent, job: Asked, talks: Map<string, Talk>)
   const { message, prompt: text } = job;
   let started: string | null = null;
   const leaving = new AbortController();
-  // What was sent is heard of once more, so that its id is known and it can be called off.
+  // Wait for the first answer, so that the id is known and the task can be canceled.
   using _ = endWhenAborted(job.signal, (force) => {
     if (started !== null || force) leaving.abort();
   });
@@ -300,7 +300,7 @@ async function perform(agent: RemoteAgent, job: Asked, talks: Map<string, Talk>)
     if (outcome.state === 'completed') return { output };
     return { output, failed: `The agent says ${outcome.state}${outcome.note ? `: ${outcome.note}` : '.'}` };
   } catch (error) {
-    // It would go on with what nobody waits for any more. The error that ended the wait is the one to report.
+    // Cancel the remote task, because nobody waits for it. Report the error that ended the wait.
     if (job.signal.aborted && started !== null) await agent.cancel(started).catch(() => {});
     throw error;
   }

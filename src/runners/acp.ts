@@ -16,8 +16,8 @@ import type { AcpOptions, Job, Ran, Runner } from '../client/bridge/runner.ts';
 import { endWhenAborted, signalGroup, startSupervised, whyEnded } from './processes.ts';
 
 /**
- * An agent that speaks the Agent Client Protocol: one process, a session of its own for each task. A process that died is
- * started anew for the next task.
+ * An agent that speaks the Agent Client Protocol: one process, one session per task. A process that died is restarted
+ * for the next task.
  */
 export class AcpRunner implements Runner {
   readonly kind = 'acp';
@@ -30,7 +30,7 @@ export class AcpRunner implements Runner {
     this.target = o.command;
   }
 
-  /** Started before the first task, so that an agent that is not there is told at once. */
+  /** Starts the agent before the first task, so that a missing agent is reported at once. */
   async open(): Promise<void> {
     await this.#running();
   }
@@ -38,7 +38,7 @@ export class AcpRunner implements Runner {
   async run(job: Job): Promise<Ran> {
     const agent = await this.#running();
     const session = await agent.newSession();
-    // Before there is a prompt, an agent has nothing to cancel.
+    // Before there is a prompt an agent has nothing to cancel.
     if (job.signal.aborted) return { output: '', failed: WHY_STOPPED.cancelled };
     let said = '';
     using _ = endWhenAborted(job.signal, (force) => {
@@ -74,7 +74,7 @@ export class AcpRunner implements Runner {
   }
 }
 
-/** Of the protocol's reasons to stop, those that are no success. */
+/** Stop reasons of the protocol that are no success. */
 const WHY_STOPPED: { readonly [reason: string]: string | undefined } = {
   cancelled: 'The agent was stopped.',
   refusal: 'The agent refused the task.',
@@ -82,13 +82,13 @@ const WHY_STOPPED: { readonly [reason: string]: string | undefined } = {
   max_turn_requests: 'The agent made as many requests as it may, and was not done.',
 };
 
-/** For an agent to start and say what it is: some download themselves first. */
+/** Time for an agent to start and introduce itself: some download themselves first. */
 const START_MS = 120_000;
 const STDERR_CHARS = 4_096;
 
 /** An agent's process and the connection to it. */
 class AcpProcess {
-  /** Resolves with why, once the process is no more. */
+  /** Resolves with the reason when the process has ended. */
   readonly ended: Promise<string>;
   readonly #child: ReturnType<typeof startSupervised>;
   readonly #cwd: string;
@@ -107,7 +107,7 @@ class AcpProcess {
     child.stderr.on('data', (chunk) => {
       stderr = (stderr + chunk).slice(-STDERR_CHARS);
     });
-    // A process that ended does not read; `ended` tells of it.
+    // An ended process does not read; `ended` reports it.
     child.stdin.on('error', () => {});
     this.ended = new Promise((resolve) => {
       child.once('error', (error) => resolve(`The agent could not be started (${error.message}).`));
@@ -136,7 +136,7 @@ class AcpProcess {
       await agent.#ask(
         agent.#connection.agent.request(methods.agent.initialize, {
           protocolVersion: PROTOCOL_VERSION,
-          // The agent works on its own files, as it does in a terminal.
+          // The agent reads and writes files itself, as it does in a terminal.
           clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
         }),
         START_MS,
@@ -153,7 +153,10 @@ class AcpProcess {
     const opened = agent.request(methods.agent.session.new, { cwd: this.#cwd, mcpServers: [] });
     const { sessionId } = await this.#ask(opened, START_MS);
     return {
-      /** Resolves with the reason for which the agent stopped. What it says to the user is told as it comes. */
+      /**
+       * Sends a prompt and resolves with the agent's stop reason. `told` is called with the agent's text as it
+       * arrives.
+       */
       prompt: async (text: string, told: (text: string) => void): Promise<string> => {
         this.#listeners.set(sessionId, told);
         const request = { sessionId, prompt: [{ type: 'text' as const, text }] };
@@ -164,7 +167,7 @@ class AcpProcess {
           this.#listeners.delete(sessionId);
         }
       },
-      // An agent that does not hear it is killed a while later.
+      // An agent that ignores it is killed later.
       cancel: () => agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {}),
     };
   }
@@ -173,7 +176,7 @@ class AcpProcess {
     this.#signal('SIGKILL');
   }
 
-  /** Closing its input is how an agent is told to go; one that stays is made to. */
+  /** Closes the agent's input, which asks it to exit, and terminates it otherwise. */
   async close(): Promise<void> {
     this.#child.stdin.end();
     this.#signal('SIGTERM');
@@ -182,7 +185,7 @@ class AcpProcess {
     clearTimeout(forced);
   }
 
-  /** The answer, or why there will be none. */
+  /** Returns the answer, or rejects with why there will be none. */
   async #ask<T>(asked: Promise<T>, withinMs?: number): Promise<T> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const gone = this.ended.then((why) => {
@@ -196,14 +199,14 @@ class AcpProcess {
     try {
       return await Promise.race([asked, gone, late]);
     } catch (error) {
-      // A broken pipe is only how an ended process shows itself first.
+      // A broken pipe is often the first sign of an ended process.
       if (!isRelayError(error)) await Promise.race([this.ended, pause(200)]);
       if (!isRelayError(error) && this.#why !== null)
         throw new RelayError('agent_gone', { what: this.#why }, error);
       throw error;
     } finally {
       clearTimeout(timer);
-      // It rejects when the process ends, which may be long after the answer.
+      // This promise rejects when the process ends, maybe long after the answer.
       gone.catch(() => {});
     }
   }
@@ -215,7 +218,7 @@ class AcpProcess {
 
 const READS: readonly (string | null | undefined)[] = ['read', 'search', 'think', 'fetch'];
 
-/** Nobody is there to be asked: what was allowed ahead is allowed this once, the rest is refused. */
+/** Answers a permission request, since no person can: allows once what the options allow, and rejects the rest. */
 function permit(
   { options, toolCall }: RequestPermissionRequest,
   allow: NonNullable<AcpOptions['allow']>,

@@ -13,16 +13,13 @@ import type { PromptWay } from '../client/prompts/types.ts';
 import { findProgram } from './find-program.ts';
 import { type CommandLine, promptFile, runSupervised, Tail } from './processes.ts';
 
-/**
- * How the coding agents that people have installed are asked something without a conversation. One line each; whatever is
- * not here is called by a template.
- */
+/** How to run an installed coding agent non-interactively. Programs without a profile are called by a template. */
 interface CliProfile {
-  /** Before the user's own arguments. `{file}` stands for a file with the prompt, `{prompt}` for the prompt itself. */
+  /** Arguments before the user's own. `{file}` is replaced by a file with the prompt, `{prompt}` by the prompt itself. */
   readonly args: readonly string[];
-  /** How the prompt gets in. */
+  /** How the prompt is passed. */
   readonly prompt: PromptWay;
-  /** Whether it converses at a terminal when nothing is asked of it. */
+  /** Whether it starts a conversation at a terminal if it gets no prompt. */
   readonly converses: boolean;
   readonly about: string;
 }
@@ -51,7 +48,7 @@ export function profileOf(cli: string): CliProfile | undefined {
   return Object.hasOwn(PROFILES, name) ? PROFILES[name] : undefined;
 }
 
-/** Those of the known coding agents that are on the PATH. */
+/** Returns the known coding agents that are on the PATH. */
 export function installedClis(env: NodeJS.ProcessEnv): string[] {
   return Object.keys(PROFILES).filter((name) => findProgram(name, env) !== null);
 }
@@ -63,13 +60,13 @@ interface CliChoice {
   readonly promptBy?: PromptWay;
 }
 
-/** What Linux takes as one argument is 128 KiB; longer prompts need another way in. */
+/** Linux limits one argument to 128 KiB; longer prompts must be passed another way. */
 const ARGUMENT_BYTES = 120 * 1024;
 
 /**
- * The command line that puts a prompt to a program: by its profile, or by a template in the user's own arguments, where
- * `{prompt}` and `{file}` mark the place. Without either, the prompt goes to stdin. `writeFile` is called when a file is
- * needed and gives its path.
+ * Returns the command line that passes a prompt to a program: by its profile, or by a template in the user's arguments
+ * with `{prompt}` or `{file}`. Otherwise the prompt goes to stdin. `writeFile` is called if a file is needed and
+ * returns its path.
  */
 export async function commandLine(
   choice: CliChoice,
@@ -79,7 +76,7 @@ export async function commandLine(
   const profile = profileOf(choice.cli);
   const marked = choice.args.some((arg) => /\{(?:prompt|file)\}/.test(arg));
   const own = profile && !marked ? profile.args : [];
-  // A lone dash is the place of the prompt itself and stays last.
+  // A single dash means "prompt from stdin" and must stay last.
   const [before, last] = own.at(-1) === '-' ? [own.slice(0, -1), ['-']] : [own, []];
   const template = [...before, ...choice.args, ...last];
   const placed = template.some((arg) => arg.includes('{prompt}') || arg.includes('{file}'));
@@ -93,10 +90,10 @@ export async function commandLine(
   throw tooLarge('a prompt that goes in as an argument', ARGUMENT_BYTES, hint);
 }
 
-/** Where a program runs, what stops it, and who is told what it says. */
+/** Where a program runs, what stops it, and who gets its output. */
 type ProgramPlace = { readonly env: NodeJS.ProcessEnv; readonly cwd: string } & Parameters<StepRunner>[1];
 
-/** A step done by the shell: its own command with the prompt on stdin, or the prompt as the command. */
+/** Runs a step in the shell: its own command with the prompt on stdin, or the prompt as the command. */
 export function shellStep(
   call: StepCall<ShellAgent>,
   input: string,
@@ -107,7 +104,7 @@ export function shellStep(
   return runStep(line, call, { ...place, env: { ...place.env, ...env, ...call.values } });
 }
 
-/** A step done by a coding agent's own program. */
+/** Runs a step with a coding agent's program. */
 export async function cliStep(
   choice: CliChoice,
   call: StepCall,
@@ -122,7 +119,7 @@ export async function cliStep(
 async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): Promise<StepResult> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  /** Both streams as they came, for an attempt that fails. */
+  /** Both streams in the order of arrival, for a failed attempt. */
   const both: Uint8Array[] = [];
   let bothBytes = 0;
   const keep = (chunk: Uint8Array) => {
@@ -161,10 +158,10 @@ async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): 
   if (tooMuch.signal.aborted) throw failure(`it says more than ${STEP_OUTPUT_BYTES / 1024 / 1024} MiB`);
   if (place.signal.aborted) throw failure(new RelayError('aborted', { what: call.step }).message);
   const output = Buffer.concat(chunks);
-  // What is not text is kept as bytes.
+  // Output that is not text is kept as bytes.
   if (code === 0) return { content: decodeUtf8(output) ?? output };
   const how = signal ? `was ended by ${signal}` : `exit code ${code}`;
-  // The end of what it complained about, or of what it said.
+  // The end of stderr, or of stdout if stderr is empty.
   const words = complaint.text().trim() || output.toString('utf8').slice(-STEP_COMPLAINT_CHARS).trim();
   const last = words.split('\n').slice(-3).join(' ').trim().slice(-300);
   throw failure(last === '' ? how : `${how}: ${last}`);

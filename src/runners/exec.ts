@@ -2,12 +2,12 @@ import { TASK_OUTPUT_BYTES } from '../base/limits.ts';
 import type { ExecOptions, Job, Runner } from '../client/bridge/runner.ts';
 import { promptFile, runSupervised, Tail, whyEnded } from './processes.ts';
 
-/** Of what went to standard error, for whoever asks why it failed. */
+/** Maximum of stderr kept, to explain a failure. */
 const STDERR_BYTES = 8 * 1024;
 
 /**
- * A command for each task: the prompt on standard input, the answer on standard output. It ends with the bridge, with all
- * that it has started.
+ * Runs a command per task: the prompt on standard input, the answer on standard output. It ends with the bridge, with
+ * everything it started.
  */
 export function execRunner(o: ExecOptions): Runner {
   return {
@@ -16,7 +16,7 @@ export function execRunner(o: ExecOptions): Runner {
     async run(job) {
       await using file = promptFile();
       let command = o.command.replaceAll('{url}', quoted(job.url));
-      // For programs that read no standard input.
+      // For programs that do not read standard input.
       if (command.includes('{file}'))
         command = command.replaceAll('{file}', quoted(await file.write(job.prompt)));
       const [out, err] = [new Tail(TASK_OUTPUT_BYTES), new Tail(STDERR_BYTES)];
@@ -38,7 +38,10 @@ export function execRunner(o: ExecOptions): Runner {
   };
 }
 
-/** The message variables are unset for a task that did not come over A2A, also where the bridge itself runs for one that did. */
+/**
+ * Returns the task's variables. Those of an A2A message are unset for other tasks, even if the bridge itself runs for
+ * an A2A task.
+ */
 function taskEnv({ id, url, message }: Job): { readonly [name: string]: string | undefined } {
   return {
     RELAY_TASK_ID: id,
@@ -50,7 +53,7 @@ function taskEnv({ id, url, message }: Job): { readonly [name: string]: string |
   };
 }
 
-/** For the shell, as one word. */
+/** Quotes a word for the shell. */
 function quoted(word: string): string {
   return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants as fileModes, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Where the PATH has a program of this name; null where it has none. */
+/** Returns the path of a program on the PATH; null if there is none. */
 export function findProgram(name: string, env: NodeJS.ProcessEnv): string | null {
   const folders = (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '');
   const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : [''];
@@ -9,7 +9,7 @@ export function findProgram(name: string, env: NodeJS.ProcessEnv): string | null
   return paths.find(isProgram) ?? null;
 }
 
-/** Whether there is a file at this path that may be run. */
+/** Returns whether a path is an executable file. */
 export function isProgram(path: string): boolean {
   try {
     accessSync(path, fileModes.X_OK);

@@ -8,32 +8,32 @@ import { isatty } from 'node:tty';
 import { RelayError } from '../base/errors.ts';
 import { findProgram, isProgram } from './find-program.ts';
 
-/** A program to start. Without `args`, the command is a line for the shell. */
+/** A program to start. Without `args`, the command is run by the shell. */
 export interface CommandLine {
   readonly command: string;
   readonly args?: readonly string[];
-  /** What it reads on stdin. */
+  /** Input on stdin. */
   readonly input?: string;
 }
 
 interface ProgramOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Called with stdout as it comes; the program waits for the promise. */
+  /** Called with stdout as it arrives; the program waits for the promise. */
   onOutput?(chunk: Uint8Array): Promise<void> | void;
-  /** Called with stderr as it comes. */
+  /** Called with stderr as it arrives. */
   onComplaint?(chunk: Uint8Array): void;
 }
 
 interface ProgramEnd {
-  /** As a shell would say it: 128 and the number of the signal that ended it. */
+  /** Exit code as in a shell: 128 plus the number of the signal that ended it. */
   readonly code: number;
   readonly signal: NodeJS.Signals | null;
 }
 
 /**
- * Runs a program in the foreground, as if the user had started it: it gets our signals and the streams that nobody here reads. With
- * `terminal` it gets all three streams. Rejects only if the program could not be started.
+ * Runs a program in the foreground, as if the user had started it: it gets our signals and the streams that nobody
+ * here reads. With `terminal` it gets all three streams. Rejects only if the program could not be started.
  */
 export async function runInForeground(
   line: CommandLine,
@@ -58,16 +58,16 @@ export async function runSupervised(
 
 async function untilEnd(child: ChildProcess, line: CommandLine, o: ProgramOptions): Promise<ProgramEnd> {
   const ended = once(child, 'close');
-  // A failure to start is reported below. Without a handler it would end this process before that.
+  // A failure to start is reported below. Without a handler it would end this process first.
   ended.catch(() => {});
-  // A program may end without having read its input.
+  // A program may end without reading its input.
   child.stdin?.on('error', () => {});
   child.stdin?.end(line.input ?? '');
   child.stderr?.on('data', (chunk: Uint8Array) => o.onComplaint?.(chunk));
   try {
     for await (const chunk of child.stdout ?? []) await o.onOutput?.(chunk as Uint8Array);
   } catch {
-    // A stream that broke says nothing of how the program ends.
+    // A broken stream says nothing about how the program ends.
   }
   try {
     const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
@@ -77,13 +77,14 @@ async function untilEnd(child: ChildProcess, line: CommandLine, o: ProgramOption
   }
 }
 
-/** Between SIGTERM and SIGKILL. */
+/** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 5_000;
 
 /**
- * Runs beside the command, in its group, and reads a pipe of which the other end is ours. A line means that all is done. The end
- * without a line means that we are gone, also by SIGKILL: it ends the group. It names no process, only the group it is in
- * itself (0), so it can never hit one that came by a number later. It is no child of the command, which may wait for its own.
+ * A watcher that runs next to the command, in its process group, and reads a pipe from us. A line means that all is
+ * done. End of file without a line means that we are gone, even by SIGKILL: then it ends the group. It signals group
+ * 0, its own, so it can never hit a process that reuses a pid. It is no child of the command, because the command may
+ * wait for its children.
  */
 const watch = (endGroup: string) => `( { trap '' TERM INT HUP
 read -r done || { ${endGroup}; }
@@ -95,9 +96,9 @@ const GRACEFULLY = watch(`kill -TERM 0; sleep ${GRACE_MS / 1000}; kill -KILL 0`)
 const AT_ONCE = watch('kill -KILL 0');
 
 /**
- * Starts a program in a process group of its own, which no key at the terminal reaches. What it has started ends with it, and the whole group
- * ends when we are killed: at once, so that nothing of it goes on beside what takes its place, or with `graceful` after a SIGTERM. On
- * Windows there are no such groups: there a program outlives us.
+ * Starts a program in its own process group, which keys at the terminal do not reach. Everything it started ends with
+ * it. If we are killed, the group is killed too: at once, so that nothing runs beside its replacement, or with
+ * `graceful` after a SIGTERM. Windows has no such groups, so there a program outlives us.
  */
 export function startSupervised(
   line: CommandLine,
@@ -107,7 +108,7 @@ export function startSupervised(
   const piped = ['pipe', 'pipe', 'pipe'] as ['pipe', 'pipe', 'pipe'];
   if (process.platform === 'win32')
     return spawn(command, args ?? [], { shell: args === undefined, cwd, env, stdio: piped });
-  // The shell that starts a program says nothing of one that is missing.
+  // The shell that starts a program does not report a missing one.
   const missing = command.includes('/')
     ? !isProgram(resolve(cwd ?? '', command))
     : !findProgram(command, env);
@@ -120,10 +121,10 @@ export function startSupervised(
     stdio: [...piped, 'pipe'],
   }) as ChildProcessByStdio<Writable, Readable, Readable>;
   const watched = child.stdio[3] as unknown as Writable & Readable;
-  // The watcher may be gone before us.
+  // The watcher may end before us.
   watched.on('error', () => {});
   watched.resume();
-  // What the program left in the background and still writes to us is watched too.
+  // Also wait for background processes of the program that still write to us.
   let open = 3;
   const ended = () => {
     if (--open === 0) watched.end('done\n');
@@ -133,17 +134,17 @@ export function startSupervised(
   return child;
 }
 
-/** Signals a command and all that it has started, which would stay behind otherwise. */
+/** Signals a command and everything it started. */
 export function signalGroup({ pid }: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, signal);
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 
-/** Calls `end` when the signal fires, and once more with force a while later. To be disposed once the end has come. */
+/** Calls `end` when the signal fires, and again with force a while later. Dispose it when the process has ended. */
 export function endWhenAborted(signal: AbortSignal | undefined, end: (force: boolean) => void): Disposable {
   let forced: ReturnType<typeof setTimeout> | undefined;
   const stop = () => {
@@ -160,20 +161,20 @@ export function endWhenAborted(signal: AbortSignal | undefined, end: (force: boo
   };
 }
 
-/** How a process ended, in a sentence, with the last line that it wrote to standard error. */
+/** Describes how a process ended, with the last line of its stderr. */
 export function whyEnded(who: string, code: number | null, signal: string | null, stderr: string): string {
   const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
   const said = stderr.trim().split('\n').at(-1)!.trim();
   return `The ${who} ${how}${said === '' ? '.' : `: ${said}`}`;
 }
 
-/** Signals that are for the program and not for us: it decides, and we end when it has. */
+/** Signals for the program: it decides, and we end when it has ended. */
 const PASSED: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
-/** A terminal sends these to everything in the foreground, so the program has got them already. */
+/** A terminal sends these to the whole foreground, so the program already got them. */
 const FROM_KEYS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT']);
 
 function passSignals(child: ChildProcess): Disposable {
-  // Not by `process.stdin`: making it would change the very pipe that the program inherits.
+  // Do not use `process.stdin`: creating it would change the pipe that the program inherits.
   const atTerminal = isatty(0);
   const passOn = (signal: NodeJS.Signals) => {
     if (!(atTerminal && FROM_KEYS.has(signal))) child.kill(signal);
@@ -194,7 +195,7 @@ function notStarted({ command, args }: CommandLine, error: NodeJS.ErrnoException
   return new RelayError('failed', { what: `${command} cannot be started (${error.code ?? error.message}).` });
 }
 
-/** The end of a stream of bytes, as much as is worth keeping. */
+/** Keeps the end of a byte stream. */
 export class Tail {
   readonly #limit: number;
   readonly #chunks: Uint8Array[] = [];
@@ -214,14 +215,14 @@ export class Tail {
     }
   }
 
-  /** Says so where the beginning is missing. */
+  /** Returns the text, with a note if the beginning is missing. */
   text(): string {
     const text = Buffer.concat(this.#chunks).toString('utf8');
     return this.#cut ? `[… only the end of a long output]\n${text}` : text;
   }
 }
 
-/** A place for a file with a prompt, for programs that take it so; gone when disposed. */
+/** A temporary file for a prompt, deleted when disposed. */
 export function promptFile(): AsyncDisposable & { write(text: string): Promise<string> } {
   let folder: string | null = null;
   return {

@@ -14,10 +14,7 @@ import { BridgeWorker } from './worker.ts';
 type RelayOrOptions = ContextRelay | ContextRelayOptions;
 type RunnerAndBridge<K extends keyof NodeRunners> = RunnerOptions<K> & AgentBridgeOptions;
 
-/**
- * Both ends of handing work to an agent: `pushAndWait` where the work comes from, `start` next to the agent that does
- * it.
- */
+/** Both ends of sending work to an agent: `pushAndWait` at the sender, `start` next to the agent. */
 export class AgentBridge {
   readonly #client: ContextRelay;
   readonly #options: AgentBridgeOptions;
@@ -29,17 +26,17 @@ export class AgentBridge {
     this.#waiters = new ResultWaiters(this.#client);
   }
 
-  /** Next to an agent that runs in a terminal: `AgentBridge.forTmux(relay, { session: 'work', window: '0' })`. */
+  /** Creates a bridge to an agent in a terminal: `AgentBridge.forTmux(relay, { session: 'work', window: '0' })`. */
   static forTmux(relay: RelayOrOptions, o: RunnerAndBridge<'tmux'>): Promise<AgentBridge> {
     return AgentBridge.#with('tmux', relay, o);
   }
 
-  /** Next to a command that takes a task on standard input and answers on standard output. */
+  /** Creates a bridge to a command that reads a task from standard input and answers on standard output. */
   static forExec(relay: RelayOrOptions, o: RunnerAndBridge<'exec'>): Promise<AgentBridge> {
     return AgentBridge.#with('exec', relay, o);
   }
 
-  /** Next to an agent that speaks the Agent Client Protocol. */
+  /** Creates a bridge to an agent that speaks the Agent Client Protocol. */
   static forAcp(relay: RelayOrOptions, o: RunnerAndBridge<'acp'>): Promise<AgentBridge> {
     return AgentBridge.#with('acp', relay, o);
   }
@@ -52,12 +49,15 @@ export class AgentBridge {
     return this.#options.doneChannel ?? DONE_CHANNEL;
   }
 
-  /** Where a task is pushed to: to all agents of the task channel, or to this one alone. */
+  /** Returns the channel of a task: shared by all agents, or of this agent alone. */
   channelFor(agent?: string): string {
     return agent === undefined ? this.taskChannel : directChannel(this.taskChannel, agent);
   }
 
-  /** The result, as text. Rejects with `task_failed` where it failed, and with `timeout` where none came in time. */
+  /**
+   * Sends a task and returns its result as text. Rejects with `task_failed` if it failed, and with `timeout` if no
+   * result came in time.
+   */
   async pushAndWait(task: string, o: SendOptions & WaitOptions = {}): Promise<string> {
     const answer = await this.sendAndWait(task, o);
     if (answer.status === 'done') return answer.text;
@@ -65,20 +65,20 @@ export class AgentBridge {
     throw new RelayError('task_failed', { what: summary ?? text.slice(0, TASK_SUMMARY_CHARS), id, text });
   }
 
-  /** The same with all that is known of the result, also of a failed one. */
+  /** Sends a task and returns all that is known of the result, also of a failed one. */
   async sendAndWait(task: string, o: SendOptions & WaitOptions = {}): Promise<TaskAnswer> {
-    // Before the task is there, so that even the fastest result comes behind it.
+    // Listen before the task is sent, so that even the fastest result is noticed.
     using listening = await this.#waiters.listen(this.doneChannel);
     const { id } = await this.send(task, o);
     const found = await this.#patient(id, o, (signal) => listening.wait(id, { signal, unmarked: true }));
     return this.#answer(id, found);
   }
 
-  /** Hands the task over and does not wait. */
+  /** Sends a task without waiting. */
   async send(task: string, o: SendOptions = {}): Promise<SentTask> {
     const channel = this.channelFor(o.to);
     const { encrypted, idempotencyKey, signal } = o;
-    // Metadata is never encrypted: what the task begins with is not told there where the task itself is secret.
+    // Metadata is never encrypted, so the default summary is omitted for an encrypted task.
     const summary = o.summary ?? (encrypted ? undefined : firstLine(task, SUMMARY_CHARS));
     const metadata = { ...(summary === undefined ? {} : { summary }), done_channel: this.doneChannel };
     const contentType = 'text/plain; charset=utf-8';
@@ -87,7 +87,7 @@ export class AgentBridge {
     return { id, url };
   }
 
-  /** The result of a task that was sent before, here or elsewhere. */
+  /** Waits for the result of a task that was sent before, here or elsewhere. */
   async wait(task: string, o: WaitOptions = {}): Promise<TaskAnswer> {
     const { id } = parsePointer(task);
     const { result, done_channel } = await this.#client.tasks.get(id);
@@ -97,7 +97,7 @@ export class AgentBridge {
     return this.#answer(id, found);
   }
 
-  /** Takes tasks and runs them, until it is stopped. Resolves once it is there for others. */
+  /** Takes tasks and runs them until it is stopped. Resolves when the relay lists it. */
   async start(): Promise<BridgeWorker> {
     const { runner } = this.#options;
     if (!runner) {
@@ -141,10 +141,10 @@ export class AgentBridge {
     return this.#client.pull(await ownPointer(url, this.#options.resolve));
   }
 
-  /** The key of an encrypted result travels with its message alone: by its id it is found without. */
+  /** Finds a result's message on the done channel: only the message has the key of an encrypted result. */
   async #announced(id: string, result: string): Promise<string> {
     const { created_at: since, done_channel } = await this.#client.tasks.get(id);
-    // Without the key there is nothing to look for.
+    // Without the channel's key there is nothing to look for.
     if (await this.#client.hasChannelKey(done_channel)) {
       const last = await this.#client.channels.position(done_channel);
       const signal = AbortSignal.timeout(LOOK_BACK_MS);
@@ -160,5 +160,5 @@ export class AgentBridge {
 }
 
 const SUMMARY_CHARS = 80;
-/** For going through what a done channel has kept. */
+/** Time limit for reading the done channel's history. */
 const LOOK_BACK_MS = 10_000;

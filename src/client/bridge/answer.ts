@@ -2,7 +2,7 @@ import { badRequest } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { A2A_ARTIFACTS, A2A_PARTS } from '../../base/limits.ts';
 
-/** The media type of a result that is such an answer. */
+/** Media type of a result that is an `AgentAnswer`. */
 export const ANSWER_TYPE = 'application/a2a+json';
 
 /** How a turn of an A2A task can end; in the protocol `TASK_STATE_COMPLETED` and so on. */
@@ -11,15 +11,15 @@ const STATES = ['completed', 'failed', 'rejected', 'input_required', 'auth_requi
 export type AnswerState = (typeof STATES)[number];
 
 /**
- * What an agent says where words are not enough: that it needs to know more, files, data, or a message in place of a
- * task. It prints `{"a2a": "1.0", "task": {…}}` or `{"a2a": "1.0", "message": {…}}` and nothing else; what is in there is
- * the protocol's own JSON. Ids are the relay's to give, and left out.
+ * An agent's answer that is more than text: a question, files, data, or a message instead of a task. The agent prints
+ * only `{"a2a": "1.0", "task": {…}}` or `{"a2a": "1.0", "message": {…}}`, with the protocol's own JSON inside and
+ * without ids, which the relay assigns.
  */
 export interface AgentAnswer {
   readonly state: AnswerState;
-  /** It is a message, and no task has to be kept for it. */
+  /** True for a message, which needs no task. */
   readonly direct: boolean;
-  /** Parts of the message, or of what is said about the state. Each has one of text, raw, url and data. */
+  /** Parts of the message or of the status message. Each has one of text, raw, url and data. */
   readonly said: readonly JsonObject[];
   readonly artifacts: readonly AnswerArtifact[];
 }
@@ -30,7 +30,7 @@ export interface AnswerArtifact {
   readonly parts: readonly JsonObject[];
 }
 
-/** Null where the output is something else. One that says that it is such an answer, and is none, throws `bad_request`. */
+/** Returns null for other output. Throws `bad_request` for output that claims to be an answer and is invalid. */
 export function readAnswer(output: string): AgentAnswer | null {
   const found = jsonObjectIn(output.trim());
   if (found?.a2a !== '1.0') return null;
@@ -58,7 +58,7 @@ export function readAnswer(output: string): AgentAnswer | null {
   };
 }
 
-/** The same for whoever reads only words. */
+/** Returns the answer as text, for readers that only understand text. */
 export function answerWords({ said, artifacts }: AgentAnswer): string {
   const parts = [...said, ...artifacts.flatMap((artifact) => artifact.parts)];
   return parts.map(partWords).join('\n');

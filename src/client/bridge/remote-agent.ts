@@ -1,30 +1,30 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 
-/** An agent elsewhere, spoken to by A2A. */
+/** A remote agent, reached over A2A. */
 export interface RemoteAgent {
   readonly card: JsonObject;
-  /** Gives it a task and waits for the end. */
+  /** Sends a task and waits for its end. */
   run(task: AgentTask): Promise<AgentOutcome>;
-  /** Gives it a task and does not wait. */
+  /** Sends a task without waiting. */
   submit(task: AgentTask): Promise<AgentOutcome>;
   find(id: string): Promise<AgentOutcome>;
   list(o: { readonly contextId?: string }): Promise<AgentOutcome[]>;
   cancel(id: string): Promise<AgentOutcome>;
-  /** A part of an outcome as bytes; what is behind a URL is fetched, as far as a payload may be large. */
+  /** Returns a part of an outcome as bytes. A URL is fetched, up to the size of a payload. */
   read(part: AgentPart, signal?: AbortSignal): Promise<Uint8Array>;
 }
 
 export interface AgentTask {
   readonly text: string;
-  /** Parts of a message in the protocol's JSON, sent in place of the text. */
+  /** Message parts in the protocol's JSON, sent instead of the text. */
   readonly parts?: readonly JsonObject[];
-  /** Pointers or other URLs that go with it. */
+  /** Pointers or other URLs sent along. */
   readonly attached?: readonly string[];
   readonly contextId?: string;
-  /** A task that waits for an answer, which this is. */
+  /** Task that waits for this answer. */
   readonly taskId?: string;
   readonly signal?: AbortSignal;
-  /** Told of each new state. */
+  /** Called for each new state. */
   onState?(outcome: AgentOutcome): void;
 }
 
@@ -33,9 +33,9 @@ export interface AgentOutcome {
   readonly context_id: string;
   /** `completed`, `failed`, `working`, … */
   readonly state: string;
-  /** What the agent said about it. */
+  /** The agent's status message. */
   readonly note: string | null;
-  /** What came of it: words, and what is behind a URL. */
+  /** The results: text, and files by URL. */
   readonly parts: readonly AgentPart[];
 }
 
@@ -46,7 +46,7 @@ export type AgentPart =
   | { readonly raw: string; readonly name: string; readonly media_type: string }
   | { readonly url: string; readonly name: string; readonly media_type: string };
 
-/** For a person: what is behind a URL as its URL, bytes by their name. */
+/** Formats a part for a person: a URL as it is, bytes by their name. */
 export function partText(part: AgentPart): string {
   if ('text' in part) return part.text;
   if ('url' in part) return part.url;

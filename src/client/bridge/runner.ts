@@ -2,100 +2,103 @@ import { RelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 
 /**
- * Where a task runs: a process, a terminal, another agent. A bridge gives it one job at a time for each slot, and turns
- * whatever comes of it into a result.
+ * Runs tasks in a process, a terminal or another agent. A bridge gives it one job per slot at a time and turns the
+ * output into a result.
  */
 export interface Runner {
-  /** `exec`, `tmux`, `acp`, `a2a`: shown to people. */
+  /** Kind for people: `exec`, `tmux`, `acp`, `a2a`. */
   readonly kind: string;
-  /** The command, session or address: shown to people. */
+  /** Command, session or address, for people. */
   readonly target: string;
-  /** How many jobs it can do at once; by default as many as wanted. */
+  /** Maximum of concurrent jobs; unlimited by default. */
   readonly slots?: number;
-  /** Whether this text may go in whole; by default it always may. Where not, the prompt is one line with the pointer. */
+  /**
+   * Returns whether this text may be passed as a whole; by default always. Otherwise the prompt is one line with the
+   * pointer.
+   */
   inline?(text: string): boolean;
-  /** Rejects where the agent cannot be reached at all. Called once, before the first job. */
+  /** Rejects if the agent cannot be reached. Called once, before the first job. */
   open?(): Promise<void>;
   /**
-   * Does the job. Rejecting, or `failed` in what comes back, makes a failed result of it; neither is ever tried again by
-   * the bridge. Must end soon after the job's signal fires.
+   * Runs the job. A rejection, or `failed` in the return value, becomes a failed result; the bridge never retries. It
+   * must end soon after the job's signal fires.
    */
   run(job: Job): Promise<Ran>;
   close(): Promise<void>;
 }
 
 export interface Job {
-  /** The task's id. */
+  /** Id of the task. */
   readonly id: string;
-  /** The pointer to the task, as the agent can pull it. */
+  /** Pointer to the task, as the agent can pull it. */
   readonly url: string;
-  /** Whom it is from, as the relay knows it. */
+  /** Sender, as the relay knows it. */
   readonly from: string;
   /** The task as it was sent. */
   readonly text: string;
-  /** Of a task that came over A2A: the message, with what the protocol calls it. */
+  /** Message of a task that came over A2A, with the protocol's ids. */
   readonly message?: JobMessage;
-  /** What to give to the agent: the task with the request for an outcome block, or one line with the pointer. */
+  /** Text for the agent: the task with the request for an outcome block, or one line with the pointer. */
   readonly prompt: string;
-  /** The prompt is one line with the pointer. */
+  /** True if the prompt is one line with the pointer. */
   readonly pointer: boolean;
-  /** Fires when time is up, the task was called off or the bridge stops. */
+  /** Fires on timeout, if the task is canceled, or if the bridge stops. */
   readonly signal: AbortSignal;
-  /** Fires when the task has got its result from elsewhere: the agent has called `relay task done`. */
+  /** Fires when the task got its result another way: the agent called `relay task done`. */
   readonly settled: AbortSignal;
-  /** Reports why the task does not go on; null once it does. May be called as often as wanted. */
+  /** Reports why the task is stuck; null when it continues. May be called repeatedly. */
   stuck?(reason: StuckReason | null): void;
 }
 
 export interface StuckReason {
-  /** A sentence without its full stop; everybody may read it. */
+  /** A sentence without its full stop; everyone may read it. */
   readonly why: string;
-  /** What the agent asks a person. Not passed on for an encrypted task, because it may quote the task. */
+  /** The agent's question to a person. Not passed on for an encrypted task, because it may quote the task. */
   readonly asked?: string;
 }
 
 export interface JobMessage {
   readonly id: string;
-  /** Of the A2A task, which stays the same from turn to turn. */
+  /** Id of the A2A task, which stays the same in every turn. */
   readonly taskId: string;
   readonly contextId: string;
-  /** In the protocol's JSON; bytes and large parts are behind URLs. */
+  /** The message in the protocol's JSON; bytes and large parts are URLs. */
   readonly json: JsonObject;
 }
 
 export interface Ran {
-  /** Everything the agent said. It may be an answer in A2A's own JSON, as `readAnswer` has it. */
+  /** The agent's whole output. It may be an answer in A2A's JSON (see `readAnswer`). */
   readonly output: string;
-  /** Why it counts as failed, in words. */
+  /** Why it failed, as text. */
   readonly failed?: string;
 }
 
 export interface TmuxOptions {
-  /** `work`, or `work:0` with the window in it. */
+  /** `work`, or `work:0` including the window. */
   readonly session: string;
   readonly window?: string;
-  /** Which agent runs there: `claude`, `codex`, `gemini`… Found out by itself by default. */
+  /** Which agent runs there: `claude`, `codex`, `gemini`… Detected by default. */
   readonly profile?: string;
-  /** More profiles, or others in place of those there are. */
+  /** Additional profiles, which replace built-in ones of the same name. */
   readonly profiles?: { readonly [name: string]: unknown };
-  /** Arguments of tmux itself, such as `-L` and a socket's name. */
+  /** Arguments of tmux itself, such as `-L` and a socket name. */
   readonly tmuxArgs?: readonly string[];
-  /** How long the screen may be still before the task is reported as stuck, in ms; 60 000 by default. */
+  /** Time in ms without a change of the screen after which a task is reported as stuck; 60 000 by default. */
   readonly stuckAfter?: number;
-  /** The agent's environment. CLAUDE_CONFIG_DIR says where Claude Code writes its state. This process's by default. */
+  /** The agent's environment; this process's by default. CLAUDE_CONFIG_DIR says where Claude Code writes its state. */
   readonly env?: { readonly [name: string]: string | undefined };
 }
 
 export interface ExecOptions {
-  /** A line for the shell. `{file}` and `{url}` stand for the task in a file, and for its pointer. */
+  /** A shell command. `{file}` and `{url}` are replaced by a file with the task, and by its pointer. */
   readonly command: string;
   readonly cwd?: string;
   readonly env?: { readonly [name: string]: string | undefined };
 }
 
-/** The command starts an agent which speaks ACP on its standard input and output. */
+/** The command starts an agent that speaks ACP on standard input and output. */
 export interface AcpOptions extends ExecOptions {
-  /** What the agent may do without a person to ask: everything, only look, or nothing. `reads` by default. */
+  /** What the agent may do without asking a person: everything, only read, or nothing. `reads` by default. */
   readonly allow?: 'all' | 'reads' | 'none';
 }
 
@@ -108,7 +111,7 @@ export interface NodeRunners {
 
 export type RunnerOptions<K extends keyof NodeRunners> = Parameters<NodeRunners[K]>[0];
 
-/** Where the published package keeps them. Not in sight of bundlers: what is made for a browser must not hold them. */
+/** The entry point of the published package. It is a variable so that bundlers for browsers do not include it. */
 const OWN_RUNNERS: string = 'contextrelay/runners';
 
 export async function runnerOf<K extends keyof NodeRunners>(kind: K, o: RunnerOptions<K>): Promise<Runner> {

@@ -14,30 +14,30 @@ import type { AgentBridgeOptions } from './options.ts';
 import { firstLine, OUTCOME_INSTRUCTION, OUTCOME_REQUEST, readOutcome } from './outcome.ts';
 import type { JobMessage, Ran, Runner, StuckReason } from './runner.ts';
 
-/** What a bridge works with, its defaults filled in. */
+/** Options of a bridge with defaults filled in. */
 export interface WorkerOptions extends AgentBridgeOptions {
   readonly taskChannel: string;
   readonly doneChannel: string;
   readonly name: string;
   readonly runner: Runner;
   readonly waiters: ResultWaiters;
-  /** Called with why a task does not go on, and with null once it does; `asked` only of tasks that are not encrypted. */
+  /** Called with why a task is stuck, and with null when it continues. `asked` is set only for unencrypted tasks. */
   onStuck(id: string, reason: StuckReason | null): void;
 }
 
-/** What a bridge makes of a task. */
+/** How a task ended at a bridge. */
 type Status = 'done' | 'failed';
 
-/** Waits between two tries to bring a result to a relay that does not answer. */
+/** Pauses between attempts to deliver a result to a relay that does not answer. */
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
-/** For the relay to see that a connection was closed. */
+/** Time for the relay to notice a closed connection. */
 export const LEAVE_MS = 200;
 
 /**
- * One task, from the message to its result; null where there is none to bring. Whatever goes wrong with the agent is a
- * failed result. What goes wrong with the relay rejects, and the task is given back. `lost` fires when somebody else has
- * the task, `stopping` when the bridge stops.
+ * Runs one task from its message to its result; null if there is none to deliver. A failure of the agent is a failed
+ * result. A failure of the relay rejects, and the task is returned to the group. `lost` fires when another bridge has
+ * the task, `stopping` when this bridge stops.
  */
 export async function runTask(
   client: ContextRelay,
@@ -47,7 +47,7 @@ export async function runTask(
   stopping: AbortSignal,
 ): Promise<Status | null> {
   const { url, from, metadata } = message;
-  // A signal, or work that somebody has done and acknowledged too late, is nothing to run.
+  // A signal is no task. A task that was done but acknowledged too late already has a result.
   if (!url) return drop(message, o, String(message.seq), 'a signal is no task');
   const { id, key } = parsePointer(url);
   if (await hasResult(client, id)) return drop(message, o, id, 'it has its result already');
@@ -64,7 +64,7 @@ export async function runTask(
     if (found?.status === 'canceled') canceled.abort(found.summary);
     else if (found) settled.abort();
   });
-  // Without this wait the task still runs; the relay refuses a second result.
+  // If this wait fails, the task still runs; the relay rejects a second result.
   elsewhere.catch(() => {});
   let ran: Ran;
   try {
@@ -78,7 +78,7 @@ export async function runTask(
   if (lost.aborted) return forget(o, id, 'its lease ended and another has it');
   if (settled.signal.aborted) return drop(message, o, id, 'the agent brought the result itself');
   if (stopping.aborted) {
-    // Else it would be handed to this very bridge again, which the relay does not know to have left.
+    // Wait, because the relay does not know yet that this bridge has left and would give it the task again.
     await pause(LEAVE_MS);
     await message.nack();
     return forget(o, id, 'given back');
@@ -104,7 +104,7 @@ async function perform(
     text = await client.pull(await ownPointer(url, o.resolve));
     message = await messageOf(client, id, task.message);
   } catch (error) {
-    // The relay may be back in a moment; a payload that cannot be read stays unreadable.
+    // The relay may be back soon; a payload that cannot be read stays unreadable.
     if (isRelayError(error, 'unreachable') || isRelayError(error, 'timeout')) throw error;
     return refused(`The task could not be read: ${words(error)}`);
   }
@@ -115,7 +115,7 @@ async function perform(
   const whole = o.plain ? text : wholePrompt(id, text);
   const prompt = pointer ? pointerPrompt(id, url, command, encrypted) : whole;
   try {
-    // A question may quote the task, so that none about an encrypted task leaves this machine.
+    // A question may quote the task, so questions about an encrypted task do not leave this machine.
     const secret = encrypted || parsePointer(url).key !== null;
     const stuck = (reason: StuckReason | null) =>
       o.onStuck(id, reason && secret ? { why: reason.why } : reason);
@@ -128,7 +128,7 @@ async function perform(
   }
 }
 
-/** As the relay put it into the task's metadata; undefined where the task did not come over A2A. */
+/** Returns the message that the relay put into the task's metadata; undefined if the task did not come over A2A. */
 async function messageOf(
   client: ContextRelay,
   id: string,
@@ -141,7 +141,7 @@ async function messageOf(
   return json ? { id: message_id, taskId: task_id, contextId: context_id, json } : undefined;
 }
 
-/** Null where the task has got another result in the meantime. Goes on trying for as long as the bridge runs. */
+/** Delivers a result, retrying while the bridge runs. Returns null if the task got another result meanwhile. */
 async function bringResult(
   client: ContextRelay,
   o: WorkerOptions,
@@ -151,7 +151,7 @@ async function bringResult(
   const { id, doneChannel, encrypted, stopping } = task;
   const asAnswer = task.overA2A && !encrypted;
   const { status, summary, text, outcome, contentType } = resultOf(ran, o.plain === true, asAnswer);
-  // Nothing that the agent said is told beside what is encrypted.
+  // For an encrypted result, metadata contains nothing that the agent said.
   const told = encrypted ? {} : { summary: summary.slice(0, TASK_SUMMARY_CHARS), outcome };
   const about = { ...told, agent: o.name };
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
@@ -168,7 +168,7 @@ async function bringResult(
   }
 }
 
-/** One result for each task: a second one is refused with `idempotency_conflict`. Gives its URL. */
+/** Pushes a result and returns its URL. A task has one result: a second one is rejected with `idempotency_conflict`. */
 export function pushResult(
   client: ContextRelay,
   text: string,
@@ -179,7 +179,7 @@ export function pushResult(
     readonly encrypted: boolean;
     /** Plain text by default. */
     readonly contentType?: string;
-    /** Metadata, which everybody can read. */
+    /** Metadata, which everyone can read. */
     readonly about: { readonly summary?: string; readonly outcome?: string; readonly agent?: string };
   },
 ): Promise<string> {
@@ -193,8 +193,8 @@ export function pushResult(
 }
 
 /**
- * An answer in A2A's JSON is returned unchanged to A2A clients and as text to all others. `outcome` says what the text is: the
- * block that was asked for, an answer in A2A's JSON, everything that the agent said, or nothing.
+ * Returns the result. An answer in A2A's JSON goes unchanged to A2A clients and as text to all others. `outcome` says
+ * what the text is: the requested block, an A2A answer, the whole output, or nothing.
  */
 function resultOf(ran: Ran, plain: boolean, asAnswer: boolean) {
   let { failed } = ran;
@@ -263,7 +263,7 @@ export function words(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A pointer from the relay's own channel, to be asked from that relay whatever address stands in it. */
+/** Returns a pointer of the relay's channel with an address at which this client reaches the relay. */
 export async function ownPointer(
   url: string,
   resolve: (url: string) => Promise<string> = async (same) => same,
@@ -272,17 +272,17 @@ export async function ownPointer(
   return key === null ? id : resolve(url);
 }
 
-/** Both end with the task's id, by which a runner knows them again on a screen. */
+/** Last words of both prompts. A runner finds the prompt on a screen by the task's id in them. */
 const ending = (id: string) => `(relay task ${id})`;
 
-/** The task as it was sent, and the request for an outcome block behind it. */
+/** The task as it was sent, followed by the request for an outcome block. */
 function wholePrompt(id: string, text: string): string {
   return `${text}\n\n---\n${OUTCOME_INSTRUCTION}\n${ending(id)}`;
 }
 
 /**
- * One line, however long the task: terminals submit line by line. The command that brings the result needs no reading of
- * the screen; the block is for agents that cannot run it.
+ * One line, because terminals submit line by line. The command that delivers the result makes reading the screen
+ * unnecessary; the block is for agents that cannot run it.
  */
 function pointerPrompt(id: string, url: string, command: string, encrypted: boolean): string {
   const done = `${command} task done ${encrypted ? '--encrypt ' : ''}${id}`;

@@ -12,23 +12,23 @@ import type { StuckReason } from './runner.ts';
 import { LEAVE_MS, runTask, type WorkerOptions, words } from './task-run.ts';
 
 /**
- * Takes tasks from the channel that all bridges share and from that of this agent alone, each under a lease, and brings
- * their results. Ends when it is stopped, or when the relay refuses it for good.
+ * Takes tasks from the channel of all bridges and from this agent's own channel, each under a lease, and delivers
+ * their results. Ends when it is stopped or the relay rejects it permanently.
  */
 export class BridgeWorker implements AsyncDisposable {
   readonly name: string;
-  /** Resolves when it was stopped, rejects when it cannot go on. */
+  /** Resolves when it was stopped, rejects when it cannot continue. */
   readonly ended: Promise<void>;
   readonly #client: ContextRelay;
   readonly #options: WorkerOptions;
   readonly #instance = toHex(systemEnv.randomBytes(6));
   readonly #started = new Date(systemEnv.now()).toISOString();
   readonly #stopping = new AbortController();
-  /** What runs, with the task's id. */
+  /** Running tasks with their ids. */
   readonly #running = new Map<Promise<void>, string>();
-  /** Task id → why it does not go on. */
+  /** Task id → why it is stuck. */
   readonly #stuck = new Map<string, string>();
-  /** How many may run at once. */
+  /** Maximum of concurrent tasks. */
   readonly #slots: number;
   readonly #subscriptions: Subscription[] = [];
   readonly #following: Promise<void>[] = [];
@@ -45,7 +45,7 @@ export class BridgeWorker implements AsyncDisposable {
     this.#options = { ...options, name: this.name, onStuck: (id, reason) => this.#noteStuck(id, reason) };
     this.#slots = checkConcurrency(options);
     this.ended = this.#end.promise;
-    // Whoever awaits `ended` hears of a failure. Nobody has to.
+    // A failure reaches callers that await `ended`. Nobody has to.
     this.ended.catch(() => {});
   }
 
@@ -64,7 +64,7 @@ export class BridgeWorker implements AsyncDisposable {
     onEvent?.({ type: 'ready', name: this.name, channels });
   }
 
-  /** Gives back what it is at, so that another can take it. */
+  /** Stops and returns its running tasks, so that another bridge can take them. */
   async stop(): Promise<void> {
     await this.#wind();
     this.#end.resolve();
@@ -76,7 +76,7 @@ export class BridgeWorker implements AsyncDisposable {
 
   async #stopWith(error: unknown): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    // The error that stopped the bridge is the one to report.
+    // Report the error that stopped the bridge, not one of the cleanup.
     await this.#wind().catch(() => {});
     this.#end.reject(error);
   }
@@ -85,10 +85,10 @@ export class BridgeWorker implements AsyncDisposable {
     this.#stopping.abort();
     clearInterval(this.#beating);
     await Promise.all(this.#subscriptions.map((each) => each.close()));
-    // Who has left is given nothing more, once the relay knows it; what runs is given back no sooner.
+    // The relay sends nothing more once it knows that the bridge has left. Return running tasks only then.
     await Promise.all([...this.#running.keys(), ...this.#following, pause(LEAVE_MS)]);
     await this.#options.runner.close();
-    // A relay that cannot be told sees that the beats have stopped.
+    // If this fails, the relay notices the missing heartbeats.
     await this.#client.agents.leave(this.name, this.#instance).catch(() => {});
   }
 
@@ -96,12 +96,12 @@ export class BridgeWorker implements AsyncDisposable {
     for await (const message of subscription) {
       const lost = new AbortController();
       const lease = keepExtending(message, () => lost.abort());
-      // What is held while tasks of the other channel take the slots stays this bridge's.
+      // Messages that wait for a free slot stay leased to this bridge.
       const stopping = this.#stopping.signal;
       while (this.#running.size >= this.#slots && !stopping.aborted) await Promise.race(this.#running.keys());
       if (stopping.aborted) {
         lease.stop();
-        // A message that cannot be given back returns when its lease ends.
+        // If this fails, the message returns when its lease ends.
         await message.nack().catch(() => {});
         return;
       }
@@ -131,14 +131,14 @@ export class BridgeWorker implements AsyncDisposable {
       const status = await runTask(this.#client, this.#options, message, lost, this.#stopping.signal);
       if (status) this.#counts[status]++;
     } catch (error) {
-      // Nothing was decided: whoever gets it next may have more luck.
+      // Nothing was decided, so the next bridge may succeed.
       this.#trouble(error);
       const nacked = await message.nack().catch(() => null);
       if (nacked?.dead) this.#options.onEvent?.({ type: 'trouble', what: deadWords(message) });
     }
   }
 
-  /** Whoever cannot be told now is told the next time; only the first time does it matter. */
+  /** Sends a heartbeat. Failures are retried at the next one; only the first failure is thrown. */
   async #beat(first = false): Promise<void> {
     const { runner, taskChannel, doneChannel } = this.#options;
     if (this.#stopping.signal.aborted) return;

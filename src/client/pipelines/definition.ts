@@ -2,16 +2,16 @@ import type { Json, JsonObject } from '../../base/json.ts';
 import type { ArtifactType } from '../../contract/threads.ts';
 import type { PromptWay } from '../prompts/types.ts';
 
-/** A file with a pipeline in it. */
+/** A file with a pipeline. */
 export interface PipelineFile {
   readonly text: string;
-  /** As it is named in errors. */
+  /** Name of the file in errors. */
   readonly file: string;
-  /** Where the file gives none. */
+  /** Name of the pipeline, if the file contains none. */
   readonly name: string;
 }
 
-/** A pipeline as it was written down and checked. */
+/** A pipeline after parsing and validation. */
 export interface Pipeline {
   readonly name: string;
   readonly description: string;
@@ -24,7 +24,7 @@ export interface Pipeline {
 
 export interface Input {
   readonly description: string;
-  /** Undefined where a run has to give it. */
+  /** Undefined if a run must provide it. */
   readonly value: Json | undefined;
 }
 
@@ -44,14 +44,14 @@ export interface CliAgent {
   readonly kind: 'cli';
   readonly cli: string;
   readonly args: readonly string[];
-  /** How the prompt reaches a program that has no profile. */
+  /** How the prompt reaches a program without a profile. */
   readonly prompt_by?: PromptWay;
   readonly system?: string;
 }
 
 export interface ShellAgent {
   readonly kind: 'shell';
-  /** Gets the prompt on stdin; null where the prompt of a step is itself the command. */
+  /** Gets the prompt on stdin; null if a step's prompt is itself the command. */
   readonly command: string | null;
   readonly env: { readonly [name: string]: string };
 }
@@ -59,7 +59,7 @@ export interface ShellAgent {
 export interface CapabilityAgent {
   readonly kind: 'capability';
   readonly capability: string;
-  /** The texts in it are templates; the prompt of the step goes into `prompt_as`. */
+  /** Texts in it are templates; the step's prompt goes into `prompt_as`. */
   readonly args: JsonObject;
   readonly prompt_as?: string;
 }
@@ -81,9 +81,9 @@ export interface Step {
   readonly agent: string;
   /** A template. */
   readonly prompt: string;
-  /** Everything it waits for: what it names in `needs` and `context`, and what its templates refer to. */
+  /** All steps it waits for: those in `needs` and `context`, and those its templates refer to. */
   readonly needs: readonly string[];
-  /** Steps whose results it is shown, as refs and previews. */
+  /** Steps whose results it sees, as refs and previews. */
   readonly context: readonly string[];
   readonly when?: string;
   readonly retry: {
@@ -92,14 +92,14 @@ export interface Step {
     readonly backoffMs: number;
   };
   readonly timeoutMs: number;
-  /** How long an unchanged step is answered from the cache; null: never. */
+  /** How long an unchanged step is answered from the cache; null for never. */
   readonly cacheMs: number | null;
   readonly output: { readonly type: ArtifactType; readonly name: string };
   /** A list, or a reference to one. */
   readonly forEach?: string | readonly Json[];
 }
 
-/** Something wrong in a file, or merely odd. */
+/** An error or a warning about a file. */
 export interface Problem {
   readonly line: number;
   readonly what: string;

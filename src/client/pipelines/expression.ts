@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.ts';
 
-/** `steps.review.output`: what a template or a condition refers to. */
+/** A reference of a template or condition, such as `steps.review.output`. */
 export type Reference = readonly string[];
 
 export type Expression =
@@ -20,7 +20,7 @@ const TOKEN =
 
 type Token = { readonly sign: string } | { readonly value: Json } | { readonly word: string };
 
-/** Reads a condition such as `steps.review.output contains 'bug' && inputs.fix != false`. Throws a plain Error. */
+/** Parses a condition such as `steps.review.output contains 'bug' && inputs.fix != false`. Throws a plain Error. */
 export function parseExpression(text: string): Expression {
   const tokens = tokenize(text);
   let at = 0;
@@ -107,7 +107,7 @@ export function evaluate(expression: Expression, resolve: (path: Reference) => J
   return COMPARE[kind](left, right);
 }
 
-/** Empty texts and lists, `0`, `false`, `no` and null are not true. */
+/** Empty texts and lists, `0`, `false`, `no` and null are false. */
 export function truth(value: Json): boolean {
   if (typeof value === 'string') return !['', 'false', 'no', '0'].includes(value.trim().toLowerCase());
   return Array.isArray(value) ? value.length > 0 : Boolean(value);
@@ -126,24 +126,24 @@ const COMPARE: { readonly [kind in Comparison]: (left: Json, right: Json) => boo
       : plain(left).includes(plain(right)),
 };
 
-/** Values from a command line are texts, so they are compared as texts; white space around them means nothing. */
+/** Converts a value to text for comparison, because command-line values are texts. Surrounding white space is ignored. */
 function plain(value: Json): string {
   return typeof value === 'string' ? value.trim() : JSON.stringify(value);
 }
 
-/** `{{ inputs.topic }}` in a text. */
+/** A placeholder in a text: `{{ inputs.topic }}`. */
 const PLACE = /\{\{\s*([\w.-]*)\s*\}\}/g;
 
 export function templateReferences(text: string): Reference[] {
   return [...text.matchAll(PLACE)].map((match) => match[1]!.split('.'));
 }
 
-/** Fills the places of a template with what `fill` makes of them. */
+/** Replaces the placeholders of a template by the results of `fill`. */
 export function fillTemplate(text: string, fill: (path: Reference) => string): string {
   return text.replace(PLACE, (_, path: string) => fill(path.split('.')));
 }
 
-/** The same in every text inside a value. A text that is one place and nothing else becomes the value itself. */
+/** Fills all texts inside a value. A text that is a single placeholder becomes the value itself. */
 export function fillValue(value: Json, resolve: (path: Reference) => Json): Json {
   if (typeof value === 'string') {
     const only = /^\s*\{\{\s*([\w.-]*)\s*\}\}\s*$/.exec(value);

@@ -2,11 +2,11 @@ import type { Pipeline, Step } from './definition.ts';
 
 type Node = Pick<Step, 'id' | 'needs'>;
 
-/** A way round in a circle, `a → b → a`, as ids; null where there is none. */
+/** Returns the ids of a cycle such as `a → b → a`; null if there is none. */
 export function findCycle(steps: readonly Node[]): string[] | null {
   const ids = new Set(steps.map(({ id }) => id));
   const known = steps.map(({ id, needs }) => ({ id, needs: needs.filter((need) => ids.has(need)) }));
-  // What is in no round waits for a circle, or is a part of one: whoever follows its needs goes round.
+  // Steps in no round are part of a cycle or depend on one. Following their needs leads around it.
   for (const { id } of rounds(known).flat()) ids.delete(id);
   const next = new Map(known.map(({ id, needs }) => [id, needs.find((need) => ids.has(need))]));
   const path: string[] = [];
@@ -17,7 +17,7 @@ export function findCycle(steps: readonly Node[]): string[] | null {
   return null;
 }
 
-/** The steps and everything they need, directly or not. */
+/** Returns the steps and everything they need, directly or indirectly. */
 export function withNeeds(steps: readonly Node[], wanted: readonly string[]): Set<string> {
   const byId = new Map(steps.map((step) => [step.id, step]));
   const found = new Set<string>();
@@ -30,19 +30,19 @@ export function withNeeds(steps: readonly Node[], wanted: readonly string[]): Se
   return found;
 }
 
-/** A step and everything that needs it, directly or not. */
+/** Returns a step and everything that needs it, directly or indirectly. */
 export function withDependents(steps: readonly Node[], from: string): Set<string> {
   const found = new Set([from]);
   for (const step of rounds(steps).flat()) if (step.needs.some((need) => found.has(need))) found.add(step.id);
   return found;
 }
 
-/** What a run tells of its steps, for whoever draws it without the file. */
+/** Returns the steps of a run as data, to draw it without the file. */
 export function graphOf({ steps }: Pick<Pipeline, 'steps'>) {
   return steps.map(({ id, agent, needs }) => ({ id, agent, needs: [...needs] }));
 }
 
-/** Steps in rounds: each has all it needs in the rounds before. */
+/** Groups steps into rounds: each step's needs are in earlier rounds. */
 export function rounds<T extends Node>(steps: readonly T[]): T[][] {
   const placed = new Set<string>();
   const found: T[][] = [];
@@ -57,7 +57,7 @@ export function rounds<T extends Node>(steps: readonly T[]): T[][] {
   return found;
 }
 
-/** Those whose result nobody needs: what a run is for. */
+/** Returns the steps that no other step needs: the results of a run. */
 export function lastSteps(steps: readonly Step[]): Step[] {
   const needed = new Set(steps.flatMap(({ needs }) => needs));
   return steps.filter(({ id }) => !needed.has(id));
@@ -71,7 +71,7 @@ const CLASSES: { readonly [status: string]: string } = {
   blocked: 'fill:#eee,stroke:#999',
 };
 
-/** As Mermaid draws it; with what became of each step where that is known. */
+/** Draws the pipeline as a Mermaid diagram, with the status of each step if known. */
 export function mermaid(pipeline: Pipeline, statusOf?: (step: string) => string | undefined): string {
   const names = new Map(pipeline.steps.map(({ id }, index) => [id, `s${index}`]));
   const lines = ['flowchart TD'];

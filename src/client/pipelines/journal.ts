@@ -3,11 +3,11 @@ import { everyItem } from '../../base/pages.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import type { StepStatus } from './step-runner.ts';
 
-/** What the log of a run amounts to. */
+/** A run, folded from its log. */
 export interface RunRecord {
   readonly run: string;
   readonly pipeline: string;
-  /** The file as it was when the run began or last went on: itself, or the artifact that holds it. */
+  /** The file when the run began or last continued: its text, or the artifact with it. */
   readonly definition: { readonly text: string } | { readonly ref: string };
   /** SHA-256 of that file. */
   readonly hash: string;
@@ -23,25 +23,28 @@ export interface StepRecord {
   readonly step: string;
   readonly status: StepStatus;
   readonly attempts: number;
-  /** The one result there is. */
+  /** Ref of its only result. */
   readonly ref?: string;
   /** The log says that it is done, so everything that follows a result has been written too. */
   readonly settled?: boolean;
   readonly cached?: boolean;
   readonly duration_ms?: number;
   readonly why?: string;
-  /** Artifacts with what failed attempts said, in their order. */
+  /** Artifacts with the output of failed attempts, in order. */
   readonly attempt_refs?: readonly string[];
 }
 
 const SOURCE = 'step:';
 
-/** How a result says whose it is. The event that makes it an artifact is the commit point of a step. */
+/**
+ * Returns the source ref that links a result to its step. The event that creates the artifact is the step's commit
+ * point.
+ */
 export function sourceOf(instance: string): string {
   return `${SOURCE}${instance}`;
 }
 
-/** Null where the thread is not a run. */
+/** Returns null if the thread is not a run. */
 export async function readRun(threads: ThreadsApi, id: string): Promise<RunRecord | null> {
   const steps = new Map<string, StepRecord>();
   let record = null as RunRecord | null;
@@ -72,7 +75,7 @@ export async function readRun(threads: ThreadsApi, id: string): Promise<RunRecor
 
 type Payload = { readonly [field: string]: Json | undefined };
 
-/** The first result of a step counts; there is no second. */
+/** Records the first result of a step; later ones are ignored. */
 function takeResult(steps: Map<string, StepRecord>, said: Payload): void {
   const sources = Array.isArray(said.source_refs) ? said.source_refs : [];
   const source = sources.find((ref) => typeof ref === 'string' && ref.startsWith(SOURCE));

@@ -26,7 +26,7 @@ export interface RunOptions extends LeaseOptions {
 
 export interface RunSummary extends Omit<RunRecord, 'steps' | 'definition'> {
   readonly steps: readonly StepRecord[];
-  /** Results of the steps that nobody needed: what the run was for. */
+  /** Results of the steps that no other step needs. */
   readonly results: readonly { readonly step: string; readonly ref: string }[];
 }
 
@@ -45,7 +45,7 @@ export class Pipelines {
     return this.#begin(file, pipeline, takeInputs(pipeline, given), null, o);
   }
 
-  /** A new run that begins with the results of another one, but for those of `from` and of all that depends on it. */
+  /** Starts a run with the results of another one, except those of `from` and of everything that depends on it. */
   async rerun(of: string, from: string, file: PipelineFile | null, o: RunOptions): Promise<RunSummary> {
     const record = await this.#record(of);
     const stored = file ?? (await this.#stored(record));
@@ -82,7 +82,7 @@ export class Pipelines {
     return await this.#go({ run, inputs }, pipeline, known, lease, o);
   }
 
-  /** Copies the results that do not depend on a step from one run into another. */
+  /** Copies results that do not depend on a step from one run into another. */
   async #takeOver(run: string, pipeline: Pipeline, record: RunRecord, from: string): Promise<Known> {
     const again = withDependents(pipeline.steps, from);
     const steps = new Set(pipeline.steps.map(({ id }) => id));
@@ -102,11 +102,11 @@ export class Pipelines {
     return known;
   }
 
-  /** Goes on where a run stopped. With a file, by what it says now; results that are recorded stay. */
+  /** Continues a stopped run. With a file it uses the file's current content; recorded results stay. */
   async resume(run: string, file: PipelineFile | null, o: RunOptions): Promise<RunSummary> {
     await this.#record(run);
     await using lease = await RunLease.take(this.#parts, run, o);
-    // What the one before recorded last counts too.
+    // Includes what the previous process recorded last.
     const record = await this.#record(run);
     const stored = file ?? (await this.#stored(record));
     const pipeline = soundPipeline(stored, o.only);
@@ -126,7 +126,7 @@ export class Pipelines {
     return await this.#go(record, pipeline, known, lease, o);
   }
 
-  /** The newest first. `pipeline` narrows it to one. */
+  /** Lists runs, newest first; `pipeline` restricts it to one pipeline. */
   async list(o: { limit: number; pipeline?: string }): Promise<RunSummary[]> {
     const threads = this.#parts.threads('pipeline');
     const found: RunSummary[] = [];
@@ -177,7 +177,7 @@ export class Pipelines {
     throw new RelayError('missing', { what: `run of a pipeline in thread ${run}`, hint });
   }
 
-  /** What the event that begins a run says of its file. */
+  /** Stores the file and returns the fields that describe it in the first event of a run. */
   async #keep(run: string, { text, name }: PipelineFile): Promise<{ [field: string]: string }> {
     const hash = await sha256Hex(text);
     const body = new TextEncoder().encode(text);
@@ -220,7 +220,7 @@ function summary(record: RunRecord, pipeline: Pipeline | null): RunSummary {
   return { ...rest, steps, results };
 }
 
-/** The step of an instance. */
+/** Returns the step of an instance. */
 export function stepOf(instance: string): string {
   return instance.replace(/\[\d+\]$/, '');
 }

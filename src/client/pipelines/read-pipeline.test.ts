@@ -57,7 +57,7 @@ steps:
   assert.deepEqual([...pipeline!.steps[3]!.needs].sort(), ['a', 'b', 'c']);
 });
 
-/** Of the errors and warnings, `line: what`. */
+/** Returns errors and warnings as `line: what`. */
 const wrong = (text: string) => readPipeline(text, 'x').problems.map(({ line, what }) => `${line}: ${what}`);
 
 const MISTAKES: readonly [string, string, RegExp][] = [

@@ -30,13 +30,13 @@ const KEYS = ['name', 'description', 'inputs', 'agents', 'steps', 'max_parallel'
 const FIELDS = ['output', 'outputs', 'preview', 'ref', 'status'];
 
 export interface Reading {
-  /** As far as it could be understood; null where there is nothing to speak of. */
+  /** As far as it could be parsed; null if nothing could. */
   readonly pipeline: Pipeline | null;
-  /** In the order of lines. */
+  /** Ordered by line. */
   readonly problems: readonly Problem[];
 }
 
-/** Reads and checks a pipeline. Reports everything that is wrong at once, each with its line. */
+/** Parses and validates a pipeline. Reports all problems at once, each with its line. */
 export function readPipeline(text: string, fallbackName: string): Reading {
   if (text.length > PIPELINE_FILE_BYTES)
     throw new RelayError('too_large', { what: 'a pipeline', limit: PIPELINE_FILE_BYTES });
@@ -70,7 +70,7 @@ export function readPipeline(text: string, fallbackName: string): Reading {
   return { pipeline, problems: problems.sort((a, b) => a.line - b.line) };
 }
 
-/** The pipeline; throws what is wrong where there is an error in it, or where it has not all of the steps in `only`. */
+/** Returns the pipeline; throws if it has errors or lacks one of the steps in `only`. */
 export function soundPipeline({ text, file, name }: PipelineFile, only: readonly string[] = []): Pipeline {
   const { pipeline, problems } = readPipeline(text, name);
   const errors = problems.filter(({ severity }) => severity === 'error');
@@ -164,7 +164,7 @@ function checkUnused(report: Report, read: readonly ReadStep[], inputs: Inputs, 
     if (!working.has(name)) report(['agents', name], `the agent "${name}" has nothing to do`, 'warning');
 }
 
-/** The key that says of what kind an agent is, and which other keys that kind may have. */
+/** Keys that an agent of each kind may have. The first one determines the kind. */
 const AGENT_KEYS: { readonly [kind in AgentKind]: readonly string[] } = {
   provider: ['provider', 'model', 'base_url', 'system', 'max_tokens'],
   cli: ['cli', 'args', 'prompt_by', 'system'],
@@ -231,10 +231,10 @@ function readAgent(name: string, kind: AgentKind, fields: Fields): Agent | null 
 
 const STEP_KEYS = 'id agent prompt needs context when retry timeout cache output for_each'.split(' ');
 const TYPES: readonly ArtifactType[] = ['markdown', 'json', 'html', 'text', 'binary', 'tool_output', 'email'];
-/** Of a step or an agent. */
+/** Pattern for names of steps and agents. */
 const NAME = /^[A-Za-z][\w-]{0,63}$/;
 
-/** A step with the references that were found in it, for the checks that need to know all steps. */
+/** A step with its references, for checks that need all steps. */
 interface ReadStep {
   readonly step: Step;
   readonly fields: Fields;
@@ -276,7 +276,7 @@ function readStep(
   return { step, fields, references };
 }
 
-/** `true`, `false`, or how long. */
+/** Parses `true`, `false` or a duration. */
 function readCache(fields: Fields, otherwise: number | null): number | null {
   const value = fields.raw.cache ?? undefined;
   if (value === undefined) return otherwise;
@@ -340,12 +340,12 @@ function findReferences(
 
 export type Path = readonly (string | number)[];
 
-/** Notes what is wrong at a place of a YAML text. */
+/** Reports a problem at a location in a YAML text. */
 export type Report = (path: Path, what: string, severity?: Problem['severity']) => void;
 
-/** Reads the fields of one YAML map. A field with a wrong value is reported and treated as missing. */
+/** Reads the fields of a YAML map. A field with a wrong value is reported and treated as missing. */
 export class Fields {
-  /** Empty where there is no map. */
+  /** Empty if there is no map. */
   readonly raw: JsonObject;
   readonly #report: Report;
   readonly #path: Path;
@@ -362,13 +362,13 @@ export class Fields {
     }
   }
 
-  /** Something is wrong with the map, or with what is in it `at` a key. Null stands for what could not be read. */
+  /** Reports an error in the map or at a key below it. Returns null, for a value that could not be read. */
   error(what: string, ...at: Path): null {
     this.#report([...this.#path, ...at], what);
     return null;
   }
 
-  /** The map under a key. */
+  /** Returns the map at a key. */
   map(key: string, keys?: readonly string[], what = `"${key}"`, value = this.raw[key]): Fields {
     return new Fields(this.#report, [...this.#path, key], value, what, keys);
   }
@@ -380,7 +380,7 @@ export class Fields {
     return this.error(`${what} must be a text`, key) ?? undefined;
   }
 
-  /** One text or a list of them. */
+  /** Returns a text, or a list of texts, as a list. */
   texts(key: string): string[] {
     const value = this.raw[key] ?? [];
     const list = Array.isArray(value) ? value : [value];
@@ -396,7 +396,7 @@ export class Fields {
     return this.error(`${what} must be a whole number from ${min} to ${max}`, key) ?? undefined;
   }
 
-  /** Milliseconds from `90s`, `15m`, `2h`, `7d`, `500ms` or a number of seconds. */
+  /** Parses `90s`, `15m`, `2h`, `7d`, `500ms` or a number of seconds into milliseconds. */
   span(key: string): number | undefined {
     const value = this.raw[key] ?? undefined;
     if (value === undefined) return undefined;
@@ -409,7 +409,7 @@ export class Fields {
 
 const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Words of one or two letters are all near each other, so none is suggested for them. */
+/** Suggests nothing for words of one or two letters, because those are all similar. */
 function didYouMean(word: string, candidates: readonly string[]): string {
   const found = word.length < 3 ? null : nearest(word, candidates);
   return found === null ? '' : `; did you mean "${found}"?`;

@@ -5,11 +5,11 @@ import { PIPELINE_HOLD_S } from '../../base/limits.ts';
 import type { HoldAnswer, ThreadsApi } from '../../contract/threads.ts';
 import type { ThreadsAs } from '../prompts/types.ts';
 
-/** Whoever runs pipelines here, and what can be said of others who do. */
+/** The process that runs pipelines, and what it knows about others. */
 export interface Worker {
-  /** Shown to others. No two workers have the same name at the same time. */
+  /** Name that others see; unique among running workers. */
   readonly name: string;
-  /** Whether another one lives; null where that cannot be seen from here. */
+  /** Returns whether another worker is alive; null if that cannot be checked from here. */
   lives(name: string): boolean | null;
 }
 
@@ -24,27 +24,27 @@ export interface LeaseParts {
 
 export interface LeaseOptions {
   readonly signal: AbortSignal;
-  /** Do not wait for a holder who is still there. */
+  /** Do not wait for a holder that is still alive. */
   readonly takeOver?: boolean;
-  /** Called when it has to wait for a holder that may be dead. */
+  /** Called when it must wait for a holder that may be dead. */
   waiting?(held: Held): void;
 }
 
-/** How long to wait between two looks at somebody else's lease. */
+/** Interval at which another worker's lease is checked. */
 const LOOK_MS = 500;
 /**
- * How long a confirmed lease is taken for granted. Steps that end together ask the store once, and whoever lost the run
- * goes on writing for no longer than this.
+ * How long a confirmed lease needs no new confirmation. Steps that end together ask the store once, and a process that
+ * lost the run writes for at most this long.
  */
 const BELIEVED_MS = 1_000;
-/** The methods of threads with which a run is written down. */
+/** Methods of threads that write to a run. */
 const WRITES: ReadonlySet<string | symbol> = new Set(['patch', 'record', 'putArtifact']);
-/** The holder renews its lease every third of the time for which it is given. */
+/** The holder renews its lease after a third of its duration. */
 const RENEW_MS = (PIPELINE_HOLD_S * 1000) / 3;
 
 /**
- * The lease that a process has on the run it works on, renewed as long as it runs. Whoever finds a run leased waits until
- * the lease lapses; if it is renewed meanwhile, the holder lives.
+ * A process's lease on a run, renewed while it works. A process that finds a run leased waits until the lease expires;
+ * if it is renewed meanwhile, the holder is alive.
  */
 export class RunLease implements AsyncDisposable {
   readonly #parts: LeaseParts;
@@ -52,9 +52,9 @@ export class RunLease implements AsyncDisposable {
   readonly #token: string;
   readonly #threads: ThreadsApi;
   readonly #lost = new AbortController();
-  /** Fires when somebody else has taken the run. */
+  /** Fires when another process has taken the run. */
   readonly lost = this.#lost.signal;
-  /** When it was last asked for with success. */
+  /** Time of the last successful renewal. */
   #heard = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
   #renewal: Promise<void> | null = null;
@@ -82,12 +82,12 @@ export class RunLease implements AsyncDisposable {
       if (o.signal.aborted) throw new RelayError('aborted', { what: 'waiting for the run' });
       seen = held;
     }
-    // A renewal that fails is tried again at the next beat, and before the next write, which fails with it.
+    // A failed renewal is retried at the next interval, and before the next write, which fails with it.
     lease.#timer = setInterval(() => void lease.#renew().catch(() => {}), RENEW_MS);
     return lease;
   }
 
-  /** The threads as before, but that nothing is written to them for a run that is somebody else's by now. */
+  /** Returns the threads with writes blocked once another process has taken the run. */
   fence(threads: ThreadsAs): ThreadsAs {
     const get = (api: ThreadsApi, name: string | symbol) => {
       const method = Reflect.get(api, name, api);
@@ -101,7 +101,7 @@ export class RunLease implements AsyncDisposable {
     return (who) => new Proxy(threads(who), { get });
   }
 
-  /** Throws where the run is somebody else's by now. What was heard of the store `withinMs` ago is believed. */
+  /** Throws if another process has taken the run. A confirmation up to `withinMs` old is accepted. */
   async confirm(withinMs = 0): Promise<void> {
     if (!this.lost.aborted && this.#parts.env.now() - this.#heard >= withinMs) await this.#renew();
     this.lost.throwIfAborted();
@@ -109,7 +109,7 @@ export class RunLease implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    // The run has ended: only that nothing is under way matters. A lease that cannot be released lapses.
+    // The run has ended, so only wait for the renewal to finish. A lease that cannot be released expires.
     await this.#renewal?.catch(() => {});
     await this.#threads.release(this.#run, { token: this.#token }).catch(() => {});
   }
@@ -127,7 +127,7 @@ export class RunLease implements AsyncDisposable {
     return this.#renewal;
   }
 
-  /** Null where it is ours now. */
+  /** Returns null if the lease is ours now. */
   async #ask(how: { renew?: boolean; instead_of?: string }): Promise<Held | null> {
     const asked = this.#parts.env.now();
     const { granted, hold } = await this.#threads.hold(this.#run, {

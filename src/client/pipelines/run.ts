@@ -17,18 +17,18 @@ export interface RunParts extends WorkParts {
   readonly inputs: RunRecord['inputs'];
   readonly maxParallel: number;
   readonly frameSecret: FrameSecret;
-  /** Only these and what they need; all where it is missing. */
+  /** Run only these steps and what they need; all by default. */
   readonly only?: readonly string[];
 }
 
-/** Results that were recorded before, by instance. */
+/** Results recorded before, by instance. */
 export type Known = ReadonlyMap<string, { readonly artifact: Artifact; readonly settled: boolean }>;
 
 const OK: ReadonlySet<StepStatus> = new Set(['done', 'skipped']);
 
 /**
- * One go at a run: every step begins as soon as what it needs is there and a place is free, and a failure stops only what
- * depends on it. What is known already is not done again.
+ * One execution of a run. Every step starts when its needs are done and a slot is free. A failure stops only what
+ * depends on it. Recorded results are not computed again.
  */
 export class Run {
   readonly #parts: RunParts;
@@ -38,7 +38,7 @@ export class Run {
   readonly #recorder: StepRecorder;
   readonly #views = new Map<string, StepView>();
   readonly #steps = new Map<string, Promise<void>>();
-  /** Fires for whoever asked to stop, and when the store itself fails. */
+  /** Fires when the caller stops the run, and when the store fails. */
   readonly #stop = new AbortController();
   #instances = 0;
 
@@ -50,7 +50,7 @@ export class Run {
     this.#recorder = new StepRecorder(parts.threads('pipeline'), parts.run, pipeline.steps);
   }
 
-  /** Resolves with how it ended, once nothing runs any more. */
+  /** Resolves with the final status when nothing runs any more. */
   async go(): Promise<Exclude<RunRecord['status'], 'running'>> {
     const { steps } = this.#pipeline;
     const wanted = withNeeds(steps, this.#parts.only ?? steps.map(({ id }) => id));
@@ -65,7 +65,7 @@ export class Run {
     return wanted.size === steps.length ? 'done' : 'partial';
   }
 
-  /** In the order of the file a step may come before what it needs, so promises are made on demand. */
+  /** In the file a step may come before its needs, so promises are created on demand. */
   #begin(step: Step): Promise<void> {
     let going = this.#steps.get(step.id);
     if (!going) {
@@ -74,14 +74,14 @@ export class Run {
         throw error;
       });
       this.#steps.set(step.id, going);
-      // `go` reports the failure, once every step has ended.
+      // `go` reports the failure after every step has ended.
       going.catch(() => {});
     }
     return going;
   }
 
   async #step(step: Step): Promise<void> {
-    // Others may be begun by this one only after it is in the map itself.
+    // Wait a tick, so that this step is in the map before it starts others.
     await Promise.resolve();
     const byId = new Map(this.#pipeline.steps.map((other) => [other.id, other]));
     await Promise.all(step.needs.map((need) => this.#begin(byId.get(need)!)));
@@ -103,7 +103,10 @@ export class Run {
     this.#end(step, together(outcomes), results, step.forEach !== undefined);
   }
 
-  /** The need that keeps a step from running: one that did not end well, else one that was skipped. One that asks for a status decides for itself. */
+  /**
+   * Returns the need that prevents a step from running: a failed one, else a skipped one. A step whose condition uses
+   * a status decides for itself.
+   */
   #stopper(step: Step): string | null {
     const asked = new Set(
       (step.when === undefined ? [] : referencesOf(parseExpression(step.when)))
@@ -117,7 +120,7 @@ export class Run {
     return step.needs.find(stopped) ?? step.needs.find(skipped) ?? null;
   }
 
-  /** What it is done for: once, or for each of a list. Null where the list is none. */
+  /** Returns what a step runs for: once, or for each item of a list. Null if the value is no list. */
   async #items(step: Step): Promise<readonly ({ item: Json; index: number } | null)[] | null> {
     if (step.forEach === undefined) {
       this.#instances++;
@@ -161,7 +164,7 @@ export class Run {
     this.#recorder.status(step.id, status === 'interrupted' ? 'pending' : status);
   }
 
-  /** A step that ended without its agent having been asked. */
+  /** Records a step that ended without asking its agent. */
   async #note(
     step: Step,
     status: 'blocked' | 'failed' | 'skipped',
@@ -186,15 +189,15 @@ function together(outcomes: readonly Outcome[]): StepStatus {
 }
 
 /**
- * Keeps the plan in the state of a run up to date. The log is the truth and this is a view of it, so changes that come
- * while one is being written go together into the next.
+ * Updates the plan in the state of a run. The plan is a view of the log, so changes that arrive during a write are
+ * combined in the next.
  */
 export class StepRecorder {
   readonly #threads: ThreadsApi;
   readonly #run: string;
   readonly #places: ReadonlyMap<string, number>;
   #ops: PatchOp[] = [];
-  /** Rejected, and no longer tried, once the store has failed. */
+  /** Rejected, and not retried, once the store has failed. */
   #writing: Promise<void> | null = null;
 
   constructor(threads: ThreadsApi, run: string, steps: readonly Step[]) {
@@ -203,7 +206,7 @@ export class StepRecorder {
     this.#places = new Map(steps.map(({ id }, index) => [id, index]));
   }
 
-  /** The plan as it is at the beginning. */
+  /** Returns the initial plan. */
   static plan(steps: readonly Step[]): PatchOp {
     const value = steps.map(({ id, agent }) => ({ id, step: `${id} (${agent})`, status: 'pending' }));
     return { op: 'add', path: '/plan', value };
@@ -222,7 +225,7 @@ export class StepRecorder {
     this.#write({ op: 'add', path: '/last_actions/-', value });
   }
 
-  /** Resolves once everything said so far is written. */
+  /** Resolves when all changes so far are written. */
   async settle(): Promise<void> {
     await this.#writing;
   }
@@ -231,7 +234,7 @@ export class StepRecorder {
     this.#ops.push(...ops);
     if (this.#writing) return;
     this.#writing = this.#drain();
-    // Whoever settles hears of a failure.
+    // A failure reaches the caller of `settle`.
     this.#writing.catch(() => {});
   }
 
@@ -243,7 +246,7 @@ export class StepRecorder {
       try {
         await this.#threads.patch(this.#run, { ops });
       } catch (error) {
-        // Somebody changed the plan by hand; it is theirs then.
+        // Someone edited the plan by hand, so leave it.
         if (!isRelayError(error)) throw error;
       }
     }

@@ -20,10 +20,10 @@ import {
 } from './expression.ts';
 import type { StepStatus } from './step-runner.ts';
 
-/** What became of a step, as later ones see it. */
+/** Outcome of a step, as later steps see it. */
 export interface StepView {
   readonly status: StepStatus;
-  /** One, or one for each item. */
+  /** One result, or one per item. */
   readonly results: readonly Artifact[];
   readonly many: boolean;
 }
@@ -36,11 +36,11 @@ export interface ScopeParts {
   view(step: string): StepView | undefined;
 }
 
-/** What the templates and conditions of a step see. */
+/** Values that the templates and conditions of a step can use. */
 export class Scope {
   readonly #parts: ScopeParts;
   readonly #item: { readonly item: Json; readonly index: number } | null;
-  /** Contents that were asked for, so that resolving need not wait. */
+  /** Contents loaded in advance, so that resolving is synchronous. */
   readonly #texts = new Map<string, string>();
 
   constructor(parts: ScopeParts, item: { item: Json; index: number } | null = null) {
@@ -54,7 +54,7 @@ export class Scope {
     return truth(evaluate(expression, (path) => this.#resolve(path)));
   }
 
-  /** The list that a step is done for each of. */
+  /** Returns the list of a `for_each`. */
   async list(forEach: string | readonly Json[]): Promise<readonly Json[]> {
     if (typeof forEach !== 'string') return forEach;
     const path = forEach.split('.');
@@ -64,7 +64,10 @@ export class Scope {
     throw badRequest(`${forEach} is not a list: neither JSON nor lines.`);
   }
 
-  /** The words of a prompt. What other agents said goes in as data: neutralised, and in a frame unless it is short. */
+  /**
+   * Returns the text of a prompt. Output of other agents is inserted as data: sanitized, and in a frame unless it is
+   * short.
+   */
   async words({ prompt }: Step): Promise<string> {
     const references = templateReferences(prompt);
     await this.#load(references);
@@ -74,7 +77,7 @@ export class Scope {
   }
 
   /**
-   * A command. What stands in its places goes into variables, so that nothing an agent said is ever read as a part of the
+   * Returns a command. Values go into environment variables, so that agent output is never parsed as part of the
    * command.
    */
   async command(step: Step): Promise<{ prompt: string; values: { [name: string]: string } }> {
@@ -89,7 +92,7 @@ export class Scope {
     return { prompt, values };
   }
 
-  /** The words as they are, for whoever takes them as data anyway. */
+  /** Returns the text without frames, for receivers that treat it as data anyway. */
   plain(step: Step): Promise<string> {
     return this.#filled(step, (path) => asText(this.#resolve(path)));
   }
@@ -152,13 +155,13 @@ export class Scope {
   }
 }
 
-/** JSON is taken apart where it is said to be JSON; a line's end at the end of a text is nobody's. */
+/** Parses JSON artifacts; removes one trailing line break from text. */
 function contentOf({ type }: Artifact, text: string): Json {
   if (type === 'json') {
     try {
       return JSON.parse(text) as Json;
     } catch {
-      // Checked when it was recorded; what is not JSON all the same is a text.
+      // It was checked when it was recorded. Content that is still no JSON counts as text.
     }
   }
   return text.replace(/\n$/, '');
@@ -182,7 +185,7 @@ function asList(value: Json): readonly Json[] | null {
     const parsed = JSON.parse(value) as Json;
     if (Array.isArray(parsed)) return parsed;
   } catch {
-    // Not JSON: lines, or words with commas between.
+    // Not JSON: split lines, or words with commas between them.
   }
   const parts = value.includes('\n') ? value.split('\n') : value.split(',');
   return parts.map((part) => part.trim()).filter((part) => part !== '');

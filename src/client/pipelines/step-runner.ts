@@ -6,37 +6,40 @@ import type { Answered } from '../prompts/thread-tools.ts';
 import type { Bundle } from '../prompts/types.ts';
 import type { Agent, AgentKind, Step } from './definition.ts';
 
-/** One attempt at a step, by an agent of some kind. */
+/** One attempt of a step by an agent. */
 export interface StepCall<A extends Agent = Agent> {
-  /** The thread that is the run. */
+  /** Thread of the run. */
   readonly run: string;
   /** `review`, or `review[3]` for one of many. */
   readonly step: string;
-  /** The same for every attempt, also after a crash: whoever works may use it to do a thing once. */
+  /** Equal in every attempt, also after a crash, so that the agent can be idempotent. */
   readonly key: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly attempt: number;
   readonly agent: A;
-  /** The words, with every place filled. */
+  /** The prompt with all placeholders filled. */
   readonly prompt: string;
-  /** What the places of a command stand for, by the name of the variable. */
+  /** Values of a command's placeholders, by variable name. */
   readonly values: { readonly [name: string]: string };
-  /** The arguments of a capability. */
+  /** Arguments of a capability. */
   readonly args: JsonObject;
-  /** Results that it is shown: their refs and previews. */
+  /** Results to include: their refs and previews. */
   readonly context: readonly Artifact[];
 }
 
 export interface StepResult extends Pick<Answered, 'billed' | 'cut' | 'pulls'> {
   readonly content: string | Uint8Array;
-  /** Who said it; by default the agent's name. */
+  /** Author; the agent's name by default. */
   readonly by?: string;
   readonly source_refs?: readonly string[];
-  /** What a model was shown, and what the same with everything pasted would have cost. */
+  /** Tokens that a model was shown, and the cost of pasting everything instead. */
   readonly prompt?: Pick<Bundle, 'tokens' | 'pasted'>;
 }
 
-/** A step's agent failed after it had printed something. Carries that output, which the run keeps as an artifact. */
+/**
+ * Thrown if a step's agent failed after it had printed something. Contains that output, which the run stores as an
+ * artifact.
+ */
 export class StepFailure extends Error {
   readonly output: string | Uint8Array;
 
@@ -46,7 +49,7 @@ export class StepFailure extends Error {
   }
 }
 
-/** The result as the step wants it, or a failure with what was said instead. */
+/** Returns the result in the format that the step requires, or throws a failure with the output. */
 export function checkOutput(step: Step, result: StepResult): StepResult {
   if (result.content.length > STEP_OUTPUT_BYTES) {
     const { message } = tooLarge('the output of a step', STEP_OUTPUT_BYTES);
@@ -62,14 +65,14 @@ export function checkOutput(step: Step, result: StepResult): StepResult {
   return { ...result, content: bare.trim() };
 }
 
-/** What an attempt said before it failed; empty where nothing is known of it. */
+/** Returns the output of a failed attempt; empty if unknown. */
 export function outputOf(error: unknown): string | Uint8Array {
   return error instanceof StepFailure ? error.output : '';
 }
 
 /**
- * Where a step is done. What it throws is the reason of a failure, with the output in a `StepFailure`; when the signal fires it
- * stops and throws.
+ * Runs a step. It throws the reason of a failure, with output in a `StepFailure`. When the signal fires it stops and
+ * throws.
  */
 export type StepRunner<A extends Agent = Agent> = (
   call: StepCall<A>,
@@ -80,7 +83,7 @@ export type StepRunners = { readonly [K in AgentKind]: StepRunner<Extract<Agent,
 
 export type StepStatus = 'pending' | 'running' | 'done' | 'failed' | 'skipped' | 'blocked' | 'interrupted';
 
-/** What is reported to whoever watches a run. */
+/** Progress of a run, for people who watch. */
 export interface Progress {
   readonly step: string;
   readonly status: StepStatus | 'retrying' | 'said';
@@ -88,7 +91,7 @@ export interface Progress {
   readonly duration_ms?: number;
   readonly ref?: string;
   readonly cached?: boolean;
-  /** Already recorded before this run began. */
+  /** Recorded before this run began. */
   readonly known?: boolean;
   readonly why?: string;
   readonly text?: string;

@@ -48,10 +48,10 @@ export type Outcome =
   | { readonly status: 'done'; readonly artifact: Artifact }
   | { readonly status: 'failed' | 'skipped' | 'interrupted'; readonly why: string };
 
-/** What is the same in every attempt. */
+/** The part of a call that is equal in every attempt. */
 type Prepared = Omit<StepCall, 'attempt'>;
 
-/** Agents that answer as models do, and so may end with something to remember. */
+/** Agents that answer like models, and so may end with a patch. */
 const SPEAKING: ReadonlySet<Agent['kind']> = new Set(['provider', 'cli', 'bridge', 'a2a']);
 
 /** One instance of a step, from its condition to its recorded result. */
@@ -65,7 +65,7 @@ export class StepWork {
     this.#instance = instance;
   }
 
-  /** Waits for a free slot before it begins; recording what came of it needs none. */
+  /** Waits for a free slot before it starts; recording the result needs none. */
   async run(slots: ConcurrencyLimit): Promise<Outcome> {
     const { env, signal } = this.#parts;
     const { step, scope } = this.#instance;
@@ -95,7 +95,7 @@ export class StepWork {
     return outcome;
   }
 
-  /** A result that was recorded before a crash, of which the rest has yet to be written. */
+  /** Completes a result that was recorded before a crash: writes the events that follow it. */
   async finish(artifact: Artifact): Promise<void> {
     const { body } = await this.#parts
       .threads(artifact.provenance.created_by)
@@ -122,7 +122,7 @@ export class StepWork {
     for (let attempt = 1; ; attempt++) {
       if (signal.aborted) return this.#reported({ status: 'interrupted', why: 'the run was stopped' });
       progress({ step: id, status: 'running', attempt });
-      // It need not be on the disk before the work begins: what may have begun may be done again.
+      // It need not be durable before the work starts, because interrupted work may be repeated.
       const noted = this.#note('started', { key: call.key, attempt, ...promptOf(call, attempt) });
       try {
         const result = await this.#attempt({ ...call, attempt });
@@ -157,7 +157,10 @@ export class StepWork {
     }
   }
 
-  /** Keeps what an attempt said before it failed. Where the run can take no more, for example over its quota, the failure counts. */
+  /**
+   * Stores the output of a failed attempt. If the run cannot store more, for example over its quota, the failure alone
+   * is recorded.
+   */
   async #keepOutput(error: unknown, attempt: number): Promise<{ output_ref?: string }> {
     const output = outputOf(error);
     if (output.length === 0) return {};
@@ -176,7 +179,10 @@ export class StepWork {
     }
   }
 
-  /** The artifact is the commit point. Another process that got here first has recorded the result; there is one. */
+  /**
+   * Stores the result as an artifact, which is the commit point. If another process was faster, its result is the only
+   * one.
+   */
   async #done(result: StepResult, key: string, attempts: number, cached = false): Promise<Outcome> {
     const { run } = this.#parts;
     const { id, step, context } = this.#instance;
@@ -206,7 +212,7 @@ export class StepWork {
     return { status: 'done', artifact };
   }
 
-  /** What follows a result: what it wants to be remembered, what it cost, and that it is done. All can be said again. */
+  /** Writes what follows a result: its patch, its cost, and that it is done. All can be repeated. */
   async #settle(
     artifact: Artifact,
     text: string,
@@ -236,7 +242,7 @@ export class StepWork {
     });
   }
 
-  /** Why what was to be remembered was not; null where it was, or where there was nothing. */
+  /** Applies the patch at the end of an answer. Returns why it was rejected; null if it was applied or there was none. */
   async #remember(text: string, by: string): Promise<string | null> {
     const { run, env, threads } = this.#parts;
     const patch = answerPatch(text.slice(-ANSWER_TAIL_CHARS), by, () => timeOrderedId(env));
@@ -247,7 +253,7 @@ export class StepWork {
       await threads(by).patch(run, { ops: patch.ops, idempotency_key });
       return null;
     } catch (error) {
-      // After a crash the ids are new and the patch was applied already.
+      // After a crash the ids are new, but the patch was already applied.
       if (isRelayError(error, 'idempotency_conflict')) return null;
       if (isRelayError(error)) return error.message;
       throw error;
@@ -288,12 +294,12 @@ export class StepWork {
   }
 }
 
-/** The same for every attempt of an instance, in every process that ever works on the run. */
+/** Returns a key that is equal for every attempt of an instance, in every process. */
 export async function stepKey(run: string, instance: string): Promise<string> {
   return (await sha256Hex(`${run}\n${instance}`)).slice(0, 32);
 }
 
-/** What the step was asked, said once: it is the same in every attempt. */
+/** Returns the prompt for the log, only at the first attempt: it is equal in all. */
 function promptOf({ prompt }: Prepared, attempt: number): { prompt?: string; prompt_cut?: boolean } {
   if (attempt > 1) return {};
   const cut = prompt.length > STEP_PROMPT_CHARS;

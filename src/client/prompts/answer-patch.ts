@@ -2,10 +2,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { ANSWER_PATCH_OPS } from '../../base/limits.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 
-/** What a model wants to be remembered: operations that may be tried, or the reason why not. */
+/** The patch in a model's answer: operations to try, or the reason of the rejection. */
 export type AnswerPatch = { readonly ops: readonly PatchOp[] } | { readonly refused: string };
 
-/** A fence of its own lines, and nothing but white space behind it. */
+/** A fenced block on its own lines, followed only by white space. */
 const BLOCK = /(?:^|\n)(`{3,}|~{3,})[ \t]*relay-patch[ \t]*\r?\n([\s\S]*?)\r?\n?\1[ \t]*\s*$/;
 
 const OPENING = /[`~]*(?:`{3}|~{3}) ?relay-patch/g;
@@ -13,8 +13,8 @@ const OPENING = /[`~]*(?:`{3}|~{3}) ?relay-patch/g;
 const LISTS = new Set(['facts', 'constraints', 'open_questions', 'decisions', 'plan']);
 
 /**
- * The patch at the end of an answer; null where there is none. Only `add` and `replace` are taken, one item at a time,
- * and every item bears the name of who said it, whatever the model wrote there.
+ * Returns the patch at the end of an answer; null if there is none. Only `add` and `replace` of single items are
+ * accepted. Every item gets the name of the answering agent, whatever the model wrote.
  */
 export function answerPatch(tail: string, by: string, newId: () => string): AnswerPatch | null {
   const block = lastBlock(tail);
@@ -38,7 +38,7 @@ export function answerPatch(tail: string, by: string, newId: () => string): Answ
 }
 
 function lastBlock(text: string): string | null {
-  // From the last fence that opens one: an example further up is not meant.
+  // Start at the last opening fence: an earlier block may be an example.
   const start = [...text.matchAll(OPENING)].at(-1)?.index;
   if (start === undefined || (start > 0 && text[start - 1] !== '\n')) return null;
   return BLOCK.exec(text.slice(start))?.[2] ?? null;

@@ -42,7 +42,7 @@ test('what the provider bills is in the ledger, beside what was counted', async 
   assert.ok(outcome.billed!.input_tokens > 100);
   const stats = await threads.api.stats(thread_id);
   assert.deepEqual(stats.billed, { ...outcome.billed, cached_input_tokens: 0 });
-  // The two may be alike by chance: what the ids of a thread count for differs from one to the next.
+  // The two may be equal by chance: token counts of thread ids differ from thread to thread.
   const { events } = await threads.api.events(thread_id);
   const { payload } = events.find(({ type }) => type === 'prompt.answered')!;
   assert.deepEqual(

@@ -26,16 +26,19 @@ interface PromptParts {
   readonly tokens: TokenCounter;
   readonly env: Env;
   readonly cache: AnswerCache;
-  /** Of the frames around what a model pulls. */
+  /** Secret for frames around what a model pulls. */
   readonly frameSecret: FrameSecret;
 }
 
 export type PromptOutcome = Readonly<ReturnType<typeof outcome>> & Pick<ModelAnswer, 'billed' | 'cut'>;
 
-/** Who puts bundles together when nobody has answered yet. */
+/** Author of prompts before anyone has answered. */
 const ASKING = 'relay';
 
-/** Bounded prompts: a bundle goes out, the answer becomes an artifact, and the state learns of it. */
+/**
+ * Prompts with bounded memory: a prompt is built from a thread and sent, the answer becomes an artifact, and the state
+ * is updated.
+ */
 export class Prompts {
   readonly #parts: PromptParts;
 
@@ -48,13 +51,13 @@ export class Prompts {
     return makeBundle(threads(ASKING), tokens, request);
   }
 
-  /** What the model answers, which may pull while it does. Nothing of it is stored but the events of its calls. */
+  /** Returns the model's answer; it may pull meanwhile. Only the events of its calls are stored. */
   answer(bundle: Bundle, model: Model, o: Pulling = {}): Promise<Answered> {
     const parts = { ...this.#parts, threads: this.#parts.threads(model.name) };
     return answerWithPulls(parts, bundle, model, o);
   }
 
-  /** Asks the model and stores what it says. With `cache`, an identical bundle is answered by what is known already. */
+  /** Asks the model and stores its answer. With `cache`, an identical prompt gets the cached answer. */
   async ask(bundle: Bundle, model: Model, o: Pulling & { cache?: boolean } = {}): Promise<PromptOutcome> {
     if (o.cache) {
       const known = await this.#known(bundle, model.name, o.onText);
@@ -70,13 +73,13 @@ export class Prompts {
       const { cache } = this.#parts;
       const place = { thread_id: outcome.thread_id, ref: outcome.artifact_ref };
       await cache.put(await keyOf(bundle, model.name), place, ANSWER_CACHE_MS);
-      // Asked again at once, the state differs by this very answer and by nothing else.
+      // If the same question follows at once, the state differs only by this answer, so cache it under that key too.
       await cache.put(await afterKey(bundle, model.name, outcome.state_ref), place, ANSWER_CACHE_MS);
     }
     return outcome;
   }
 
-  /** Artifact, then state, then the event that tells of both. What is said may still be coming while this runs. */
+  /** Stores the artifact, then the state, then the event that describes both. The answer may still be streaming. */
   async record(bundle: Bundle, said: Said): Promise<PromptOutcome> {
     const { env } = this.#parts;
     const began = env.now();
@@ -119,14 +122,14 @@ export class Prompts {
     };
   }
 
-  /** It was put to somebody who said nothing: it has been read all the same. */
+  /** Records a prompt whose receiver answered nothing, because it was read anyway. */
   async handedOver(bundle: Bundle, to: string): Promise<void> {
     const about = { to, words: clip(bundle.words), bundle: bundle.fingerprint };
     const figures = { ...about, ...promptFigures(bundle, {}) };
     await this.#parts.threads(to).record(bundle.thread_id, 'prompt.handed_over', figures);
   }
 
-  /** The state gets the action, and what the model wants to be remembered where that can be taken. */
+  /** Adds the action to the state, and applies the model's patch if it is valid. */
   async #remember(
     bundle: Bundle,
     { by, tail, ref, id }: { by: string; tail: string; ref: string; id: string },
@@ -195,12 +198,12 @@ export class Prompts {
   }
 }
 
-/** The answer is made from what it names beside this, so it is no source itself. */
+/** Prefix of the prompt's own source ref. The artifacts it names are the real sources. */
 const SOURCE = 'prompt:';
 
 const NO_PULLS: Pulls = { calls: 0, tokens: 0, tools_tokens: 0, pasted_tokens: 0 };
 
-/** What the ledger is told of a prompt that was answered. */
+/** Returns the ledger's figures of an answered prompt. */
 export function promptFigures(
   { tokens, pasted }: Pick<Bundle, 'tokens' | 'pasted'>,
   { billed, pulls = NO_PULLS }: Pick<Answered, 'billed' | 'pulls'>,
@@ -231,13 +234,13 @@ function outcome(
     session_cache_hit: false as boolean,
     patch: { status: 'none', ops: 0 } as PatchOutcome,
     tokens: {
-      /** All that was put in front of the model, each once. */
+      /** All tokens shown to the model, each counted once. */
       prompt: bundle.tokens.tokens + pulls.tools_tokens + pulls.tokens,
       pasted: bundle.pasted.tokens + pulls.pasted_tokens,
       answer: artifact.tokens.content,
       tokenizer: bundle.tokens.tokenizer,
       estimated: bundle.tokens.estimated || bundle.pasted.estimated,
-      /** Of `prompt`, what it called for while it answered. */
+      /** The part of `prompt` that the model pulled while it answered. */
       pulled: pulls.tokens,
       pulls: pulls.calls,
     },
@@ -252,12 +255,12 @@ function afterKey({ thread_id, words, system }: Bundle, model: string, stateRef:
   return sha256Hex(`after\n${JSON.stringify([model, thread_id, stateRef, system, words])}`);
 }
 
-/** Events are read in lists; the whole of the words is in nobody's way in the bundle. */
+/** Shortens words for events, which are read in lists. The prompt has the full text. */
 function clip(words: string): string {
   return words.length > 500 ? `${words.slice(0, 499)}…` : words;
 }
 
-/** A prompt that the relay makes of a thread, with what a model is told about patches. Nothing depends on when it is made. */
+/** Builds a prompt from a thread, with the instructions about patches. The same input gives the same bytes at any time. */
 async function makeBundle(
   threads: ThreadsApi,
   tokens: TokenCounter,
@@ -265,7 +268,7 @@ async function makeBundle(
 ): Promise<Bundle> {
   const words = request.words.trim();
   if (words === '') throw badRequest('The prompt is empty.');
-  // Once it is answered, its event tells the ledger.
+  // The ledger gets the figures with the event of the answer.
   const o = { ...request, words, format: 'anthropic', dry: true } as const;
   const { header, artifacts, pasted, ...made } = await threads.render(thread_id, o);
   const system = `${made.system}\n\n${PATCH}`;
@@ -295,7 +298,7 @@ const PATCH = [
   'Leave the block out when there is nothing to remember.',
 ].join(' ');
 
-/** Answers kept for an identical question, across threads. */
+/** Cached answers to identical prompts, across threads. */
 export interface AnswerCache {
   get(key: string): Promise<CachedAnswer | null>;
   put(key: string, answer: CachedAnswer, ttlMs: number): Promise<void>;
@@ -306,7 +309,7 @@ export interface CachedAnswer {
   readonly ref: string;
 }
 
-/** The answer under the first of the keys that has one; null where there is none, or it is gone by now. */
+/** Returns the cached answer of the first key that has one; null if there is none or its artifact is gone. */
 export async function keptAnswer(
   cache: AnswerCache,
   threads: ThreadsApi,

@@ -1,20 +1,20 @@
-/** Everything about a provider of models that is plain data. Help texts, options and lists are made from this table. */
+/** Data about a provider of models. Help texts, options and lists are generated from this table. */
 export interface Provider {
-  /** The variable that holds its key; null where it needs none, and RELAY_MODEL_KEY may give one. */
+  /** Variable with its key; null if it needs none. RELAY_MODEL_KEY can then provide one. */
   readonly key: string | null;
   readonly keyHelp?: string;
-  /** Its address; null where the user has to give it. */
+  /** Its address; null if the user must provide it. */
   readonly base: string | null;
-  /** The variable that overrides the address. */
+  /** Variable that overrides the address. */
   readonly baseKey: string;
   readonly baseHelp?: string;
-  /** The model that is asked where neither a flag nor the environment nor the configuration names one. */
+  /** Model to use if no flag, variable or configuration names one. */
   readonly model: string | null;
-  /** How to see which models there are. */
+  /** How to list its models. */
   readonly models: string;
 }
 
-/** In the order in which they are tried where none is named. */
+/** In the order in which they are tried if none is named. */
 export const PROVIDERS = {
   anthropic: {
     key: 'ANTHROPIC_API_KEY',
@@ -67,7 +67,7 @@ export const PROVIDER_NAMES = Object.keys(PROVIDERS) as ProviderName[];
 /** `anthropic, openai, gemini, ollama or compatible`. */
 export const PROVIDER_LIST = PROVIDER_NAMES.join(', ').replace(/, (\w+)$/, ' or $1');
 
-/** The variable that chooses a provider by being set. */
+/** Returns the variable that selects a provider when it is set. */
 export function variableOf({ key, baseKey }: Provider): string {
   return key ?? baseKey;
 }

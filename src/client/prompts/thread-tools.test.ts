@@ -10,10 +10,10 @@ import { TOOLS } from './thread-tools.ts';
 
 const call = (name: string, given: object | string): Reply => ({ calls: [{ name, arguments: given }] });
 
-/** What the log is about. */
+/** A question about the log. */
 const KETTLE = { words: 'Was the kettle filled?' };
 
-/** A thread with a long log and a plan, and a model that says `replies` one after the other, the last of them again and again. */
+/** Asks in a thread with a long log and a plan. The model gives `replies` in turn and repeats the last one. */
 async function asked(
   replies: readonly Reply[],
   o: { only?: string[]; words?: string; tools?: boolean } = {},

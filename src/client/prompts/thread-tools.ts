@@ -21,15 +21,15 @@ import type {
 export type Pulling = AnswerOptions & {
   /** Without tools it answers from the prompt alone. */
   readonly tools?: boolean;
-  /** Artifacts of which it may see something; all of the thread by default. */
+  /** Artifacts that it may read; all of the thread by default. */
   readonly only?: readonly string[];
 };
 
 export type Answered = ModelAnswer & { readonly pulls?: Pulls };
 
 /**
- * The answer of a model that may call for more while it answers: rounds and tokens have a limit, and at the last it has to answer.
- * One that takes no tools is asked without. What is billed is that of all rounds.
+ * Returns the answer of a model that may call tools while it answers. Rounds and tokens are limited; in the last round
+ * it must answer. A model without tool support is asked without. The billed tokens are those of all rounds.
  */
 export async function answerWithPulls(
   parts: ToolParts,
@@ -37,7 +37,7 @@ export async function answerWithPulls(
   model: Model,
   { tools: wanted = true, only, ...o }: Pulling,
 ): Promise<Answered> {
-  // A thread of which nothing is shown has no artifacts, or none that it may see.
+  // A prompt without artifacts has nothing to pull.
   if (!wanted || bundle.artifacts.length === 0) return model.answer(bundle, o);
   const tools = new ThreadTools(parts, bundle, only);
   const rounds: Round[] = [];
@@ -82,7 +82,7 @@ function added(a: Billed | undefined, b: Billed | undefined): Billed | undefined
   };
 }
 
-/** What a model may call while it answers. Short, since it is read with every prompt. */
+/** Tools that a model may call. The descriptions are short, because every prompt contains them. */
 export const TOOLS: readonly Tool[] = [
   {
     name: 'search',
@@ -112,23 +112,22 @@ interface ToolParts {
   readonly frameSecret: FrameSecret;
 }
 
-/** Passages that are looked through for some that were not shown yet, of artifacts that may be. */
+/** Maximum of passages searched for ones that were not shown yet. */
 const LOOKED_THROUGH = 50;
 
 /**
- * Does what a model calls for while it answers one prompt. Every call is an event of the thread. What it is given are frames around
- * the words of others; a call that cannot be done is told why, and costs what that costs. `only`: artifacts of which it may see
- * something, all of the thread by default.
+ * Executes a model's tool calls for one prompt. Every call is an event of the thread. Results are frames around other
+ * authors' text; a failed call returns the reason. `only` restricts which artifacts it may read.
  */
 class ThreadTools {
   readonly #parts: ToolParts;
   readonly #bundle: Bundle;
   readonly #only: ReadonlySet<string> | null;
-  /** `ref:line` of every passage that it has seen. */
+  /** `ref:line` of every passage already shown. */
   readonly #seen = new Set<string>();
-  /** Name → ref of what it has heard of. */
+  /** Name → ref of artifacts already mentioned. */
   readonly #names = new Map<string, string>();
-  /** Artifacts of which it has seen something only now. */
+  /** Artifacts shown only by a call. */
   readonly #more = new Map<string, Artifact>();
   #calls = 0;
   #tokens = 0;
@@ -149,7 +148,7 @@ class ThreadTools {
     return { calls: this.#calls, tokens: this.#tokens, pasted_tokens };
   }
 
-  /** What it may still be given. */
+  /** Remaining token budget. */
   get left(): number {
     return PULL_TOKENS - this.#tokens;
   }
@@ -157,7 +156,7 @@ class ThreadTools {
   async call(call: ToolCall): Promise<{ readonly result: string; readonly pull: Pull }> {
     let done: { text: string; what: string };
     try {
-      // What a model wrote may be broken; it is told so by what then is missing.
+      // Arguments may be invalid JSON; the model then learns which are missing.
       done = await this.#do(call.name, jsonObjectIn(call.arguments) ?? {});
     } catch (error) {
       if (!isRelayError(error)) throw error;
@@ -199,7 +198,7 @@ class ThreadTools {
       const artifact = await this.#heardOf(ref);
       const lines = passages.toSorted((a, b) => a.line - b.line);
       for (const { line } of lines) this.#seen.add(`${ref}:${line}`);
-      // The marks of what matched would be taken for a part of the text.
+      // Remove the marks of matches, which would look like part of the text.
       const texts = lines.map(({ line, snippet }) => `[line ${line}] ${snippet.replaceAll('**', '')}`);
       return this.#framed(artifact, texts.join('\n'));
     });

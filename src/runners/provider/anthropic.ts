@@ -34,7 +34,7 @@ interface Block {
   signature?: string;
 }
 
-/** What stands before such a mark is cached, so that the next question or round need not be read anew. */
+/** Marks the end of a cached prefix, so that the next question or round need not be processed again. */
 const MARK = { cache_control: { type: 'ephemeral' } };
 
 /** The Messages API. */
@@ -107,15 +107,15 @@ function said(blocks: ReadonlyMap<number, Block>, inputs: ReadonlyMap<number, st
     const written = inputs.get(index) || '{}';
     if (type === 'tool_use') {
       calls.push({ id, name, arguments: written });
-      // Arguments that are broken are empty; whoever does the call tells the model.
+      // Invalid arguments become empty; the tool then tells the model what is missing.
       turn.push({ ...block, input: jsonObjectIn(written) ?? {} });
-      // It takes no empty text back.
+      // The API rejects empty text.
     } else if (type !== 'text' || block.text?.trim()) turn.push(block);
   }
   return { calls, turn };
 }
 
-/** Everything that was read is billed, from a cache or not. */
+/** All input is billed, cached or not. */
 function counts(usage: Usage = {}): Piece {
   const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = usage;
   if (input_tokens === undefined) return { output_tokens };

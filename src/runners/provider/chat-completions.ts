@@ -25,8 +25,8 @@ interface CallPiece {
 }
 
 /**
- * Chat completions, which OpenAI and everybody compatible with it speak. Newer models of OpenAI take only the new name of
- * the limit, most others only the old one.
+ * Chat completions, the API of OpenAI and compatible servers. Newer OpenAI models accept only the new name of the
+ * limit, most others only the old one.
  */
 export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): Format {
   return {
@@ -70,7 +70,10 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
   };
 }
 
-/** Servers that send a call whole may leave its index out. Fields that only they know go back to them. */
+/**
+ * Collects the pieces of a call. Servers that send a call in one piece may omit its index. Unknown fields are sent
+ * back.
+ */
 function addCall(parts: Map<number, CallPiece>, piece: CallPiece): void {
   const { index = parts.size, ...fields } = piece;
   const before = parts.get(index);
@@ -85,7 +88,7 @@ function answered(said: string, thought: string, parts: readonly CallPiece[]) {
   const message = {
     role: 'assistant',
     content: said === '' ? null : said,
-    // Some refuse the next round without it.
+    // Some servers reject the next round without it.
     ...(thought === '' ? {} : { reasoning_content: thought }),
     tool_calls,
   };

@@ -22,7 +22,7 @@ interface Part {
   readonly functionCall?: { readonly id?: string; readonly name?: string; readonly args?: object };
 }
 
-/** Gemini's generateContent, as a stream. The parts of an answer go back as they came: they bear signatures. */
+/** Gemini's generateContent as a stream. The parts of an answer are sent back unchanged, because they are signed. */
 export const gemini: Format = {
   body: ({ prompt, maxTokens, tools, rounds, last }) => ({
     systemInstruction: { parts: [{ text: prompt.system }] },
@@ -64,7 +64,7 @@ function turns({ answer: { calls = [], turn }, results }: Round): object[] {
   ];
 }
 
-/** Each chunk counts anew what came so far. What it thought is billed as what it said. */
+/** Each chunk contains the totals so far. Thoughts are billed as output. */
 function counts(usage: Chunk['usageMetadata']): Piece {
   if (!usage) return {};
   const { promptTokenCount, candidatesTokenCount = 0, thoughtsTokenCount = 0 } = usage;

@@ -5,26 +5,26 @@ import { pause } from '../../base/pause.ts';
 import { redact } from '../../base/redact.ts';
 import type { AnswerListener } from '../../client/prompts/types.ts';
 
-/** How to reach a provider, and how to speak of it. */
+/** How to reach a provider, and its names for messages. */
 export interface Connection {
-  /** `anthropic`: as in --provider. */
+  /** Name as in --provider: `anthropic`. */
   readonly provider: string;
   readonly url: string;
   readonly headers: { readonly [name: string]: string };
   readonly model: string;
-  /** The variable that holds the key, for the hint of a refusal. */
+  /** Variable with the key, for hints. */
   readonly keyName: string;
-  /** How to see which models there are. */
+  /** How to list its models. */
   readonly models: string;
-  /** How long it may send nothing; 0 for ever. */
+  /** How long it may send nothing; 0 for no limit. */
   readonly timeoutMs?: number;
-  /** Waits between attempts; passed in so that a test need not. */
+  /** Waits between attempts; tests replace it. */
   pause?(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 /**
- * Sends one request and gives the body of the answer once it has begun to come. A provider that is busy or broken for the
- * moment is asked again; one that has begun to answer is not, since what it said has been shown already.
+ * Sends a request and returns the body once the answer has begun. A busy or temporarily broken provider is asked
+ * again. An answer that has begun is not retried, because its text is already displayed.
  */
 export async function callProvider(
   connection: Connection,
@@ -47,7 +47,7 @@ export async function callProvider(
   }
 }
 
-/** Aborts `late` when a wait for the provider takes too long, and calls `onSilence` when a part of that time is over. */
+/** Aborts `late` when the provider is silent for too long, and calls `onSilence` after a part of that time. */
 function silenceGuard(
   { provider, url, timeoutMs: ms = MODEL_SILENCE_MS }: Connection,
   late: AbortController,
@@ -71,10 +71,10 @@ function silenceGuard(
   };
 }
 
-/** The part of its patience after which a silence is told. */
+/** Silence is reported after this fraction (one tenth) of the timeout. */
 const TOLD_AFTER = 10;
 
-/** Null where it could not be reached and another attempt is due. */
+/** Returns null if it could not be reached and another attempt is due. */
 async function send(
   { provider, url, headers }: Connection,
   body: object,
@@ -86,7 +86,7 @@ async function send(
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
-      // A key is for the host it was meant for.
+      // Never send the key to another host.
       redirect: 'error',
       signal: signal ?? null,
     });
@@ -109,7 +109,7 @@ function wait(attempt: number, retryAfter?: string | null): number {
   return 1000 * 2 ** attempt;
 }
 
-/** What a provider says about a failure: the message inside its JSON, and never the key that was sent. */
+/** Returns a provider's error: the message inside its JSON, without the key that was sent. */
 async function failureOf(
   response: Response,
   connection: Connection,
@@ -125,7 +125,7 @@ async function failureOf(
     said = parsed.error?.message ?? parsed.error ?? parsed.message ?? text;
     code = parsed.error?.code;
   } catch {
-    // Not JSON: as it is.
+    // Not JSON: use the text.
   }
   let plain = redact(String(said)).replace(/\s+/g, ' ').trim().slice(0, 300);
   for (const value of Object.values(headers)) {
@@ -133,11 +133,11 @@ async function failureOf(
     if (secret.length > 7) plain = plain.replaceAll(secret, '…');
   }
   const what = `${status}${plain ? `, ${plain.replace(/\.$/, '')}` : ''}`;
-  // There is no word for it that they share.
+  // Providers have no common error code for this.
   const aboutTools = /\btools?\b|\btool_|function.call/i.test(String(said));
   if (withTools && aboutTools && ![401, 403, 429].includes(status))
     return new RelayError('tools_refused', { provider, model, what });
-  // OpenAI has a word for it, also where the model exists for others; the rest say that they did not find it by name.
+  // OpenAI has a code for it, even if the model exists for others. The others answer 404 with the model's name.
   if (code === 'model_not_found' || (status === 404 && String(said).includes(model)))
     return new RelayError('model_unknown', { provider, model, what, list: models });
   if (status === 401 || status === 403)

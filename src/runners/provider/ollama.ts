@@ -20,7 +20,10 @@ interface Called {
   readonly function?: { readonly name?: string; readonly arguments?: object };
 }
 
-/** Ollama's own chat, one JSON object a line. It has no way to say that no call is wanted: then it gets no tools. */
+/**
+ * Ollama's own chat API, one JSON object per line. It cannot be told to make no calls, so in the last round it gets no
+ * tools.
+ */
 export const ollama: Format = {
   body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
     model,

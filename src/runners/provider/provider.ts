@@ -17,28 +17,28 @@ import { responses } from './responses.ts';
 import type { Format } from './stream.ts';
 import { gather } from './stream.ts';
 
-/** What the configuration says of models. */
+/** Configuration of models. */
 export interface Preferences {
   readonly provider: string | null;
-  /** By provider. */
+  /** Model by provider. */
   readonly models: { readonly [provider: string]: string };
-  /** How long a model may send nothing; 0 for ever. */
+  /** How long a model may send nothing; 0 for no limit. */
   readonly timeoutMs?: number;
 }
 
 type Variables = { readonly [name: string]: string | undefined };
 
-/** How each provider is spoken to over HTTP. */
+/** HTTP details of a provider. */
 interface Wire {
-  /** `{model}` stands for its name. */
+  /** `{model}` is replaced by the model's name. */
   readonly path: string;
   headers(key: string): { readonly [name: string]: string };
   readonly format: Format;
-  /** For servers that do not have the path yet. */
+  /** Fallback for servers that do not have the path yet. */
   readonly older?: { readonly path: string; readonly format: Format };
 }
 
-/** What OpenAI has in common with those that are compatible with it. */
+/** What OpenAI and compatible servers share. */
 const CHAT = {
   path: '/chat/completions',
   headers: (key: string): { [name: string]: string } => (key ? { authorization: `Bearer ${key}` } : {}),
@@ -66,9 +66,9 @@ const WIRES: { readonly [provider in ProviderName]: Wire } = {
 };
 
 /**
- * The model that a choice and the environment lead to. Anthropic by default; another one by itself only
- * where its variable is set and Anthropic's is not. A choice counts before the environment, that before preferences, and those
- * before the table of providers. `found` names programs that could be asked instead.
+ * Opens the model that the choice, the environment, the preferences and the table of providers select, in this order.
+ * The default is Anthropic; another provider only if its variable is set and Anthropic's is not. `found` names
+ * installed programs to suggest instead.
  */
 export function openModel(
   choice: ModelChoice,
@@ -108,7 +108,7 @@ export function openModel(
 
 const NO_TOOLS: ToolUse = { tools: [], rounds: [], last: true };
 
-/** A model behind HTTP. Where the server does not know the path, `older` is asked from then on. */
+/** A model over HTTP. If the server does not know the path, `older` is used from then on. */
 export function providerModel(
   connection: Connection,
   format: Format,

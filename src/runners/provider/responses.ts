@@ -27,10 +27,10 @@ interface Item {
   readonly arguments?: string;
 }
 
-/** Only models that think have thoughts to give back; the others refuse to be asked for them. */
+/** Models with reasoning. Others reject requests for encrypted reasoning. */
 const THINKING = /^(?:o\d|gpt-[5-9])(?!.*chat)/;
 
-/** OpenAI's Responses API. Nothing is kept there: what a model thought between two calls travels with them, encrypted. */
+/** OpenAI's Responses API, without server-side storage: reasoning between two calls is sent back in encrypted form. */
 export const responses: Format = {
   body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
     model,
@@ -78,7 +78,7 @@ function ended(items: readonly Item[], response: Event['response']): Piece {
   };
 }
 
-/** Thoughts that are not in the item itself were kept nowhere, and a call must not name them then. */
+/** Reasoning without encrypted content is stored nowhere, so it is omitted, and calls must not refer to it. */
 function sentBack({ id, ...item }: Item): object[] {
   if (item.type === 'function_call') return [item];
   return item.type === 'reasoning' && !item.encrypted_content ? [] : [{ id, ...item }];

@@ -2,7 +2,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { PROVIDER_EVENT_CHARS } from '../../base/limits.ts';
 import type { AnswerOptions, ModelAnswer, PromptText, Tool, ToolUse } from '../../client/prompts/types.ts';
 
-/** How a provider is asked, and what the stream of its answer says. */
+/** How to ask a provider and parse its stream. */
 export interface Format {
   body(asking: Asking): object;
   pieces(body: ReadableStream<Uint8Array>): AsyncIterable<Piece>;
@@ -14,7 +14,7 @@ export interface Asking extends ToolUse {
   readonly maxTokens: number;
 }
 
-/** One step of a stream, in whatever format it came. What is said again counts instead of what was said before. */
+/** One piece of a stream, in a common form. A repeated field replaces the earlier value. */
 export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut'> {
   readonly text?: string;
   readonly input_tokens?: number;
@@ -26,15 +26,12 @@ export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut'> {
 
 export const WORDLESS = 'an error without words';
 
-/** A tool as OpenAI's chat, and all who took it over, want it. */
+/** Returns a tool in the format of OpenAI's chat API, which others adopted. */
 export function functionTool({ name, description, parameters }: Tool) {
   return { type: 'function', function: { name, description, parameters } };
 }
 
-/**
- * Puts an answer together from its stream. One that ends before the provider said so is a failure, not a short answer:
- * what came of it has been shown, and must not pass for the whole.
- */
+/** Assembles an answer from its stream. A stream that ends too early is a failure, not a short answer. */
 export async function gather(
   provider: string,
   pieces: AsyncIterable<Piece>,
@@ -72,7 +69,7 @@ export async function gather(
 
 const COUNTS = ['input_tokens', 'output_tokens', 'cached_input_tokens'] as const;
 
-/** JSON, or a failure that says what came instead. */
+/** Parses JSON, or throws an error that quotes the data. */
 export function parsePiece<T>(data: string): T {
   try {
     return JSON.parse(data) as T;
@@ -81,7 +78,7 @@ export function parsePiece<T>(data: string): T {
   }
 }
 
-/** The lines of a body as they come, without their ends. */
+/** Yields the lines of a body as they arrive, without line ends. */
 export async function* streamLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -99,7 +96,7 @@ export async function* streamLines(body: ReadableStream<Uint8Array>): AsyncGener
   if (rest !== '') yield rest;
 }
 
-/** The data of server-sent events; an event's name and comments are passed over, since the data repeats the name. */
+/** Yields the data of server-sent events. Event names and comments are skipped, because the data repeats the name. */
 export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   let data: string[] = [];
   for await (const line of streamLines(body)) {

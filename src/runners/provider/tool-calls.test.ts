@@ -14,7 +14,7 @@ const TOOLS: readonly Tool[] = ['pull', 'search'].map((name) => ({
   parameters: { type: 'object', properties: {} },
 }));
 
-/** How each is told that no call will be done any more: by tools, tool_choice and toolConfig. */
+/** How each provider is told to make no further calls: tools, tool_choice or toolConfig. */
 const LAST: { readonly [provider: string]: RegExp } = {
   anthropic: /"name":"pull".*\{"type":"none"\}/,
   openai: /"name":"pull".*"none"/,

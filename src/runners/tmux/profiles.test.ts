@@ -15,7 +15,7 @@ function askedOf(name: string, sight: Sight): string {
   return state.name === 'asks' ? state.asked : assert.fail(`${name} is ${state.name}`);
 }
 
-/** The screens of Claude Code 2.1, Codex 0.166, Gemini CLI 0.61, OpenCode 1.18 and Aider, shortened. */
+/** Screens of Claude Code 2.1, Codex 0.166, Gemini CLI 0.61, OpenCode 1.18 and Aider, shortened. */
 
 test('Claude Code works, waits for input, or asks', () => {
   const box = [RULE, '❯ ', RULE];

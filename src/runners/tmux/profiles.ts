@@ -7,35 +7,35 @@ import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
 
 /**
  * How to recognize a coding agent in a terminal, and whether it works, waits for input or asks a person. Plain data:
- * `agents.json` in the relay's home has the same shape, by name. Patterns are regular expressions. They are looked for in
- * the terminal's title, and in its screen without trailing blank lines, so that `$` is the end of the screen.
+ * `agents.json` in the relay's home has the same shape, by name. Patterns are regular expressions, matched against the
+ * terminal's title and against its screen without trailing blank lines, so `$` is the end of the screen.
  */
 export interface AgentProfile {
   /** Matches the name of the running program. */
   readonly command?: string;
-  /** Matches the screen of a program whose name says nothing, such as `node`. */
+  /** Matches the screen of a program with an unspecific name, such as `node`. */
   readonly screen?: string;
-  /** Shows while the agent works. */
+  /** Matches while the agent works. */
   readonly busy?: string;
-  /** Shows while the agent waits for input. Tasks are pasted, and end, only while it shows. */
+  /** Matches while the agent waits for input. Tasks are pasted, and end, only while it matches. */
   readonly ready?: string;
-  /** Shows while the agent waits for a person's decision. The first group is what it asks. */
+  /** Matches while the agent waits for a person's decision. The first group is the question. */
   readonly asks?: string;
-  /** The program also writes its state to a file, which says more than the screen. Claude Code does. */
+  /** The program also writes its state to a file, which is more reliable than the screen. Claude Code does. */
   readonly status?: 'claude-code';
-  /** Shows in place of a long paste. */
+  /** Matches what the screen shows instead of a long paste. */
   readonly pasted?: string;
-  /** A paste of several lines stays one input until Enter. Otherwise the agent gets one line with the pointer. */
+  /** True if a multi-line paste stays one input until Enter. Otherwise the agent gets one line with the pointer. */
   readonly multiline?: boolean;
-  /** The key that stops the work and not the program. Without one, nothing is sent. */
+  /** The key that stops the work but not the program. Without one, nothing is sent. */
   readonly interrupt?: string;
-  /** How long the screen must be still before what it shows counts. */
+  /** How long the screen must be unchanged before it is evaluated. */
   readonly settle_ms?: number;
-  /** A task is reported as stuck after the screen was still for so long. `--stuck-after` overrides it. */
+  /** Time without a change of the screen after which a task is reported as stuck. `--stuck-after` overrides it. */
   readonly quiet_ms?: number;
 }
 
-/** A line that is a rule or the top of a box. Patterns start at a line, so that a search stays linear. */
+/** A line that is a rule or the top of a box. Patterns start at a line, so that matching stays linear. */
 const RULE = '(?:^|\\n)[╭ ]*─{8}[^\\n]*\\n';
 const ANSWER_KEYS = '(?:Esc to cancel|Enter to (?:confirm|select))[^\\n]*$';
 
@@ -44,7 +44,7 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
     command: '^codex',
     screen: 'OpenAI Codex|⏎ send',
     busy: 'esc to interrupt|^[⠀-⣿] ',
-    // The last prompt sign on the screen is that of the input box.
+    // The last prompt sign on the screen belongs to the input box.
     ready: '(?:^|\\n)[›▌][^›▌]*$',
     asks:
       '^[^]*\\n *((?:Would you like|Do you want|Allow |Trust )[^]*?)\\n *› *\\d+\\. [^›]*(?:enter|esc)[^\\n]*$' +
@@ -57,7 +57,7 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
     command: '^gemini',
     screen: 'Gemini CLI|Type your message or @path',
     busy: 'esc to cancel|^✦ +Working',
-    // The input box at the bottom, with at most the lines of the footer below it.
+    // The input box at the bottom, followed by at most the footer's lines.
     ready: '▄{8}▄*\\n *[>!*] [^▄▀]*\\n▀{8}▀*(?:\\n[^\\n▀]*){0,4}$|Type your message',
     asks: '╭[^╭]*(?:╭[^╭╯]*╯[^╭]*)?● \\d+\\. [^●]*╯$|^✋ +Action Required',
     pasted: '\\[Pasted Text: \\d+',
@@ -85,12 +85,12 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
   },
   claude: {
     command: '^claude',
-    // Codex and Gemini CLI show the shortcuts too, so that this profile comes behind theirs.
+    // Codex and Gemini CLI show the shortcuts too, so this profile comes after theirs.
     screen: 'Claude Code|\\? for shortcuts',
     busy: 'esc to interrupt',
     // The input box: the prompt sign between the last two rules.
     ready: `${RULE}[│ ]*[❯>!](?![ \\u00a0]*\\d+\\. )[^─]*\\n[^\\n]*─{8}[^─]*$`,
-    // A dialog: from a rule down to the chosen answer. The last line says which keys answer it.
+    // A dialog: from a rule down to the selected answer. The last line names the keys that answer it.
     asks:
       `^(?=[^]*${ANSWER_KEYS})[^]*${RULE}((?:(?![^\\n]*─{8})[^\\n]*\\n)*?)[│ ]*❯ [^\\n]*\\n` +
       `|${ANSWER_KEYS}`,
@@ -105,16 +105,16 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
 
 const SETTLE_MS = 1_500;
 const QUIET_MS = 60_000;
-/** The most lines of an input box with what stands below it. */
+/** Maximum number of lines from the input box to the bottom. */
 const INPUT_LINES = 12;
-/** What a question is cut to. */
+/** Maximum length of a question. */
 const ASKED_CHARS = 400;
 
 /** One observation of an agent: its screen, terminal title and status file. */
 export interface Sight {
   readonly title: string;
   readonly screen: string;
-  /** From the file that the program writes; null where there is none. */
+  /** From the program's status file; null if there is none. */
   readonly status?: AgentStatus | null;
 }
 
@@ -123,14 +123,14 @@ interface AgentStatus {
   readonly asked?: string;
 }
 
-/** `unclear`: nothing that is known of the agent shows. */
+/** `unclear`: nothing on the screen matches. */
 export type AgentState =
   | { readonly name: 'ready' | 'busy' | 'unclear' }
   | { readonly name: 'asks'; readonly asked: string };
 
 export type KnownAgent = ReturnType<typeof knownAgent>;
 
-/** A profile with its patterns ready to use. */
+/** A profile with compiled patterns. */
 export function knownAgent(name: string, profile: AgentProfile) {
   const pattern = (source: string | undefined) => (source === undefined ? null : new RegExp(source, 'g'));
   const busy = pattern(profile.busy);
@@ -146,9 +146,9 @@ export function knownAgent(name: string, profile: AgentProfile) {
     settleMs: profile.settle_ms ?? SETTLE_MS,
     quietMs: profile.quiet_ms ?? QUIET_MS,
     status: profile.status ?? null,
-    /** It is known how the agent shows that it waits for input. */
+    /** Whether the profile has a pattern for "waits for input". */
     showsReady: ready !== null,
-    /** It is known how the agent shows that it works. */
+    /** Whether the profile has a pattern for "works". */
     showsBusy: busy !== null,
     state(sight: Sight): AgentState {
       const { status } = sight;
@@ -161,21 +161,24 @@ export function knownAgent(name: string, profile: AgentProfile) {
       if (status?.state === 'ready' || shows(ready, sight)) return { name: 'ready' };
       return { name: 'unclear' };
     },
-    /** The screen's text above the input box. */
+    /** Returns the screen's text above the input box. */
     aboveInput(screen: string): string {
       const last = ready === null ? undefined : [...screen.trimEnd().matchAll(ready)].at(-1);
       if (!last) return screen;
       const above = screen.slice(0, screen.lastIndexOf('\n', last.index) + 1);
-      // A mark further up is that of an earlier moment.
+      // A match further up is old output.
       const lines = screen.slice(above.length).trimEnd().split('\n').length;
       return lines <= INPUT_LINES ? above.trimEnd() : screen;
     },
-    /** The collapsed pastes on the screen; changes with each paste. */
+    /** Returns the collapsed pastes on the screen; the value changes with each paste. */
     pastes: (screen: string) => (pasted === null ? '' : [...screen.matchAll(pasted)].join('|')),
   };
 }
 
-/** A dialog on one line, without frames and choices; its end where it is long, because the question is there. */
+/**
+ * Returns a dialog as one line, without frames and choices. A long one is cut at its start, because the question is at
+ * its end.
+ */
 function questionIn(dialog: string): string {
   const line = dialog
     .replace(/[│┃╭╮╰╯─━╌┄▔▁▄▀╹╻]+/gu, ' ')
@@ -188,7 +191,7 @@ function questionIn(dialog: string): string {
   return characters.length > ASKED_CHARS ? `…${characters.slice(1 - ASKED_CHARS).join('')}` : line;
 }
 
-/** Which of them runs there: by its name first, then by what it shows. */
+/** Returns which agent runs there: by its name first, then by its screen. */
 export function findAgent(
   profiles: { readonly [name: string]: AgentProfile },
   seen: { readonly command: string; readonly screen: string },
@@ -200,7 +203,10 @@ export function findAgent(
   return found ? knownAgent(...found) : knownAgent('other', profiles.other ?? {});
 }
 
-/** Claude Code writes the state of each session to `sessions/<pid>.json` in its folder, and removes the file at its end. */
+/**
+ * Claude Code writes the state of each session to `sessions/<pid>.json` in its folder, and removes the file at its
+ * end.
+ */
 
 type Environment = { readonly [name: string]: string | undefined };
 
@@ -210,7 +216,7 @@ const STATES: { readonly [status: string]: AgentStatus['state'] } = {
   waiting: 'asks',
 };
 
-/** The state file of the session that runs on this terminal; null where there is none. */
+/** Returns the state file of the session on this terminal; null if there is none. */
 export async function claudeStatusFile(tty: string, env: Environment): Promise<string | null> {
   const folder = env.CLAUDE_CONFIG_DIR || join(homedir(), '.claude');
   for (const pid of await processesOn(tty)) {
@@ -241,7 +247,7 @@ async function processesOn(tty: string): Promise<string[]> {
       .map((line) => line.trim())
       .filter(Boolean);
   } catch {
-    // Without `ps`, the screen has to do.
+    // Without `ps` only the screen is used.
     return [];
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { count, markOf, outputBehind } from './screen.ts';
 
-/** Nothing has scrolled out of view. */
+/** For a screen from which nothing has scrolled out. */
 const shownBehind = (screen: string, text: string, before: string) =>
   outputBehind({ view: screen, all: screen }, text, { view: before, all: before });
 

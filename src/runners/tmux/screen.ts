@@ -1,18 +1,18 @@
 import { readOutcome } from '../../client/bridge/outcome.ts';
 
-/** What can be said of a screen without knowing the program that draws it. */
+/** Functions on a screen that do not depend on the program that draws it. */
 
-/** Holds the id of the task, with which every prompt ends: so it is there only once. */
+/** Long enough to contain the task's id, with which every prompt ends, so the mark is unique. */
 const MARK_CHARS = 40;
-/** More than the last line of a prompt, which agents like to repeat. */
+/** More than the last line of a prompt, which agents often repeat. */
 const SURE_CHARS = 120;
 
-/** Without blanks, frames and prompts: lines are broken wherever the program likes. */
+/** Removes white space, frames and prompt signs, because programs break lines anywhere. */
 export function squeezed(screen: string): string {
   return screen.replace(/[\s│┃║|╭╮╰╯─━═>❯›]+/gu, '');
 }
 
-/** The end of a text, by which it is known again on a screen. */
+/** Returns the end of a text, by which it is found on a screen. */
 export function markOf(text: string): string {
   return squeezed(text).slice(-MARK_CHARS);
 }
@@ -21,16 +21,16 @@ export function count(screen: string, mark: string): number {
   return mark === '' ? 0 : squeezed(screen).split(mark).length - 1;
 }
 
-/** What a terminal shows, and that with everything it has kept of what it showed before. */
+/** The visible part of a terminal, and its whole history. */
 export interface Shown {
   readonly view: string;
   readonly all: string;
 }
 
 /**
- * What the program has shown since the text was put in. In view, that is all behind the first sight of the text that was not there
- * before: behind a later one there would be too little, because agents repeat what they were told. Where the text is out of
- * view, it is all behind the last sight: a program that paints anew leaves many. An outcome counts wherever it stands.
+ * Returns what the program printed after the text was pasted. If the text is visible, that is everything after its
+ * first new occurrence; a later one would give too little, because agents repeat their input. If it has scrolled out,
+ * it is everything after the last occurrence, because repainting leaves many. An outcome block counts wherever it is.
  */
 export function outputBehind(now: Shown, text: string, before: Shown): string {
   const told = squeezed(text);
@@ -45,7 +45,7 @@ export function outputBehind(now: Shown, text: string, before: Shown): string {
   return whole !== null && readOutcome(whole).found ? whole : found;
 }
 
-/** What stands behind one sight of the mark, which is chosen among their ends; null where there is none. */
+/** Returns the text after one occurrence of the mark, which `choose` selects by their ends; null if there is none. */
 function behindSight(
   screen: string,
   mark: string,
@@ -63,7 +63,7 @@ function behindSight(
   return lines.slice(line).join('\n').trim();
 }
 
-/** Behind those that were there before; and where nothing but the text stands between two, the program shows it once more. */
+/** Skips occurrences that were there before. If nothing but the text is between two of them, the program repeated it. */
 function newest(screen: string, told: string, ends: readonly number[], old: number): number {
   const whole = squeezed(screen);
   let sight = Math.min(old, ends.length - 1);
@@ -71,7 +71,7 @@ function newest(screen: string, told: string, ends: readonly number[], old: numb
   return sight;
 }
 
-/** Where the text is no longer in view: what was not there before. */
+/** If the text has scrolled out: returns what was not there before. */
 function withoutBeginning(screen: string, before: string): string {
   const old = before.trimEnd().split('\n');
   const lines = screen.split('\n');

@@ -17,23 +17,23 @@ import { count, markOf, outputBehind, squeezed } from './screen.ts';
 import { gone, type Pane, type PaneView, Tmux } from './tmux.ts';
 
 const LOOK_EVERY_MS = 150;
-/** A screen that has not moved for this long takes input. */
+/** A screen unchanged for this long accepts input. */
 const STILL_MS = 500;
-/** A program that shows nothing may be one that is still starting. */
+/** A blank screen for less than this may be a program that is still starting. */
 const BLANK_MS = 10_000;
-/** For a paste to show. */
+/** Time for a paste to appear. */
 const LAND_MS = 8_000;
-/** For Enter to show. Programs take what comes too fast behind a paste for a part of it. */
+/** Time before and after Enter. Programs treat keys right after a paste as part of it. */
 const BEFORE_ENTER_MS = 150;
 const ENTER_MS = 2_000;
 const ENTERS = 4;
-/** An agent that was never seen at work is done only after its ready mark showed for so long below something new. */
+/** An agent that was never seen working is done only after its ready mark was visible for this long below new output. */
 const UNSEEN_WORK_MS = 10_000;
 
-/** Everything but line breaks and tabs: inside of a paste it could end the paste, and the rest would be keys. */
+/** Control characters except line breaks and tabs. In a paste they could end it, and the rest would be typed as keys. */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
-/** One look at the agent: what shows, what that means, and for how long the screen has not changed. */
+/** One observation: the screen, its meaning, and how long it has not changed. */
 interface Look {
   readonly view: PaneView;
   readonly state: AgentState;
@@ -42,7 +42,7 @@ interface Look {
 
 const SHELL = /^-?(?:ba|z|da|k|fi)?sh$/;
 
-/** An agent that somebody has started in a terminal, and may be looking at. */
+/** An agent that someone started in a terminal and may be watching. */
 export class TmuxRunner implements Runner {
   readonly kind = 'tmux';
   readonly target: string;
@@ -51,9 +51,9 @@ export class TmuxRunner implements Runner {
   readonly #profiles: { readonly [name: string]: AgentProfile };
   readonly #options: TmuxOptions;
   #agent: KnownAgent = knownAgent('other', {});
-  /** The program that it was known as. */
+  /** The program that was recognized. */
   #command = '';
-  /** Where the program writes its state. */
+  /** The program's status file. */
   #statusFile: string | null = null;
 
   constructor(o: TmuxOptions) {
@@ -80,7 +80,7 @@ export class TmuxRunner implements Runner {
     const over = AbortSignal.any([job.signal, job.settled]);
     if (pane.inMode) await this.#tmux.leaveMode(pane.id);
     await this.#untilReady(pane.id, job, over);
-    // Who it is may have shown only now.
+    // The agent may be recognizable only now.
     const { name } = this.#agent;
     await this.#findAgent();
     if (this.#agent.name !== name) await this.#untilReady(pane.id, job, over);
@@ -91,12 +91,12 @@ export class TmuxRunner implements Runner {
     const before = await shown();
     const said = async () => outputBehind(await shown(), job.prompt, before);
     await this.#putIn(pane.id, job, over);
-    // What a program shows below its input, such as a frame, is no answer.
+    // Text below the program's input, such as a frame, is no answer.
     const idle = squeezed(await said());
     if (over.aborted) return { output: '' };
     await this.#enter(pane.id, job, over);
     const output = await this.#untilDone(pane.id, job, { said, idle, over });
-    // What cannot be interrupted goes on; the task has been given up all the same.
+    // If it cannot be interrupted it continues, but the task is given up anyway.
     if (job.signal.aborted) await this.#interrupt(pane).catch(() => {});
     if (over.aborted || readOutcome(output).found) return { output };
     const words = this.#agent.aboveInput(output);
@@ -106,7 +106,7 @@ export class TmuxRunner implements Runner {
 
   async close(): Promise<void> {}
 
-  /** The pane, and who is in it: agents come and go while the bridge stays. */
+  /** Finds the pane and its agent, because agents may change while the bridge runs. */
   async #findAgent(): Promise<Pane> {
     const pane = await this.#tmux.pane(exactly(this.target));
     if (pane.dead) throw gone(`the program in ${this.target} has ended.`);
@@ -115,7 +115,7 @@ export class TmuxRunner implements Runner {
     if (profile !== undefined) this.#agent = knownAgent(profile, this.#profiles[profile]!);
     else {
       const found = findAgent(this.#profiles, { command: pane.command, screen });
-      // What it was known by may have scrolled out of view since.
+      // The text that identified it may have scrolled out since.
       if (found.name !== 'other' || pane.command !== this.#command) this.#agent = found;
       this.#command = pane.command;
     }
@@ -123,7 +123,7 @@ export class TmuxRunner implements Runner {
     return pane;
   }
 
-  /** Slow starts, dialogs and whatever else the agent is at: until it takes input, for as long as the job has time. */
+  /** Waits until the agent accepts input, through slow starts and dialogs, as long as the job has time. */
   async #untilReady(pane: string, job: Job, over: AbortSignal): Promise<void> {
     await this.#watch(pane, over, (look) => {
       const { view, state, still } = look;
@@ -136,7 +136,7 @@ export class TmuxRunner implements Runner {
     job.stuck?.(null);
   }
 
-  /** Only when it shows was it taken. A paste that leaves no trace is tried once more, never twice over. */
+  /** Pastes the prompt and checks that it appears. A paste that leaves no trace is retried once. */
   async #putIn(pane: string, job: Job, over: AbortSignal): Promise<void> {
     for (let attempt = 1; !over.aborted; ) {
       const before = await this.#tmux.capture(pane);
@@ -149,7 +149,7 @@ export class TmuxRunner implements Runner {
       if (await this.#watch(pane, over, landed, LAND_MS)) return;
       const { view, state } = last! as Look;
       if (state.name === 'asks') {
-        // A dialog that has just opened takes no pastes.
+        // A dialog that just opened accepts no paste.
         await this.#untilReady(pane, job, over);
         if (this.#shows(job, await this.#tmux.capture(pane), before)) return;
       } else if (attempt++ === 2 || view.screen !== before) {
@@ -158,7 +158,7 @@ export class TmuxRunner implements Runner {
     }
   }
 
-  /** Whether the prompt, or what stands for a long one, is on this screen and was not before. */
+  /** Returns whether the prompt, or the placeholder of a long one, is new on this screen. */
   #shows({ prompt }: Job, screen: string, before: string): boolean {
     const mark = markOf(prompt);
     return (
@@ -166,7 +166,7 @@ export class TmuxRunner implements Runner {
     );
   }
 
-  /** Never presses Enter while a dialog is open: Enter would answer it. */
+  /** Never presses Enter while a dialog is open, because Enter would answer it. */
   async #enter(pane: string, job: Job, over: AbortSignal): Promise<void> {
     await pause(BEFORE_ENTER_MS, over);
     const shown = async () => `${(await this.#tmux.pane(pane)).cursor} ${await this.#tmux.capture(pane)}`;
@@ -187,8 +187,8 @@ export class TmuxRunner implements Runner {
   }
 
   /**
-   * Until the agent waits for input again, has shown an outcome, or the result came by another way. A screen that is only
-   * still ends nothing: the agent may be waiting for a person. Gives what the agent has said.
+   * Waits until the agent is ready again, has printed an outcome, or the result came another way, and returns its
+   * output. A screen that is only unchanged ends nothing, because the agent may be waiting for a person.
    */
   async #untilDone(
     pane: string,
@@ -211,7 +211,7 @@ export class TmuxRunner implements Runner {
     return o.said();
   }
 
-  /** Tells the bridge why the task does not go on, as far as the screen says. */
+  /** Reports to the bridge why the task is stuck, as far as the screen says. */
   #report(job: Job, { state, still }: Look): void {
     const { stuckAfter = this.#agent.quietMs } = this.#options;
     const where = `tmux ${this.target}`;
@@ -224,8 +224,8 @@ export class TmuxRunner implements Runner {
   }
 
   /**
-   * Stops the work of our task and nothing else: an agent that is known, while it works or asks, or what a shell runs that
-   * ran nothing when the task was put in. A program that is not known could end with the key, and its session with it.
+   * Stops the work of our task only: of a known agent while it works or asks, or of a shell that ran nothing when the
+   * task was pasted. In an unknown program the key could end it, and its session with it.
    */
   async #interrupt(pane: Pane): Promise<void> {
     const now = await this.#tmux.pane(pane.id);
@@ -245,7 +245,10 @@ export class TmuxRunner implements Runner {
     return { view, state: this.#agent.state({ ...view, status }) };
   }
 
-  /** Looks at the agent again and again until `seen` says so. False where it never did, in time or before the job was over. */
+  /**
+   * Observes the agent repeatedly until `seen` returns true. Returns false if it never did before the time or the job
+   * was over.
+   */
   async #watch(
     pane: string,
     over: AbortSignal,
@@ -266,7 +269,7 @@ export class TmuxRunner implements Runner {
   }
 }
 
-/** The profiles of agents.json extend those of the same name, so that one with old fields still has the newer ones. */
+/** Merges profiles of agents.json into those of the same name, so that older files get newer fields. */
 function withOwnProfiles(own: NonNullable<TmuxOptions['profiles']>): typeof PROFILES {
   const merged = Object.entries(own).map(([name, profile]) => [
     name,
@@ -275,7 +278,7 @@ function withOwnProfiles(own: NonNullable<TmuxOptions['profiles']>): typeof PROF
   return { ...PROFILES, ...Object.fromEntries(merged) };
 }
 
-/** A session by its whole name: tmux would take `work` for `workshop` where there is no `work`. */
+/** Returns an exact session name: tmux would match `work` with `workshop` if there is no `work`. */
 function exactly(target: string): string {
   if (/^[%@$=]/.test(target)) return target;
   return `=${target}${target.includes(':') ? '' : ':'}`;

@@ -6,7 +6,7 @@ export type Pane = Readonly<Awaited<ReturnType<Tmux['pane']>>>;
 /** What a pane shows at one moment. */
 export type PaneView = Readonly<Awaited<ReturnType<Tmux['view']>>>;
 
-/** The commands of tmux that a bridge needs. Text goes through a buffer, never through an argument. */
+/** The tmux commands that a bridge needs. Text goes through a buffer, never through an argument. */
 export class Tmux {
   readonly #args: readonly string[];
 
@@ -15,20 +15,21 @@ export class Tmux {
   }
 
   /**
-   * The pane: its id (`%3`, which stays the same when windows move), the program in the foreground, the cursor, which moves with Enter also where
-   * nothing is shown, whether somebody scrolls in it (keys would go there), and the device of its terminal.
+   * Returns the pane: its id (`%3`, which stays when windows move), the foreground program, the cursor, which moves
+   * with Enter even if nothing is displayed, whether someone scrolls in it (keys would go there), and its terminal
+   * device.
    */
   async pane(target: string) {
     const format =
       '#{pane_id} #{pane_dead} #{pane_in_mode} #{cursor_x},#{cursor_y} #{pane_tty} #{pane_current_command}';
     const answer = await this.#run(['display-message', '-p', '-t', target, format]);
     const [id, dead, inMode, cursor = '', tty = '', ...command] = answer.trimEnd().split(' ');
-    // tmux answers with nothing in its fields where there is no such pane.
+    // tmux answers with empty fields if there is no such pane.
     if (!id?.startsWith('%')) throw gone(`tmux has no pane ${JSON.stringify(target)}.`);
     return { id, dead: dead === '1', inMode: inMode !== '0', cursor, tty, command: command.join(' ') };
   }
 
-  /** The title and the screen of the same moment. */
+  /** Returns title and screen of the same moment. */
   async view(pane: string) {
     const title = ['display-message', '-p', '-t', pane, '#{pane_dead} #{pane_title}'];
     const answer = await this.#run([...title, ';', ...captureArgs(pane)]);
@@ -41,12 +42,12 @@ export class Tmux {
     return this.#run(['send-keys', '-t', pane, '-X', 'cancel']);
   }
 
-  /** What is in view, or with `all` everything that is kept; lines that the terminal has broken are whole again. */
+  /** Returns the visible text, or with `all` the whole history. Wrapped lines are joined. */
   capture(pane: string, o: { all?: boolean } = {}): Promise<string> {
     return this.#run([...captureArgs(pane), ...(o.all ? ['-S', '-'] : [])]);
   }
 
-  /** As a paste, where the program has asked to be told of pastes; several lines are then one input. */
+  /** Pastes text. If the program supports bracketed paste, several lines are one input. */
   async paste(pane: string, text: string, buffer: string): Promise<void> {
     await this.#run(['load-buffer', '-b', buffer, '-'], text);
     await this.#run(['paste-buffer', '-p', '-d', '-b', buffer, '-t', pane]);
@@ -59,20 +60,20 @@ export class Tmux {
   #run(args: readonly string[], input?: string): Promise<string> {
     return new Promise((resolve, reject) => {
       const options = { maxBuffer: Number.POSITIVE_INFINITY };
-      // UTF-8 whatever the locale: in another, tmux writes _ for every other character.
+      // Force UTF-8: in other locales tmux replaces other characters by _.
       const child = execFile('tmux', ['-u', ...this.#args, ...args], options, (error, out, err) => {
         if (!error) resolve(out);
         else if (child.pid === undefined) reject(gone(`tmux could not be started: ${error.message}`));
         else reject(gone(`tmux says: ${err.trim() || `exit code ${child.exitCode}`}.`));
       });
-      // tmux may end without having read its input; its exit code tells why.
+      // tmux may end without reading its input; its exit code says why.
       child.stdin!.on('error', () => {});
       child.stdin!.end(input ?? '');
     });
   }
 }
 
-/** -J joins the lines that the terminal has wrapped. */
+/** -J joins wrapped lines. */
 function captureArgs(pane: string): string[] {
   return ['capture-pane', '-p', '-J', '-t', pane];
 }
