@@ -3,7 +3,7 @@ import { type FromRecord, verbs } from './verb.ts';
 
 const verb = verbs({ scope: 'tasks', args: [] });
 
-/** A method of the protocol. Its channels are those of the agent that is given the task, or of the task’s record. */
+/** Declares one method of the A2A protocol. It touches the channels of the agent, or those in the record of the task. */
 const method = (name: string, summary: string) =>
   verb<null>(`a2a.${name}`)({
     summary,
@@ -11,28 +11,28 @@ const method = (name: string, summary: string) =>
     only: 'a2a',
   });
 
-/** What the relay does as an A2A agent. The protocol carries these itself, so that they have no route here. */
+/** The methods of the relay as an A2A agent. They have no route here, because the A2A protocol defines its own. */
 export const a2a = {
-  getCard: method('GetAgentCard', 'What an agent behind a bridge can do'),
-  send: method('SendMessage', 'Give an agent a task'),
-  get: method('GetTask', 'A task and its result'),
-  list: method('ListTasks', 'The tasks of an agent'),
-  cancel: method('CancelTask', 'Call a task off'),
-  subscribe: method('SubscribeToTask', 'What happens to a task, as it happens'),
-  addWebhook: method('CreateTaskPushNotificationConfig', 'Have a webhook told'),
-  getWebhook: method('GetTaskPushNotificationConfig', 'A webhook of a task'),
-  listWebhooks: method('ListTaskPushNotificationConfigs', 'Its webhooks'),
-  removeWebhook: method('DeleteTaskPushNotificationConfig', 'Tell it no longer'),
+  getCard: method('GetAgentCard', 'Get the agent card of an agent behind a bridge'),
+  send: method('SendMessage', 'Send a task to an agent'),
+  get: method('GetTask', 'Get a task and its result'),
+  list: method('ListTasks', 'List the tasks of an agent'),
+  cancel: method('CancelTask', 'Cancel a task'),
+  subscribe: method('SubscribeToTask', 'Stream the changes of a task'),
+  addWebhook: method('CreateTaskPushNotificationConfig', 'Add a webhook to a task'),
+  getWebhook: method('GetTaskPushNotificationConfig', 'Get a webhook of a task'),
+  listWebhooks: method('ListTaskPushNotificationConfigs', 'List the webhooks of a task'),
+  removeWebhook: method('DeleteTaskPushNotificationConfig', 'Remove a webhook from a task'),
 };
 
-/** What the metadata of a task that came over A2A says under `a2a`, for the bridge that takes it. */
+/** The field `a2a` in the metadata of a task that came over A2A. The bridge reads it. */
 export interface TaskMessage {
   readonly message_id: string;
   readonly context_id: string;
-  /** The A2A task that it goes on with; absent in a message that begins one, whose id is that of this very task. */
+  /** Id of the A2A task that this message continues. Absent in the first message: its own task is the A2A task. */
   readonly task_id?: string;
-  /** The message in the protocol's JSON. What was large in it, and bytes, are behind URLs. */
+  /** The message as A2A JSON. Large parts and binary parts are replaced by URLs. */
   readonly message?: JsonObject;
-  /** The pointer to it, where it is too large to ride along. */
+  /** Pointer to the message, if the message is too large for the metadata. */
   readonly message_pointer?: string;
 }

@@ -3,25 +3,25 @@ import { verbs } from './verb.ts';
 
 export type * from '../schemas/activity.ts';
 
-/** For calls within a process and for clients; it does not travel. */
+/** Client-side callbacks. They are not sent to the server. */
 export interface WatchState {
-  /** Called when the connection stands, and when it broke and is taken up again. */
+  /** Called when the connection is established (`live`) and when it breaks and is being reopened (`lost`). */
   readonly state?: (state: 'live' | 'lost') => void;
 }
 
 const verb = verbs({ scope: 'subscribe', args: [] });
 
-/** What happens in a tenant. What the caller's key is kept from is left out. */
+/** The activity log of a tenant. It omits what the key of the caller may not see. */
 export const activity = {
   list: verb<
     (o?: { after?: string; limit?: number; kind?: shapes.ActivityKind }) => Promise<shapes.ActivityPage>
-  >('activity.list')({ summary: 'What happened lately, newest first', route: 'GET /activity' }),
-  /** What comes from now on, or what came behind `after` and then that. Ends when the signal fires. */
+  >('activity.list')({ summary: 'List recent activity, newest first', route: 'GET /activity' }),
+  /** Yields new activity. With `after`, first yields what came after this id. Ends when the signal aborts. */
   watch: verb<
     (o: { after?: string; signal: AbortSignal } & WatchState) => AsyncIterable<shapes.Activity>,
     'input' | 'output'
   >('activity.watch')({
-    summary: 'What happens, as it happens, as server-sent events',
+    summary: 'Stream activity as server-sent events',
     route: 'GET /activity/events',
     headers: { last_event_id: 'Last-Event-ID' },
     byHand: 'both',
@@ -30,7 +30,7 @@ export const activity = {
   figures: verb<(o?: { hours?: number; step?: shapes.FigureStep }) => Promise<shapes.FiguresReport>>(
     'activity.figures',
   )({
-    summary: 'What happened in the last hours, in figures by the hour or the day',
+    summary: 'Get activity figures of the last hours, per hour or per day',
     route: 'GET /figures',
   }),
 };

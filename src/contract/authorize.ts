@@ -3,46 +3,46 @@ import { type Caller, isAnonymous } from './caller.ts';
 import type { Verb } from './verb.ts';
 
 /**
- * The one place where it is decided whether a caller may do something: its key has the scope of the verb, and is not
- * kept from any channel that the verb touches; a share link leads to the reads of its thread. Every interface asks here, by way of the bound relay or directly.
+ * Throws unless the caller may call the verb. The key needs the scope of the verb and access to every channel that the verb
+ * touches. A share link may only read its thread. All interfaces use this check.
  *
- * `input` is left out where it is not known yet: then the scope alone is looked at, before a body is read.
+ * Without `input`, only the scope is checked. Servers do so before they read a request body.
  */
 export function authorize<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): void {
   const beyond = beyondShare(caller, verb, input);
   if (beyond) throw beyond;
-  // What is visible by its link anybody may read, with any key or none; for the rest the domain looks at the scope.
+  // A pointer may be readable without a key. The domain checks the scope once it has found the pointer.
   if (verb.byLink) return;
   const refused = refusal(caller, verb, input);
   if (refused) throw refused;
 }
 
-/** The same as a question, for lists and for answers that do not tell what is there. */
+/** Boolean form of `authorize`, for filtering lists and hiding what exists. */
 export function may<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): boolean {
   return refusal(caller, verb, input) === null;
 }
 
-/** For refusals, and for lists of channels, which leave out what the caller's key is kept from. */
+/** Returns whether the key of the caller may use the channel. */
 export function mayUseChannel({ channelPrefix }: Caller, channel: string): boolean {
   return channelPrefix === undefined || channel.startsWith(channelPrefix);
 }
 
-/** Where a thing comes from: the channel it is on, and the id of the key that made it. */
+/** The origin of a pointer, thread, file or link: its channel, and the id of the key that created it. */
 export interface Origin {
   readonly channel?: string | null;
   readonly by?: string | null;
 }
 
 /**
- * The rule for keys that are bound to channels: such a key reaches what is on its channels and what it made itself. Every
- * other key reaches everything of its tenant. The domain asks wherever it finds a thing by its id, its name or in a list.
+ * Returns whether the caller may access something with this origin. A key with a channel prefix may access what is on its
+ * channels and what it created. Any other key may access everything of its tenant.
  */
 export function reaches(caller: Caller, { channel, by }: Origin): boolean {
   if (caller.channelPrefix === undefined || caller.asRelay) return true;
   return (typeof channel === 'string' && mayUseChannel(caller, channel)) || hasMade(caller, by);
 }
 
-/** Whether the caller's key, or one that it took the place of, is the key with this id. */
+/** Returns whether the key of the caller, or a key that it replaced by rotation, has this id. */
 export function hasMade({ keyId, formerKeys = [] }: Caller, by: string | null | undefined): boolean {
   return by === keyId || (typeof by === 'string' && formerKeys.includes(by));
 }
@@ -67,7 +67,7 @@ function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null 
   return null;
 }
 
-/** A share link leads to the reads of one thread. */
+/** Returns an error if the caller has a share link and the verb does more than read the thread of that link. */
 function beyondShare({ thread }: Caller, verb: Verb, input?: object): RelayError | null {
   if (thread === undefined) return null;
   const ofThread = verb.args.includes('thread_id') && input !== undefined;

@@ -3,59 +3,59 @@ import { badRequest, RelayError } from '../base/errors.ts';
 
 export { SCOPES };
 
-/** Who is asking. What stands behind a verb takes one, and gives only what belongs to its tenant or is visible by its link. */
+/** The authenticated client of a request. A verb returns only data of its tenant, or pointers that are visible by link. */
 export interface Caller {
   readonly tenant: string;
-  /** The API key's id; `local` where there are no keys. */
+  /** Id of the API key; `local` in open mode (without keys). */
   readonly keyId: string;
-  /** Set by the server and shown to others as `from`. */
+  /** Name of the key. The server sets it; others see it as `from`. */
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** Only channels whose names begin with this; all of the tenant's where absent. */
+  /** The caller may only use channels whose names begin with this prefix. Absent: all channels of the tenant. */
   readonly channelPrefix?: string;
-  /** The keys that this one took the place of: what they made is its own. */
+  /** Ids of keys that this key replaced by rotation. The caller owns what they created. */
   readonly formerKeys?: readonly string[];
-  /** The holder of a share link: of this thread it may read everything, and of all else nothing. */
+  /** Set for a share link: the only thread that the caller may read. */
   readonly thread?: string;
-  /** The relay itself acts for this caller, and may use idempotency keys of its own. */
+  /** The relay itself acts for this caller and may use reserved idempotency keys. */
   readonly asRelay?: true;
 }
 
-/** A caller, and the address at which it reaches this relay: the URLs of pointers in its answers begin with it. */
+/** A caller with the base URL at which it reaches this relay. Pointer URLs in its answers begin with this URL. */
 export interface CallerAt extends Caller {
   readonly base: string;
-  /** Told how many bytes of texts were read for it, to take a part or to count tokens; nobody by default. */
+  /** Called with the number of bytes of text that were read to extract a part or to count tokens. */
   readonly onRead?: (bytes: number) => void;
 }
 
 export type Scope = (typeof SCOPES)[number];
 
-/** The tenant of whoever runs the relay: everything made in open mode is its, and its admins look after all tenants. */
+/** The tenant of the operator. It owns everything created in open mode, and its admins manage all tenants. */
 export const RELAY_TENANT = 'local';
 
-/** Whoever sits at the machine, in open mode. */
+/** The caller in open mode (without keys). */
 export const LOCAL_CALLER: Caller = { tenant: RELAY_TENANT, keyId: 'local', name: 'local', scopes: SCOPES };
 
-/** Nobody in particular, who holds a pointer that is visible by its link. No tenant can have this name. */
+/** A caller without a key. It may only read pointers that are visible by link. No tenant can have an empty name. */
 export const ANONYMOUS: Caller = { tenant: '', keyId: 'anonymous', name: 'anonymous', scopes: [] };
 
 export function isAnonymous(caller: Caller): boolean {
   return caller.tenant === ANONYMOUS.tenant;
 }
 
-/** An admin of the relay as a whole, and not only of one tenant or of some channels. */
+/** Returns whether the caller is an admin of the whole relay, not only of one tenant or of some channels. */
 export function runsTheRelay({ tenant, scopes, channelPrefix }: Caller): boolean {
   return tenant === RELAY_TENANT && scopes.includes('admin') && channelPrefix === undefined;
 }
 
-/** Whose data a caller asks about: its own tenant's; an admin of the relay may name another. */
+/** Returns the tenant that a request is about: the tenant of the caller, or another one that a relay admin names. */
 export function tenantOf(caller: Caller, wanted: string | undefined): string {
   if (wanted === undefined || wanted === caller.tenant) return caller.tenant;
   if (runsTheRelay(caller)) return checkTenant(wanted);
   throw new RelayError('forbidden', { what: `The key "${caller.name}" belongs to another tenant.` });
 }
 
-/** Part of every key and stream of the store: no character that divides those. */
+/** Tenant names are part of store keys and stream names, so they contain no separator characters. */
 const TENANT = /^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?$/;
 
 function checkTenant(tenant: unknown): string {

@@ -5,11 +5,11 @@ import { type Api, verbs } from './verb.ts';
 export type * from '../schemas/channels.ts';
 
 export interface SubscribeOptions {
-  /** What to begin behind; only what comes from now on by default. A group that exists goes on where it was. */
+  /** Position after which to start; new messages only by default. An existing group continues at its own position. */
   readonly since?: shapes.Since;
-  /** Share the messages with the other members of this group, each under a lease. */
+  /** Group that shares the messages. Each message goes to one member, which holds a lease on it. */
   readonly group?: string;
-  /** How many messages of the group to hold at once; one by default. */
+  /** Number of messages of the group to hold at once; 1 by default. */
   readonly prefetch?: number;
   readonly signal?: AbortSignal;
 }
@@ -23,18 +23,18 @@ const verb = verbs({ scope: 'subscribe', args: ['name'] });
 
 export const channels = {
   list: verb<(o?: { after?: string; limit?: number }) => Promise<shapes.ChannelPage>>('channels.list')({
-    summary: 'The channels there are',
+    summary: 'List channels',
     route: 'GET /channels',
     args: [],
   }),
   inspect: verb<(name: string) => Promise<shapes.ChannelDetail>>('channels.inspect')({
-    summary: 'A channel and its groups: backlog, members, leases',
+    summary: 'Get a channel and its groups: backlog, members, leases',
     route: 'GET /channels/:name',
     channels: onChannel,
   }),
-  /** The sequence of the newest message, 0 where there is none: what `since` takes to get all that follows. */
+  /** Returns the sequence number of the newest message, or 0. Pass it as `since` to get all later messages. */
   position: verb<(name: string) => Promise<number>>('channels.position')({
-    summary: 'The newest sequence of a channel: `since` takes it to get all that follows',
+    summary: 'Get the newest sequence number of a channel; pass it as `since` to get all later messages',
     route: 'GET /channels/:name/position',
     channels: onChannel,
     answer: 'seq',
@@ -50,85 +50,86 @@ export const channels = {
     headers: { idempotency_key: 'Idempotency-Key' },
   }),
   events: verb<null, 'input' | 'output'>('channels.events')({
-    summary: 'The messages of a channel as server-sent events',
+    summary: 'Stream the messages of a channel as server-sent events',
     route: 'GET /channels/:name/events',
     channels: onChannel,
     headers: { last_event_id: 'Last-Event-ID' },
     byHand: 'both',
     only: 'http',
   }),
-  /** Replays, then goes live; nothing lost, nothing twice, in order. Ends when the signal fires. */
+  /** Replays stored messages, then yields new ones. Each message comes once and in order. Ends when the signal aborts. */
   subscribe: verb<(name: string, o?: SubscribeOptions) => AsyncIterable<shapes.Message>, 'input'>(
     'channels.socket',
   )({
-    summary: 'The messages of a channel over a WebSocket; the rest of the path is its name',
+    summary: 'Stream the messages of a channel over a WebSocket; the rest of the path is the channel name',
     route: 'GET /ws/:name',
     channels: onChannel,
     byHand: 'both',
     streams: true,
   }),
-  /** Good for one WebSocket within half a minute, for browsers: they cannot send headers with it. */
+  /** Creates a ticket that opens one WebSocket within 30 seconds. Browsers need it: they cannot send an API key header. */
   ticket: verb<() => Promise<{ ticket: string; expires_at: string }>>('channels.ticket')({
-    summary: 'A ticket for one WebSocket within 30 seconds, for browsers: they cannot send headers with it',
+    summary:
+      'Create a ticket that opens one WebSocket within 30 seconds, for browsers, which cannot send an API key header',
     route: 'POST /ws-ticket',
     args: [],
     repeatable: true,
   }),
-  /** The work is done. A token that is no longer the newest is refused with `conflict`. */
+  /** Acknowledges a message: its work is done. Rejects with `conflict` if another member holds the message now. */
   ack: verb<Settle<{ seq: number }>>('channels.ack')({
     ...member,
-    summary: 'The work is done',
+    summary: 'Acknowledge a message: its work is done',
     route: 'POST /channels/:name/groups/:group/ack',
     repeatable: true,
   }),
-  /** Give it back: it is handed out again after a while, or it goes among the dead letters. */
+  /** Gives a message back. It is delivered again later, or becomes a dead letter after too many attempts. */
   nack: verb<Settle<shapes.Nacked>>('channels.nack')({
     ...member,
-    summary: 'Give the work back, for another member',
+    summary: 'Give a message back, to be delivered again later',
     route: 'POST /channels/:name/groups/:group/nack',
   }),
-  /** Still at work. */
+  /** Renews the lease of a message, for work that takes longer. */
   extend: verb<Settle<{ seq: number; lease_until: number }>>('channels.extend')({
     ...member,
-    summary: 'Still at work: the lease begins anew',
+    summary: 'Renew the lease of a message',
     route: 'POST /channels/:name/groups/:group/extend',
     repeatable: true,
   }),
-  /** Work that groups of the channel could not do and that nobody has retried or dropped, oldest first. */
+  /** Messages that the groups of the channel could not process and that nobody has retried or dropped, oldest first. */
   deadLetters: verb<(name: string) => Promise<{ readonly letters: readonly shapes.BuriedMessage[] }>>(
     'channels.dead',
   )({
-    summary: 'The dead letters of a channel: work that its groups could not do',
+    summary: 'List the dead letters of a channel: messages that its groups could not process',
     route: 'GET /channels/:name/dead',
     channels: onChannel,
   }),
-  /** Has the group try again, from its first attempt on. Refused with `conflict` where the channel no longer keeps it. */
+  /** Delivers a dead letter to its group again and resets its attempts. Rejects with `conflict` if the message has expired. */
   retryDead: verb<(name: string, seq: number) => Promise<shapes.RevivedLetter>>('channels.retry_dead')({
-    summary: 'Hand a dead letter out again, to the group that could not do it',
+    summary: 'Deliver a dead letter to its group again',
     route: 'POST /channels/:name/dead/:seq/retry',
     args: ['name', 'seq'],
     channels: onChannel,
   }),
   dropDead: verb<(name: string, seq: number) => Promise<void>>('channels.drop_dead')({
-    summary: 'Take a dead letter from the list: nobody will do it',
+    summary: 'Drop a dead letter: it will not be processed',
     route: 'DELETE /channels/:name/dead/:seq',
     args: ['name', 'seq'],
     channels: onChannel,
     status: 204,
   }),
-  /** How a group goes about its work, changed or as it is. */
+  /** Changes the settings of a group and returns them. Without options it only returns them. */
   setGroup: verb<
     (name: string, group: string, o?: shapes.GroupOptions) => Promise<Required<shapes.GroupOptions>>
   >('channels.set_group')({
     ...member,
-    summary: 'Choose how long failed work of a group waits before it comes back',
+    summary: 'Set how long a group waits before it delivers a failed message again',
     route: 'POST /channels/:name/groups/:group',
     repeatable: true,
   }),
-  /** Forgets the group and whatever it had not done. */
+  /** Deletes the group and its list of unprocessed messages. */
   removeGroup: verb<(name: string, group: string) => Promise<void>>('channels.remove_group')({
     ...member,
-    summary: 'Forget a group and whatever it had not done',
+    summary: 'Delete a group and its list of unprocessed messages',
     route: 'DELETE /channels/:name/groups/:group',
     status: 204,
   }),
@@ -142,37 +143,37 @@ export const inbox = {
   read: inboxVerb<(agent: string, o?: { limit?: number; newest?: boolean }) => Promise<shapes.Inbox>>(
     'inbox.read',
   )({
-    summary: 'What a named agent has not read yet in the channels it follows',
+    summary: 'Get the unread messages of a named agent in the channels it follows',
     route: 'GET /inbox/:agent',
     args: ['agent'],
   }),
-  /** Only ever forward: of two that mark at the same time, the further one counts. */
+  /** Moves the read cursors forward. A cursor never moves back: of two concurrent calls, the higher position wins. */
   markRead: inboxVerb<(agent: string, cursors: { readonly [channel: string]: number }) => Promise<void>>(
     'inbox.mark_read',
   )({
-    summary: 'Mark messages as read: channel → sequence',
+    summary: 'Mark messages as read, by channel and sequence number',
     route: 'POST /inbox/:agent/read',
     args: ['agent', 'cursors'],
     channels: ({ cursors }) => Object.keys(cursors),
     status: 204,
     repeatable: true,
   }),
-  /** From now on, unless `since` says otherwise. Following again changes nothing and gives where it stands. */
+  /** Follows a channel from now on, or from `since`. Following it again changes nothing and returns the cursor. */
   follow: inboxVerb<
     (agent: string, channel: string, o?: { since?: shapes.Since }) => Promise<shapes.Followed>
   >('inbox.follow')({
-    summary: 'Have a channel’s messages kept for a named agent',
+    summary: 'Subscribe the inbox of a named agent to a channel',
     route: 'POST /inbox/:agent/channels',
     channels: ({ channel }) => [channel],
     repeatable: true,
   }),
   unfollow: inboxVerb<(agent: string, channel: string) => Promise<void>>('inbox.unfollow')({
-    summary: 'Stop following a channel',
+    summary: 'Unsubscribe the inbox of a named agent from a channel',
     route: 'DELETE /inbox/:agent/channels/:channel',
     channels: ({ channel }) => [channel],
     status: 204,
   }),
 };
 
-/** What a named agent has not read yet, for agents and hooks that cannot keep a connection open. */
+/** Unread messages of a named agent, for agents and hooks that cannot keep a connection open. */
 export interface InboxApi extends Api<typeof inbox> {}

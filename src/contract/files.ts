@@ -8,16 +8,16 @@ export type * from '../schemas/files.ts';
 
 export interface FileInput extends shapes.FileOptions {
   readonly body: BlobBody;
-  /** Bytes of the body, where known ahead. */
+  /** Number of bytes of the body, if known in advance. */
   readonly size?: number;
-  /** A repetition of the write that the file is at now, with the same key, changes nothing. */
+  /** Makes a retry safe: repeating the latest write with the same key changes nothing. */
   readonly idempotency_key?: string;
 }
 
 export interface FileContent {
   readonly file: shapes.FileInfo;
   readonly body: BlobBody;
-  /** The bytes of `body` within the file; `end` is exclusive. */
+  /** Position of `body` within the file; `end` is exclusive. */
   readonly range?: ByteRange;
 }
 
@@ -29,27 +29,27 @@ const read = { route: 'GET /files/:space/:path{[\\s\\S]+}' } as const;
 const verb = verbs({ scope: 'files', args: ['space', 'path'] });
 
 export const files = {
-  /** Spaces that hold a file, by name. */
+  /** Lists spaces that contain at least one file, sorted by name. */
   spaces: verb<
     (o?: {
       after?: string;
       limit?: number;
     }) => Promise<{ spaces: readonly { readonly space: string }[]; next?: string }>
   >('files.spaces')({
-    summary: 'The spaces there are, by name',
+    summary: 'List spaces, sorted by name',
     route: 'GET /files',
     args: [],
   }),
-  /** In the order of the paths' UTF-8 bytes. */
+  /** Lists files, sorted by the UTF-8 bytes of their paths. */
   list: verb<(space: string, o?: shapes.ListOptions) => Promise<shapes.FilePage>>('files.list')({
-    summary: 'The files of a space, or those below a prefix; with delimiter=/ one folder at a time',
+    summary: 'List the files of a space, optionally by prefix; with delimiter=/ one folder at a time',
     route: 'GET /files/:space',
     args: ['space'],
   }),
   put: verb<(space: string, path: string, input: FileInput) => Promise<shapes.FileInfo>, 'input'>(
     'files.put',
   )({
-    summary: 'Write a file, which is the body; earlier versions of it stay readable',
+    summary: 'Write a file from the request body; earlier versions stay readable',
     route: 'PUT /files/:space/:path{[\\s\\S]+}',
     headers: {
       if_match: 'If-Match',
@@ -64,18 +64,18 @@ export const files = {
   }),
   get: verb<OfFile<Version & { range?: ByteRange }, FileContent>, 'input' | 'output'>('files.get')({
     ...read,
-    summary: 'Read a file: its bytes, a part of it, its history with log=1, what is known of it with info=1',
+    summary: 'Read a file or a part of it; log=1 returns its versions, info=1 its properties',
     byHand: 'both',
   }),
   info: verb<OfFile<Version, shapes.FileInfo>>('files.info')({
     ...read,
-    summary: 'What is known of a file',
+    summary: 'Get the properties of a file',
     byHand: 'variant',
   }),
-  /** The versions that are kept, newest first. */
+  /** Returns the stored versions, newest first. */
   log: verb<OfFile<never, shapes.FileInfo[]>>('files.log')({
     ...read,
-    summary: 'The versions of a file, newest first',
+    summary: 'List the versions of a file, newest first',
     byHand: 'variant',
   }),
   part: verb<(space: string, path: string, part: PartRequest, o?: Version & LocalOptions) => Promise<Part>>(
@@ -83,7 +83,7 @@ export const files = {
   )({
     ...read,
     args: ['space', 'path', 'part'],
-    summary: 'A part of a file',
+    summary: 'Read a part of a file',
     byHand: 'variant',
   }),
   cost: verb<(space: string, path: string, part?: PartRequest, o?: Version & LocalOptions) => Promise<Cost>>(
@@ -91,19 +91,19 @@ export const files = {
   )({
     ...read,
     args: ['space', 'path', 'part'],
-    summary: 'What a file, or a part of it, would cost a model',
+    summary: 'Count the tokens of a file or of a part of it',
     byHand: 'variant',
   }),
-  /** With all its versions. */
+  /** Deletes a file and all its versions. */
   delete: verb<OfFile<{ if_match?: string }, void>>('files.delete')({
-    summary: 'Delete a file with all its versions',
+    summary: 'Delete a file and all its versions',
     route: 'DELETE /files/:space/:path{[\\s\\S]+}',
     headers: { if_match: 'If-Match' },
     status: 204,
     repeatable: true,
     byHand: 'server',
   }),
-  /** Several small files in one round trip. What has no room in the answer is named in `left`. */
+  /** Reads several small files in one request. `left` lists the paths that did not fit into the answer. */
   read: verb<
     (
       space: string,
@@ -115,7 +115,7 @@ export const files = {
     route: 'POST /files/:space/read',
     repeatable: true,
   }),
-  /** Each is written whole or not at all, and by itself: the answer says for each, in the same order, what became of it. */
+  /** Writes several files. Each one succeeds or fails by itself. The answer has one result per file, in the same order. */
   write: verb<
     (
       space: string,
@@ -123,10 +123,10 @@ export const files = {
     ) => Promise<{ files: (shapes.FileInfo | shapes.FileRefused)[] }>
   >('files.write')({
     args: ['space', 'files'],
-    summary: 'Write several small files at once, each whole or not at all',
+    summary: 'Write several small files at once; each succeeds or fails by itself',
     route: 'POST /files/:space/write',
   }),
-  /** Files that are not there are no error. With `more`, call it again: some are left. */
+  /** Deletes several files. Missing files are no error. If the answer has `more`, call it again for the rest. */
   remove: verb<
     (
       space: string,
@@ -134,7 +134,7 @@ export const files = {
     ) => Promise<{ deleted: number; more?: true }>
   >('files.remove')({
     args: ['space'],
-    summary: 'Delete several files, by name or below a prefix',
+    summary: 'Delete several files, by path or by prefix',
     route: 'POST /files/:space/delete',
     repeatable: true,
   }),

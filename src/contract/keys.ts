@@ -7,40 +7,40 @@ const verb = verbs({ scope: 'admin', args: ['id'] });
 
 export const keys = {
   create: verb<(input: shapes.NewKey) => Promise<shapes.CreatedKey>>('keys.create')({
-    summary: 'Make an API key; the answer is the only place that ever shows it',
+    summary: 'Create an API key; only this answer shows the key',
     route: 'POST /keys',
     args: [],
     status: 201,
   }),
-  /** Any key may ask; refused with `unauthorized` without one, where keys are on. */
+  /** Any key may call it. Rejects with `unauthorized` if the relay requires keys and the caller has none. */
   self: verb<() => Promise<shapes.Self>>('keys.self')({
-    summary: 'Who is asking: tenant, scopes, and whether keys are on at all',
+    summary: 'Get the caller: tenant, scopes, and whether the relay requires keys',
     scope: null,
     shared: true,
     route: 'GET /keys/self',
     args: [],
   }),
-  /** Newest first; with `all`, also those that were revoked in the last 30 days. */
+  /** Lists keys, newest first. With `all`, also keys revoked in the last 30 days. */
   list: verb<(o?: { all?: boolean; tenant?: string }) => Promise<shapes.KeyInfo[]>>('keys.list')({
-    summary: 'The keys of the tenant, newest first, never the keys themselves',
+    summary: 'List the keys of the tenant, newest first, without their secrets',
     route: 'GET /keys',
     args: [],
     answer: 'keys',
   }),
-  /** It stops working at once, everywhere, and so do the share links it made. */
+  /** Revokes a key and the share links that it created. Both stop working at once. */
   revoke: verb<(id: string, o?: { tenant?: string }) => Promise<shapes.RevokedKey>>('keys.revoke')({
-    summary: 'Revoke a key at once, and the share links it made',
+    summary: 'Revoke a key, and the share links it created, at once',
     route: 'DELETE /keys/:id',
     repeatable: true,
   }),
   /**
-   * A new key with the same name and rights; the old one works for `grace` more seconds, 0 by default. A key has one
-   * successor, and is not rotated itself before the one that it replaced has ended.
+   * Creates a new key with the same name and rights. The old key works for `grace` more seconds, 0 by default. A key can be
+   * rotated once, and only after the key that it replaced has ended.
    */
   rotate: verb<(id: string, o?: { grace?: number; tenant?: string }) => Promise<shapes.CreatedKey>>(
     'keys.rotate',
   )({
-    summary: 'Make a new key with the same rights in place of an old one',
+    summary: 'Replace a key with a new one that has the same rights',
     route: 'POST /keys/:id/rotate',
     status: 201,
   }),
@@ -50,19 +50,18 @@ const shareVerb = verbs({ scope: 'threads', args: [] });
 
 export const shares = {
   create: shareVerb<(input: shapes.NewShare) => Promise<shapes.CreatedShare>>('shares.create')({
-    summary:
-      'Make a link that shows one thread to whoever has it; the answer is the only place that ever shows it',
+    summary: 'Create a link that lets anyone who has it read one thread; only this answer shows the link',
     route: 'POST /shares',
     status: 201,
   }),
-  /** Those that work, newest first. */
+  /** Lists valid share links, newest first. */
   list: shareVerb<(o?: { thread_id?: string }) => Promise<{ readonly shares: readonly shapes.ShareInfo[] }>>(
     'shares.list',
   )({
-    summary: 'The share links there are, newest first, never themselves',
+    summary: 'List share links, newest first, without their tokens',
     route: 'GET /shares',
   }),
-  /** It leads nowhere from now on, and whoever is looking is cut off. */
+  /** Revokes a share link and closes the connections that use it. */
   revoke: shareVerb<(id: string) => Promise<void>>('shares.revoke')({
     summary: 'Revoke a share link at once',
     route: 'DELETE /shares/:id',
@@ -76,7 +75,7 @@ const usageVerb = verbs({ scope: 'push', args: [] });
 
 export const usage = {
   get: usageVerb<(o?: shapes.UsageQuery) => Promise<shapes.UsageReport>, 'input'>('usage.get')({
-    summary: 'What was used in a month, by key, operation and day; CSV with format=csv',
+    summary: 'Get the usage of a month by key, operation and day; format=csv returns CSV',
     route: 'GET /usage',
     byHand: 'server',
   }),

@@ -3,11 +3,11 @@ import { isUuid } from '../base/ids.ts';
 
 export interface PointerRef {
   readonly id: string;
-  /** `https://host` with any path in front of `/pull/`; null where only an id was given. */
+  /** `https://host` with any path before `/pull/`; null for a bare id. */
   readonly base: string | null;
-  /** The Fernet key from the fragment. It never travels to a server. */
+  /** The Fernet key from the fragment. It is never sent to a server. */
   readonly key: string | null;
-  /** The whole address, where it is not that of a pointer. Then it is the id too. */
+  /** The whole URL, if it is not a pointer URL. `id` then has the same value. */
   readonly address?: string;
 }
 
@@ -15,7 +15,7 @@ export function pointerUrl(base: string, id: string, key?: string | null): strin
   return `${base.replace(/\/+$/, '')}/pull/${id}${key ? `#key=${key}` : ''}`;
 }
 
-/** Reads `https://host/pull/<uuid>#key=…`, or a bare id. */
+/** Parses `https://host/pull/<uuid>#key=…`, or a bare id. */
 export function parsePointer(text: string): PointerRef {
   const trimmed = text.trim();
   if (isUuid(trimmed)) return { id: trimmed.toLowerCase(), base: null, key: null };
@@ -35,7 +35,7 @@ export function parsePointer(text: string): PointerRef {
   return { id: match[2]!.toLowerCase(), base: url.origin + match[1], key: fragmentKey(url.hash) };
 }
 
-/** What can be pulled and peeked at: a pointer, or any other address, which may answer as a relay does. */
+/** Parses a pointer or any other HTTP URL. Another server may answer at that URL in the same format as a relay. */
 export function parseReadable(text: string): PointerRef {
   try {
     return parsePointer(text);
@@ -59,8 +59,8 @@ function fragmentKey(hash: string): string | null {
 }
 
 /**
- * Whether a host name or an address, in brackets or not, is this machine's own: only programs on it reach what listens
- * there, and no name server can lead it elsewhere.
+ * Returns whether a host name or address, with or without brackets, is a loopback address. Only programs on this machine can
+ * reach a server there, and DNS cannot redirect it.
  */
 export function isLoopback(host: string): boolean {
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;

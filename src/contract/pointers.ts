@@ -13,28 +13,28 @@ export interface PushOptions {
   readonly content_type?: string;
   readonly channel?: string;
   readonly metadata?: JsonObject;
-  /** Seconds. */
+  /** Time to live in seconds. */
   readonly ttl?: number;
   readonly max_pulls?: number;
   readonly visibility?: shapes.Visibility;
-  /** The payload key, sealed to the channel's key, for subscribers that share it. Opaque to the relay. */
+  /** The payload key, encrypted with the key of the channel for its subscribers. The relay cannot read it. */
   readonly sealed_key?: string;
-  /** Tells whether a key is the right one for an encrypted payload, without telling the key: 16 hexadecimal digits. */
+  /** Check value of the payload key, 16 hexadecimal digits. It reveals a wrong key before a pull, but not the key. */
   readonly key_check?: string;
 }
 
 export interface PushInput extends PushOptions {
   readonly body: BlobBody;
-  /** Bytes of the body, where known ahead. */
+  /** Number of bytes of the body, if known in advance. */
   readonly size?: number;
   readonly idempotency_key?: string;
-  /** Count the tokens and answer them. */
+  /** Count the tokens and include the number in the answer. */
   readonly count?: boolean;
-  /** Options that become known only once the body has been read: a JSON envelope may put them behind the data. */
+  /** Options that are known only after the body has been read: in JSON, they may come after the data. */
   readonly late?: () => PushOptions;
 }
 
-/** The same of any server's pointer. Null where the server does not tell: that of the original tells the metadata alone. */
+/** Like `Peeked`, for a pointer of any server. A field is null if the server does not report it. The original server reports only metadata. */
 export type Inspected = Pick<shapes.Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'> & {
   readonly [F in Exclude<keyof shapes.Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'>]:
     | shapes.Peeked[F]
@@ -44,21 +44,21 @@ export type Inspected = Pick<shapes.Peeked, 'id' | 'metadata' | 'tokens' | 'key_
 export interface Pulled {
   readonly about: Inspected;
   readonly body: BlobBody;
-  /** The bytes of `body` within the payload; `end` is exclusive. */
+  /** Position of `body` within the payload; `end` is exclusive. */
   readonly range?: ByteRange;
 }
 
 export interface PullOptions {
   readonly range?: ByteRange;
-  /** Of one that counted, two repetitions by the same caller with the same key within five minutes are free. */
+  /** Makes a retry free: two repeated pulls by the same caller with this key within five minutes do not count. */
   readonly idempotency_key?: string;
-  /** Whoever asks has no key: an encrypted payload is refused with `key_missing`, and that counts as no pull. */
+  /** The caller has no decryption key. An encrypted payload is then refused with `key_missing` and not counted as a pull. */
   readonly keyless?: boolean;
 }
 
-/** For calls within a process; they do not travel. */
+/** Options of calls within one process. They are not sent to a server. */
 export interface LocalOptions {
-  /** Fires when nobody waits any more: work on a part ends then. */
+  /** Aborts when the caller no longer waits. Work on a part then stops. */
   readonly signal?: AbortSignal;
 }
 
@@ -74,7 +74,7 @@ export const pointers = {
     scope: 'push',
     route: 'POST /push',
     args: [],
-    // A task says where its result goes, and the relay itself may have to say something there.
+    // A task names the channel for its result. The relay itself may announce a failure there.
     channels: ({ channel, metadata }) => [channel, channel ? text(metadata?.done_channel) : null],
     headers: { idempotency_key: 'Idempotency-Key' },
     query: ['count'],
@@ -83,7 +83,7 @@ export const pointers = {
   }),
   pull: verb<(id: string, o?: PullOptions) => Promise<Pulled>, 'input' | 'output'>('pointers.pull')({
     ...pull,
-    summary: 'Get a payload back, or only a part of it',
+    summary: 'Get a payload or a part of it',
     headers: { keyless: 'Relay-Keyless' },
     byHand: 'both',
   }),
@@ -95,35 +95,35 @@ export const pointers = {
     args: ['id', 'part'],
     byHand: 'variant',
   }),
-  /** What pulling it, or a part of it, would cost a model; consumes nothing. */
+  /** Returns the number of tokens of a payload or of a part. It does not count as a pull. */
   cost: verb<(id: string, part?: PartRequest, o?: LocalOptions) => Promise<shapes.Cost>>('pointers.cost')({
     ...pull,
-    summary: 'What a payload, or a part of it, would cost a model',
+    summary: 'Count the tokens of a payload or of a part of it',
     args: ['id', 'part'],
     byHand: 'variant',
   }),
   peek: verb<(id: string) => Promise<Inspected>, 'output'>('pointers.peek')({
-    summary: 'The metadata alone; size, expiry, tokens and the check of a key are in Relay-* headers',
+    summary: 'Get only the metadata; size, expiry, tokens and key check are in Relay-* headers',
     byLink: true,
     route: 'GET /peek/:id',
     byHand: 'both',
   }),
-  /** The tenant's, newest first. A key that is bound to channels sees those on them, and its own. */
+  /** Lists pointers of the tenant, newest first. A key with a channel prefix sees those on its channels and its own. */
   list: verb<(o?: shapes.PointerQuery) => Promise<shapes.PointerPage>>('pointers.list')({
-    summary: 'The pointers there are, newest first, without their payloads',
+    summary: 'List pointers, newest first, without their payloads',
     route: 'GET /pointers',
     args: [],
     channels: ({ channel }) => [channel],
   }),
-  /** `ttl`: their minimum lifetime in seconds, from now; by default as long as the plan allows. Never shortens a lifetime. */
+  /** Extends the lifetime to at least `ttl` seconds from now; by default as long as the plan allows. Never shortens it. */
   renew: verb<(ids: readonly string[], o?: { ttl?: number }) => Promise<shapes.Renewed>>('pointers.renew')({
-    summary: 'Extend the life of pointers',
+    summary: 'Extend the lifetime of pointers',
     scope: 'push',
     route: 'POST /pointers/renew',
     args: ['ids'],
     repeatable: true,
   }),
-  /** Revokes it at once. Only its owner can. */
+  /** Revokes a pointer at once. Only its owner may do this. */
   delete: verb<(id: string) => Promise<void>>('pointers.delete')({
     summary: 'Revoke a pointer at once',
     scope: 'push',
@@ -136,9 +136,9 @@ export const pointers = {
 export interface PointersApi extends Api<typeof pointers> {}
 
 export const receipts = {
-  /** Only whoever owns the pointer is told. */
+  /** Returns the receipts of a pointer to its owner. */
   get: verb<(id: string) => Promise<shapes.ReceiptLadder>>('receipts.get')({
-    summary: 'Who was told of a pointer, pulled it, did it: as far as there is evidence',
+    summary: 'Get the receipts of a pointer: who was notified, pulled it, acknowledged it or answered',
     route: 'GET /pull/:id/receipts',
     channels: ({ channel }) => [channel],
   }),

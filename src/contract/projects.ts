@@ -5,14 +5,14 @@ export type * from '../schemas/projects.ts';
 
 const verb = verbs({ scope: 'threads', args: [] });
 
-/** For the tenant of whoever runs the relay; for all others there are none. */
+/** Projects are visible to the tenant of the operator only. Other tenants get an empty list. */
 export const projects = {
   list: verb<() => Promise<{ readonly projects: readonly shapes.ProjectItem[] }>>('projects.list')({
-    summary: 'The projects whose folders the server was told to show',
+    summary: 'List the projects whose folders the server is configured to show',
     route: 'GET /projects',
   }),
   get: verb<(id: string) => Promise<shapes.ProjectView>>('projects.get')({
-    summary: 'A project: its brief, its todos and its decisions',
+    summary: 'Get a project: its brief, todos and decisions',
     route: 'GET /projects/:id',
     args: ['id'],
   }),

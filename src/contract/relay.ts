@@ -8,7 +8,7 @@ import { agents, tasks } from './tasks.ts';
 import { capabilities, threads } from './threads.ts';
 import type { Api } from './verb.ts';
 
-/** The table: every verb of the relay, by the part of the API it belongs to. */
+/** All verbs of the relay, grouped by part of the API. */
 export const VERBS = {
   pointers,
   channels,
@@ -26,10 +26,7 @@ export const VERBS = {
   projects,
 };
 
-/**
- * The whole API as one interface, seen by one caller. The embedded relay implements it over an engine, the SDK over
- * HTTP, and both are called alike.
- */
+/** The whole API for one caller. The embedded relay implements it with an engine, the SDK over HTTP. */
 export interface Relay extends AsyncDisposable, RelayParts {}
 
 type RelayParts = { readonly [P in keyof typeof VERBS]: Api<(typeof VERBS)[P]> };

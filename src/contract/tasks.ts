@@ -7,33 +7,33 @@ import { type Api, type FromRecord, verbs } from './verb.ts';
 export { TASK_STATES, TASK_STATUSES } from '../base/enums.ts';
 export type * from '../schemas/tasks.ts';
 
-/** Names that both ends of a task agree on without having met. */
-
+/** Default channel on which tasks are sent. */
 export const TASK_CHANNEL = 'agent-tasks';
+/** Default channel on which results are announced. */
 export const DONE_CHANNEL = 'agent-done';
 
-/** Where runs of pipelines are asked for; an agent that takes tasks in words must not get them. */
+/** Channel for pipeline runs. It is separate so that agents that expect text tasks never receive them. */
 export const PIPELINE_CHANNEL = 'pipeline-tasks';
-/** The kind that a bridge for them says it is. */
+/** Runner name that a bridge for pipeline runs reports. */
 export const PIPELINE_RUNNER = 'pipelines';
 
-/** The group in which bridges share the tasks of a channel, so that no two of them run the same one. */
+/** Group in which bridges share the tasks of a channel, so that each task runs in one bridge only. */
 export const TASK_GROUP = 'bridges';
 
-/** Where tasks for one agent alone go. A group hands out to whoever is free, so an address needs a channel of its own. */
+/** Returns the channel for tasks to one named agent. On the shared channel any free bridge would get the task. */
 export function directChannel(channel: string, agent: string): string {
   return `${channel}@${agent}`;
 }
 
 /**
- * The idempotency key of a task's result: a second result is a conflict, whoever brings it. Where the sender may settle the task,
- * the relay puts it into its own namespace, so that nobody else can take it.
+ * Returns the idempotency key for the result of a task, so that a second result is a conflict. If the sender may settle the
+ * task, the relay stores the key in a reserved namespace that other callers cannot use.
  */
 export function resultKey(taskId: string): string {
   return `task-result:${taskId}`;
 }
 
-/** The task that a push with this metadata settles; null where it settles none. */
+/** Returns the task whose result a push with this metadata is; null if it is no result. */
 export function settledTask(
   metadata: JsonObject | undefined,
 ): { id: string; status: shapes.TaskStatus } | null {
@@ -48,39 +48,39 @@ const itsChannels = ({ channel, done_channel }: FromRecord) => [channel, done_ch
 const verb = verbs({ scope: 'tasks', args: ['id'] });
 
 export const tasks = {
-  /** Newest first. */
+  /** Lists tasks, newest first. */
   list: verb<(o?: shapes.TaskQuery) => Promise<{ readonly tasks: readonly shapes.TaskInfo[] }>>('tasks.list')(
     {
-      summary: 'The tasks on the task channels, newest first',
+      summary: 'List the tasks on the task channels, newest first',
       route: 'GET /tasks',
       args: [],
       channels: ({ channel }) => [channel],
     },
   ),
   get: verb<(id: string) => Promise<shapes.Task>>('tasks.get')({
-    summary: 'A task: its state, lease, receipts and result',
+    summary: 'Get a task: its state, lease, receipts and result',
     route: 'GET /tasks/:id',
     channels: ({ channel }) => [channel],
   }),
-  /** Brings the result. The same again gives the first one; another one is refused with `conflict`. */
+  /** Delivers the result. Repeating the call returns the first result. A different result is refused with `conflict`. */
   done: verb<(id: string, o?: shapes.Settlement) => Promise<shapes.TaskResult>>('tasks.done')({
-    summary: 'Bring the result of a task',
+    summary: 'Deliver the result of a task',
     route: 'POST /tasks/:id/done',
     channels: itsChannels,
     repeatable: true,
   }),
   fail: verb<(id: string, o?: shapes.Settlement) => Promise<shapes.TaskResult>>('tasks.fail')({
-    summary: 'Say that a task could not be done, and why',
+    summary: 'Report that a task failed, and why',
     route: 'POST /tasks/:id/fail',
     channels: itsChannels,
     repeatable: true,
   }),
   /**
-   * Calls it off: it is handed to nobody any more, and the bridge that is at it stops the work. Once more gives the first
-   * answer; where a result was first, it is refused with `conflict`.
+   * Cancels a task. It is not delivered any more, and a bridge that works on it stops. Repeating the call returns the first
+   * answer. If the task already has a result, the call is refused with `conflict`.
    */
   cancel: verb<(id: string, o?: { readonly reason?: string }) => Promise<shapes.TaskResult>>('tasks.cancel')({
-    summary: 'Call a task off, and stop the work on it',
+    summary: 'Cancel a task and stop the work on it',
     route: 'POST /tasks/:id/cancel',
     channels: itsChannels,
     repeatable: true,
@@ -93,21 +93,21 @@ const agentVerb = verbs({ scope: 'tasks', args: [] });
 
 export const agents = {
   list: agentVerb<() => Promise<{ readonly agents: readonly shapes.Agent[] }>>('agents.list')({
-    summary: 'Who is there: bridges and followers, with their last sign of life',
+    summary: 'List agents: bridges and followers, with the time they were last seen',
     route: 'GET /agents',
   }),
-  /** A bridge is there, and at this. */
+  /** Sends the heartbeat of a bridge, with the tasks it works on. */
   beat: agentVerb<(name: string, bridge: shapes.Bridge) => Promise<void>>('agents.beat')({
-    summary: 'A bridge’s heartbeat',
+    summary: 'Send the heartbeat of a bridge',
     route: 'POST /agents/:name',
     args: ['name'],
     channels: ({ task_channel, done_channel, channel }) => [task_channel, done_channel, channel],
     status: 204,
     repeatable: true,
   }),
-  /** A bridge goes, and says so. */
+  /** Signs a bridge off. */
   leave: agentVerb<(name: string, instance: string) => Promise<void>>('agents.leave')({
-    summary: 'A bridge goes',
+    summary: 'Sign a bridge off',
     route: 'DELETE /agents/:name/:instance',
     args: ['name', 'instance'],
     channels: ({ channel }) => [channel],

@@ -17,7 +17,7 @@ export type { Preview };
 
 export interface ArtifactFields {
   readonly name?: string;
-  /** Told from name and media type where it is missing. */
+  /** Guessed from name and media type by default. */
   readonly type?: shapes.ArtifactType;
   readonly mime?: string;
   readonly source_refs?: readonly string[];
@@ -27,7 +27,7 @@ export interface ArtifactInput extends ArtifactFields {
   readonly body: BlobBody;
   readonly size?: number;
   readonly idempotency_key?: string;
-  /** Fields that are known only once the body has been read; they count instead of those above, which are what is likely. */
+  /** Returns fields that are known only after the body has been read. They override the fields above, which are a guess. */
   readonly late?: () => ArtifactFields;
 }
 
@@ -37,7 +37,7 @@ export interface ArtifactContent {
   readonly range?: ByteRange;
 }
 
-/** One line that says what a search did not see. */
+/** Describes in one line what a search did not cover. */
 export function unsearchedText({ indexing, artifacts }: shapes.Unsearched): string {
   const parts = artifacts.map(
     ({ ref, size, searched }) => `${bytes(searched)} of the ${bytes(size)} of ${ref}`,
@@ -60,20 +60,20 @@ const idempotent = { idempotency_key: 'Idempotency-Key' };
 const verb = verbs({ scope: 'threads', args: ['thread_id'] });
 
 export const threads = {
-  /** `ttl` is in seconds; without it the thread stays until it is deleted. */
+  /** Creates a thread. It expires after `ttl` seconds; without `ttl` it stays until it is deleted. */
   create: verb<(o?: { name?: string; ttl?: number }) => Promise<shapes.ThreadCreated>>('threads.create')({
-    summary: 'Begin a thread',
+    summary: 'Create a thread',
     route: 'POST /threads',
     args: [],
     status: 201,
   }),
-  /** Newest first. `prefix` narrows it to ids that begin so. */
+  /** Lists threads, newest first. `prefix` selects ids that begin with it. */
   list: verb<
     (o?: shapes.Page & { prefix?: string }) => Promise<{ threads: shapes.ThreadItem[]; next?: string }>
-  >('threads.list')({ summary: 'The threads there are, newest first', route: 'GET /threads', args: [] }),
+  >('threads.list')({ summary: 'List threads, newest first', route: 'GET /threads', args: [] }),
   get: verb<OfThread<shapes.ThreadInfo>>('threads.get')({
     shared,
-    summary: 'A thread in numbers',
+    summary: 'Get the name, version and counts of a thread',
     route: 'GET /threads/:thread_id',
   }),
   delete: verb<OfThread<void>>('threads.delete')({
@@ -85,25 +85,25 @@ export const threads = {
     'threads.state',
   )({
     shared,
-    summary: 'The whole memory of a thread, as it is or at any version',
+    summary: 'Get the state of a thread, current or at any version',
     route: 'GET /threads/:thread_id/state',
   }),
   header: verb<(thread_id: string, o?: Counted) => Promise<shapes.Header>>('threads.header')({
     shared,
-    summary: 'The bounded view of the state that goes into a prompt',
+    summary: 'Get the header: a bounded view of the state for prompts',
     route: 'GET /threads/:thread_id/state/header',
   }),
   patch: verb<(thread_id: string, input: shapes.PatchInput) => Promise<shapes.PatchAnswer>>('threads.patch')({
-    summary: 'Change the state by JSON Patch (RFC 6902), whole or not at all',
+    summary: 'Apply a JSON Patch (RFC 6902) to the state: the whole patch or none of it',
     route: 'POST /threads/:thread_id/state/patch',
     body: 'ops',
     headers: { if_match: 'If-Match', ...idempotent },
   }),
-  /** A new version that equals an old one; nothing is taken out of the history. */
+  /** Creates a new version that equals an old one. The history stays complete. */
   revert: verb<(thread_id: string, input: shapes.RevertInput) => Promise<shapes.PatchAnswer>>(
     'threads.revert',
   )({
-    summary: 'Make a new version that equals an old one',
+    summary: 'Create a new version that equals an old one',
     route: 'POST /threads/:thread_id/state/revert',
     headers: { if_match: 'If-Match', ...idempotent },
   }),
@@ -111,47 +111,48 @@ export const threads = {
     (thread_id: string, o: { from: shapes.VersionRef; to?: shapes.VersionRef }) => Promise<shapes.DiffAnswer>
   >('threads.diff')({
     shared,
-    summary: 'What changed between two versions, as JSON Patch',
+    summary: 'Get the difference between two versions as JSON Patch',
     route: 'GET /threads/:thread_id/state/diff',
   }),
-  /** Which version each item of the state comes from, who made that, when, and from what. */
+  /** Returns for each item of the state which version last changed it, who, when, and from which source. */
   blame: verb<(thread_id: string, o?: { at?: shapes.VersionRef }) => Promise<shapes.BlameAnswer>>(
     'threads.blame',
   )({
     shared,
-    summary: 'Which version each item of the state comes from, who made it, when, and from what',
+    summary:
+      'Get for each item of the state the version that last changed it, who, when, and from which source',
     route: 'GET /threads/:thread_id/state/blame',
   }),
   compact: verb<OfThread<shapes.CompactAnswer>>('threads.compact')({
-    summary: 'Shorten a state that has grown long; earlier versions stay',
+    summary: 'Compact a long state; earlier versions stay readable',
     route: 'POST /threads/:thread_id/state/compact',
   }),
   replay: verb<OfThread<shapes.ReplayAnswer>>('threads.replay')({
-    summary: 'Fold the whole log again and compare',
+    summary: 'Rebuild the state from the whole event log and compare it with the stored state',
     route: 'POST /threads/:thread_id/replay',
   }),
-  /** Oldest first, behind the event `after`. */
+  /** Lists events, oldest first, starting after the event `after`. */
   events: verb<(thread_id: string, o?: shapes.Page) => Promise<Events>>('threads.events')({
     shared,
-    summary: 'What happened in a thread, oldest first; with Accept: text/event-stream, as it happens',
+    summary: 'List the events of a thread, oldest first; with Accept: text/event-stream, stream them',
     route: 'GET /threads/:thread_id/events',
     byHand: 'server',
   }),
-  /** Replays from behind `after`, then goes live until the signal fires. */
+  /** Yields the events after `after`, then new ones until the signal aborts. */
   watch: verb<
     (thread_id: string, o: { after?: string; signal: AbortSignal }) => AsyncIterable<shapes.ThreadEvent>
   >('threads.watch')({
     shared,
-    summary: 'What happens in a thread, as it happens',
+    summary: 'Stream the events of a thread',
     route: 'GET /threads/:thread_id/events',
     byHand: 'variant',
     streams: true,
   }),
-  /** An event of one's own kind, such as `prompt.answered`. */
+  /** Appends an event with a type of your own, such as `prompt.answered`. */
   record: verb<(thread_id: string, type: string, payload?: JsonObject) => Promise<shapes.ThreadEvent>>(
     'threads.record',
   )({
-    summary: 'Append an event of your own kind',
+    summary: 'Append an event with a type of your own',
     route: 'POST /threads/:thread_id/events',
     args: ['thread_id', 'type', 'payload'],
     status: 201,
@@ -167,63 +168,63 @@ export const threads = {
   envelopes: verb<
     (thread_id: string, o?: { to?: string; after?: string }) => Promise<{ envelopes: shapes.Envelope[] }>
   >('threads.envelopes')({
-    summary: 'The envelopes that are still worth reading',
+    summary: 'List the envelopes that have not expired',
     route: 'GET /threads/:thread_id/envelopes',
   }),
-  /** Holds a thread for work that must not be done twice at once, or renews the hold. Others are told who has it. */
+  /** Takes or renews an exclusive lease on a thread. If another client holds it, the answer names the holder. */
   hold: verb<(thread_id: string, o: shapes.HoldInput) => Promise<shapes.HoldAnswer>>('threads.hold')({
-    summary: 'Hold a thread for work that must not be done twice at once, or renew the hold',
+    summary: 'Take or renew an exclusive lease on a thread',
     route: 'POST /threads/:thread_id/hold',
     repeatable: true,
   }),
   release: verb<(thread_id: string, o: { token: string }) => Promise<void>>('threads.release')({
-    summary: 'Let go of a thread that is held',
+    summary: 'Release the lease on a thread',
     route: 'DELETE /threads/:thread_id/hold',
     status: 204,
   }),
-  /** Newest first. `pipeline` narrows it to one. */
+  /** Lists runs, newest first. `pipeline` selects the runs of one pipeline. */
   runs: verb<(o?: shapes.Page & { pipeline?: string }) => Promise<shapes.RunPage>>('threads.runs')({
-    summary: 'The runs of pipelines, newest first',
+    summary: 'List pipeline runs, newest first',
     route: 'GET /runs',
     args: [],
   }),
   run: verb<OfThread<shapes.PipelineRun>>('threads.run')({
     shared,
-    summary: 'A run of a pipeline: its steps, what they need, and what became of each',
+    summary: 'Get a pipeline run: its steps, their dependencies and their results',
     route: 'GET /threads/:thread_id/run',
   }),
   stats: verb<OfThread<shapes.Stats>>('threads.stats')({
     shared,
-    summary: 'What a thread has saved in tokens, counted',
+    summary: 'Get the token figures of a thread',
     route: 'GET /threads/:thread_id/stats',
   }),
-  /** For who shows a model something else than an answer as it came: the read itself is not `counted`, and this is. */
+  /** Records tokens that a client showed to a model, for clients that read without `counted` and show only a part. */
   shown: verb<(thread_id: string, o: { what: shapes.ReadKind; tokens: number }) => Promise<void>>(
     'threads.shown',
   )({
-    summary: 'Tell the ledger what a model was shown of a thread, in tokens',
+    summary: 'Record how many tokens of a thread a model was shown',
     route: 'POST /threads/:thread_id/shown',
     status: 204,
   }),
-  /** Over all threads of the caller. */
+  /** Returns the token figures of all threads of the caller. */
   totals: verb<() => Promise<shapes.SumStats>>('threads.totals')({
-    summary: 'The same over all threads',
+    summary: 'Get the token figures of all threads',
     route: 'GET /stats',
     args: [],
   }),
-  /** The whole thread as a ZIP bundle. `damaged`: the first hundred refs of artifacts whose content is not in it. */
+  /** Exports the thread as a ZIP bundle. `damaged` lists up to 100 artifacts whose content is missing in it. */
   export: verb<
     OfThread<{ body: ReadableStream<Uint8Array>; name: string; damaged: readonly string[] }>,
     'output'
   >('threads.export')({
     shared,
     summary:
-      'The whole thread as a ZIP bundle; the header Relay-Damaged names artifacts whose content is not in it',
+      'Export the thread as a ZIP bundle; the header Relay-Damaged lists artifacts whose content is missing',
     route: 'GET /threads/:thread_id/export',
     byHand: 'both',
   }),
   import: verb<(bundle: BlobBody) => Promise<shapes.ImportAnswer>, 'input'>('threads.import')({
-    summary: 'Take in a ZIP bundle, which is the body',
+    summary: 'Import a thread from a ZIP bundle, which is the body',
     route: 'POST /threads/import',
     args: ['bundle'],
     status: 201,
@@ -238,22 +239,22 @@ export const threads = {
     headers: idempotent,
     byHand: 'both',
   }),
-  /** Newest first. */
+  /** Lists artifacts, newest first. */
   artifacts: verb<
     (thread_id: string, o?: Counted & shapes.Page) => Promise<{ artifacts: shapes.Artifact[]; next?: string }>
   >('artifacts.list')({
     shared,
-    summary: 'The artifacts of a thread, newest first',
+    summary: 'List the artifacts of a thread, newest first',
     route: 'GET /threads/:thread_id/artifacts',
   }),
-  /** Everything but the content. */
+  /** Returns an artifact without its content. */
   artifact: verb<
     (thread_id: string, ref: string, o?: Counted) => Promise<shapes.Artifact>,
     'input' | 'output'
   >('artifacts.get')({
     shared,
     args: ['thread_id', 'ref'],
-    summary: 'An artifact without its content: preview, hash, provenance; with raw=1 the bytes',
+    summary: 'Get an artifact without its content: preview, hash, sources; raw=1 returns the content',
     route: 'GET /threads/:thread_id/artifacts/:ref',
     byHand: 'server',
   }),
@@ -263,23 +264,23 @@ export const threads = {
   >('artifacts.content')({
     shared,
     args: ['thread_id', 'ref'],
-    summary: 'The content of an artifact, whole or a byte range',
+    summary: 'Get the content of an artifact, whole or a byte range',
     route: 'GET /threads/:thread_id/artifacts/:ref/content',
     byHand: 'both',
   }),
-  /** A part of the content, cut at `max_tokens`. It is a pull of what is answered, and of no more. */
+  /** Returns a part of the content, cut at `max_tokens`. Only the returned part counts as read. */
   part: verb<(thread_id: string, ref: string, o: Counted & shapes.PartInput) => Promise<shapes.ArtifactPart>>(
     'artifacts.part',
   )({
     shared,
     args: ['thread_id', 'ref'],
-    summary: 'A part of the content of an artifact: lines, matches, a place in JSON, or an outline',
+    summary: 'Get a part of the content of an artifact: lines, matches, a JSON value or an outline',
     route: 'GET /threads/:thread_id/artifacts/:ref/part',
   }),
-  /** The content is gone for good, with its preview; hash, name and an event stay. */
+  /** Permanently deletes the content and the preview. The hash, the name and an event stay. */
   deleteArtifact: verb<(thread_id: string, ref: string) => Promise<shapes.Artifact>>('artifacts.delete')({
     args: ['thread_id', 'ref'],
-    summary: 'Delete the content of an artifact for good; its hash and an event stay',
+    summary: 'Permanently delete the content of an artifact; its hash and an event stay',
     route: 'DELETE /threads/:thread_id/artifacts/:ref',
     repeatable: true,
   }),
@@ -287,20 +288,20 @@ export const threads = {
     (thread_id: string, q: string, o?: Counted & { limit?: number }) => Promise<shapes.SearchAnswer>
   >('artifacts.search')({
     shared,
-    summary: 'Find passages of artifacts by their words, or by a question in other words, best first',
+    summary: 'Search artifacts for passages that match words or a question, best first',
     route: 'GET /threads/:thread_id/search',
     args: ['thread_id', 'q'],
   }),
   report: verb<(thread_id: string, o?: { format?: shapes.ReportFormat }) => Promise<shapes.ReportAnswer>>(
     'reports.make',
   )({
-    summary: 'Tell a thread in one document, which becomes an artifact of it',
+    summary: 'Generate a report for a thread and store it as an artifact',
     route: 'POST /reports/:thread_id',
   }),
-  /** Repeated, one that is not `dry` may be counted twice. */
+  /** Renders a prompt. A repeated call may be counted twice, unless it is `dry`. */
   render: verb<(thread_id: string, o?: shapes.RenderOptions) => Promise<shapes.Rendered>>('threads.render')({
     shared,
-    summary: 'A thread as the messages of a prompt: its state, and previews in frames',
+    summary: 'Render a thread as prompt messages: its state, and artifact previews in frames',
     route: 'POST /render/:thread_id',
     alsoBy: 'GET',
     query: ['format'],
@@ -308,22 +309,22 @@ export const threads = {
   }),
 };
 
-/** Threads as one caller sees them. A version is `v7` or 7. */
+/** The thread API for one caller. A version is `v7` or 7. */
 export interface ThreadsApi extends Api<typeof threads> {}
 
 export const capabilities = {
   list: verb<() => Promise<{ capabilities: shapes.CapabilityInfo[] }>>('capabilities.list')({
-    summary: 'What a thread can have done',
+    summary: 'List capabilities: functions that the relay can run for a thread',
     route: 'GET /cap/list',
     args: [],
   }),
   invoke: verb<(input: shapes.InvokeInput) => Promise<shapes.InvokeAnswer>>('capabilities.invoke')({
-    summary: 'Have a capability do its work; the result is an artifact',
+    summary: 'Run a capability; its result is stored as an artifact',
     route: 'POST /cap/invoke',
     args: [],
     headers: { idempotency_key: 'Idempotency-Key' },
   }),
 };
 
-/** Capabilities as one caller sees them. */
+/** The capability API for one caller. */
 export interface CapabilitiesApi extends Api<typeof capabilities> {}

@@ -1,20 +1,19 @@
 import { badRequest } from '../base/errors.ts';
 import type { Scope } from './caller.ts';
 
-/** The signature of a verb as a method of the API: fields of the input one by one, then an object with the rest. */
-// biome-ignore lint/suspicious/noExplicitAny: every signature is one of these, whatever it takes
+/** Signature of a verb as an API method: some input fields as positional arguments, then an object with the others. */
+// biome-ignore lint/suspicious/noExplicitAny: methods take arguments of any types
 export type Method = (...args: any[]) => Promise<unknown> | AsyncIterable<unknown>;
 
-/** What travels over HTTP in another form than the method takes or gives it; its schema alone says how. */
+/** The sides of a verb whose HTTP form differs from the method. The schema describes the HTTP form. */
 export type Wire = 'input' | 'output';
 
 /**
- * A verb of the relay, declared once and without any package, so that clients stay light. The method of `Relay`, the HTTP
- * route, the HTTP client, the binding to the domain and the authorisation are made from it; `src/schemas` adds the
- * schemas of its input and output.
+ * A verb of the relay, declared once. The method of `Relay`, the HTTP route, the HTTP client, the binding to the domain and
+ * the authorisation are derived from it. It needs no package, so clients stay small. `src/schemas` adds input and output schemas.
  *
- * Over HTTP the input is put together from the path's parameters, then the query (GET, DELETE) or the JSON body (POST),
- * then the headers that `headers` names.
+ * Over HTTP, the input consists of the path parameters, the query (GET, DELETE) or JSON body (POST), and the headers that
+ * `headers` lists.
  */
 export interface Verb<
   F extends Method | null = Method | null,
@@ -22,19 +21,19 @@ export interface Verb<
   W extends Wire = Wire,
   H extends HandMade | null = HandMade | null,
   K extends string = string,
-> extends Shared<A>,
+> extends GroupDefaults<A>,
     Fields<F, A, H, K> {
-  /** `threads.patch`: unique and stable, the operationId. */
+  /** Unique and stable name, such as `threads.patch`. It is the operationId in OpenAPI. */
   readonly name: string;
-  /** Only for the compiler: the signature, and what travels in another form. */
+  /** Type information only: the signature, and the sides whose HTTP form differs. */
   readonly types?: readonly [method: F, wire: W];
 }
 
-/** What the verbs of a group have in common for the most part. */
-interface Shared<A extends readonly string[]> {
-  /** What the key must be allowed to do; null where anyone may. */
+/** Defaults that most verbs of a group share. */
+interface GroupDefaults<A extends readonly string[]> {
+  /** Scope that the key needs; null if any caller may call the verb. */
   readonly scope: Scope | null;
-  /** The fields of the input that the method takes one by one, in this order. */
+  /** Input fields that the method takes as positional arguments, in this order. */
   readonly args: A;
 }
 
@@ -45,47 +44,47 @@ interface Fields<
   K extends string,
 > {
   readonly summary: string;
-  /** What it names may be visible by its link: then it works without a key as well, and the domain decides. */
+  /** The verb also works without a key for pointers that are visible by link. The domain checks this. */
   readonly byLink?: true;
-  /** Only reads, and of one thread at most: whoever has a share link of that thread may call it. */
+  /** The verb only reads, at most one thread. The holder of a share link of that thread may call it. */
   readonly shared?: true;
-  /** `GET /threads/:thread_id`, in Hono's syntax; served under `/v1` too. Absent where another protocol carries it. */
+  /** Route in Hono syntax, such as `GET /threads/:thread_id`; also served under `/v1`. Absent for verbs of other protocols. */
   readonly route?: `${HttpMethod} ${string}`;
-  /** Another method that does the same at the same path, its input in the query: how an older client asks. */
+  /** Second HTTP method for the same path, with the input in the query. Older clients use it. */
   readonly alsoBy?: HttpMethod;
   /**
-   * The channels it touches, which the caller's key must not be kept from. A channel that only a record knows is added
-   * to the input by the domain, which then authorises again.
+   * Returns the channels that the verb touches. The key of the caller must have access to all of them. If only a stored record
+   * knows a channel, the domain adds it to the input and authorises again.
    */
   channels?(
     input: Omit<InputOf<F, A>, keyof FromRecord> & FromRecord,
   ): readonly (string | null | undefined)[];
-  /** The status of success; 200 by default. With 204 nothing else is answered. */
+  /** HTTP status of success; 200 by default. An answer with 204 has no body. */
   readonly status?: 200 | 201 | 202 | 204;
-  /** The whole JSON body is this one field of the input: a JSON Patch is an array. */
+  /** Input field that is the whole JSON body, such as a JSON Patch array. */
   readonly body?: string;
-  /** Field of the input → request header. */
+  /** Maps an input field to a request header. */
   readonly headers?: { readonly [field: string]: string };
-  /** Fields that are in the query though there is a body. */
+  /** Input fields that are in the query although the request has a body. */
   readonly query?: readonly string[];
-  /** Any other content type than JSON is the payload itself, and these fields are then in the query. */
+  /** The body may be the raw payload, with any content type but JSON. These fields are then in the query. */
   readonly raw?: readonly string[];
-  /** The method gives this one field of the answer. */
+  /** Field of the answer that the method returns instead of the whole answer. */
   readonly answer?: K;
-  /** Sent twice, it does no more than sent once. GET always is so, and so is what has an Idempotency-Key. */
+  /** The verb is idempotent, so clients may retry it. GET, and requests with an Idempotency-Key, always are. */
   readonly repeatable?: true;
   /**
-   * Bytes travel or a connection stays open, so that HTTP has code of its own for it: on both sides, or in the server
-   * alone. A variant is another way to call the route of another verb, which is described there.
+   * HTTP code for the verb is written by hand, because it sends bytes or keeps a connection open: `both` in client and server,
+   * `server` only there. A `variant` uses the route of another verb, which documents it.
    */
   readonly byHand?: H;
-  /** It gives an AsyncIterable instead of a promise. */
+  /** The method returns an AsyncIterable instead of a promise. */
   readonly streams?: true;
-  /** No method of the API: only this protocol has it. */
+  /** The verb has no API method; it exists only in this protocol. */
   readonly only?: 'http' | 'a2a';
 }
 
-/** Channels that are known from a record and not from the request. */
+/** Channels that come from a stored record, not from the request. */
 export interface FromRecord {
   readonly channel?: string | null;
   readonly done_channel?: string | null;
@@ -95,25 +94,22 @@ type HandMade = 'both' | 'server' | 'variant';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/**
- * Gives what declares the verbs of a group: each with its signature, and what travels in another form. `shared` holds
- * for every row that does not say otherwise.
- */
-export function verbs<const D extends readonly string[]>(shared: Shared<D>) {
+/** Returns a function that declares the verbs of a group. `defaults` applies to every verb that does not override it. */
+export function verbs<const D extends readonly string[]>(defaults: GroupDefaults<D>) {
   return <F extends Method | null, W extends Wire = never>(name: string) =>
     <
       const A extends readonly string[] = D,
       const H extends HandMade | null = null,
       const K extends string = never,
     >(
-      fields: Fields<F, A, H, K> & Partial<Shared<A>>,
+      fields: Fields<F, A, H, K> & Partial<GroupDefaults<A>>,
     ) =>
-      ({ name, ...shared, ...fields }) as unknown as Verb<F, A, W, H, K>;
+      ({ name, ...defaults, ...fields }) as unknown as Verb<F, A, W, H, K>;
 }
 
 export type Verbs = { readonly [method: string]: Verb };
 
-/** The part of the API that a group of verbs makes: a method for each that has a signature. */
+/** The API of a group of verbs: one method for each verb with a signature. */
 export type Api<V extends Verbs> = {
   readonly [M in keyof V as MethodOf<V[M]> extends Method ? M : never]: Extract<MethodOf<V[M]>, Method>;
 };
@@ -125,7 +121,7 @@ export type ByHand<V extends Verbs> = {
 
 type MethodOf<V> = V extends { readonly types?: readonly [infer F, unknown] } ? F : never;
 
-/** What a method takes, as one object by the names of its fields. */
+/** The arguments of a method as one object. */
 export type InputOf<F, A extends readonly string[]> = F extends (...args: infer P) => unknown
   ? Zip<P, A>
   : object;
@@ -144,25 +140,25 @@ type Zip<P extends readonly unknown[], A extends readonly string[]> = A extends 
       ? NonNullable<O>
       : never;
 
-/** The arguments of a call as one object: what `channels` takes and what travels. */
+/** Combines the arguments of a call into one object, for `channels` and for the request. */
 export function inputOf({ args: names }: Verb, args: readonly unknown[]): { [field: string]: unknown } {
   const input: { [field: string]: unknown } = { ...(args[names.length] as object | undefined) };
   for (let at = 0; at < names.length; at++) input[names[at]!] = args[at];
   return input;
 }
 
-/** Method and path of a verb's route. */
+/** Returns the HTTP method and the path of a verb. */
 export function routeOf({ name, route }: Verb): { readonly method: HttpMethod; readonly path: string } {
   const [method, path] = (route ?? '').split(' ');
   if (!path) throw new Error(`${name} has no route.`);
   return { method: method as HttpMethod, path };
 }
 
-/** The path of a call, with the fields that stand in it filled in. */
+/** Returns the path of a call with its parameters filled in. */
 export function pathOf(verb: Verb, fields: { readonly [field: string]: unknown }): string {
   return routeOf(verb).path.replace(/:(\w+)(\{[^}]*\})?/g, (_, field, rest) => {
     const names = rest ? String(fields[field]).split('/') : [String(fields[field])];
-    // However they are escaped, a URL takes these for another place.
+    // URL parsers resolve these segments to another path, even when they are escaped.
     const odd = names.find((name) => ['', '.', '..'].includes(name) || !name.isWellFormed());
     if (odd !== undefined) throw badRequest(`"${field}" cannot be, or hold, ${JSON.stringify(odd)}.`);
     return names.map(encodeURIComponent).join('/');

@@ -8,40 +8,40 @@ const kind = z.enum(ACTIVITY_KINDS);
 export type ActivityKind = Shape<typeof kind>;
 
 const entry = z.object({
-  /** Its place: `after` takes it. */
+  /** Position in the log. Pass it as `after`. */
   id: text,
   at: time,
   kind,
-  /** Who did it; `relay` for the relay itself. */
+  /** Name of the caller; `relay` for the relay itself. */
   by: text,
   pointer: optionalText,
   channel: optionalText,
   group: optionalText,
   seq: optionalCount,
   thread: optionalText,
-  event: optionalText.describe('the id of the thread’s event'),
-  type: optionalText.describe('the type of the thread’s event'),
+  event: optionalText.describe('id of the thread event'),
+  type: optionalText.describe('type of the thread event'),
   version: optionalCount,
   artifact: optionalText,
   task: optionalText,
   agent: optionalText,
-  key: optionalText.describe('the id of an API key'),
-  share: optionalText.describe('the id of a share link'),
-  /** Of the thread, artifact, pipeline, step or key. */
+  key: optionalText.describe('id of the API key'),
+  share: optionalText.describe('id of the share link'),
+  /** Name of the thread, artifact, pipeline, step or key. */
   name: optionalText,
   status: optionalText,
   size: optionalCount,
-  /** How many of its kind it stands for, where that is more than one. */
+  /** Number of events that this entry stands for, if more than one. */
   count: optionalCount,
 });
-/** Something that happened, by the name of the thing. Never a payload, metadata, a key or a fragment. */
+/** One entry of the activity log. It never contains a payload, metadata, a key or a fragment. */
 export interface Activity extends Shape<typeof entry> {}
 
 const activityPage = z.object({
-  /** Newest first. */
+  /** The entries, newest first. */
   activities: z.array(entry),
   ...next,
-  /** Pass as `after` of `watch` to get all that follows. */
+  /** Pass it as `after` to `watch` to get all later activity. */
   newest: text,
 });
 export interface ActivityPage extends Shape<typeof activityPage> {}
@@ -50,7 +50,7 @@ const step = z.enum(FIGURE_STEPS);
 export type FigureStep = Shape<typeof step>;
 
 const point = z.object({
-  /** When it begins. */
+  /** Start of the hour or day. */
   at: time,
   pushes: count,
   pushed_bytes: count,
@@ -64,19 +64,19 @@ const point = z.object({
   prompts: count,
   pasted_tokens: count,
   shown_tokens: count,
-  /** Null where nothing was prompted. May be negative: then pasting would have been cheaper. */
-  avoided_tokens: count.nullable().describe('null where nothing was prompted'),
-  /** As it was last looked at within it; null where nobody looked. */
-  storage_bytes: count.nullable().describe('null where nobody looked'),
+  /** Tokens saved; null if there were no prompts. Negative if pasting would have been cheaper. */
+  avoided_tokens: count.nullable().describe('null if there were no prompts'),
+  /** Last measured value within the hour or day; null if it was not measured. */
+  storage_bytes: count.nullable().describe('null if it was not measured'),
 });
-/** What happened within an hour or a day, in UTC. */
+/** Activity figures of one hour or day, in UTC. */
 export interface FiguresPoint extends Shape<typeof point> {}
 
 const figuresReport = z.object({
   step,
-  /** How `avoided_tokens` is worked out, in a sentence. */
+  /** One sentence that explains how `avoided_tokens` is calculated. */
   method: text,
-  /** Oldest first, without a hole. */
+  /** Oldest first, without gaps. */
   points: z.array(point),
 });
 export interface FiguresReport extends Shape<typeof figuresReport> {}
@@ -84,7 +84,7 @@ export interface FiguresReport extends Shape<typeof figuresReport> {}
 export const activitySchemas = {
   list: {
     input: z.object({
-      after: optionalText.describe('the `next` of the page before'),
+      after: optionalText.describe('`next` of the previous page'),
       limit: limit(200),
       kind: kind.optional(),
     }),
@@ -92,7 +92,7 @@ export const activitySchemas = {
   },
   watch: {
     input: z.object({
-      after: optionalText.describe('an `id`; only what comes from now on by default'),
+      after: optionalText.describe('an `id`; by default only new activity is returned'),
       last_event_id: optionalText,
     }),
     output: entry,

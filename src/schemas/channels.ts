@@ -20,17 +20,17 @@ import {
   time,
 } from './shapes.ts';
 
-/** The domain says what is wrong with a name, in one way for every interface. */
-const name = z.string().min(1).describe('up to 256 characters, percent-encoded as one segment of the path');
+/** The domain validates names, so that all interfaces report the same error. */
+const name = z.string().min(1).describe('up to 256 characters, percent-encoded as one path segment');
 const groupName = z.string().min(1);
 const seq = count;
 
 const sincePoint = z.union([text, z.number()]);
-/** `all`, a sequence, a moment as ms (from 10¹² on) or ISO 8601. */
+/** `all`, a sequence number, or a time in ISO 8601 or in ms. Numbers from 10¹² are times. */
 export type Since = Shape<typeof sincePoint>;
 
 const since = sincePoint
-  .describe('`all`, a sequence number, a time in ISO 8601 or in ms; only what is new by default')
+  .describe('`all`, a sequence number, or a time in ISO 8601 or in ms; only new messages by default')
   .optional();
 
 export const deadReason = z.enum(['attempts', 'age', 'gone']);
@@ -41,7 +41,7 @@ const deadLetter = z.object({
   seq,
   ts: z.number(),
   attempts: count,
-  /** `attempts` used up, `age`: never claimed while it was kept, `gone`: its pointer had expired or been revoked. */
+  /** `attempts`: too many attempts. `age`: expired before a member took it. `gone`: its pointer expired or was revoked. */
   reason: deadReason,
 });
 export interface DeadLetter extends Shape<typeof deadLetter> {}
@@ -49,30 +49,30 @@ export interface DeadLetter extends Shape<typeof deadLetter> {}
 const message = z.object({
   url: z.url().optional().describe('a pushed pointer'),
   msg: json.optional().describe('a signal'),
-  /** When it was put on the channel, in ms. */
-  ts: z.number().describe('ms'),
-  /** Grows along the channel; need not be gapless. Resume from it with `since`. */
+  /** Time when it was published, in ms since 1970. */
+  ts: z.number().describe('ms since 1970'),
+  /** Sequence number. It increases within the channel, possibly with gaps. Pass it as `since` to resume. */
   seq,
-  /** Set by the relay, not by the sender. */
+  /** Name of the sender, set by the relay. */
   from: text,
   metadata: jsonObject.optional(),
-  /** The payload key as a Fernet token under the channel's key. */
+  /** The payload key, encrypted with the key of the channel (a Fernet token). */
   sealed_key: optionalText,
-  /** In a group: what proves that this member holds the work. */
-  token: seq.optional().describe('in a group: proves that the work is yours'),
-  /** In a group: how often it has been handed out, this time included. */
+  /** In a group: proves that this member holds the lease. */
+  token: seq.optional().describe('in a group: proves that you hold the lease'),
+  /** In a group: number of deliveries, including this one. */
   attempt: count.optional(),
-  /** In a group: until when it is this member's, in ms. */
-  lease_until: z.number().optional().describe('ms'),
-  /** On a channel of dead letters: where it comes from, and why. */
+  /** In a group: end of the lease, in ms since 1970. */
+  lease_until: z.number().optional().describe('ms since 1970'),
+  /** On a dead-letter channel: the original message, and why it failed. */
   dead: deadLetter.optional(),
-  /** On the first message behind others that the reader asked for and that are no longer kept. */
-  gap: z.literal(true).optional().describe('messages before this one are no longer kept'),
+  /** Set if messages that the reader requested before this one have expired. */
+  gap: z.literal(true).optional().describe('messages before this one have expired'),
 });
 /** A message of a channel: a pointer (`url`) or a signal (`msg`). */
 export interface Message extends Shape<typeof message> {}
 
-/** A dead letter, by its place among the dead letters of its channel. */
+/** A dead letter, with its sequence number among the dead letters of its channel. */
 export type BuriedMessage = Message & { readonly dead: DeadLetter };
 
 const published = z.object({ channel: text, seq, ts: z.number() });
@@ -81,7 +81,7 @@ export interface Published extends Shape<typeof published> {}
 const about = {
   name: text,
   messages: count,
-  /** 0 where there has been none. */
+  /** Newest sequence number; 0 if there has been no message. */
   last_seq: seq,
   last_at: time.nullable(),
 };
@@ -97,7 +97,7 @@ export interface Lease extends Shape<typeof lease> {}
 
 const groupDetail = z.object({
   name: text,
-  /** Messages that no member has claimed yet, or that came back. */
+  /** Number of messages that wait for a member. */
   backlog: count,
   members: z.array(z.object({ name: text, since: time })),
   leases: z.array(lease),
@@ -107,7 +107,7 @@ export interface GroupDetail extends Shape<typeof groupDetail> {}
 const channelDetail = z.object({
   ...about,
   first_seq: seq,
-  /** Dead letters that nobody has retried or dropped. */
+  /** Number of dead letters that nobody has retried or dropped. */
   dead: count,
   groups: z.array(groupDetail),
 });
@@ -118,9 +118,9 @@ const letter = z.object({ name, seq: z.coerce.number().int().positive() });
 const revived = z.object({
   channel: text,
   group: text,
-  /** The message that is handed out again. */
+  /** Sequence number of the message that is delivered again. */
   seq,
-  /** A task has got its failed result by then, so it is sent anew: the id of the new one. */
+  /** For a task: id of the new task. The old one already has a failed result, so the task is sent again. */
   task: z.uuid().optional(),
 });
 export interface RevivedLetter extends Shape<typeof revived> {}
@@ -128,34 +128,34 @@ export interface RevivedLetter extends Shape<typeof revived> {}
 const waits = z
   .array(z.number().int().min(0).max(GROUP_RETRY_MAX_MS))
   .max(GROUP_ATTEMPTS)
-  .describe('the waits before failed work comes back, in ms; the last one repeats');
+  .describe('delays before a failed message is delivered again, in ms; the last one repeats');
 
 const groupOptions = z.object({
-  /** The waits before failed work comes back, in ms, the last one repeated; null for those of the relay. As they are by default. */
+  /** Delays before a failed message is delivered again, in ms; the last one repeats. Null: the defaults of the relay. Absent: unchanged. */
   retry: waits.nullable().optional(),
 });
 export interface GroupOptions extends Shape<typeof groupOptions> {}
 
 const proof = z.object({ seq, token: seq });
-/** Which piece of work, and the proof that it is the caller's. */
+/** A message and the token that proves the lease of the caller. */
 export interface Claim extends Shape<typeof proof> {}
 
 const claim = z.object({ name, group: groupName, ...proof.shape });
 
 const nacked = z.object({
   seq,
-  /** It went among the dead letters: it has been handed out as often as it may. */
-  dead: z.boolean().describe('it went among the dead letters'),
-  /** When it is handed out again, in ms. */
-  retry_at: z.number().optional().describe('when it is handed out again, in ms'),
+  /** The message became a dead letter, because it had too many attempts. */
+  dead: z.boolean().describe('true if the message became a dead letter'),
+  /** Time of the next delivery, in ms since 1970. */
+  retry_at: z.number().optional().describe('time of the next delivery, in ms since 1970'),
 });
-/** What became of work that was given back. */
+/** What happens next to a message that was given back. */
 export interface Nacked extends Shape<typeof nacked> {}
 
 const subscription = {
   since,
   group: groupName.optional().describe('share the messages with the other members of this group'),
-  prefetch: limit(PREFETCH_MAX).describe('messages to hold at once in a group; one by default'),
+  prefetch: limit(PREFETCH_MAX).describe('messages to hold at once in a group; 1 by default'),
 };
 
 export const channelSchemas = {
@@ -171,7 +171,7 @@ export const channelSchemas = {
   subscribe: {
     input: z.object({ name, ...subscription, ticket: optionalText }),
     output: message,
-    also: { 101: 'A WebSocket, each frame of which is a message.' },
+    also: { 101: 'A WebSocket. Each frame is one message.' },
     codes: ['upgrade_required'],
   },
   ticket: { input: z.object({}), output: z.object({ ticket: text, expires_at: time }) },
@@ -179,7 +179,7 @@ export const channelSchemas = {
   nack: { input: claim, output: nacked, codes: ['conflict'] },
   extend: {
     input: claim,
-    output: z.object({ seq, lease_until: z.number().describe('ms') }),
+    output: z.object({ seq, lease_until: z.number().describe('ms since 1970') }),
     codes: ['conflict'],
   },
   deadLetters: {
@@ -204,11 +204,11 @@ export interface InboxMessage extends Shape<typeof inboxMessage> {}
 const inbox = z.object({
   agent: text,
   following: z.array(text),
-  /** In the order of time; `gap` marks the first behind others that were no longer kept. */
+  /** Ordered by time. `gap` marks a message before which others have expired. */
   messages: z.array(inboxMessage),
-  /** There is more than fits into one answer. */
+  /** True if there are more unread messages than in this answer. */
   more: z.boolean(),
-  /** What to mark as read once these messages have been seen: channel → sequence. */
+  /** Cursors to pass to `markRead` after these messages have been read: channel → sequence number. */
   cursors,
 });
 export interface Inbox extends Shape<typeof inbox> {}
@@ -216,7 +216,7 @@ export interface Inbox extends Shape<typeof inbox> {}
 const followed = z.object({
   agent: text,
   channel: text,
-  /** Everything up to here has been read. */
+  /** Sequence number up to which the agent has read. */
   cursor: seq,
 });
 export interface Followed extends Shape<typeof followed> {}
@@ -226,9 +226,7 @@ export const inboxSchemas = {
     input: z.object({
       agent,
       limit: limit(INBOX_MESSAGES),
-      newest: flag
-        .optional()
-        .describe('1: the newest ones, where there are more than that; 0 by default, the oldest'),
+      newest: flag.optional().describe('1: the newest unread messages; 0 (default): the oldest'),
     }),
     output: inbox,
   },

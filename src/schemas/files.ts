@@ -25,60 +25,62 @@ import {
 } from './shapes.ts';
 
 const space = z.string().describe('letters, digits, dots, hyphens and underscores');
-const path = z.string().describe('names joined by slashes: `src/main.ts`');
-const after = z.string().optional().describe('the `next` of the page before, or any path');
+const path = z.string().describe('names separated by slashes: `src/main.ts`');
+const after = z.string().optional().describe('`next` of the previous page, or any path');
 
 const file = z.object({
   space,
   path,
-  /** Counted from 1 for each file. One that was deleted and made again begins anew. */
+  /** Version number, starting at 1. A file that was deleted and created again starts at 1 again. */
   version: count,
-  /** Tells versions apart, also those of a file that was deleted and made again: `v3-9f86d081884c7d65`. */
-  etag: z.string().describe('`v3-9f86d081884c7d65`; in the header ETag too'),
+  /** Unique per content and version, such as `v3-9f86d081884c7d65`, also after the file was deleted and created again. */
+  etag: z.string().describe('`v3-9f86d081884c7d65`; also in the header ETag'),
   size: count,
   sha256: text,
-  text: z.boolean().describe('false for bytes that are not valid UTF-8'),
+  text: z.boolean().describe('false if the bytes are not valid UTF-8'),
   content_type: nullableText,
   metadata: jsonObject,
-  /** When the file was made, and when this version was written: ISO 8601, UTC. */
+  /** Times when the file was created and when this version was written: ISO 8601, UTC. */
   created_at: time,
   modified_at: time,
-  /** Who wrote this version. */
+  /** Name of the caller who wrote this version. */
   from: text,
-  /** Null where it stays until it is deleted. */
+  /** Time of expiry; null if the file stays until it is deleted. */
   expires_at: time.nullable(),
 });
-/** A file as it is, or one of its versions: never the content. */
+/** The properties of a file or of one of its versions, without the content. */
 export interface FileInfo extends Shape<typeof file> {}
 
 const ifMatch = optionalText.describe(
-  'only where the file is at this version: `v3`, its ETag, or `*` for any',
+  'write only if the file is at this version: `v3`, its ETag, or `*` for any version',
 );
 
 const options = z.object({
   content_type: optionalText,
   metadata: jsonObject.optional(),
-  /** Seconds from this write on; without it the file stays until it is deleted. */
+  /** Time to live in seconds, from this write on. Without it the file stays until it is deleted. */
   ttl: seconds(FILE_TTL_MAX_S).optional().describe('seconds; without it the file stays until it is deleted'),
-  /** How many earlier versions to keep; for a new file 20 by default, later as many as it kept before. */
+  /** Number of earlier versions to keep. Default: 20 for a new file, unchanged for an existing one. */
   keep: z
     .number()
     .int()
     .min(0)
     .max(FILE_VERSIONS_MAX)
     .optional()
-    .describe(`earlier versions to keep; ${FILE_VERSIONS} for a new file, then as many as it kept before`),
-  /** Only where the file is at this version: `3`, `v3`, its etag, or `*` for any. */
+    .describe(
+      `earlier versions to keep; by default ${FILE_VERSIONS} for a new file, unchanged for an existing one`,
+    ),
+  /** Write only if the file is at this version: `3`, `v3`, its etag, or `*` for any version. */
   if_match: ifMatch,
-  /** `*`: only where there is no such file yet. */
-  if_none_match: z.literal('*').optional().describe('only where there is no such file yet'),
+  /** `*`: write only if the file does not exist yet. */
+  if_none_match: z.literal('*').optional().describe('write only if the file does not exist yet'),
 });
 export interface FileOptions extends Shape<typeof options> {}
 
 const encoding = z.enum(['utf8', 'base64']);
 
 const fileText = z.object({ content: text, encoding });
-/** A content inside JSON: as text, or in base64 where it is none. */
+/** File content inside JSON: text, or base64 for bytes that are not text. */
 export interface FileText extends Shape<typeof fileText> {}
 
 const draft = z.object({
@@ -91,12 +93,15 @@ const draft = z.object({
 export interface FileDraft extends Shape<typeof draft> {}
 
 const refused = z.object({ path, error: text, code: text, hint: text });
-/** One of several files that was not written, and why. */
+/** A file of a batch that was not written, and why. */
 export interface FileRefused extends Shape<typeof refused> {}
 
 const listOptions = z.object({
-  prefix: z.string().optional().describe('the beginning of the paths'),
-  delimiter: z.literal('/').optional().describe('tells what lies deeper by its folder alone'),
+  prefix: z.string().optional().describe('only paths that begin with this'),
+  delimiter: z
+    .literal('/')
+    .optional()
+    .describe('list one folder: deeper files are reported only as folders in `prefixes`'),
   after,
   limit: limit(PAGE_ITEMS_MAX),
 });
@@ -104,8 +109,8 @@ export interface ListOptions extends Shape<typeof listOptions> {}
 
 const filePage = z.object({
   files: z.array(file),
-  /** With a delimiter: what lies deeper, each folder once, with the delimiter at its end. */
-  prefixes: z.array(text).optional().describe('folders, where a delimiter was given'),
+  /** With a delimiter: the subfolders, each with the delimiter at its end. */
+  prefixes: z.array(text).optional().describe('subfolders, if a delimiter was given'),
   ...next,
 });
 export interface FilePage extends Shape<typeof filePage> {}
@@ -132,20 +137,15 @@ export const fileSchemas = {
     input: z.object({
       space,
       path,
-      version: z.coerce
-        .number()
-        .int()
-        .min(1)
-        .optional()
-        .describe('an earlier version, as the history has it'),
+      version: z.coerce.number().int().min(1).optional().describe('an earlier version'),
       ...partFields,
-      cost: looseFlag.optional().describe('the token price instead of the content'),
-      info: looseFlag.optional().describe('what is known of the file instead of the content'),
-      log: looseFlag.optional().describe('its versions, newest first'),
+      cost: looseFlag.optional().describe('return the number of tokens instead of the content'),
+      info: looseFlag.optional().describe('return the properties of the file instead of the content'),
+      log: looseFlag.optional().describe('return the versions of the file, newest first'),
     }),
     output: z.union([file, z.object({ versions: z.array(file) }), cost]),
     ...BYTES,
-    also: { ...BYTES.also, 304: 'The client has it already.' },
+    also: { ...BYTES.also, 304: 'Not modified: the client already has this content.' },
   },
   delete: { input: z.object({ space, path, if_match: ifMatch }), output: z.null() },
   read: {
@@ -153,7 +153,7 @@ export const fileSchemas = {
     output: z.object({
       files: z.array(file.extend(fileText.shape)),
       missing: z.array(path),
-      left: z.array(path).describe('had no room in the answer: ask for them again'),
+      left: z.array(path).describe('did not fit into the answer: request them again'),
     }),
   },
   write: {
@@ -168,7 +168,7 @@ export const fileSchemas = {
     input: z.object({ space, paths: many(path).optional(), prefix: optionalText }),
     output: z.object({
       deleted: count,
-      more: z.literal(true).optional().describe('some are left: ask again'),
+      more: z.literal(true).optional().describe('some files are left: send the request again'),
     }),
   },
 } satisfies SchemaRows;

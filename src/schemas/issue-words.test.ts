@@ -32,8 +32,11 @@ test('what is wrong with an input is said in plain words, with the name of the f
 });
 
 test('an unknown field is named with the one that was meant, or with those there are', () => {
-  assert.equal(wrong({ name: 'n', limt: 1 }), 'There is no "limt". Did you mean "limit"?');
-  assert.equal(wrong({ name: 'n', zzz: 1 }), 'There is no "zzz". There are: name, limit, kind, list, id.');
+  assert.equal(wrong({ name: 'n', limt: 1 }), 'There is no field "limt". Did you mean "limit"?');
+  assert.equal(
+    wrong({ name: 'n', zzz: 1 }),
+    'There is no field "zzz". Known fields: name, limit, kind, list, id.',
+  );
   assert.ok(wrong({ name: 'n', ['x'.repeat(1e6)]: 1 }).length < 300);
 });
 

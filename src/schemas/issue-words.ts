@@ -1,26 +1,26 @@
 import type { z } from 'zod';
 import { nearest } from '../base/nearest.ts';
 
-/** An input by its schema, or what is wrong with it, in a sentence of our own. */
+/** Validates an input with its schema. Returns the parsed data, or one sentence that says what is wrong. */
 export function checkInput<T extends z.ZodObject>(
   schema: T,
   value: unknown,
 ): { readonly data: z.output<T> } | { readonly wrong: string } {
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return { data: result.data };
-  return { wrong: words(result.error.issues[0]!, Object.keys(schema.shape)) };
+  return { wrong: describeIssue(result.error.issues[0]!, Object.keys(schema.shape)) };
 }
 
 type Issue = z.core.$ZodIssue;
 
-function words(issue: Issue, known: readonly string[]): string {
+function describeIssue(issue: Issue, known: readonly string[]): string {
   if (issue.code === 'unrecognized_keys') return unknownField(issue, known);
   const name = issue.path.length > 0 ? named(issue.path) : 'The input';
   if (!LIBRARY.test(issue.message)) return `${name}: ${issue.message}.`;
-  return `${name} ${isMissing(issue) ? 'is missing' : said(issue)}.`;
+  return `${name} ${isMissing(issue) ? 'is missing' : problemText(issue)}.`;
 }
 
-/** How the library begins; what begins otherwise a schema of ours has said. */
+/** Beginnings of Zod's own messages. Other messages come from our schemas and are kept. */
 const LIBRARY = /^(Invalid|Too (big|small))/;
 
 function unknownField(
@@ -29,23 +29,23 @@ function unknownField(
 ): string {
   const key = keys[0]!;
   const near = path.length === 0 ? nearest(key, known) : null;
-  return `There is no ${named([...path, key])}. ${near ? `Did you mean "${near}"?` : `There are: ${known.join(', ')}.`}`;
+  return `There is no field ${named([...path, key])}. ${near ? `Did you mean "${near}"?` : `Known fields: ${known.join(', ')}.`}`;
 }
 
-/** Names may come from whoever sent it. */
+/** Quotes the path of a field. Clients can send names of any length, so it is cut at 100 characters. */
 function named(path: readonly PropertyKey[]): string {
   return `"${path.map(String).join('/').slice(0, 100)}"`;
 }
 
-/** A custom check says of what is not there, too, that it is wrong. */
+/** Custom checks also fail for a missing value, with the code `custom`. */
 function isMissing({ code, input }: Issue): boolean {
   return input === undefined && (code === 'invalid_type' || code === 'invalid_value' || code === 'custom');
 }
 
-function said(issue: Issue): string {
+function problemText(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${KINDS[issue.expected] ?? 'something else'}`;
+      return `must be ${KINDS[issue.expected] ?? 'of another type'}`;
     case 'invalid_value':
       return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`;
     case 'too_small':
@@ -54,11 +54,11 @@ function said(issue: Issue): string {
     case 'too_big':
       return `must ${amount(issue.origin, 'at most', issue.maximum)}`;
     case 'invalid_format':
-      return `must be ${FORMATS[issue.format] ?? 'of another form'}`;
+      return `must be ${FORMATS[issue.format] ?? 'in another format'}`;
     case 'custom':
-      return 'cannot be used';
+      return 'is not valid';
     default:
-      return 'has none of the forms that it may have';
+      return 'does not have any of the allowed forms';
   }
 }
 

@@ -16,16 +16,20 @@ import {
 
 const scope = z.enum(SCOPES);
 const scopes = z.array(scope).min(1).readonly();
-const id = z.string().min(1).max(64).describe('as it stands in the list: `key_…`, never the key itself');
+const id = z.string().min(1).max(64).describe('id from the list of keys: `key_…`, not the key itself');
 
 const newKey = z.object({
   name: z.string().describe('shown to others as the sender'),
   scopes: scopes.optional().describe('all but `admin` by default'),
-  channel_prefix: z.string().optional().describe('only channels whose names begin with this'),
-  expires_in: z.number().positive().optional().describe('seconds; until it is revoked by default'),
-  /** The caller's own by default; another only by an admin of the relay. */
+  channel_prefix: z.string().optional().describe('allow only channels whose names begin with this'),
+  expires_in: z
+    .number()
+    .positive()
+    .optional()
+    .describe('seconds; by default the key is valid until it is revoked'),
+  /** Tenant; by default the tenant of the caller. Only relay admins may name another one. */
   tenant,
-  plan: z.string().max(64).optional().describe('puts the tenant on this plan'),
+  plan: z.string().max(64).optional().describe('assigns this plan to the tenant'),
 });
 export interface NewKey extends Shape<typeof newKey> {}
 
@@ -44,32 +48,36 @@ export interface KeyInfo extends Shape<typeof keyInfo> {}
 
 const revokedKey = keyInfo.extend({
   /** Number of share links that ended because this key was revoked. */
-  shares_ended: z.number().int().min(0).describe('share links that ended with it'),
+  shares_ended: z
+    .number()
+    .int()
+    .min(0)
+    .describe('number of share links that ended because the key was revoked'),
 });
 export interface RevokedKey extends Shape<typeof revokedKey> {}
 
 const createdKey = keyInfo.extend({
-  key: z.string().describe('shown this once; the relay keeps only its hash'),
+  key: z.string().describe('shown only once; the relay stores only its hash'),
   plan: text,
 });
-/** The only time the key itself is shown. */
+/** A new key. Only this answer contains the key itself. */
 export interface CreatedKey extends Shape<typeof createdKey> {}
 
 const self = z.object({
-  /** `open`: nobody is asked for a key. */
+  /** `open`: the relay requires no keys. */
   auth: z.enum(['open', 'keys']),
-  /** Nobody is asked for a key, and others than this machine can reach the relay. */
-  exposed: z.boolean().describe('the relay asks for no keys though others can reach it'),
+  /** The relay requires no keys, although other machines can reach it. */
+  exposed: z.boolean().describe('the relay requires no keys, although other machines can reach it'),
   tenant: text,
   key_id: text,
   name: text,
   scopes: z.array(scope).readonly(),
   channel_prefix: nullableText,
-  thread: nullableText.describe('of a share link: the one thread that it shows'),
-  /** It looks after all tenants. */
+  thread: nullableText.describe('for a share link: the thread that it shows'),
+  /** True for admins of the relay, who manage all tenants. */
   admin_of_relay: z.boolean(),
 });
-/** Who is asking, as the relay sees it. */
+/** The caller, as the relay sees it. */
 export interface Self extends Shape<typeof self> {}
 
 export const keySchemas = {
@@ -77,7 +85,7 @@ export const keySchemas = {
   self: { input: z.object({}), output: self },
   list: {
     input: z.object({
-      all: flag.optional().describe('also those revoked in the last 30 days'),
+      all: flag.optional().describe('also list keys revoked in the last 30 days'),
       tenant,
     }),
     output: z.object({ keys: z.array(keyInfo) }),
@@ -86,7 +94,7 @@ export const keySchemas = {
   rotate: {
     input: z.object({
       id,
-      grace: z.number().min(0).optional().describe('seconds that the old key goes on working; 0 by default'),
+      grace: z.number().min(0).optional().describe('seconds for which the old key still works; 0 by default'),
       tenant,
     }),
     output: createdKey,
@@ -96,11 +104,11 @@ export const keySchemas = {
 
 const newShare = z.object({
   thread_id: threadId,
-  /** For whoever looks at the list. */
+  /** Name shown in the list of links. */
   name: z.string().max(SHARE_NAME_CHARS).optional(),
   expires_in: seconds(SHARE_TTL_MAX_S)
     .optional()
-    .describe('seconds until it leads nowhere; a week by default'),
+    .describe('seconds until the link expires; one week by default'),
 });
 export interface NewShare extends Shape<typeof newShare> {}
 
@@ -110,22 +118,22 @@ const shareInfo = z.object({
   name: text,
   created_by: text,
   key_id: nullableText.describe(
-    'the id of the key that made the link, or of its successor: the link ends with it; null for links made before 0.3',
+    'id of the key that created the link, or of its successor; the link ends with this key; null for links created before 0.3',
   ),
   created_at: time,
   expires_at: time,
   last_used_at: time.nullable(),
 });
-/** A link that shows one thread to whoever has it. */
+/** A link that lets anyone who has it read one thread. */
 export interface ShareInfo extends Shape<typeof shareInfo> {}
 
 const createdShare = shareInfo.extend({
-  /** What is sent in place of an API key. */
-  token: z.string().describe('shown this once; the relay keeps only its hash'),
-  /** The page behind the address of the relay; the token is in the fragment, which no server gets to see. */
-  path: z.string().describe('the page, with the token in the fragment'),
+  /** Token that clients send instead of an API key. */
+  token: z.string().describe('shown only once; the relay stores only its hash'),
+  /** Path of the page. The token is in the fragment, which browsers do not send to a server. */
+  path: z.string().describe('path of the page, with the token in the fragment'),
 });
-/** The only time the link itself is shown. */
+/** A new share link. Only this answer contains the link itself. */
 export interface CreatedShare extends Shape<typeof createdShare> {}
 
 export const shareSchemas = {
@@ -138,27 +146,27 @@ export const shareSchemas = {
 } satisfies SchemaRows;
 
 const usageQuery = z.object({
-  month: z.string().max(7).optional().describe('`2026-11`, in UTC; the current one by default'),
-  /** The caller's own by default; another only by an admin of the relay. */
+  month: z.string().max(7).optional().describe('`2026-11`, in UTC; the current month by default'),
+  /** Tenant; by default the tenant of the caller. Only relay admins may name another one. */
   tenant,
 });
 export interface UsageQuery extends Shape<typeof usageQuery> {}
 
 const meter = z.object({
   used: count,
-  /** Null: as many as one likes. */
+  /** Limit of the plan; null means no limit. */
   limit: count.nullable(),
 });
 export interface Meter extends Shape<typeof meter> {}
 
 const usageRow = z.object({
-  /** In UTC. */
+  /** Day in UTC. */
   day: text,
-  /** The key's id. */
+  /** Id of the key. */
   key: text,
   operation: text,
   count,
-  /** Of payloads, in or out. */
+  /** Bytes of payloads, received or sent. */
   bytes: count,
 });
 export interface UsageRow extends Shape<typeof usageRow> {}
@@ -167,13 +175,13 @@ const usageReport = z.object({
   tenant: text,
   plan: text,
   month: text,
-  /** When the counts begin anew. */
+  /** Time when the counts are reset. */
   reset: time,
   pushes: meter,
-  pulls: meter.describe('told, never enforced'),
-  /** Bytes that threads, files and the messages of channels take up now, whichever the month. */
-  storage: meter.describe('bytes of threads, files and channel messages, as of now'),
-  /** All keys for an admin, the own key for anyone else. May be some seconds behind. */
+  pulls: meter.describe('reported, not enforced'),
+  /** Bytes that threads, files and channel messages use now. It does not depend on the month. */
+  storage: meter.describe('bytes that threads, files and channel messages use now'),
+  /** All keys for an admin, otherwise only the key of the caller. May be some seconds old. */
   rows: z.array(usageRow),
 });
 export interface UsageReport extends Shape<typeof usageReport> {}

@@ -33,77 +33,81 @@ const pushed = z.object({
   channel: nullableText,
   expires_at: time,
   size: count,
-  /** Only where they have been counted already. */
+  /** Present only if they have been counted. */
   tokens: tokenCount.optional(),
   visibility: z
     .literal('tenant')
     .optional()
-    .describe('only where the URL alone is not enough: by default on a relay with keys'),
+    .describe('present only if the URL alone is not enough, which is the default on a relay with keys'),
 });
 export interface Pushed extends Shape<typeof pushed> {}
 
-/** In JSON, older clients send null for an option that they leave out, and an empty channel. */
+/** In JSON, older clients send null for an omitted option, and an empty channel name. */
 const pushFields = z.object({
-  data: z.string().describe('the payload; any other content type sends it as the raw body'),
+  data: z.string().describe('the payload; with another content type the raw body is the payload'),
   channel: channelName.or(z.literal('')).nullish(),
   metadata: jsonObject.nullish(),
   ttl: ttl.nullish().describe('seconds; 24 hours by default'),
   max_pulls: z.number().int().min(1).max(MAX_PULLS).nullish(),
   visibility: visibility
     .nullish()
-    .describe('`link`: the URL is enough, by default in open mode; `tenant`: by default with keys'),
+    .describe(
+      '`link`: the URL is enough (default in open mode); `tenant`: needs a key of the tenant (default with keys)',
+    ),
   key_check: z
     .string()
     .regex(/^[0-9a-f]{16}$/)
     .nullish()
-    .describe('of an encrypted payload: tells a wrong key before a pull; with a raw body as Relay-Key-Check'),
+    .describe(
+      'for an encrypted payload: reveals a wrong key before a pull; with a raw body, send it as Relay-Key-Check',
+    ),
 });
 
 const about = {
   metadata: jsonObject,
   size: count,
   sha256: text,
-  /** False for bytes that are not valid UTF-8. */
+  /** False if the bytes are not valid UTF-8. */
   text: z.boolean(),
   content_type: nullableText,
   channel: nullableText,
-  /** ISO 8601, UTC. */
+  /** Time in ISO 8601, UTC. */
   created_at: time,
   expires_at: time,
   max_pulls: count.nullable(),
   visibility,
   from: text,
-  /** Only where they have been counted already. */
+  /** Present only if they have been counted. */
   tokens: tokenCount.optional(),
-  /** Only where the sender left one: a key with another check is not the one that this was encrypted with. */
+  /** Check value of the payload key, if the sender set it. A key with another check value cannot decrypt the payload. */
   key_check: optionalText,
 };
 
 const peeked = z.object({ id: pointerId, ...about });
-/** What a peek tells: never the payload. */
+/** The properties of a pointer, without the payload. */
 export interface Peeked extends Shape<typeof peeked> {}
 
 const listed = z.object({ id: pointerId, url: z.url(), ...about });
-/** A pointer in a list: never the payload. */
+/** A pointer in a list, without the payload. */
 export interface ListedPointer extends Shape<typeof listed> {}
 
 const pointerQuery = z.object({
-  after: optionalText.describe('the `next` of the page before'),
+  after: optionalText.describe('`next` of the previous page'),
   limit: limit(200),
   channel: channelName.optional(),
-  from: optionalText.describe('who pushed it'),
+  from: optionalText.describe('name of the sender'),
 });
 export interface PointerQuery extends Shape<typeof pointerQuery> {}
 
 const pointerPage = z.object({
   pointers: z.array(listed),
-  /** Pass as `after` to go on; a page may be short and have one all the same. */
+  /** Pass it as `after` to get the next page. A short page may still have a next page. */
   next: optionalText,
 });
 export interface PointerPage extends Shape<typeof pointerPage> {}
 
 const renewed = z.object({ pointers: z.array(z.object({ id: pointerId, expires_at: time })) });
-/** Pointers that are there and belong to the caller's tenant, with the moment at which they now expire. */
+/** The existing pointers of the tenant, with their new expiry times. */
 export interface Renewed extends Shape<typeof renewed> {}
 
 export interface Cost extends Shape<typeof cost> {}
@@ -112,34 +116,31 @@ export const pointerSchemas = {
   push: {
     input: pushFields.extend({
       idempotency_key: optionalText,
-      count: looseFlag.optional().describe('count the tokens too'),
+      count: looseFlag.optional().describe('also count the tokens'),
     }),
     output: pushed,
   },
   pull: {
     input: z.object({
       id: pointerId,
-      raw: looseFlag.optional().describe('the bytes instead of the {data, metadata} envelope'),
+      raw: looseFlag.optional().describe('return the bytes instead of {data, metadata}'),
       ...partFields,
-      cost: looseFlag.optional().describe('the token price instead of the content'),
-      keyless: looseFlag.optional().describe('refuse an encrypted payload instead of counting a pull'),
+      cost: looseFlag.optional().describe('return the number of tokens instead of the content'),
+      keyless: looseFlag.optional().describe('refuse an encrypted payload and do not count a pull'),
     }),
     output: z.union([
       z.object({ data: text, metadata: jsonObject, encoding: z.literal('base64').optional() }),
       cost,
     ]),
     content: [...BYTES.content, 'text/html'],
-    also: { ...BYTES.also, 304: 'The client has it already.' },
+    also: { ...BYTES.also, 304: 'Not modified: the client already has this content.' },
     codes: [...BYTES.codes, 'key_missing'],
   },
   peek: { input: z.object({ id: pointerId }), output: jsonObject },
   list: { input: pointerQuery, output: pointerPage },
   renew: {
     input: z.object({
-      ids: z
-        .array(text)
-        .max(RENEWED_POINTERS)
-        .describe('ids of pointers; unknown ones are left out of the answer'),
+      ids: z.array(text).max(RENEWED_POINTERS).describe('ids of pointers; the answer omits unknown ones'),
       ttl: ttl
         .optional()
         .describe('minimum lifetime in seconds, from now; by default as long as the plan allows'),
@@ -155,37 +156,37 @@ export type Rung = Shape<typeof rung>;
 export const receipt = z.object({
   rung,
   by: text,
-  /** ISO 8601, UTC; the first time, where there were several. */
+  /** Time of the first occurrence, in ISO 8601, UTC. */
   at: time,
   last_at: time.optional(),
-  /** How many subscribers answered, or how many times it was pulled. */
+  /** Number of subscribers that acknowledged the message, or number of pulls. */
   count: count.optional(),
-  /** Of those pulls, the retries that did not count against `max_pulls`. */
+  /** Number of pulls that were retries and did not count against `max_pulls`. */
   retries: count.optional(),
-  /** Bytes stored, or read out all in all. */
+  /** Number of bytes stored, or total number of bytes read. */
   bytes: count.optional(),
-  /** Acknowledged in this group, or given up by it. */
+  /** Group that acknowledged the message or gave it up. */
   group: optionalText,
-  /** Of a dead letter: why, and after how many attempts. */
+  /** For a dead letter: the reason and the number of attempts. */
   reason: deadReason.optional(),
   attempts: count.optional(),
-  /** The result, itself a pointer. */
+  /** Pointer to the result. */
   url: z.url().optional(),
   status: optionalText,
   summary: optionalText,
 });
-/** One rung, with its evidence: who, when, how much. */
+/** One stage of the receipts with its evidence: who, when, how much. */
 export interface Receipt extends Shape<typeof receipt> {}
 
 const receiptLadder = z.object({
   id: z.uuid(),
-  /** The highest rung there is evidence for. */
+  /** The last stage that has evidence. */
   reached: rung,
   receipts: z.array(receipt),
 });
 /**
- * The ladder of a pointer: stored → notified → pulled → acked → dead → result. A rung without evidence is not there; one
- * that is there may have more behind it, because receipts are written a moment later and never waited for.
+ * The receipts of a pointer in stages: stored → notified → pulled → acked → dead → result. Stages without evidence are absent.
+ * Receipts are written shortly after the event, so the newest evidence may be missing for a moment.
  */
 export interface ReceiptLadder extends Shape<typeof receiptLadder> {}
 

@@ -5,9 +5,9 @@ const about = {
   id: text,
   name: text,
   description: nullableText,
-  /** What is wrong with the files, a sentence each. */
+  /** Problems of the files, one sentence each. */
   broken: z.array(text),
-  /** When one of the files was last changed; null where there is none. */
+  /** Time of the last change of a file; null if there are no files. */
   modified_at: time.nullable(),
 };
 
@@ -16,7 +16,7 @@ const projectItem = z.object({
   todos: z.object({ open: count, blocked: count, done: count }),
   decisions: count,
 });
-/** A project whose folder the server was told to show. Nothing is ever written into it. */
+/** A project whose folder the server is configured to show. The server never writes to it. */
 export interface ProjectItem extends Shape<typeof projectItem> {}
 
 const todo = z.object({
@@ -31,20 +31,20 @@ const todo = z.object({
 export interface ProjectTodo extends Shape<typeof todo> {}
 
 const decision = z.object({
-  /** `ADR-001`. */
+  /** Id such as `ADR-001`. */
   id: text,
   title: text,
   date: nullableText,
   status: text,
   decision: text,
-  /** A later one replaces it. */
+  /** Id of the later decision that replaces this one. */
   superseded: z.boolean(),
 });
 export interface ProjectDecision extends Shape<typeof decision> {}
 
 const projectView = z.object({
   ...about,
-  /** What `relay project start` says, without what only git knows. */
+  /** Output of `relay project start`, without the information from git. */
   brief: text,
   todos: z.array(todo),
   decisions: z.array(decision),

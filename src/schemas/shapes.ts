@@ -4,15 +4,15 @@ import type { Json, JsonObject } from '../base/json.ts';
 import { CHANNEL_NAME_CHARS, GREP_CONTEXT_LINES, PAGE_ITEMS_MAX } from '../base/limits.ts';
 
 /**
- * What the schemas of all nouns are made from. A schema is the only place that says a shape; its type is inferred:
- * `export interface Task extends Shape<typeof task> {}`. A comment on a key is what users of the SDK read in their editor;
- * `.describe()` is what the OpenAPI document says, and the editor too where there is no comment.
+ * Building blocks of the schemas. A schema is the only definition of a shape; its type is inferred:
+ * `export interface Task extends Shape<typeof task> {}`. SDK users see the comment of a field in their editor, or the text of
+ * `.describe()` if there is no comment. OpenAPI contains the text of `.describe()`.
  */
 
-/** The type of a schema, read-only all the way down. */
+/** The type of a schema, deeply read-only. */
 export type Shape<S extends z.ZodType> = Frozen<z.output<S>>;
 
-/** JSON stays JSON. The index signature of an object that may have more fields than it names is left out. */
+/** Makes a type deeply read-only. Keeps `Json` as it is, and omits the index signature of objects with extra fields. */
 export type Frozen<T> = [Json] extends [T]
   ? T
   : T extends string | number | boolean | null | undefined
@@ -27,25 +27,25 @@ export type Frozen<T> = [Json] extends [T]
             >;
           };
 
-/** The half of a verb that only servers need: the schemas of what comes in and what goes out. */
+/** The part of a verb that only servers need: the schemas of its input and output. */
 export interface Schemas {
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
-  /** Content types that the answer may have beside JSON. */
+  /** Content types of the answer in addition to JSON. */
   readonly content?: readonly string[];
-  /** Statuses of an answer beside the one of success, and what they mean. */
+  /** Further statuses of an answer, with their meaning. */
   readonly also?: { readonly [status: number]: string };
-  /** What it may be refused with beside all that follows from its row. */
+  /** Error codes in addition to those that follow from the declaration of the verb. */
   readonly codes?: readonly ErrorCode[];
 }
 
-/** The schemas of a group of verbs, by the method. */
+/** The schemas of a group of verbs, by method name. */
 export type SchemaRows = { readonly [method: string]: Schemas };
 
-/** Bytes that come whole or as the range that was asked for. */
+/** An answer with bytes: all of them, or the requested range. */
 export const BYTES = {
   content: ['text/plain', 'application/octet-stream'],
-  also: { 206: 'The range that was asked for.' },
+  also: { 206: 'The requested range.' },
   codes: ['range_not_satisfiable'],
 } as const satisfies Partial<Schemas>;
 
@@ -55,20 +55,20 @@ export const nullableText = z.string().nullable();
 export const count = z.number().int();
 export const time = z.iso.datetime();
 export const pointerId = z.uuid();
-/** One that is malformed is as unknown as any other: the domain says so. */
+/** Accepts any string. The domain reports a malformed id as not found, like an unknown one. */
 export const threadId = z.string().meta({ format: 'uuid' });
 export const stateRef = z.string().describe('`v7`');
-/** Of an artifact. */
+/** Id of an artifact. */
 export const ref = z.string().describe('25 or 26 hex characters');
 
-/** Anything that JSON can say. It came out of a JSON parser, or it was never there. */
+/** Any JSON value. It comes from a JSON parser, so it is not validated again. */
 export const json = z.custom<Json>((value) => value !== undefined);
 export const jsonObject: z.ZodType<JsonObject, JsonObject> = z.record(z.string(), json);
 
-/** `0` or `1` in a query. */
+/** A boolean in a query: `0` or `1`. */
 export const flag = z.enum(['0', '1']).transform((value) => value === '1');
 
-/** The same for routes that are written by hand, which have always taken more. */
+/** A boolean in a query of a handwritten route. These routes have always accepted more spellings. */
 export const looseFlag = z
   .enum(['0', '1', 'true', 'false', ''])
   .transform((value) => value !== '0' && value !== 'false');
@@ -76,46 +76,46 @@ export const looseFlag = z
 /** A time to live, in seconds. */
 export const seconds = (most: number) => z.number().min(1).max(most);
 
-/** The same where the domain says what is wrong with it. */
+/** A time to live in seconds whose bounds the domain checks. */
 export const toldSeconds = (most: number) => z.number().meta({ minimum: 1, maximum: most });
 
 /** A whole number from a query. */
 export const queryNumber = (least: number, most: number) =>
   z.coerce.number().int().min(least).max(most).optional();
 
-/** A part of a text, as a query asks for it. */
+/** Query parameters that select a part of a text. */
 export const partFields = {
   lines: z.string().optional().describe('`10-40`, `10-`, `-20` (the last 20) or `7`'),
-  grep: optionalText.describe('a regular expression (RE2 syntax); answers matching lines with their numbers'),
+  grep: optionalText.describe('a regular expression (RE2 syntax); returns matching lines with their numbers'),
   context: queryNumber(0, GREP_CONTEXT_LINES).describe('lines around each match'),
   ignore_case: looseFlag.optional(),
   json: z.string().optional().describe('a JSON Pointer (RFC 6901) into a JSON payload'),
-  outline: looseFlag.optional().describe('headings, definitions or the shape, with line numbers'),
+  outline: looseFlag.optional().describe('headings, definitions or JSON structure, with line numbers'),
 };
 
-/** A whole number from a query; its bounds are told here and enforced by the domain. */
+/** A whole number from a query. Its bounds are documented here and enforced by the domain. */
 export const limit = (most: number) => z.coerce.number().int().meta({ minimum: 1, maximum: most }).optional();
 
-/** A page of a listing: from the query, so everything is text. */
+/** Query parameters of a page of a listing. Query values are text. */
 export const page = {
-  after: z.string().optional().describe('the `next` of the page before'),
+  after: z.string().optional().describe('`next` of the previous page'),
   limit: queryNumber(1, PAGE_ITEMS_MAX),
 };
 
-/** Where a listing goes on. */
+/** Cursor of the next page of a listing. */
 export const next = {
-  /** Pass as `after` to go on; absent at the end. */
+  /** Pass it as `after` to get the next page. Absent on the last page. */
   next: optionalText,
 };
 
-/** A tenant that an admin of the relay asks about. */
+/** The tenant that a relay admin selects. */
 export const otherTenant = z
   .string()
   .max(63)
   .optional()
-  .describe('another tenant; only for admins of the relay itself');
+  .describe('another tenant; only relay admins may set it');
 
-/** Counted in characters as people see them, not in UTF-16 units. */
+/** Channel name. Its length is counted in code points, not in UTF-16 units. */
 export const channelName = z
   .string()
   .min(1)
@@ -127,5 +127,5 @@ export const tokenCount = z.object({
   estimated: z.boolean(),
 });
 
-/** What a content, or a part of it, would cost a model. */
+/** The number of tokens of a content or of a part of it. */
 export const cost = tokenCount.extend({ bytes: count });

@@ -24,7 +24,7 @@ const result = z.object({
   url: z.url(),
   status,
   summary: nullableText,
-  /** Who brought it, or called the task off. */
+  /** Name of the caller who delivered the result or cancelled the task. */
   by: text,
   at: time,
 });
@@ -34,40 +34,40 @@ const lease = z.object({ group: text, member: text, attempt: count, lease_until:
 export interface TaskLease extends Shape<typeof lease> {}
 
 const taskInfo = z.object({
-  /** The pointer's. */
+  /** Id of the pointer. */
   id: pointerId,
   url: z.url(),
   channel: text,
-  /** Where the result is announced. */
+  /** Channel on which the result is announced. */
   done_channel: text,
   from: text,
   created_at: time,
   state,
-  /** How often it has been handed out. */
+  /** Number of times the task was delivered to a bridge. */
   attempt: count,
-  /** As the sender put it; null where it said nothing. */
+  /** Summary by the sender; null if there is none. */
   summary: nullableText,
-  /** The bridge that is at it, or that was when its result came. */
+  /** Bridge that works on the task, or that delivered its result. */
   agent: nullableText,
-  /** Why the task does not go on, such as what its agent asks a person; null where it does. */
-  stuck: nullableText.describe('why the task does not go on, such as what its agent asks a person'),
+  /** Why the task is stuck, such as a question of the agent to a person; null if it is not stuck. */
+  stuck: nullableText.describe('why the task is stuck, such as a question of the agent to a person'),
   lease: lease.nullable(),
   result: result.nullable(),
 });
-/** A piece of work handed to an agent: a pointer on a task channel. */
+/** Work that is sent to an agent: a pointer on a task channel. */
 export interface TaskInfo extends Shape<typeof taskInfo> {}
 
 const task = taskInfo.extend({
-  /** Of the payload, in bytes. */
+  /** Size of the payload in bytes. */
   size: count,
   metadata: jsonObject,
-  /** The ladder; empty once the pointer itself is gone. */
+  /** The receipts; empty after the pointer has expired. */
   receipts: z.array(receipt),
 });
 export interface Task extends Shape<typeof task> {}
 
 const taskQuery = z.object({
-  /** One channel; without it, every channel that a bridge has worked on, and `agent-tasks`. */
+  /** Task channel. By default `agent-tasks` and every channel that a bridge has served. */
   channel: z.string().min(1).optional(),
   state: state.optional(),
   limit: limit(TASKS_LISTED),
@@ -75,7 +75,7 @@ const taskQuery = z.object({
 export interface TaskQuery extends Shape<typeof taskQuery> {}
 
 const settlement = z.object({
-  data: z.string().optional().describe('the result itself; the summary stands for it where it is left out'),
+  data: z.string().optional().describe('the result; by default the summary is the result'),
   summary: z.string().optional().describe('one line'),
 });
 export interface Settlement extends Shape<typeof settlement> {}
@@ -98,46 +98,46 @@ export const taskSchemas = {
 } satisfies SchemaRows;
 
 const bridge = z.object({
-  /** Tells two of the same name apart. */
+  /** Id that distinguishes bridges with the same name. */
   instance: text,
-  /** `exec`, `tmux`, `acp`, `a2a`. */
+  /** Kind of runner: `exec`, `tmux`, `acp`, `a2a`. */
   runner: text,
-  /** The command, the session or the address. */
+  /** The command, the tmux session or the address of the agent. */
   target: text,
   task_channel: text,
   done_channel: text,
   concurrency: count,
-  /** The ids of the tasks it is at. */
+  /** Ids of the tasks that it works on. */
   running: z.array(text),
-  /** Task id → why the task does not go on, such as a question that a person has to answer. */
+  /** Task id → why the task is stuck, such as a question that a person has to answer. */
   stuck: z
     .record(text, text)
     .optional()
-    .describe('why running tasks do not go on, by their ids, such as what an agent asks a person'),
+    .describe('why running tasks are stuck, by task id, such as a question of an agent to a person'),
   done: count,
   failed: count,
   started_at: text,
 });
-/** What a bridge says of itself with each heartbeat. */
+/** The data that a bridge sends with each heartbeat. */
 export interface Bridge extends Shape<typeof bridge> {}
 
 const agent = z.object({
   name: text,
   kind: z.enum(['bridge', 'follower']),
-  /** A bridge that was heard of lately. Of a follower nobody can tell: it reads when it reads. */
+  /** True if a bridge sent a heartbeat recently. A follower sends none. */
   alive: z.boolean().nullable(),
   /**
-   * Of a bridge. `working`, `idle`. `stuck`: a task does not go on, because it waits for a person or the bridge was not heard of
-   * since it took the task. `silent`: not heard of, without a task. Null for a follower.
+   * State of a bridge: `working`, `idle`, `stuck` or `silent`. `stuck`: a task waits for a person, or the bridge stopped sending
+   * heartbeats while it had a task. `silent`: no heartbeats, and no task. Null for a follower.
    */
   state: z.enum(['working', 'idle', 'stuck', 'silent']).nullable(),
-  /** A bridge's last heartbeat, a follower's last reading. */
+  /** Time of the last heartbeat of a bridge, or of the last read of a follower. */
   last_seen: time.nullable(),
-  /** What a bridge serves, what a follower follows. */
+  /** Channels that a bridge serves or a follower follows. */
   channels: z.array(text),
   bridge: bridge.optional(),
 });
-/** Somebody who can be given work, or who reads what is sent. */
+/** A bridge that accepts tasks, or a follower that reads messages. */
 export interface Agent extends Shape<typeof agent> {}
 
 export const agentSchemas = {
