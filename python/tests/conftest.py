@@ -1,4 +1,4 @@
-"""A real relay from this checkout, on a free port, with a store of its own."""
+"""Fixtures: a real relay from this checkout, on a free port and with its own store."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def plain_environment(**more: str) -> "dict[str, str]":
 
 
 def typescript(script: str, value: object) -> object:
-    """Runs lines of TypeScript on a value of JSON: ``input`` is there, ``output(value)`` answers."""
+    """Runs TypeScript with a JSON value as ``input``. Returns the value that the script passes to ``output``."""
     prelude = (
         "import { readFileSync } from 'node:fs';\n"
         "const input = JSON.parse(readFileSync(0, 'utf8'));\n"
@@ -102,7 +102,7 @@ def server() -> Iterator[RelayProcess]:
 
 @pytest.fixture(scope="session")
 def guarded() -> Iterator[RelayProcess]:
-    """One that wants keys."""
+    """A relay that requires API keys."""
     process = RelayProcess("--auth")
     yield process
     process.stop()

@@ -1,4 +1,4 @@
-"""The code in the documents, run as it stands."""
+"""Runs the code blocks of documentation pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def blocks(page: str, kind: str = "python") -> List[str]:
 
 
 def run_page(page: str, kind: str = "python") -> None:
-    """All blocks of a page one after the other, as one program: later ones build on earlier ones."""
+    """Runs all blocks of a page in order, as one program: later blocks use names of earlier ones."""
     names = {"__name__": Path(page).stem}
     for number, code in enumerate(blocks(page, kind), 1):
         exec(compile(code, f"{page} block {number}", "exec"), names)

@@ -31,7 +31,7 @@ def block(text: str) -> str:
 
 
 class Bridging:
-    """A bridge that runs in a thread for as long as a test."""
+    """A bridge that runs in a thread until the test ends."""
 
     def __init__(self, hub: ContextRelay, dispatcher, **more) -> None:
         self.bridge = AgentBridge(hub, dispatcher=dispatcher, **more)
@@ -49,12 +49,12 @@ class Bridging:
 
 @pytest.fixture
 def names() -> "dict[str, str]":
-    """Channels of its own for each test."""
+    """Separate channel names for each test."""
     own = uuid4().hex[:8]
     return {"task_channel": f"tasks-{own}", "done_channel": f"done-{own}"}
 
 
-def test_the_outcome_comes_back_and_the_rest_stays(relay: ContextRelay, names) -> None:
+def test_only_the_result_block_is_returned(relay: ContextRelay, names) -> None:
     seen = []
 
     def agent(task: str) -> str:
@@ -71,12 +71,12 @@ def test_the_outcome_comes_back_and_the_rest_stays(relay: ContextRelay, names) -
     ] == ["ada"]
 
 
-def test_an_agent_that_says_no_outcome_gives_all_it_said(relay: ContextRelay, names) -> None:
+def test_without_a_result_block_the_whole_output_is_returned(relay: ContextRelay, names) -> None:
     with Bridging(relay, lambda task: " all of it \n", **names):
         assert AgentBridge(relay, **names).push_and_wait("x", timeout=60) == "all of it"
 
 
-def test_a_failure_is_told_and_the_bridge_goes_on(relay: ContextRelay, names) -> None:
+def test_a_failed_task_is_reported_and_the_bridge_continues(relay: ContextRelay, names) -> None:
     answers = [RuntimeError("it broke"), "fine"]
 
     def agent(task: str) -> str:
@@ -93,12 +93,12 @@ def test_a_failure_is_told_and_the_bridge_goes_on(relay: ContextRelay, names) ->
         assert orchestrator.push_and_wait("x", timeout=60) == "fine"
 
 
-def test_a_result_that_never_comes_is_a_timeout(relay: ContextRelay, names) -> None:
+def test_a_missing_result_raises_a_timeout(relay: ContextRelay, names) -> None:
     with pytest.raises(TimeoutError, match="No result within 1 s"):
         AgentBridge(relay, **names).push_and_wait("x", timeout=1)
 
 
-def test_several_wait_at_once_and_each_gets_its_own(relay: ContextRelay, names) -> None:
+def test_concurrent_waiters_each_get_their_own_result(relay: ContextRelay, names) -> None:
     results = {}
 
     def ask(n: int) -> None:
@@ -116,7 +116,7 @@ def test_several_wait_at_once_and_each_gets_its_own(relay: ContextRelay, names) 
 
 
 def stranger_to(relay: RelayProcess) -> ContextRelay:
-    """With a key that may push and read, and settle nothing."""
+    """A client whose key may push and read, but not settle tasks."""
     made = subprocess.run(
         [*RELAY, "keys", "create", "x", "--home", relay.home, "--scopes", "push,pull,subscribe"],
         env=plain_environment(),
@@ -127,7 +127,7 @@ def stranger_to(relay: RelayProcess) -> ContextRelay:
     return ContextRelay(relay.url, made.stdout.strip())
 
 
-def test_what_others_push_to_the_done_channel_is_no_result_where_keys_are_on(
+def test_with_keys_a_forged_result_on_the_done_channel_is_ignored(
     guarded: RelayProcess, names, in_thread
 ) -> None:
     results = []
@@ -147,7 +147,9 @@ def test_what_others_push_to_the_done_channel_is_no_result_where_keys_are_on(
     assert results == ["the real one"]
 
 
-def test_who_deletes_a_task_cannot_bring_its_result(guarded: RelayProcess, names, in_thread) -> None:
+def test_a_client_that_deletes_a_task_cannot_forge_its_result(
+    guarded: RelayProcess, names, in_thread
+) -> None:
     results = []
     with stranger_to(guarded) as stranger, ContextRelay(guarded.url, guarded.key) as owner:
 
@@ -167,9 +169,7 @@ def test_who_deletes_a_task_cannot_bring_its_result(guarded: RelayProcess, names
     assert results == ["nothing"]
 
 
-def test_a_result_without_a_mark_is_taken_where_there_are_no_keys(
-    relay: ContextRelay, names, in_thread
-) -> None:
+def test_without_keys_a_result_without_a_task_id_is_accepted(relay: ContextRelay, names, in_thread) -> None:
     results = []
     with relay.messages(names["task_channel"]) as sent:
         waiting = in_thread(
@@ -192,9 +192,7 @@ def test_an_encrypted_task_has_an_encrypted_result(relay: ContextRelay, names) -
         assert "summary" not in next(iter(messages)).metadata
 
 
-def test_a_python_orchestrator_is_served_by_the_bridge_of_the_command_line(
-    server: RelayProcess, names
-) -> None:
+def test_a_relay_bridge_runs_a_task_sent_from_python(server: RelayProcess, names) -> None:
     relay = ContextRelay(server.url)
     script = f"cat > /dev/null; printf '%s' '{block('by node')}'"
     process = subprocess.Popen(
@@ -220,7 +218,7 @@ def test_a_python_orchestrator_is_served_by_the_bridge_of_the_command_line(
         process.wait(30)
 
 
-def test_a_bridge_in_python_serves_the_orchestrator_of_the_command_line(server: RelayProcess, names) -> None:
+def test_a_python_bridge_runs_a_task_sent_from_the_command_line(server: RelayProcess, names) -> None:
     with Bridging(ContextRelay(server.url), lambda task: block("by python"), **names):
         sent = subprocess.run(
             [*RELAY, "bridge", "send", "do it", "--wait", "--url", server.url]
@@ -233,7 +231,7 @@ def test_a_bridge_in_python_serves_the_orchestrator_of_the_command_line(server: 
     assert "COMPLETED: by python" in sent.stdout, sent.stderr
 
 
-def test_the_commands(server: RelayProcess, names) -> None:
+def test_the_commands_start_and_send(server: RelayProcess, names) -> None:
     environment = plain_environment(CONTEXTRELAY_URL=server.url)
     channels = ["--task-channel", names["task_channel"], "--done-channel", names["done_channel"]]
     command = [sys.executable, "-m", "contextrelay.bridge_cli"]
@@ -264,7 +262,7 @@ def test_the_commands(server: RelayProcess, names) -> None:
     )
 
 
-def test_the_block_is_found_among_frames_and_echoes() -> None:
+def test_the_result_block_is_found_despite_frames_and_echoes() -> None:
     assert read_outcome(OUTCOME_INSTRUCTION).found is False
     assert read_outcome(OUTCOME_INSTRUCTION + block("it")).text.startswith("COMPLETED: it")
     framed = "\n".join(f"│ {line} │" for line in block("framed").split("\n"))
@@ -274,7 +272,7 @@ def test_the_block_is_found_among_frames_and_echoes() -> None:
 
 
 @needs_tmux
-def test_a_task_goes_through_a_tmux_window(relay: ContextRelay, names, tmp_path) -> None:
+def test_a_task_runs_in_a_tmux_window(relay: ContextRelay, names, tmp_path) -> None:
     session = f"relay-{uuid4().hex[:8]}"
     agent = tmp_path / "agent.py"
     agent.write_text(
@@ -298,7 +296,7 @@ def test_a_task_goes_through_a_tmux_window(relay: ContextRelay, names, tmp_path)
     assert result == "COMPLETED: typed it\nNOT_DONE: nothing\nNOTES: none"
 
 
-#: Asks as Claude Code does once it has its task, and answers after Enter.
+#: Shows a dialog like Claude Code after it received its task, and continues after Enter.
 ASKING = f"""
 import sys, time
 print("ready>", flush=True)
@@ -306,7 +304,7 @@ for line in sys.stdin:
     if line.strip() == {OUTCOME_END!r}:
         break
 print("-" * 20 + "\\n touch made\\n Do you want to proceed?\\n ❯ 1. Yes\\n   2. No\\n\\n Esc to cancel", flush=True)
-# The Enter that ends the paste is not the answer.
+# Ignore the Enter that ends the paste; wait for the answer `y`.
 while sys.stdin.readline().strip() != "y":
     pass
 print({block("made it")!r}, flush=True)
@@ -315,7 +313,9 @@ time.sleep(600)
 
 
 @needs_tmux
-def test_a_dialog_is_no_result_and_the_task_says_what_is_asked(relay: ContextRelay, names, tmp_path) -> None:
+def test_a_dialog_does_not_end_the_task_and_its_question_is_reported(
+    relay: ContextRelay, names, tmp_path
+) -> None:
     session = f"relay-{uuid4().hex[:8]}"
     agent = tmp_path / "agent.py"
     agent.write_text(ASKING, encoding="utf-8")
@@ -358,7 +358,9 @@ def test_a_dialog_is_no_result_and_the_task_says_what_is_asked(relay: ContextRel
 
 
 @needs_tmux
-def test_a_still_screen_ends_no_task_and_the_timeout_keeps_the_output(relay: ContextRelay, names) -> None:
+def test_an_unchanged_screen_does_not_end_the_task_and_the_timeout_keeps_the_output(
+    relay: ContextRelay, names
+) -> None:
     session = f"relay-{uuid4().hex[:8]}"
     script = "echo ready; read -r line; echo half of it; sleep 600"
     subprocess.run(["tmux", "new-session", "-d", "-s", session, "-x", "120", "-y", "50", script], check=True)
@@ -374,7 +376,7 @@ def test_a_still_screen_ends_no_task_and_the_timeout_keeps_the_output(relay: Con
 
 
 @needs_tmux
-def test_a_window_that_is_not_there_is_told(relay: ContextRelay) -> None:
+def test_a_missing_window_is_an_error(relay: ContextRelay) -> None:
     with pytest.raises(Exception, match="tmux says"):
         TmuxDispatcher(session="no-such-session")("x")
     assert issubclass(RelayTimeoutError, TimeoutError)

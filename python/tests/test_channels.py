@@ -11,7 +11,7 @@ from contextrelay import BadInputError, ConflictError, ContextRelay, RelayUnreac
 from .conftest import RelayProcess
 
 
-def test_the_seeds_synthesis_example(relay: ContextRelay, in_thread) -> None:
+def test_the_example_of_the_original_package_works(relay: ContextRelay, in_thread) -> None:
     collected = {}
     complete = threading.Event()
 
@@ -36,7 +36,7 @@ def test_the_seeds_synthesis_example(relay: ContextRelay, in_thread) -> None:
 
 
 def _hello(relay: ContextRelay) -> bool:
-    # The subscriber takes its place when it asks for the position of the channel; a signal makes the channel show.
+    # The publish creates the channel. The pause lets the subscriber fix its start position first.
     time.sleep(1)
     relay.publish("report-channel", "hello")
     return True
@@ -49,7 +49,7 @@ def until(holds) -> None:
         time.sleep(0.05)
 
 
-def test_messages_are_replayed_and_then_live(relay: ContextRelay) -> None:
+def test_messages_are_replayed_and_then_arrive_live(relay: ContextRelay) -> None:
     first = relay.push("1", channel="a/b ü")
     with relay.messages("a/b ü", since="all") as messages:
         each = iter(messages)
@@ -135,7 +135,7 @@ def test_a_group_shares_its_messages_each_under_a_lease(relay: ContextRelay) -> 
         relay.ack(next(iter(messages)))
 
 
-def test_nobody_there_is_an_error_and_no_wait() -> None:
+def test_an_unreachable_relay_raises_at_once() -> None:
     with pytest.raises(RelayUnreachableError):
         ContextRelay("http://127.0.0.1:9", retries=0).subscribe("c", print)
     with pytest.raises(RelayUnreachableError):

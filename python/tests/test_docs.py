@@ -12,5 +12,5 @@ def environment(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("page", ["docs/python.md", "python/README.md"])
-def test_the_page_does_what_it_says(page: str) -> None:
+def test_the_code_of_the_page_runs(page: str) -> None:
     run_page(page)

@@ -1,4 +1,4 @@
-"""Python and TypeScript have the same Fernet, byte for byte."""
+"""The Fernet encryption of Python and TypeScript is byte-compatible."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def b64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def test_the_same_key_time_and_iv_make_the_same_token_on_both_sides() -> None:
+def test_the_same_key_time_and_iv_make_the_same_token_in_python_and_typescript() -> None:
     rows = [
         {
             "key": generate_key(),
@@ -57,7 +57,7 @@ def test_the_same_key_time_and_iv_make_the_same_token_on_both_sides() -> None:
         assert key_check(row["key"]) == their["check"]
 
 
-def test_each_side_reads_the_tokens_of_the_other() -> None:
+def test_python_and_typescript_read_each_others_tokens() -> None:
     rows = [
         (key, data, encrypt(key, data))
         for key, data in ((generate_key(), os.urandom(size)) for size in SIZES)
@@ -77,7 +77,7 @@ def test_each_side_reads_the_tokens_of_the_other() -> None:
         assert decrypt(key, their["token"].encode("ascii")) == data[::-1]
 
 
-def test_what_one_side_refuses_the_other_refuses() -> None:
+def test_python_and_typescript_reject_the_same_tokens() -> None:
     key = generate_key()
     token = encrypt(key, b"a text").decode("ascii")
     wrong = [
@@ -111,7 +111,7 @@ def test_what_one_side_refuses_the_other_refuses() -> None:
 
 
 @pytest.mark.skipif(not VECTORS.exists(), reason="the public vectors are not on this machine")
-def test_the_public_vectors_hold_on_this_side() -> None:
+def test_the_public_test_vectors_pass() -> None:
     def vectors(name: str) -> list:
         return json.loads((VECTORS / name).read_text())
 
@@ -129,7 +129,7 @@ def test_the_public_vectors_hold_on_this_side() -> None:
             decrypt(row["secret"], row["token"].encode())
 
 
-def test_typescript_pulls_what_python_pushed_and_the_other_way_round(relay: ContextRelay) -> None:
+def test_typescript_and_python_pull_each_others_encrypted_payloads(relay: ContextRelay) -> None:
     texts = ["", "a", "ü" * 1000, os.urandom(3000).hex(), "\ufeff漢字\r\n\x00"]
     rows = [{"url": relay.push(text or " ", encrypted=True), "text": text} for text in texts]
     theirs = typescript(
@@ -149,7 +149,7 @@ def test_typescript_pulls_what_python_pushed_and_the_other_way_round(relay: Cont
         assert relay.peek(their["url"]) == {"by": "typescript"}
 
 
-def test_a_channel_key_lets_subscribers_read_and_nobody_else(relay: ContextRelay) -> None:
+def test_only_subscribers_with_the_channel_key_can_decrypt(relay: ContextRelay) -> None:
     shared = generate_key()
     knowing = ContextRelay(relay.base_url, channel_keys={"sealed": shared})
     theirs = typescript(
@@ -181,7 +181,7 @@ def test_a_channel_key_lets_subscribers_read_and_nobody_else(relay: ContextRelay
     assert heard == ["from typescript", "from python"]
 
 
-def test_a_key_that_is_none_is_refused() -> None:
+def test_a_malformed_key_is_rejected() -> None:
     for key in ("", "short", "A" * 43 + "=", "ü" * 44):
         with pytest.raises(ValueError):
             encrypt(key, b"x")

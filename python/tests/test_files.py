@@ -12,7 +12,7 @@ def space(relay: ContextRelay) -> Space:
     return relay.files.space(f"test-{uuid4().hex[:8]}")
 
 
-def test_a_file_has_versions_and_an_end(space: Space) -> None:
+def test_a_file_has_versions_and_can_be_deleted(space: Space) -> None:
     first = space.put("notes/ü b.md", "one\ntwo", content_type="text/markdown", metadata={"by": "ada"})
     assert (first.version, first.size, first.content_type, first.metadata) == (
         1,
@@ -51,7 +51,7 @@ def test_listing_by_prefix_and_by_folder(space: Space) -> None:
     assert [each.path for each in space.all()] == ["a.txt"]
 
 
-def test_many_at_once_however_large(relay: ContextRelay, space: Space) -> None:
+def test_many_files_of_any_size_are_read_and_written_at_once(relay: ContextRelay, space: Space) -> None:
     files = [NewFile(f"f/{n:04}", f"text {n}" if n % 2 else bytes([n % 256]) * 10) for n in range(1500)]
     files += [NewFile(f"large/{n}", "ü" * 700_000) for n in range(3)] + [NewFile("empty", b"")]
     written = space.write(files)
@@ -66,7 +66,7 @@ def test_many_at_once_however_large(relay: ContextRelay, space: Space) -> None:
     assert space.name not in str(relay.files.spaces())
 
 
-def test_json_and_time(space: Space) -> None:
+def test_json_files_and_expiry(space: Space) -> None:
     space.put("a.json", '{"n": 1}', ttl=3600)
     assert space.json("a.json") == {"n": 1}
     assert space.info("a.json").expires_at is not None

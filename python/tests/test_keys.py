@@ -1,4 +1,4 @@
-"""Who gets to see the API key."""
+"""The API key is sent only where it belongs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ID = "0b54a5c3-6a8f-4a63-9d5f-0e6a1c9f8a11"
 
 
 class Listener(ThreadingHTTPServer):
-    """Writes down what it was asked, and answers as it was told to."""
+    """An HTTP server that records requests and returns prepared answers."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -79,7 +79,7 @@ def other() -> Iterator[Listener]:
         server.shutdown()
 
 
-def test_a_key_opens_what_is_closed_without_it(guarded: RelayProcess) -> None:
+def test_a_relay_with_keys_requires_a_key(guarded: RelayProcess) -> None:
     with pytest.raises(RelayHTTPError) as caught:
         ContextRelay(guarded.url).push("x")
     assert caught.value.code == "unauthorized"
@@ -90,13 +90,13 @@ def test_a_key_opens_what_is_closed_without_it(guarded: RelayProcess) -> None:
         assert next(iter(messages)).url == url
 
 
-def test_a_subscriber_without_a_key_is_told_so(guarded: RelayProcess) -> None:
+def test_a_subscriber_without_a_key_gets_an_error(guarded: RelayProcess) -> None:
     with pytest.raises(RelayHTTPError) as caught:
         list(ContextRelay(guarded.url).messages("keyed", since="all"))
     assert caught.value.code == "unauthorized"
 
 
-def test_the_key_goes_to_its_own_origin_alone(listener: Listener, other: Listener) -> None:
+def test_the_key_is_sent_only_to_its_own_origin(listener: Listener, other: Listener) -> None:
     relay = ContextRelay(listener.url, "cr_live_mine")
     assert relay.pull(f"{listener.url}/pull/{ID}") == "old envelope"
     assert relay.pull(f"{other.url}/pull/{ID}") == "old envelope"
@@ -115,7 +115,7 @@ def test_neither_key_nor_payload_follows_a_redirect(listener: Listener, other: L
     with pytest.raises(BadInputError, match="redirects"):
         ContextRelay(listener.url).push("x")
     assert other.seen == []
-    # Without a key there is nothing to lose.
+    # Without a key, a redirect of a GET is followed.
     ContextRelay(listener.url).pull(ID)
     assert len(other.seen) == 1
 
@@ -131,7 +131,7 @@ def test_a_key_in_the_environment_belongs_to_the_address_in_it(
     assert "authorization" not in other.seen[0][2]
 
 
-def test_a_netrc_does_not_take_the_place_of_the_key(
+def test_a_netrc_file_does_not_replace_the_key(
     listener: Listener, monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:
     netrc = f"{tmp_path}/netrc"
@@ -144,7 +144,7 @@ def test_a_netrc_does_not_take_the_place_of_the_key(
     assert "authorization" not in listener.seen[1][2]
 
 
-def test_a_fragment_never_travels(listener: Listener) -> None:
+def test_the_url_fragment_is_never_sent(listener: Listener) -> None:
     from contextrelay import generate_key
 
     with pytest.raises(ValueError):
@@ -152,14 +152,14 @@ def test_a_fragment_never_travels(listener: Listener) -> None:
     assert listener.seen and not any("key=" in path for _, path, _ in listener.seen)
 
 
-def test_what_can_be_repeated_is_tried_again_under_the_same_key(listener: Listener) -> None:
+def test_a_retry_uses_the_same_idempotency_key(listener: Listener) -> None:
     listener.failures = 2
     ContextRelay(listener.url).push("x")
     keys = {headers["idempotency-key"] for _, _, headers in listener.seen}
     assert len(listener.seen) == 3 and len(keys) == 1
 
 
-def test_a_wrong_address_or_key_is_told_when_the_client_is_made() -> None:
+def test_a_malformed_address_or_key_is_rejected_when_the_client_is_created() -> None:
     for base in ("relay.example", "ftp://relay.example", "https://me:pw@relay.example"):
         with pytest.raises(BadInputError):
             ContextRelay(base)

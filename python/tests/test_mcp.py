@@ -1,4 +1,4 @@
-"""The MCP server, by the official client where it is installed, and by hand."""
+"""Tests the MCP server with JSON lines, and with the official client if it is installed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_four_tools_of_the_original(server: RelayProcess, relay: ContextRela
         assert mcp.tool("peek_context", url=secret) == "(no metadata available)"
 
 
-def test_what_goes_wrong_is_told_in_words(server: RelayProcess) -> None:
+def test_errors_are_returned_as_sentences(server: RelayProcess) -> None:
     missing = f"{server.url}/pull/00000000-0000-4000-8000-000000000000"
     with ByHand(server.url) as mcp:
         assert mcp.tool("pull_context", url=missing).startswith("Error pulling context: ")
@@ -92,7 +92,7 @@ def test_what_goes_wrong_is_told_in_words(server: RelayProcess) -> None:
         assert mcp.hear()["error"]["code"] == -32600
 
 
-def test_a_task_is_bridged(server: RelayProcess, relay: ContextRelay) -> None:
+def test_the_bridge_task_tool_returns_the_result(server: RelayProcess, relay: ContextRelay) -> None:
     bridge = AgentBridge(relay, "mcp-tasks", "mcp-done", lambda task: "bridged")
     thread = threading.Thread(target=bridge.start, daemon=True)
     thread.start()
@@ -107,7 +107,7 @@ def test_a_task_is_bridged(server: RelayProcess, relay: ContextRelay) -> None:
     thread.join(30)
 
 
-def test_the_official_client_gets_on_with_it(server: RelayProcess) -> None:
+def test_the_official_mcp_client_can_use_the_server(server: RelayProcess) -> None:
     mcp = pytest.importorskip("mcp", reason="the official MCP package is not installed")
     import asyncio
 

@@ -27,7 +27,7 @@ TRICKY = [
 ]
 
 
-def test_what_was_pushed_is_pulled(relay: ContextRelay) -> None:
+def test_a_pushed_text_can_be_pulled(relay: ContextRelay) -> None:
     url = relay.push("large text")
     assert url.startswith(f"{relay.base_url}/pull/")
     assert relay.pull(url) == "large text"
@@ -49,13 +49,13 @@ def test_bytes_come_back_exactly_and_are_not_text(relay: ContextRelay) -> None:
     assert caught.value.code == "not_text"
 
 
-def test_a_peek_tells_the_metadata_and_nothing_where_there_is_none(relay: ContextRelay) -> None:
+def test_a_peek_returns_the_metadata_or_an_empty_object(relay: ContextRelay) -> None:
     url = relay.push("rows", metadata={"step": "sql", "rows": 3})
     assert relay.peek(url) == {"step": "sql", "rows": 3}
     assert relay.peek(relay.push("rows")) == {}
 
 
-def test_what_is_known_of_a_pointer(relay: ContextRelay) -> None:
+def test_inspect_returns_size_expiry_and_sender(relay: ContextRelay) -> None:
     pushed = relay.push_detailed(
         "one two", metadata={"a": 1}, ttl=60, max_pulls=3, content_type="text/x", count=True
     )
@@ -66,12 +66,12 @@ def test_what_is_known_of_a_pointer(relay: ContextRelay) -> None:
     assert relay.receipts(pushed.url)["reached"] == "stored"
 
 
-def test_the_seeds_signature(relay: ContextRelay) -> None:
+def test_push_has_the_signature_of_the_original_package(relay: ContextRelay) -> None:
     assert relay.pull(relay.push("x", "a-channel", False, {"a": 1})) == "x"
     assert ContextRelay(base_url=relay.base_url, api_key=None, timeout=30).timeout == 30
 
 
-def test_the_key_is_behind_the_hash_and_nowhere_else(relay: ContextRelay) -> None:
+def test_the_key_is_only_in_the_url_fragment(relay: ContextRelay) -> None:
     url = relay.push("a secret", encrypted=True)
     address, _, fragment = url.partition("#key=")
     assert len(fragment) == 44
@@ -95,7 +95,7 @@ def test_a_wrong_key_is_a_value_error_and_costs_no_pull(relay: ContextRelay) -> 
         relay.pull(url)
 
 
-def test_damaged_ciphertext_is_refused(relay: ContextRelay) -> None:
+def test_damaged_ciphertext_is_rejected(relay: ContextRelay) -> None:
     from contextrelay.encryption import encrypt, generate_key
 
     key = generate_key()
@@ -114,20 +114,20 @@ def test_a_missing_pointer_is_an_http_error_of_requests(relay: ContextRelay) -> 
         assert caught.value.hint
 
 
-def test_what_is_no_pointer_is_refused_before_anything_is_sent(relay: ContextRelay) -> None:
+def test_an_invalid_pointer_is_rejected_before_anything_is_sent(relay: ContextRelay) -> None:
     for text in ("", "notes", "ftp://host/pull/x", f"{relay.base_url}/other", "https://host:port/pull/x"):
         with pytest.raises(ValueError, match="Not a ContextRelay pointer URL"):
             relay.peek(text)
 
 
-def test_a_revoked_pointer_is_gone(relay: ContextRelay) -> None:
+def test_a_deleted_pointer_cannot_be_pulled(relay: ContextRelay) -> None:
     url = relay.push("x")
     relay.delete(url)
     with pytest.raises(NotFoundError):
         relay.pull(url)
 
 
-def test_a_renewed_pointer_lives_longer(relay: ContextRelay) -> None:
+def test_a_renewed_pointer_expires_later(relay: ContextRelay) -> None:
     url = relay.push("x", ttl=60)
     before = relay.inspect(url)
     renewed = relay.renew([url, "00000000-0000-4000-8000-000000000000"], ttl=3600)
@@ -136,7 +136,7 @@ def test_a_renewed_pointer_lives_longer(relay: ContextRelay) -> None:
     assert relay.pull(url) == "x"
 
 
-def test_parts_are_taken_by_the_relay(relay: ContextRelay) -> None:
+def test_the_relay_returns_parts(relay: ContextRelay) -> None:
     url = relay.push("\n".join(f"line {n}" for n in range(1, 101)))
     assert relay.pull(url, lines="10-12") == "line 10\nline 11\nline 12"
     assert relay.pull(url, lines="-1") == "line 100"
@@ -151,7 +151,7 @@ def test_parts_are_taken_by_the_relay(relay: ContextRelay) -> None:
         relay.pull(url, lines="1", grep="x")
 
 
-def test_parts_of_what_is_encrypted_are_those_the_relay_would_give(relay: ContextRelay) -> None:
+def test_parts_of_an_encrypted_payload_equal_those_of_the_relay(relay: ContextRelay) -> None:
     text = "\n".join(
         ["# Notes", "", *(f"row {n}: {'error' if n % 7 == 0 else 'fine'}" for n in range(50)), "end"]
     )
@@ -173,7 +173,7 @@ def test_parts_of_what_is_encrypted_are_those_the_relay_would_give(relay: Contex
         relay.pull(secret, json="/missing")
 
 
-def test_the_same_idempotency_key_makes_one_pointer(relay: ContextRelay) -> None:
+def test_the_same_idempotency_key_creates_one_pointer(relay: ContextRelay) -> None:
     first = relay.push_detailed("same", idempotency_key="k-1")
     assert relay.push_detailed("same", idempotency_key="k-1").id == first.id
     with pytest.raises(RelayHTTPError) as caught:
@@ -181,7 +181,7 @@ def test_the_same_idempotency_key_makes_one_pointer(relay: ContextRelay) -> None
     assert caught.value.code == "idempotency_conflict"
 
 
-def test_what_cannot_be_sent_says_why(relay: ContextRelay) -> None:
+def test_invalid_input_is_explained(relay: ContextRelay) -> None:
     with pytest.raises(TypeError, match="metadata must be a dict"):
         relay.push("x", metadata=["a"])  # type: ignore[arg-type]
     with pytest.raises(TypeError):
@@ -195,19 +195,19 @@ def test_what_cannot_be_sent_says_why(relay: ContextRelay) -> None:
     assert caught.value.code == "too_large"
 
 
-def test_25_mb_go_through_encrypted_or_not(relay: ContextRelay) -> None:
+def test_25_mb_can_be_pushed_and_pulled_encrypted_or_not(relay: ContextRelay) -> None:
     data = "é0123456789abcd\n" * (25 * 1024 * 1024 // 17)
     for encrypted in (False, True):
         assert relay.pull(relay.push(data, encrypted=encrypted, ttl=60)) == data
 
 
-def test_nobody_there_is_told_at_once() -> None:
+def test_an_unreachable_relay_raises_at_once() -> None:
     with pytest.raises(RelayUnreachableError) as caught:
         ContextRelay("http://127.0.0.1:9", retries=0).push("x")
     assert isinstance(caught.value, requests.ConnectionError)
 
 
-def test_one_client_serves_many_threads(relay: ContextRelay) -> None:
+def test_many_threads_can_share_one_client(relay: ContextRelay) -> None:
     pulled = {}
 
     def work(n: int) -> None:

@@ -5,7 +5,7 @@ import pytest
 from contextrelay import ConflictError, ContextRelay, NotFoundError, RelayHTTPError
 
 
-def test_a_thread_from_its_beginning_to_its_end(relay: ContextRelay) -> None:
+def test_a_thread_can_be_created_changed_and_deleted(relay: ContextRelay) -> None:
     threads = relay.threads
     made = threads.create("review")
     thread = made["thread_id"]
@@ -33,7 +33,7 @@ def test_a_thread_from_its_beginning_to_its_end(relay: ContextRelay) -> None:
         threads.get(thread)
 
 
-def test_artifacts_are_stored_found_and_read_in_part(relay: ContextRelay) -> None:
+def test_artifacts_can_be_stored_searched_and_read_in_parts(relay: ContextRelay) -> None:
     threads = relay.threads
     thread = threads.create("artifacts")["thread_id"]
     text = "\n".join(f"row {n}" for n in range(1, 5001)) + "\nthe login form loses its focus"
@@ -54,7 +54,7 @@ def test_artifacts_are_stored_found_and_read_in_part(relay: ContextRelay) -> Non
         threads.artifact_bytes(thread, binary)
 
 
-def test_a_task_by_its_id(relay: ContextRelay) -> None:
+def test_a_task_is_found_by_its_id(relay: ContextRelay) -> None:
     pushed = relay.push_detailed("do it", channel="agent-tasks-2", metadata={"done_channel": "done-2"})
     task = relay.tasks.get(pushed.url)
     assert (task["state"], task["done_channel"]) == ("queued", "done-2")

@@ -1,4 +1,4 @@
-"""What the tools of every framework have in common."""
+"""Tests the behaviour that the tools of all frameworks share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .integrations.million import million, url_in
 DAY = 24 * 3600
 
 
-def test_a_large_result_has_the_same_pointer_each_time(relay: ContextRelay) -> None:
+def test_the_same_large_result_gets_the_same_pointer(relay: ContextRelay) -> None:
     tools = RelayTools(relay)
     first = tools.shortened(million(), "orders")
     assert tools.shortened(million(), "orders") == first and len(first) < 1000
@@ -29,7 +29,7 @@ def test_a_large_result_has_the_same_pointer_each_time(relay: ContextRelay) -> N
 
 
 def lifetime(relay: ContextRelay, text: str) -> float:
-    """Seconds that the pointer in a text has left."""
+    """Returns the seconds until the pointer in a text expires."""
     return seconds_of(relay.inspect(url_in(text)).expires_at) - time.time()
 
 
@@ -46,13 +46,13 @@ def test_a_pointer_that_is_used_again_gets_a_new_expiry(
     assert lifetime(relay, first) > DAY
 
 
-def test_a_result_lives_as_long_as_is_asked_for(relay: ContextRelay) -> None:
+def test_ttl_sets_the_expiry_of_a_result(relay: ContextRelay) -> None:
     assert 6.9 * DAY < lifetime(relay, RelayTools(relay, ttl=7 * DAY).shortened(million(), "ttl")) <= 7 * DAY
     assert lifetime(relay, RelayTools(relay).shortened(million(), "ttl")) <= DAY
     assert lifetime(relay, RelayTools(relay).shortened(million(), "ttl", forever=True)) > 3600 * DAY
 
 
-def test_pointers_that_a_content_names_live_as_long_as_it(relay: ContextRelay) -> None:
+def test_pointers_in_a_stored_content_live_as_long_as_the_content(relay: ContextRelay) -> None:
     urls = [relay.push("one"), relay.push("two", encrypted=True)]
     unknown = b"http://127.0.0.1:9/pull/00000000-0000-4000-8000-000000000000"
     kept = KeptPointers(relay, 30 * DAY)
@@ -62,7 +62,7 @@ def test_pointers_that_a_content_names_live_as_long_as_it(relay: ContextRelay) -
     assert lifetime(relay, urls[0]) > 3600 * DAY
 
 
-def test_a_pointer_is_renewed_once_in_a_while_and_a_failure_is_only_logged(
+def test_a_pointer_is_renewed_only_now_and_then_and_a_failure_is_logged(
     relay: ContextRelay, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     content = relay.push("one").encode()
@@ -81,14 +81,14 @@ def test_a_pointer_is_renewed_once_in_a_while_and_a_failure_is_only_logged(
     assert len(caplog.messages) == 1 and "may expire" in caplog.messages[0]
 
 
-def test_a_result_stays_whole_where_no_relay_answers() -> None:
+def test_a_result_stays_unchanged_if_the_relay_does_not_answer() -> None:
     tools = RelayTools(ContextRelay("http://127.0.0.1:9", retries=0))
     assert tools.shortened(million()) == million()
     assert tools.push("x").startswith("Error pushing context: The relay at")
     assert tools.pull("nonsense").startswith("Error pulling context: Not a ContextRelay pointer")
 
 
-def test_a_pull_of_a_large_text_answers_with_its_outline(relay: ContextRelay) -> None:
+def test_a_pull_of_a_large_text_returns_its_outline(relay: ContextRelay) -> None:
     tools = RelayTools(relay)
     url = relay.push("# Head\n" + million())
     assert "# Head" in tools.pull(url) and len(tools.pull(url)) < 25_000
@@ -106,7 +106,7 @@ def test_importing_the_integrations_loads_no_framework() -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
-def test_what_is_missing_says_what_to_install() -> None:
+def test_a_missing_extra_says_what_to_install() -> None:
     with pytest.raises(AttributeError):
         integrations.nonsense  # noqa: B018
     for name, extra in (("ContextRelayPushTool", "crewai"), ("RelayFileSystem", "fsspec")):

@@ -1,4 +1,4 @@
-"""A tool result of a megabyte in which one line matters, and what every framework's test asks of it."""
+"""A tool result of one megabyte with one important line, for the tests of all frameworks."""
 
 from __future__ import annotations
 

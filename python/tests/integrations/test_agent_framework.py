@@ -29,7 +29,7 @@ from .million import NEEDLE, million, url_in
 
 
 class ScriptedClient(FunctionInvocationLayer, BaseChatClient):
-    """Answers with what each step of the script makes of the last tool result."""
+    """A fake model. Each step of its script computes an answer from the last tool result."""
 
     def __init__(self, script: List[Callable[[str], Any]]) -> None:
         super().__init__()
@@ -93,6 +93,6 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay) -> N
     assert max(map(len, client.seen)) < 5000, "the megabyte was never before the model"
 
 
-def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
     run_page("docs/integrations/python-agent-framework.md")

@@ -16,9 +16,9 @@ def public(owner: object) -> set[str]:
     return {name for name in dir(owner) if not name.startswith("_")}
 
 
-def test_it_has_every_method_of_the_blocking_client() -> None:
+def test_the_async_client_has_every_method_of_the_blocking_client() -> None:
     blocking, awaited = ContextRelay("http://relay"), AsyncContextRelay("http://relay")
-    # A loop over messages() does what a callback would do.
+    # `messages` replaces `subscribe`: an async loop needs no callback.
     assert public(blocking) - {"subscribe"} == public(awaited)
     for resource in ("threads", "tasks", "files"):
         assert public(getattr(blocking, resource)) == public(getattr(awaited, resource))
@@ -43,7 +43,7 @@ def test_push_pull_peek_and_parts(server: RelayProcess) -> None:
     asyncio.run(run())
 
 
-def test_messages_come_replayed_live_and_by_group(server: RelayProcess, relay: ContextRelay) -> None:
+def test_messages_arrive_replayed_live_and_in_a_group(server: RelayProcess, relay: ContextRelay) -> None:
     async def run() -> None:
         async with AsyncContextRelay(server.url) as client:
             first = await client.push("1", channel="async")
@@ -75,7 +75,7 @@ def test_threads_and_tasks(server: RelayProcess) -> None:
     asyncio.run(run())
 
 
-def test_the_key_and_those_who_have_none(guarded: RelayProcess) -> None:
+def test_the_async_client_sends_the_key_and_fails_without_one(guarded: RelayProcess) -> None:
     async def run() -> None:
         async with AsyncContextRelay(guarded.url, guarded.key) as client:
             url = await client.push("x", channel="async")
@@ -109,6 +109,6 @@ def test_neither_key_nor_payload_follows_a_redirect() -> None:
         other.shutdown()
 
 
-def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
     run_page("docs/python.md", "python async")

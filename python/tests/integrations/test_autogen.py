@@ -23,7 +23,7 @@ from .million import NEEDLE, million, url_in
 
 
 class ScriptedClient(ChatCompletionClient):
-    """Answers with what each step of the script makes of the last message."""
+    """A fake model. Each step of its script computes an answer from the last message."""
 
     def __init__(self, script: List[Callable[[str], Any]]) -> None:
         self._script = script
@@ -120,6 +120,6 @@ def test_encrypted_tools_and_plain_functions(
     assert "#key=" in asyncio.run(run())
 
 
-def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
     run_page("docs/integrations/python-autogen.md")

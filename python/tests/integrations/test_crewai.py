@@ -26,7 +26,7 @@ from .million import NEEDLE, million, url_in
 
 
 class ScriptedLLM(BaseLLM):
-    """Answers with what each step of the script makes of the messages so far."""
+    """A fake model. Each step of its script computes an answer from the messages so far."""
 
     script: List[Any] = []
     seen: List[Any] = []
@@ -108,6 +108,6 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay) -> N
     assert max(sum(map(len, texts)) for texts in llm.seen) < 10_000, "the megabyte was never before the model"
 
 
-def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
     run_page("docs/integrations/python-crewai.md")

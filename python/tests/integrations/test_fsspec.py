@@ -19,7 +19,7 @@ from .million import NEEDLE, million
 
 
 class RelayFixtures(abstract.AbstractFixtures):
-    """What fsspec's own suite needs to know of a file system."""
+    """Fixtures that fsspec's own test suite needs."""
 
     @pytest.fixture(scope="class")
     def fs(self, server: RelayProcess) -> RelayFileSystem:
@@ -64,7 +64,7 @@ def root() -> str:
     return f"fsspec-{uuid4().hex[:8]}"
 
 
-def test_the_protocol_is_known_to_fsspec(server: RelayProcess, root: str) -> None:
+def test_fsspec_finds_the_protocol(server: RelayProcess, root: str) -> None:
     options = {"base_url": server.url}
     with fsspec.open(f"relay://{root}/a/b.txt", "w", **options) as file:
         file.write("written")
@@ -99,7 +99,7 @@ def test_reading_writing_listing_and_removing(fs: RelayFileSystem, root: str) ->
     assert not fs.exists(root)
 
 
-def test_of_a_megabyte_only_what_is_needed_is_read(
+def test_only_the_needed_ranges_of_a_large_file_are_read(
     fs: RelayFileSystem, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = million().encode()
@@ -122,7 +122,7 @@ def test_of_a_megabyte_only_what_is_needed_is_read(
     assert fs.relay.files.space(root).text("orders.txt", grep="failed") == f"13378:{NEEDLE}"
 
 
-def test_a_reader_stays_with_the_version_it_opened(fs: RelayFileSystem, root: str) -> None:
+def test_a_reader_keeps_the_version_it_opened(fs: RelayFileSystem, root: str) -> None:
     fs.pipe_file(f"{root}/f", b"first" * 1000)
     with fs.open(f"{root}/f", "rb", block_size=10) as file:
         fs.pipe_file(f"{root}/f", b"other" * 1000)
@@ -131,7 +131,7 @@ def test_a_reader_stays_with_the_version_it_opened(fs: RelayFileSystem, root: st
         assert text.read(5) == "other"
 
 
-def test_many_that_append_at_once_lose_nothing(server: RelayProcess, root: str) -> None:
+def test_concurrent_appends_lose_nothing(server: RelayProcess, root: str) -> None:
     lines = [f"line {n}" for n in range(20)]
     together = threading.Barrier(len(lines))
 
@@ -147,12 +147,12 @@ def test_many_that_append_at_once_lose_nothing(server: RelayProcess, root: str) 
     assert sorted(ContextRelay(server.url).files.space(root).text("log.txt").splitlines()) == sorted(lines)
 
 
-def test_touching_a_file_takes_back_no_change_of_another(fs: RelayFileSystem, root: str) -> None:
+def test_touching_a_file_does_not_undo_a_concurrent_change(fs: RelayFileSystem, root: str) -> None:
     fs.pipe_file(f"{root}/f", b"first")
     plain = fs.relay.files
 
     class Overtaken(type(plain.space(root))):
-        """A space in which somebody else writes between a read and the write that follows it."""
+        """A space in which another client writes between each read and the write after it."""
 
         def bytes(self, *args: Any, **options: Any) -> Any:
             found = super().bytes(*args, **options)
@@ -166,6 +166,6 @@ def test_touching_a_file_takes_back_no_change_of_another(fs: RelayFileSystem, ro
     assert fs.cat_file(f"{root}/f") == b"second"
 
 
-def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
     run_page("docs/integrations/python-fsspec.md")

@@ -30,7 +30,7 @@ from .million import NEEDLE, million, url_in
 
 
 class ScriptedModel(GenericFakeChatModel):
-    """Answers with what each step of the script makes of the messages so far."""
+    """A fake model. Each step of its script computes an answer from the messages so far."""
 
     messages: Any = iter(())
     script: List[Any]
@@ -105,7 +105,7 @@ def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay, asyn
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_with_a_checkpointer_a_result_lives_as_long_as_is_allowed_or_asked_for(
+def test_with_a_foreign_checkpointer_a_result_lives_for_ttl_or_as_long_as_the_relay_allows(
     relay: ContextRelay, asynchronous: bool
 ) -> None:
     import asyncio
@@ -132,7 +132,7 @@ def test_with_a_checkpointer_a_result_lives_as_long_as_is_allowed_or_asked_for(
     assert 2.9 < days(ttl=3 * 24 * 3600) <= 3
 
 
-def test_the_retriever_finds_passages_of_a_thread_and_of_pointers(relay: ContextRelay) -> None:
+def test_the_retriever_finds_passages_in_threads_and_pointers(relay: ContextRelay) -> None:
     assert issubclass(ContextRelayRetriever, BaseRetriever) and Lazily is ContextRelayRetriever
     thread = relay.threads.create("retrieval")["thread_id"]
     relay.threads.put_artifact(
@@ -147,7 +147,7 @@ def test_the_retriever_finds_passages_of_a_thread_and_of_pointers(relay: Context
         assert found[0].metadata == {"url": url.partition("#")[0], "line": 13376}
 
 
-def test_the_handler_pushes_what_a_model_says(relay: ContextRelay) -> None:
+def test_the_handler_pushes_each_answer_of_a_model(relay: ContextRelay) -> None:
     handler = ContextRelayCallbackHandler(relay, "llm-output")
     assert isinstance(handler, BaseCallbackHandler)
     with relay.messages("llm-output") as messages:
@@ -157,6 +157,6 @@ def test_the_handler_pushes_what_a_model_says(relay: ContextRelay) -> None:
         assert relay.pull(next(iter(messages)).url) == "what it said"
 
 
-def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
     run_page("docs/integrations/python-langchain.md")

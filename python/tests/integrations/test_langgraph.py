@@ -43,7 +43,7 @@ def space() -> str:
     return f"langgraph-{uuid4().hex[:8]}"
 
 
-def test_the_conformance_suite_passes_whole(relay: ContextRelay, space: str) -> None:
+def test_the_whole_conformance_suite_passes(relay: ContextRelay, space: str) -> None:
     @checkpointer_test(name="ContextRelaySaver")
     async def saver():
         yield ContextRelaySaver(relay, space=space)
@@ -69,7 +69,7 @@ def approval(saver: BaseCheckpointSaver) -> Any:
     return builder.compile(checkpointer=saver)
 
 
-def test_a_graph_goes_on_in_another_process(server: RelayProcess, space: str) -> None:
+def test_a_graph_continues_in_another_process(server: RelayProcess, space: str) -> None:
     first = approval(ContextRelaySaver(ContextRelay(server.url), space=space))
     assert "__interrupt__" in first.invoke({"steps": ["begun"]}, place("t/1 ü"))
     second = approval(ContextRelaySaver(ContextRelay(server.url), space=space))
@@ -100,7 +100,7 @@ def deltas(saver: BaseCheckpointSaver) -> Any:
     return builder.compile(checkpointer=saver)
 
 
-def test_pruning_keeps_what_delta_channels_are_rebuilt_from(relay: ContextRelay, space: str) -> None:
+def test_pruning_keeps_the_ancestors_that_delta_channels_need(relay: ContextRelay, space: str) -> None:
     saver = ContextRelaySaver(relay, space=space)
     graph = deltas(saver)
     for turn in range(3):
@@ -142,7 +142,7 @@ class Profile(TypedDict):
 
 
 def profile(saver: BaseCheckpointSaver) -> Any:
-    """A graph whose channel ``name`` is written once, while ``turns`` changes with each run."""
+    """A graph that writes its channel ``name`` once and ``turns`` in each run."""
     builder = StateGraph(Profile)
     builder.add_node("turn", lambda state: {"turns": 1})
     builder.add_edge(START, "turn")
@@ -150,16 +150,14 @@ def profile(saver: BaseCheckpointSaver) -> Any:
 
 
 def expiries(relay: ContextRelay, space: str, kind: str) -> Dict[str, str]:
-    """When the files of a kind expire, by path: ``c`` for checkpoints, newest first, ``v`` for values, ``w`` for writes."""
+    """Returns path → expiry of files: ``c`` for checkpoints, newest first, ``v`` for values, ``w`` for writes."""
     return {each.path: each.expires_at for each in relay.files.space(space).all() if f"/{kind}/" in each.path}
 
 
-def test_a_value_lives_as_long_as_the_newest_checkpoint_that_names_it(
-    relay: ContextRelay, space: str
-) -> None:
+def test_a_value_lives_as_long_as_the_newest_checkpoint_that_uses_it(relay: ContextRelay, space: str) -> None:
     profile(ContextRelaySaver(relay, space=space, ttl=3600)).invoke({"name": "ada"}, place("ttl"))
     before = expiries(relay, space, "v")
-    # Each saver stands for another process, at a later time.
+    # Each saver simulates another process at a later time.
     for _ in range(2):
         graph = profile(ContextRelaySaver(relay, space=space, ttl=3600))
         graph.invoke({"turns": 0}, place("ttl"))
@@ -170,9 +168,7 @@ def test_a_value_lives_as_long_as_the_newest_checkpoint_that_names_it(
     assert graph.get_state(place("ttl")).values == {"name": "ada", "turns": 3}
 
 
-def test_a_value_that_does_not_change_is_not_written_with_each_checkpoint(
-    relay: ContextRelay, space: str
-) -> None:
+def test_an_unchanged_value_is_not_written_with_each_checkpoint(relay: ContextRelay, space: str) -> None:
     graph = profile(ContextRelaySaver(relay, space=space, ttl=3600))
     for _ in range(3):
         graph.invoke({"name": "ada"} if _ == 0 else {"turns": 0}, place("ttl"))
@@ -182,7 +178,7 @@ def test_a_value_that_does_not_change_is_not_written_with_each_checkpoint(
     assert names[0].expires_at >= newest
 
 
-def test_what_a_delta_channel_is_rebuilt_from_lives_as_long_as_the_newest_checkpoint(
+def test_ancestors_of_a_delta_channel_live_as_long_as_the_newest_checkpoint(
     relay: ContextRelay, space: str
 ) -> None:
     savers = [ContextRelaySaver(relay, space=space, ttl=3600) for _ in range(2)]
@@ -196,9 +192,7 @@ def test_what_a_delta_channel_is_rebuilt_from_lives_as_long_as_the_newest_checkp
     assert len(graph.get_state(place("delta")).values["log"]) == 9
 
 
-def test_a_checkpoint_whose_value_is_missing_is_not_read_as_if_it_were_whole(
-    relay: ContextRelay, space: str
-) -> None:
+def test_reading_a_checkpoint_with_a_missing_value_raises(relay: ContextRelay, space: str) -> None:
     saver = ContextRelaySaver(relay, space=space)
     profile(saver).invoke({"name": "ada"}, place("missing"))
     files = relay.files.space(space)
@@ -209,7 +203,7 @@ def test_a_checkpoint_whose_value_is_missing_is_not_read_as_if_it_were_whole(
         profile(saver).invoke({"turns": 0}, place("missing"))
 
 
-def test_a_delta_channel_is_not_rebuilt_from_a_part_of_its_ancestors(relay: ContextRelay, space: str) -> None:
+def test_a_delta_channel_with_a_missing_ancestor_raises(relay: ContextRelay, space: str) -> None:
     saver = ContextRelaySaver(relay, space=space)
     for turn in range(2):
         deltas(saver).invoke({"log": [f"turn {turn}"]}, place("delta"))
@@ -221,7 +215,7 @@ def test_a_delta_channel_is_not_rebuilt_from_a_part_of_its_ancestors(relay: Cont
         asyncio.run(deltas(saver).aget_state(place("delta")))
 
 
-def test_checkpoints_of_0_2_0_are_read_and_go_on(relay: ContextRelay, space: str) -> None:
+def test_checkpoints_of_0_2_0_can_be_read_and_continued(relay: ContextRelay, space: str) -> None:
     fixture = json.loads((Path(__file__).parent / "langgraph-checkpoints-0.2.0.json").read_text())
     relay.files.space(space).write(
         [
@@ -244,7 +238,7 @@ def test_checkpoints_of_0_2_0_are_read_and_go_on(relay: ContextRelay, space: str
     assert len(list(saver.list(place("approval")))) == 4
 
 
-def test_threads_are_told_apart_whatever_they_are_called(relay: ContextRelay, space: str) -> None:
+def test_threads_with_unusual_names_stay_separate(relay: ContextRelay, space: str) -> None:
     saver = ContextRelaySaver(relay, space=space)
     graph = approval(saver)
     names = ["a", "a/b", "..", "ü", "x" * 400, "a%2Fb", " "]
@@ -308,7 +302,7 @@ def sync_orders() -> str:
 
 
 def one_call(node: ToolNode) -> Any:
-    """A graph of a ToolNode alone, called for the tool it has."""
+    """Returns a graph with one ToolNode, and an input that calls its tool."""
     builder = StateGraph(MessagesState)
     builder.add_node("tools", node)
     builder.add_edge(START, "tools")
@@ -318,7 +312,7 @@ def one_call(node: ToolNode) -> Any:
 
 @pytest.mark.parametrize("orders", [async_orders, sync_orders], ids=lambda each: each.name)
 @pytest.mark.parametrize("form", ["both", "awrap_tool_call", "wrap_tool_call"])
-def test_the_wrapper_serves_async_runs_of_every_tool(relay: ContextRelay, orders: Any, form: str) -> None:
+def test_the_wrapper_works_in_async_runs_with_every_tool(relay: ContextRelay, orders: Any, form: str) -> None:
     wrapper = pointer_wrapper(relay)
     graph, asked = one_call(ToolNode([orders], **(wrapper if form == "both" else {form: wrapper})))
     last = asyncio.run(graph.ainvoke(asked))["messages"][-1]
@@ -337,7 +331,7 @@ class FernetCipher:
 
 
 def stored_result(relay: ContextRelay, saver: Any, **options: Any) -> str:
-    """The text that a run with a checkpointer holds in the place of a large result that nobody has had before."""
+    """Runs a graph with a checkpointer and a new large tool result. Returns the text that replaced the result."""
     text = f"{million()} {uuid4()}"
 
     @tool
@@ -353,9 +347,7 @@ def stored_result(relay: ContextRelay, saver: Any, **options: Any) -> str:
     return graph.invoke(asked, place("kept"))["messages"][-1].content
 
 
-def test_a_result_lives_as_long_as_the_checkpoints_that_hold_its_pointer(
-    relay: ContextRelay, space: str
-) -> None:
+def test_a_result_lives_as_long_as_the_checkpoints_with_its_pointer(relay: ContextRelay, space: str) -> None:
     def days(text: str) -> float:
         return (seconds_of(relay.inspect(url_in(text)).expires_at) - time.time()) / (24 * 3600)
 
@@ -374,7 +366,7 @@ def test_a_result_lives_as_long_as_the_checkpoints_that_hold_its_pointer(
     assert days(stored_result(relay, None)) <= 1
 
 
-def test_a_pointer_in_a_conversation_that_goes_on_lives_on(relay: ContextRelay, space: str) -> None:
+def test_a_pointer_in_a_continued_conversation_is_renewed(relay: ContextRelay, space: str) -> None:
     url = relay.push("the findings", ttl=3600)
     profile(ContextRelaySaver(relay, space=space, ttl=7200)).invoke({"name": f"see {url}"}, place("on"))
     for _ in range(2):
@@ -382,12 +374,12 @@ def test_a_pointer_in_a_conversation_that_goes_on_lives_on(relay: ContextRelay, 
     assert relay.inspect(url).expires_at >= next(iter(expiries(relay, space, "c").values()))
 
 
-def test_an_async_run_goes_on_with_other_work_while_a_result_is_stored(relay: ContextRelay) -> None:
+def test_storing_a_result_does_not_block_an_async_run(relay: ContextRelay) -> None:
     stored = threading.Event()
     turned = threading.Event()
 
     class Waiting(ContextRelay):
-        """Stores a result only once the event loop has had a turn."""
+        """Stores a result only after the event loop has run other work."""
 
         def push_detailed(self, *args: Any, **kwargs: Any) -> Any:
             assert turned.wait(30), "the event loop was blocked"
@@ -405,6 +397,6 @@ def test_an_async_run_goes_on_with_other_work_while_a_result_is_stored(relay: Co
     assert url_in(asyncio.run(run())["messages"][-1].content)
 
 
-def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_of_the_page_runs(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
     run_page("docs/integrations/python-langgraph.md")
