@@ -1,3 +1,4 @@
+/** A line of a difference. */
 export interface DiffLine {
   readonly kind: 'same' | 'added' | 'removed';
   readonly text: string;

@@ -58,7 +58,7 @@ function maskEnd(all: string, name: string, value: string): string {
 const PRIVATE_KEY_BLOCK =
   /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{1,80}-----|$)/g;
 
-/** Far more than are reported, because several may share a line. */
+/** Maximum matches to collect. Far more than are reported, because several may share a line. */
 const MAX_MATCHES = SECRET_FINDINGS * 50;
 
 /**

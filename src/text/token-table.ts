@@ -55,6 +55,7 @@ export function packTokens(tokens: readonly Token[]): Uint8Array {
   return Uint8Array.from([...new Uint8Array(count.buffer), ...texts.map(({ length }) => length), ...bytes]);
 }
 
+/** Returns the tokens that `packTokens` packed. */
 export function unpackTokens(packed: Uint8Array): Uint8Array[] {
   const count = new DataView(packed.buffer, packed.byteOffset).getUint32(0, true);
   let end = 4 + count;

@@ -96,7 +96,7 @@ test('the ZIP export of a Go relay is recognized, and differs from a bundle and 
   assert.equal(refused.code, 4);
   assert.match(
     refused.stderr,
-    /export of a Go relay.*without their contents[\s\S]*relay import --legacy ~\/\.relay/,
+    /export of a Go relay.*no artifact contents[\s\S]*relay import --legacy ~\/\.relay/,
   );
   const asHome = await runHere(['import', '--legacy', zip], { home: there });
   assert.equal(asHome.code, 4);

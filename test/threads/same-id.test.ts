@@ -218,7 +218,7 @@ describe('the lock of an import', () => {
     const { blobs, records } = opened.engine;
     const before = { put: records.put, delete: records.delete, putBlob: blobs.put };
     const gone = () => Promise.reject(new Error('the process is gone'));
-    // Simulates a crash while a content is stored: no more calls reach the store.
+    // Simulates a crash while the content of an artifact is stored: no more calls reach the store.
     blobs.put = () => {
       Object.assign(records, { put: gone, delete: gone });
       return gone();

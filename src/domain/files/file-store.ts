@@ -34,6 +34,7 @@ import {
   versionsPrefix,
 } from './record.ts';
 
+/** The services that files use. */
 export interface FileParts {
   readonly deps: Deps;
   readonly storage: Storage;
@@ -74,6 +75,7 @@ export class FileStore {
     await this.ends.note(expires, endName(at), { tenant, space, path }, o);
   }
 
+  /** Returns the head of a file. Throws `not_found` if `find` returns null. */
   async get(at: FilePlace): Promise<StoredHead> {
     const stored = await this.find(at);
     if (!stored) throw fileNotFound(at);
@@ -112,6 +114,7 @@ export class FileStore {
     await this.parts.deps.engine.blobs.delete(head.current.blob);
   }
 
+  /** Deletes the blobs and records of versions. */
   async dropVersions(at: FilePlace, id: string, versions: readonly FileVersion[]): Promise<void> {
     await mapConcurrent(versions, async ({ version, blob }) => {
       await this.parts.deps.engine.blobs.delete(blob);
@@ -159,6 +162,7 @@ export class FileStore {
     return true;
   }
 
+  /** Returns the bytes that all files of a space count against the quota. */
   async bytesIn(at: Pick<FilePlace, 'tenant' | 'space'>): Promise<number> {
     let bytes = 0;
     for await (const { value } of allRecords(this.heads, headsPrefix(at))) bytes += fileStorageBytes(value);
@@ -222,6 +226,7 @@ export class FileStore {
   }
 }
 
+/** Returns the error for a file that does not exist or is not visible. */
 export function fileNotFound({ space, path }: FilePlace): RelayError {
   return new RelayError('not_found', {
     what: `the file ${path.slice(0, 200)} in ${space}`,

@@ -56,10 +56,12 @@ export class Files implements Serves<typeof files> {
     this.store = new FileStore(parts);
   }
 
+  /** Lists the spaces that have files. */
   spaces(caller: Caller, o: { after?: string; limit?: number } = {}) {
     return listSpaces(this.store, caller, o);
   }
 
+  /** Lists the files of a space. */
   async list(caller: Caller, space: string, o: Parameters<typeof listFiles>[2] = {}) {
     return listFiles(this.store, { tenant: caller.tenant, space: checkSpace(space), caller }, o);
   }
@@ -135,12 +137,14 @@ export class Files implements Serves<typeof files> {
     };
   }
 
+  /** Describes a file or one version of it. */
   async info(caller: Caller, space: string, path: string, o: Version = {}): Promise<FileInfo> {
     const at = toFilePlace(caller, space, path);
     const { value: head } = await this.store.get(at);
     return toFileInfo(at, head, await this.#version(at, head, o.version));
   }
 
+  /** Describes all stored versions of a file, newest first. */
   async log(caller: Caller, space: string, path: string): Promise<FileInfo[]> {
     const at = toFilePlace(caller, space, path);
     const { value: head } = await this.store.get(at);

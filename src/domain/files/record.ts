@@ -51,6 +51,7 @@ export interface FileHead {
   readonly current: FileVersion;
 }
 
+/** A head with the revision of its record. */
 export interface StoredHead {
   readonly value: FileHead;
   readonly revision: number;
@@ -66,6 +67,7 @@ export function fileStorageBytes({ current, earlierBytes }: FileHead): number {
   return versionStorageBytes(current) + earlierBytes;
 }
 
+/** Tells whether a file has expired or was deleted. */
 export function hasEnded({ expires }: FileHead, now: number): boolean {
   return expires !== null && expires <= now;
 }
@@ -78,6 +80,7 @@ export function isVisible({ caller }: Pick<FilePlace, 'caller'>, { current }: Fi
   return caller === undefined || reaches(caller, { by: current.by });
 }
 
+/** Describes a version of a file for the API. */
 export function toFileInfo({ space, path }: FilePlace, head: FileHead, version = head.current): FileInfo {
   return {
     space,
@@ -146,6 +149,7 @@ export function checkFileOptions(o: FileOptions, now: number) {
 
 const SPACE = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${SPACE_NAME_CHARS - 1}}$`);
 
+/** Checks the name of a space. Throws `bad_request` if it is invalid. */
 export function checkSpace(space: unknown): string {
   if (typeof space === 'string' && SPACE.test(space)) return space;
   throw badRequest(
@@ -196,6 +200,7 @@ export interface FilePlace {
   readonly caller?: Caller;
 }
 
+/** Checks the names and returns the location of a file. */
 export function toFilePlace(caller: Caller, space: unknown, path: unknown): FilePlace {
   return { tenant: caller.tenant, space: checkSpace(space), path: checkPath(path), caller };
 }
@@ -217,6 +222,7 @@ export const blobKey = (at: Space, attempt: string) => blobsPrefix(at) + attempt
 /** Name of a file in the expiry index. */
 export const endName = ({ tenant, space, path }: FilePlace) => `${tenant}.${space}/${path}`;
 
+/** Prefix of the records that list the spaces of a tenant. */
 export const spacesPrefix = (tenant: string) => `ten.${tenant}/spaces/`;
 export const spaceKey = ({ tenant, space }: Space) => spacesPrefix(tenant) + space;
 

@@ -46,9 +46,9 @@ interface Pass {
 
 /** Characters of an artifact that earlier versions always indexed. */
 const ALWAYS_INDEXED_BYTES = 100_000;
-/** Threads examined per batch of the pass. Its progress is saved after each batch. */
+/** Threads examined per batch of the migration pass. Its progress is saved after each batch. */
 const THREADS_AT_ONCE = 20;
-/** Time for which a search continues the pass before it answers. */
+/** Time for which a search continues the migration pass before it answers. */
 const PASS_WAIT_MS = 250;
 /**
  * Time for which indexing continues while the store closes, so that commands without a server can finish it.
@@ -146,6 +146,7 @@ export class ArtifactIndex {
     }
   }
 
+  /** Removes artifacts from the index. */
   async remove(tenant: string, ...artifacts: Indexed[]): Promise<void> {
     if (artifacts.length === 0) return;
     // Delete the records first, so that a concurrent indexer sees the deletion.
@@ -256,7 +257,7 @@ export class ArtifactIndex {
     if (!stored || stored.value.deleted_at !== undefined) await this.remove(tenant, artifact);
   }
 
-  /** Returns the progress of the pass. Starts the pass if necessary. */
+  /** Returns the progress of the migration pass. Starts it if necessary. */
   async #currentPass(tenant: string, before = this.#log.deps.env.now()) {
     const stored = await this.#passes.get(passKey(tenant));
     if (stored) return stored;
@@ -285,7 +286,7 @@ export class ArtifactIndex {
         if (limits.shortLived) return next === undefined;
       }
     } catch (error) {
-      // A full store must not break searches. A later search continues the pass.
+      // A full store must not break searches. A later search continues the migration pass.
       if (isRelayError(error, 'store_full')) return false;
       throw error;
     }

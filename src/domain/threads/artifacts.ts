@@ -208,6 +208,7 @@ async function discard(
   await log.deps.engine.blobs.delete(blob);
 }
 
+/** Returns the records of artifacts, typed. */
 export function artifactRecords(log: ThreadLog): RecordsOf<Artifact> {
   return recordsOf(log.deps.engine.records);
 }
@@ -246,8 +247,8 @@ function artifactNotFound(ref: string): RelayError {
 }
 
 /**
- * Returns a part of a content. Records a pull with the tokens of the answer. A rejected request is not a
- * pull.
+ * Returns a part of an artifact's content. Records a pull with the tokens of the answer. A rejected request
+ * is not a pull.
  */
 export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
   const { max_tokens = PART_CHARS, counted = true, ...asked } = o;

@@ -20,13 +20,16 @@ export const MANIFEST = 'manifest.json';
 export const STATE = 'state.json';
 export const LEDGER = 'ledger.json';
 export const ARTIFACTS = 'artifacts.ndjson';
+/** Path of a file of events in the archive; parts count from 1. */
 export const eventsFile = (part: number) => `events/${String(part).padStart(6, '0')}.ndjson`;
+/** Path of an artifact content in the archive. */
 export const contentFile = (about: Pick<Artifact, 'ref' | 'type' | 'name' | 'mime'>) =>
   `artifacts/${about.ref}.${extensionOf(about)}`;
 
 /** Approximate size of one file of events. */
 const EVENTS_FILE_BYTES = 4 * 1024 * 1024;
 
+/** Describes a bundle and lists its files with their hashes. */
 export interface Manifest {
   readonly schema: typeof BUNDLE_SCHEMA;
   readonly thread_id: string;
@@ -142,6 +145,7 @@ async function findFault(hash: string, open: () => Promise<BlobBody>): Promise<D
   }
 }
 
+/** Writes a thread as a ZIP archive. */
 export function writeBundle(parts: BundleParts): ReadableStream<Uint8Array> {
   return streamFrom(writeZip(bundleEntries(parts)));
 }

@@ -6,7 +6,7 @@ import type { ArtifactTokens } from '../../contract/threads.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Content } from '../../text/preview/preview.ts';
 
-/** Result of scanning a content while it was stored. */
+/** Result of scanning an artifact's content while it was stored. */
 export interface ScannedContent extends Content {
   /** Beginning of the text, for counting tokens; empty for binary content. */
   readonly text: string;
@@ -15,8 +15,8 @@ export interface ScannedContent extends Content {
 }
 
 /**
- * Scans a content while it is stored. Enforces the size limit and collects what the preview and the token
- * count need.
+ * Scans the content of an artifact while it is stored. Enforces the size limit and collects what the preview
+ * and the token count need.
  */
 export class ContentScan {
   readonly body: BlobBody;
@@ -101,8 +101,8 @@ export class ContentScan {
 const BYTES_PER_TOKEN = 4;
 
 /**
- * Counts the tokens of a content and its preview. If only part of the text was kept, scales the count to the
- * full size.
+ * Counts the tokens of an artifact's content and of its preview. If only part of the text was kept, scales
+ * the count to the full size.
  */
 export async function countArtifactTokens(
   counter: TokenCounter,

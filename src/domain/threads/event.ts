@@ -63,6 +63,7 @@ export const VERSION_EVENTS: ReadonlySet<string> = new Set([
 export const RESERVED_TYPE =
   /^(?:thread|state|artifact|capability|report|checkpoint|message)\.|^prompt\.rendered$/;
 
+/** Returns an event as the API shows it. `count` is its number in the log. */
 export function toWire(threadId: string, count: number, event: StoredEvent): ThreadEvent {
   const { type, payload, at, legacy } = event;
   const timestamp = legacy?.timestamp ?? isoTime(at);
@@ -82,6 +83,7 @@ export function eventStorageBytes(event: StoredEvent): number {
   return own;
 }
 
+/** Returns the bytes stored for an artifact of this size: its content and its preview. */
 export function artifactStorageBytes(size: Json | undefined): number {
   if (!Number.isSafeInteger(size) || (size as number) < 0) return 0;
   return (size as number) + Math.min(size as number, PREVIEW_BYTES);

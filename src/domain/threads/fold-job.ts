@@ -68,6 +68,7 @@ const FOLDS: {
   },
 };
 
+/** Runs a fold. `meter` limits its work. */
 export function runFold<K extends FoldKind>(
   job: FoldJob<K>,
   events: Events,
@@ -178,6 +179,7 @@ function blameMark(thread: string, count: number, version: number, event: Stored
   };
 }
 
+/** Returns the error for an invalid bundle. */
 export function badBundle(what: string): RelayError {
   return new RelayError('bad_bundle', { what });
 }

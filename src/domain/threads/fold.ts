@@ -25,12 +25,13 @@ export interface Head extends SizedState {
   readonly totals: Totals;
   /** References of all artifacts, oldest first. */
   readonly refs: readonly string[];
-  /** What was done under each idempotency key, oldest first. */
+  /** Requests by idempotency key, oldest first, with their results. */
   readonly keys: ReadonlyMap<string, KeyUse>;
   /** Bytes of log since the last snapshot. */
   readonly logBytes: number;
 }
 
+/** The request that used an idempotency key, and its result. */
 export interface KeyUse {
   readonly request: string;
   readonly version: number;
@@ -44,6 +45,7 @@ export type MutableHead = Mutable<Omit<Head, 'refs' | 'keys'>> & {
   keys: Map<string, KeyUse>;
 };
 
+/** Returns the head of an empty log. */
 export function emptyHead(root: ThreadRoot): MutableHead {
   const id = idOf(root);
   return {

@@ -6,6 +6,7 @@ import type { Fact, State } from '../../contract/threads.ts';
 import { cutNear } from '../../text/preview/cut.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 
+/** A header as text for a model. */
 export interface HeaderText {
   readonly text: string;
   /** True if something was left out or cut. */

@@ -26,6 +26,7 @@ export function rootsFor(tenant: string, id: string): readonly [ThreadRoot, Thre
   return tenant === RELAY_TENANT ? [bare, own] : [own, bare];
 }
 
+/** Returns the thread id of a root. */
 export const idOf = (root: ThreadRoot) => root.slice(root.lastIndexOf('.') + 1);
 
 /** Returns undefined if the text is not a root. */
@@ -34,7 +35,9 @@ export function parseRoot(text: string): ThreadRoot | undefined {
   return id !== undefined && isUuid(id) ? (text as ThreadRoot) : undefined;
 }
 
+/** Name of the log of a thread. */
 export const logOf = (root: ThreadRoot) => `thr.${root}`;
+/** Record that names the tenant of a thread (ThreadMeta). */
 export const metaKey = (root: ThreadRoot) => `thr.${root}/meta`;
 /** Record with the newest computed header. The number is the format version: older headers are not read. */
 export const headerKey = (root: ThreadRoot) => `thr.${root}/header.3`;
@@ -57,7 +60,9 @@ export const snapshotsKey = (root: ThreadRoot) => `thr.${root}/snapshots`;
 export const snapshotBlob = (root: ThreadRoot, version: number) => `thr.${root}/snapshots/v${version}`;
 /** Blob with operations that are too large for a log entry. */
 export const opsBlob = (root: ThreadRoot, name: string) => `thr.${root}/ops/${name}`;
+/** Record of an artifact. */
 export const artifactKey = (root: ThreadRoot, ref: string) => `thr.${root}/artifacts/${ref}`;
+/** Blob with the content of an artifact. */
 export const artifactBlob = (root: ThreadRoot, about: Pick<Artifact, 'ref' | 'type' | 'name' | 'mime'>) =>
   `thr.${root}/artifacts/${about.ref}.${extensionOf(about)}`;
 /** Key of the content blob of an artifact.created event; null for other events. */
@@ -68,10 +73,12 @@ export const lockKey = (root: ThreadRoot) => `thr.${root}/turn`;
 /** Prefix of all blobs and records of a thread. */
 export const threadPrefix = (root: ThreadRoot) => `thr.${root}/`;
 
+/** Prefix of the search index keys of one thread, or of all threads of a tenant. */
 export const indexScope = (tenant: string, id?: string) =>
   id === undefined ? `ten.${tenant}/artifacts/` : `ten.${tenant}/artifacts/${id}/`;
 export const indexKey = (tenant: string, id: string, ref: string) => `${indexScope(tenant, id)}${ref}`;
 
+/** Prefix of the list of threads of a tenant. */
 export const listPrefix = (tenant: string) => `ten.${tenant}/threads/`;
 
 /**

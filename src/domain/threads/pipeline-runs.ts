@@ -49,6 +49,7 @@ export async function updateRunList(
   await records.put(key, { pipeline, started, finished: ended ? at : null, status }, { expiresAt });
 }
 
+/** Lists pipeline runs, newest first. */
 export const listRuns: ThreadVerb<'runs'> = async (log, caller, o = {}) => {
   const limit = checkCount('limit', o.limit ?? PAGE, PAGE_MAX);
   const prefix = listPrefix(caller.tenant);
@@ -90,6 +91,7 @@ export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Instance = Mutable<Omit<StepInstance, 'retries'>> & { retries: StepInstance['retries'][number][] };
 
+/** Collects the status of a run from its events. */
 class RunFold {
   #about: (ListedRun & { inputs: JsonObject; of: PipelineRun['of']; steps: PipelineStep[] }) | null = null;
   readonly #instances = new Map<string, Instance>();

@@ -12,11 +12,13 @@ import { sumStats, type ThreadFigures } from './token-ledger.ts';
 /** Maximum artifacts listed in a report. */
 const MAX_ARTIFACTS = 1_000;
 
+/** Returns the token figures of a thread. */
 export const threadStats: ThreadVerb<'stats'> = async (log, caller, id) => {
   await log.ledger.flush();
   return log.ledger.statsOf(await log.head(caller, id));
 };
 
+/** Records that a client showed something of the thread to a model. */
 export const recordShown: ThreadVerb<'shown'> = async (log, caller, id, { what, tokens }) => {
   const { root } = await log.meta(caller, id);
   log.ledger.recordRead(root, what, tokens);

@@ -12,7 +12,7 @@ export interface SizedState {
   readonly bytes: number;
 }
 
-/** What the relay writes into a state with every version. */
+/** Fields that the relay sets in the state with every version. */
 interface Stamp {
   readonly version: number;
   readonly at: string;
@@ -21,6 +21,7 @@ interface Stamp {
   readonly metrics: Metrics;
 }
 
+/** Returns the empty state of a new thread, version 1. */
 export function firstState(threadId: string, at: string, metrics: Metrics): SizedState {
   const state: State = {
     $schema: STATE_SCHEMA,
@@ -159,6 +160,7 @@ function tooLarge({ state, bytes }: SizedState): RelayError {
 
 const NONE_OPEN = new Set<object>();
 
+/** Returns the size of a value as JSON, in bytes. */
 export function jsonBytes(value: unknown): number {
   return measure(value as Json, NONE_OPEN).bytes;
 }
@@ -167,6 +169,7 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** Formats a version: `v7`. */
 export function versionRef(version: number): string {
   return `v${version}`;
 }

@@ -165,6 +165,7 @@ export class ThreadLog {
     return (await this.metas.get(metaKey(root)))?.value.tenant;
   }
 
+  /** Returns the current head of a thread that the caller may read. */
   async head(caller: Caller, id: string): Promise<Head> {
     return this.#load((await this.meta(caller, id)).root);
   }
@@ -240,6 +241,7 @@ export class ThreadLog {
     return after;
   }
 
+  /** Tells the followers about an appended event. */
   announce(head: Head, event: StoredEvent): void {
     for (const follower of this.followers) follower.appended?.(head, event);
   }
@@ -518,10 +520,12 @@ class Snapshots {
     );
   }
 
+  /** Returns the positions of the stored snapshots, oldest first. */
   async marks(root: ThreadRoot): Promise<readonly SnapshotMark[]> {
     return (await this.#marks.get(snapshotsKey(root)))?.value ?? [];
   }
 
+  /** Loads a snapshot. Returns null if it is missing, damaged or does not match its mark. */
   async load(root: ThreadRoot, mark: SnapshotMark): Promise<MutableHead | null> {
     const body = await this.#read(snapshotBlob(root, mark.version));
     if (!body) return null;

@@ -17,7 +17,7 @@ import {
 } from './keys.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
-/** What is needed to delete the data of a thread after its meta record has expired. */
+/** The data needed to delete a thread after its meta record has expired. */
 interface ThreadEnd {
   readonly tenant: string;
   readonly id: string;

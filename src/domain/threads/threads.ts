@@ -108,6 +108,7 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   return { threads };
 };
 
+/** Returns the name, times and counts of a thread. */
 export const getThread: ThreadVerb<'get'> = async (log, caller, id) => {
   const meta = await log.meta(caller, id);
   const head = await log.head(caller, id);
@@ -123,6 +124,7 @@ export const getThread: ThreadVerb<'get'> = async (log, caller, id) => {
   };
 };
 
+/** Returns the current state, or with `at` an earlier version. Counts as a read unless `counted` is false. */
 export const readState: ThreadVerb<'state'> = async (log, caller, id, o = {}) => {
   const head = await log.head(caller, id);
   const state = o.at === undefined ? head.state : await stateAt(log, caller, head, parseVersion(o.at));
@@ -208,6 +210,7 @@ async function stateAt(log: ThreadLog, caller: Caller, head: Head, version: numb
   return (await log.fold(caller, head.root, 'states', [version]))[0]!;
 }
 
+/** Throws `not_found` if one of the versions does not exist. */
 export function checkVersions(head: Head, versions: readonly number[]): void {
   const unknown = versions.find((version) => version < 1 || version > head.version);
   if (unknown !== undefined) {

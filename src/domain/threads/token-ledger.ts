@@ -84,6 +84,7 @@ export class TokenLedger {
     this.#reads.note(root, counts);
   }
 
+  /** Returns the token figures of a thread. */
   async statsOf({ id, root, totals }: Head): Promise<Stats> {
     const recordRead = await this.counters(root);
     const breakdown = {
@@ -129,6 +130,7 @@ export class TokenLedger {
     return Object.fromEntries(await Promise.all(values)) as Record<keyof Counters, number>;
   }
 
+  /** Returns one counter as written so far. */
   async counter(root: ThreadRoot, what: keyof Counters): Promise<number> {
     const value = (await this.#log.deps.engine.records.get(counterKey(root, what)))?.value;
     return typeof value === 'number' ? value : 0;

@@ -12,6 +12,7 @@ export type PartRequest =
   | { readonly json: string }
   | { readonly outline: true };
 
+/** A part of a text, as returned. */
 export interface Part {
   readonly text: string;
   /** Description of the part, such as `lines 10-40 of 1200`. */
@@ -70,6 +71,7 @@ export function checkPartRequest(part: PartRequest): PartRequest {
 
 type LineRange = { readonly from: number; readonly to: number } | { readonly last: number };
 
+/** Parses a line range. Throws `bad_part` if it is invalid. */
 export function parseLineRange(text: unknown): LineRange {
   const match = typeof text === 'string' && /^\s*(\d{1,12})?\s*(?:(-)\s*(\d{1,12})?)?\s*$/.exec(text);
   if (!match || (!match[1] && !match[3])) {
@@ -97,6 +99,7 @@ export function parseJsonPointer(pointer: unknown): string[] {
   throw badPart(`"${quoteForError(bad)}" has a ~ that is neither ~0 nor ~1`);
 }
 
+/** Returns the error for a part that cannot be taken. */
 export function badPart(what: string, hint?: string): RelayError {
   return new RelayError('bad_part', hint ? { what, hint } : { what });
 }
@@ -138,6 +141,7 @@ function parseFlag(value: string | null | undefined, name: string): boolean {
   throw badPart(`${name} must be 1 or 0, not ${quoteForError(value)}`);
 }
 
+/** A part with its token count. */
 export interface CountedPart extends Part {
   /** Token count of `text`. */
   readonly tokens: TokenCount;

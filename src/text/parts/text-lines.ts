@@ -111,6 +111,7 @@ export class PartText {
   }
 }
 
+/** Formats a count with its noun: `1 line`, `2 lines`. */
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }

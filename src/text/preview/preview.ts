@@ -8,7 +8,7 @@ import { clip, cutNear } from './cut.ts';
 
 export type PreviewKind = (typeof CONTENT_KINDS)[number];
 
-/** What is known about a content after it was read once. */
+/** Facts about the content of an artifact, collected in one read. */
 export interface Content {
   /** Beginning of the content, as much as a preview needs. */
   readonly start: Uint8Array;
@@ -18,6 +18,7 @@ export interface Content {
   readonly isText: boolean;
 }
 
+/** A short excerpt of an artifact, stored in its record. */
 export interface Preview {
   /** Excerpt for models. Chat markup and known prompt-injection phrases are removed. */
   readonly text: string;
@@ -28,7 +29,8 @@ export interface Preview {
 }
 
 /**
- * Makes the preview of a content: at most 2 KB, suited to its kind, neutralised. Depends only on the content.
+ * Makes the preview of an artifact's content: at most 2 KB, suited to its kind, neutralised. Depends only on
+ * the content.
  */
 export function makePreview(kind: PreviewKind, content: Content): Preview {
   const { size, lineCount, isText, start } = content;

@@ -57,6 +57,7 @@ export class Capabilities {
     this.#byName = registerAll([retrievalSearch, ...fetches, ...more]);
   }
 
+  /** Lists all capabilities, also disabled ones. */
   async list(): Promise<{ capabilities: CapabilityInfo[] }> {
     const capabilities = [...this.#byName.values()].map(({ capability, schema: _, ...info }) => ({
       ...info,
@@ -65,6 +66,7 @@ export class Capabilities {
     return { capabilities };
   }
 
+  /** Runs a capability in a thread, or returns its cached result. */
   async invoke(caller: Caller, input: InvokeInput): Promise<InvokeAnswer> {
     const log = this.#log;
     const { env } = log.deps;

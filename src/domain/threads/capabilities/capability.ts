@@ -23,6 +23,7 @@ export interface Capability {
   found?(content: Json): Found;
 }
 
+/** Services for a running capability. */
 export interface CapabilityContext {
   readonly caller: Caller;
   readonly thread_id: string;
