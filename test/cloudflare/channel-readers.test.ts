@@ -4,10 +4,9 @@ import { test } from 'node:test';
 import { systemEnv } from '../../src/base/env.ts';
 import { ReaderView, type Start } from '../../src/domain/channels/reader.ts';
 
-const { attach } = await import('../../src/app/cloudflare/channel-readers.ts');
-const { ChannelReaders } = await import('../../src/app/cloudflare/channel-readers.ts');
+const { ChannelReaders, setSocketState } = await import('../../src/app/cloudflare/channel-readers.ts');
 
-type Socket = Parameters<typeof attach>[0];
+type Socket = Parameters<typeof setSocketState>[0];
 const HOUR_MS = 3_600_000;
 const TURN_CHARS = 1024 * 1024;
 
@@ -20,7 +19,7 @@ function home(channels: { [stream: string]: number }) {
   const msg = 'x'.repeat(15_000);
   const readers = new ChannelReaders({
     readers: (stream) => sockets.filter((each) => each.stream === stream).map(({ socket }) => socket),
-    welcome: async (all) => [...all],
+    withValidKey: async (all) => [...all],
     readEntries(stream, after, limit, chars) {
       const most = Math.min(limit, Math.floor(chars / msg.length), channels[stream]! - after);
       const entries = Array.from({ length: Math.max(most, 0) }, (_, i) => {
@@ -45,7 +44,7 @@ function home(channels: { [stream: string]: number }) {
       group: null,
       resumes: false,
     };
-    attach(socket, { ...about, after: 0, gap: false, lenient: true });
+    setSocketState(socket, { ...about, after: 0, gap: false, lenient: true });
     sockets.push({ stream, socket });
   };
   /** Counts turns while something is served. */

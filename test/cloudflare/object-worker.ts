@@ -1,5 +1,5 @@
 import type { ObjectCall } from '../../src/engines/cloudflare/store-object.ts';
-import { askObject, type Bindings, StoreObject } from '../../src/engines/cloudflare/store-object.ts';
+import { type Bindings, callObject, StoreObject } from '../../src/engines/cloudflare/store-object.ts';
 
 export { StoreObject };
 
@@ -7,6 +7,6 @@ export { StoreObject };
 export default {
   async fetch(request: Request, { STORE }: Bindings): Promise<Response> {
     const call = (await request.json()) as ObjectCall;
-    return Response.json((await askObject(STORE.get(STORE.idFromName(call.object)), call)) ?? null);
+    return Response.json((await callObject(STORE.get(STORE.idFromName(call.object)), call)) ?? null);
   },
 };

@@ -4,62 +4,65 @@ import type { Caller } from '../../contract/caller.ts';
 import { toMessage } from '../../domain/channels/message.ts';
 import type { ReaderView, Start } from '../../domain/channels/reader.ts';
 import type { EntryPage } from '../../engines/cloudflare/log-rows.ts';
-import { entriesOf } from '../../engines/cloudflare/logs.ts';
+import { parseEntries } from '../../engines/cloudflare/logs.ts';
 import type { Entry } from '../../kernel/logs.ts';
 
 /**
- * What is sent in one turn, in characters, and to one reader before the others have their turn. The platform does not tell how much a socket
- * has yet to send, so this is how the object stays small: what was sent can leave before more is read.
+ * Characters sent in one turn of the event loop, and to one reader before the next. The platform does not report how much a
+ * socket still has to send. Short turns let sent data leave before more is read, which bounds the memory.
  */
 const TURN_CHARS = 1024 * 1024;
 const PAGE_ENTRIES = 100;
-/** An object that was evicted, or failed, while readers were behind wakes up for them after this. */
-const GO_ON_MS = 30_000;
+/** Delay of the alarm that resumes serving if the object fails or is evicted while readers are behind. */
+const RESUME_ALARM_MS = 30_000;
 const OPEN = 1;
 
-/** What an object gives its readers. */
-export interface ReadersHome {
-  /** The sockets that read a channel. */
+/** Functions of the Durable Object that `ChannelReaders` uses. */
+export interface ReadersHost {
+  /** Returns the sockets that read a channel. */
   readers(stream: string): PlatformSocket[];
-  /** Those whose key still works. */
-  welcome(sockets: readonly PlatformSocket[]): Promise<PlatformSocket[]>;
+  /** Returns the sockets whose key is still valid. */
+  withValidKey(sockets: readonly PlatformSocket[]): Promise<PlatformSocket[]>;
   readEntries(stream: string, after: number, limit: number, chars: number): EntryPage;
   view(start: Start): ReaderView;
-  /** Has `serve` called then for all who are behind. */
+  /** Sets an alarm that calls `serve` for all readers that are behind. */
   wakeAt(due: number): void;
 }
 
-/** Sends every reader of a channel what it has not had yet: in order, once, and in turns, so that nobody waits for one who has much to catch up with. */
+/**
+ * Sends new messages to every reader of a channel, in order and once. Readers take turns, so nobody waits for a reader
+ * that is far behind.
+ */
 export class ChannelReaders {
-  readonly #home: ReadersHome;
-  /** Channels that are being read, and whether there was news meanwhile. */
-  readonly #news = new Map<string, boolean>();
+  readonly #host: ReadersHost;
+  /** Channels that are being served. The value is true if messages arrived since the last round. */
+  readonly #hasNews = new Map<string, boolean>();
 
-  constructor(home: ReadersHome) {
-    this.#home = home;
+  constructor(host: ReadersHost) {
+    this.#host = host;
   }
 
-  /** Until all have everything. */
+  /** Serves the readers of a channel until all are up to date. */
   async serve(stream: string): Promise<void> {
-    const isServed = this.#news.has(stream);
-    this.#news.set(stream, true);
+    const isServed = this.#hasNews.has(stream);
+    this.#hasNews.set(stream, true);
     if (isServed) return;
     try {
       let sent = 0;
       let behind: PlatformSocket[] = [];
-      while (this.#news.get(stream) || behind.length > 0) {
-        if (this.#news.get(stream)) behind = this.#home.readers(stream);
-        this.#news.set(stream, false);
-        const readers = await this.#home.welcome(behind);
-        // Those who are at the same place get the same page.
-        readers.sort((a, b) => attachedTo(a).after - attachedTo(b).after);
+      while (this.#hasNews.get(stream) || behind.length > 0) {
+        if (this.#hasNews.get(stream)) behind = this.#host.readers(stream);
+        this.#hasNews.set(stream, false);
+        const readers = await this.#host.withValidKey(behind);
+        // Sort by position, so readers at the same position share one page.
+        readers.sort((a, b) => socketState(a).after - socketState(b).after);
         const round = new ReadingRound((after) =>
-          this.#home.readEntries(stream, after, PAGE_ENTRIES, TURN_CHARS),
+          this.#host.readEntries(stream, after, PAGE_ENTRIES, TURN_CHARS),
         );
         behind = [];
         for (const socket of readers) {
           if (sent >= TURN_CHARS) {
-            this.#home.wakeAt(Date.now() + GO_ON_MS);
+            this.#host.wakeAt(Date.now() + RESUME_ALARM_MS);
             await pause(0);
             sent = 0;
           }
@@ -69,21 +72,21 @@ export class ChannelReaders {
         }
       }
     } catch (error) {
-      this.#home.wakeAt(Date.now() + GO_ON_MS);
+      this.#host.wakeAt(Date.now() + RESUME_ALARM_MS);
       throw error;
     } finally {
-      this.#news.delete(stream);
+      this.#hasNews.delete(stream);
     }
   }
 
-  /** Without a pause, so that what is attached to the socket is always true. */
+  /** Sends one page to a reader. It must not await, otherwise the position stored with the socket could be wrong. */
   #sendPage(socket: PlatformSocket, round: ReadingRound): { chars: number; more: boolean } {
-    const attached = attachedTo(socket);
-    const { after, base, resumes } = attached;
-    const { entries, more } = round.behind(after);
-    // It may have been closed since it was asked for.
+    const state = socketState(socket);
+    const { after, base, resumes } = state;
+    const { entries, more } = round.pageAfter(after);
+    // The socket may have been closed meanwhile.
     if (entries.length === 0 || socket.readyState !== OPEN) return { chars: 0, more: false };
-    const view = this.#home.view(attached);
+    const view = this.#host.view(state);
     let chars = 0;
     let last = after;
     for (const entry of entries) {
@@ -96,7 +99,7 @@ export class ChannelReaders {
       }
       last = entry.seq;
     }
-    attach(socket, { ...attached, after: last, gap: view.owesGap, lenient: view.lenient });
+    setSocketState(socket, { ...state, after: last, gap: view.owesGap, lenient: view.lenient });
     return { chars, more: more || entries.length === PAGE_ENTRIES };
   }
 }
@@ -107,7 +110,10 @@ interface Page {
   readonly more: boolean;
 }
 
-/** What readers of a channel get who are at the same place: read once, and written once for each address they know the relay by. Only the last page is kept. */
+/**
+ * Caches the current page for readers at the same position. A page is read once. A message is serialized once per base URL,
+ * because its pointer depends on it.
+ */
 export class ReadingRound {
   readonly #read: (after: number) => EntryPage;
   #page: Page | null = null;
@@ -117,16 +123,17 @@ export class ReadingRound {
     this.#read = read;
   }
 
-  behind(after: number): Page {
+  /** Returns the page after a position. Replaces the cached page. */
+  pageAfter(after: number): Page {
     if (this.#page?.after !== after) {
       const page = this.#read(after);
-      this.#page = { after, entries: entriesOf(page), more: page.more };
+      this.#page = { after, entries: parseEntries(page), more: page.more };
       this.#frames.clear();
     }
     return this.#page;
   }
 
-  /** Of the last page. Without the mark of a gap, which is told by itself. */
+  /** Serializes an entry of the current page. Leaves out the gap flag, because a gap is sent as its own frame. */
   frame(entry: Entry, base: string): string {
     const key = `${entry.seq} ${base}`;
     let frame = this.#frames.get(key);
@@ -139,31 +146,34 @@ export class ReadingRound {
   }
 }
 
-/** What is known of a socket; kept with it while the object sleeps. */
-export interface Attached extends Start {
+/** State of a socket. The platform stores it while the object hibernates. */
+export interface SocketState extends Start {
   readonly id: string;
   readonly stream: string;
   readonly caller: Caller;
   readonly base: string;
   readonly channel: string;
-  /** Null for a reader. */
+  /** Name of the group, or null for a plain reader. */
   readonly group: string | null;
   readonly since?: string | number;
   readonly prefetch?: number;
-  /** It asked to resume, so it understands being told of a gap. */
+  /** True if the client asked to resume, so it understands frames about a gap. */
   readonly resumes: boolean;
 }
 
-/** What is known of sockets that were used since the object woke up: reading it from a socket takes a while. */
-const known = new WeakMap<PlatformSocket, Attached>();
+/** Cache of parsed socket states since the object woke up. Parsing them again would be slow. */
+const stateCache = new WeakMap<PlatformSocket, SocketState>();
 
-export function attachedTo(socket: PlatformSocket): Attached {
-  const attached = known.get(socket) ?? (JSON.parse(socket.deserializeAttachment() as string) as Attached);
-  known.set(socket, attached);
-  return attached;
+/** Returns the state of a socket. */
+export function socketState(socket: PlatformSocket): SocketState {
+  const state =
+    stateCache.get(socket) ?? (JSON.parse(socket.deserializeAttachment() as string) as SocketState);
+  stateCache.set(socket, state);
+  return state;
 }
 
-export function attach(socket: PlatformSocket, attached: Attached): void {
-  known.set(socket, attached);
-  socket.serializeAttachment(JSON.stringify(attached));
+/** Stores the state of a socket. */
+export function setSocketState(socket: PlatformSocket, state: SocketState): void {
+  stateCache.set(socket, state);
+  socket.serializeAttachment(JSON.stringify(state));
 }

@@ -11,34 +11,35 @@ import type { Bindings } from '../../engines/cloudflare/store-object.ts';
 import type { RateLimits } from '../../interfaces/http/rate-limit.ts';
 import { atLeast, origins, plans, text, url, wordList, yesOrNo } from '../option-readers.ts';
 
-/** What the Worker is given by its configuration: where to keep things, its pages, and variables, all of them texts. */
+/** Bindings of the Worker: storage, dashboard files and variables. All variables are strings. */
 export interface RelayBindings extends Bindings {
-  /** The pages as they were built; absent where the Worker was configured without them. */
+  /** Dashboard files. Absent if the Worker was configured without them. */
   readonly ASSETS?: { fetch(url: string): Promise<Response> };
-  /** `true`: whoever reaches it may use it, without a key. */
+  /** `true` lets every client use the relay without a key. */
   readonly RELAY_OPEN?: string;
-  /** Makes the first key: whoever sends it as a Bearer token is an admin of the relay. */
+  /** A client that sends this as Bearer token is an admin of the relay. It is needed to create the first key. */
   readonly RELAY_ADMIN_KEY?: string;
-  /** Where pointers say they can be reached; where the request came in by default. */
+  /** Base URL of pointers. By default the URL of the request. */
   readonly RELAY_PUBLIC_URL?: string;
-  /** Names that an open relay answers to besides loopback; every name by default, since it has any that leads to it. */
+  /** Host names that an open relay accepts in addition to loopback. By default it accepts every name. */
   readonly RELAY_ALLOWED_HOSTS?: string;
   readonly RELAY_CORS_ORIGINS?: string;
-  /** Plans beside free, pro and team, as JSON. */
+  /** Additional plans as JSON. `free`, `pro` and `team` always exist. */
   readonly RELAY_PLANS?: string;
   readonly RELAY_DEFAULT_PLAN?: string;
-  /** Seconds. */
+  /** Seconds that a channel keeps messages. */
   readonly RELAY_CHANNEL_RETENTION?: string;
+  /** Maximum number of messages in a channel. */
   readonly RELAY_CHANNEL_MESSAGES?: string;
-  /** Seconds. */
+  /** Seconds of a group lease. */
   readonly RELAY_GROUP_LEASE?: string;
-  /** How many bytes of a body one request may count tokens of, or look through for a part. */
+  /** Bytes of a payload that one request may tokenize or search for a part. */
   readonly RELAY_TEXT_BYTES?: string;
-  /** Requests a second, where keys are asked for; 0 for no limit. */
+  /** Requests per second in a relay with keys. 0 means no limit. */
   readonly RELAY_RATE_LIMIT_KEY?: string;
   readonly RELAY_RATE_LIMIT_ADDRESS?: string;
   readonly RELAY_RATE_LIMIT_TENANT?: string;
-  /** Calls that the platform lets a request make. */
+  /** Calls to Durable Objects that the platform allows per request. */
   readonly RELAY_CALLS?: string;
 }
 
@@ -49,21 +50,21 @@ export interface WorkerConfig {
   readonly corsOrigins: readonly string[];
   readonly rateLimits: RateLimits;
   readonly channels: { readonly retentionMs: number; readonly messages: number; readonly leaseMs: number };
-  /** What a request may call; streams end before. */
+  /** Calls to Durable Objects per request. Streams end shortly before they are used up. */
   readonly calls: number;
   readonly textBytes: number;
   readonly core: CoreOptions;
 }
 
-/** On the free plan. */
-const CALLS = 50;
+/** Calls per request on the free plan of Cloudflare. */
+const FREE_PLAN_CALLS = 50;
 
-const known = new WeakMap<RelayBindings, WorkerConfig>();
+const configs = new WeakMap<RelayBindings, WorkerConfig>();
 
-/** What the variables say, in the forms and with the defaults that a server's options have (`src/app/config.ts`). */
+/** Reads the configuration from the variables. Syntax and defaults are those of the server (`src/app/config.ts`). */
 export function workerConfig(bindings: RelayBindings): WorkerConfig {
-  const config = known.get(bindings) ?? readConfig(bindings);
-  known.set(bindings, config);
+  const config = configs.get(bindings) ?? readConfig(bindings);
+  configs.set(bindings, config);
   return config;
 }
 
@@ -71,18 +72,18 @@ function readConfig(bindings: RelayBindings): WorkerConfig {
   const option = <T>(
     name: `RELAY_${string}` & keyof RelayBindings,
     read: (value: unknown) => T,
-    or: T,
+    fallback: T,
   ): T => {
     const value = bindings[name];
-    if (!value) return or;
+    if (!value) return fallback;
     try {
       return read(value);
     } catch (error) {
       throw new RelayError('bad_config', { where: name, what: (error as Error).message });
     }
   };
-  const limit = (name: `RELAY_RATE_LIMIT_${string}` & keyof RelayBindings, or: number) =>
-    option(name, atLeast(0), or) || Number.POSITIVE_INFINITY;
+  const limit = (name: `RELAY_RATE_LIMIT_${string}` & keyof RelayBindings, fallback: number) =>
+    option(name, atLeast(0), fallback) || Number.POSITIVE_INFINITY;
   const auth = option('RELAY_OPEN', yesOrNo, false) ? 'open' : 'keys';
   const channels = {
     retentionMs: option('RELAY_CHANNEL_RETENTION', atLeast(1), CHANNEL_RETENTION_MS / 1000) * 1000,
@@ -92,7 +93,7 @@ function readConfig(bindings: RelayBindings): WorkerConfig {
   return {
     auth,
     channels,
-    calls: option('RELAY_CALLS', atLeast(CALLS), CALLS),
+    calls: option('RELAY_CALLS', atLeast(FREE_PLAN_CALLS), FREE_PLAN_CALLS),
     publicUrl: option('RELAY_PUBLIC_URL', url, null as string | null),
     allowedHosts: option('RELAY_ALLOWED_HOSTS', wordList, ['*']),
     corsOrigins: option('RELAY_CORS_ORIGINS', origins, []),
@@ -101,7 +102,7 @@ function readConfig(bindings: RelayBindings): WorkerConfig {
       perAddress: limit('RELAY_RATE_LIMIT_ADDRESS', 50),
       perTenant: limit('RELAY_RATE_LIMIT_TENANT', 500),
     },
-    // The header of a thread is counted to the token, whatever this is.
+    // The minimum is the size of a thread's header, whose tokens are always counted exactly.
     textBytes: option('RELAY_TEXT_BYTES', atLeast(HEADER_TEXT_BYTES), WORKER_TEXT_BYTES),
     core: {
       auth,

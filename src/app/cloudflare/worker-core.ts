@@ -12,62 +12,62 @@ import { type RelayBindings, workerConfig } from './worker-config.ts';
 import { workerTextWork } from './worker-text-work.ts';
 
 /**
- * How long requests note what is written behind in the same place. A request that is broken off while it writes for others leaves that
- * place stuck, so it is not kept for good.
+ * Lifetime of the core that the requests of an isolate share for write-behind. A request that is aborted during a shared write
+ * blocks that core, so it is replaced regularly.
  */
-const SHARED_MS = 60_000;
+const SHARED_CORE_MS = 60_000;
 
-/** Each takes two calls, of 50 that a request may make. */
-const NOTED_AT_ONCE = 8;
+/** Tenants whose storage one request records. Each takes two of the 50 calls that a request may make. */
+const RECORDED_TENANTS = 8;
 
 let shared: { readonly by: unknown; readonly until: number; readonly core: RelayCore } | null = null;
 
 /**
- * The domain for one request: nothing of it that a request waits for outlives the request, since what one waits for may end with
- * another on this platform. What nobody waits for is noted together by the requests of an isolate.
+ * Opens the domain for one request. On this platform a promise may never settle if it belongs to another request. So requests
+ * share nothing that they await. They share only the write-behind queue, which no request awaits.
  */
 export function openWorkerCore(bindings: RelayBindings, objects = bindings.STORE): RelayCore {
   const before = shared;
-  const core = coreOf(bindings, objects, sharedBy(bindings));
-  // Only this isolate knows who was active in it: what a server notes every minute is noted with the first request of the next one.
+  const core = openCore(bindings, objects, sharedCore(bindings));
+  // Only this isolate knows its active tenants, so the first request with a new shared core records their storage.
   if (before?.by === bindings.STORE && before !== shared) noteStorage(core, before.core);
   return core;
 }
 
-/** For the figures, of those who were active in this isolate. */
+/** Records the storage of the tenants that were active in this isolate, for the usage figures. */
 export function noteStorage(core: RelayCore, { deps } = shared!.core): void {
-  core.deps.engine.defer(() => core.noteStorage(deps.activity, NOTED_AT_ONCE));
+  core.deps.engine.defer(() => core.noteStorage(deps.activity, RECORDED_TENANTS));
 }
 
-/** The domain for an object, which lives as long as that. */
+/** Opens the domain for a Durable Object. */
 export function openObjectCore(bindings: RelayBindings): RelayCore {
-  return coreOf(bindings);
+  return openCore(bindings);
 }
 
-function coreOf(bindings: RelayBindings, objects = bindings.STORE, writesBehind?: RelayCore): RelayCore {
-  const engine = engineOf({ ...bindings, STORE: objects });
-  const recount = (tenant: string) => recountBy(objects, tenant);
+function openCore(bindings: RelayBindings, objects = bindings.STORE, writesBehind?: RelayCore): RelayCore {
+  const engine = openEngine({ ...bindings, STORE: objects });
+  const recount = (tenant: string) => requestRecount(objects, tenant);
   const { core, textBytes } = workerConfig(bindings);
   const texts = workerTextWork(textBytes);
   return new RelayCore({ engine, env: systemEnv, texts }, { ...core, writesBehind, recount });
 }
 
-/** The object of the tenant does it: a request may make too few calls for it. */
-function recountBy(objects: RelayBindings['STORE'], tenant: string): Promise<void> {
+/** Asks the tenant's object for a recount, because a request may make too few calls for it. */
+function requestRecount(objects: RelayBindings['STORE'], tenant: string): Promise<void> {
   const object: unknown = objects.get(objects.idFromName(objectOf(`ten.${tenant}/`)));
   return (object as { recount(tenant: string): Promise<void> }).recount(tenant);
 }
 
-function sharedBy(bindings: RelayBindings): RelayCore {
+function sharedCore(bindings: RelayBindings): RelayCore {
   const now = Date.now();
-  if (shared?.by === bindings.STORE && shared.until > now && shared.until <= now + SHARED_MS)
+  if (shared?.by === bindings.STORE && shared.until > now && shared.until <= now + SHARED_CORE_MS)
     return shared.core;
-  const core = coreOf(bindings);
-  shared = { by: bindings.STORE, until: now + SHARED_MS, core };
+  const core = openCore(bindings);
+  shared = { by: bindings.STORE, until: now + SHARED_CORE_MS, core };
   return core;
 }
 
-function engineOf({ STORE, BODIES }: RelayBindings) {
+function openEngine({ STORE, BODIES }: RelayBindings) {
   return openCloudflare({ objects: STORE, bucket: BODIES, crc32, waitUntil });
 }
 
@@ -80,10 +80,10 @@ export function protocolOptions(core: RelayCore, bindings: RelayBindings) {
   return { core, version, auth, messageBytes: WORKER_MESSAGE_BYTES, webhooks, log };
 }
 
-/** A Worker has no network of its own that a webhook could be in. */
+/** Posts webhooks. It checks no private addresses, because a Worker is in no private network. */
 const webhooks = async (): Promise<WebhookPost> => ({
   async check(text) {
-    if (!URL.canParse(text)) throw new Error('that is no URL');
+    if (!URL.canParse(text)) throw new Error('it is not a URL');
   },
   async post(text, { headers, body }) {
     const signal = AbortSignal.timeout(WEBHOOK_TIME_MS);
@@ -96,33 +96,33 @@ export function log(event: LogEvent): void {
   console[event.level === 'info' ? 'log' : event.level](JSON.stringify(event));
 }
 
-/** What a request keeps for its end, and for what it writes behind its answer. */
-const KEPT_CALLS = 10;
+/** Calls reserved for the end of a request and its write-behind. */
+const RESERVED_CALLS = 10;
 
-/** Counts the calls that a request makes to objects; what could go on for long is to end while some are left. */
+/** Counts the calls of a request to Durable Objects. Streams must end while some calls are left. */
 export class CallBudget {
   readonly objects: Objects;
-  readonly #most: number;
+  readonly #limit: number;
   #calls = 0;
   #spent: AbortController | undefined;
 
-  /** `calls`: what the platform lets a request make. */
+  /** `calls` is the limit of the platform per request. */
   constructor(all: Objects, calls: number) {
-    this.#most = calls - KEPT_CALLS;
+    this.#limit = calls - RESERVED_CALLS;
     this.objects = {
       idFromName: (name) => all.idFromName(name),
-      // Whoever asks for an object calls it once.
+      // Every stub is used for exactly one call.
       get: (id) => {
-        if (++this.#calls >= this.#most) this.#spent?.abort();
+        if (++this.#calls >= this.#limit) this.#spent?.abort();
         return all.get(id);
       },
     };
   }
 
-  /** Fires when few are left. Made when it is first asked for: most requests end by themselves. */
+  /** Signal that aborts when few calls are left. Created on first use, because most requests do not need it. */
   get spent(): AbortSignal {
     this.#spent ??= new AbortController();
-    if (this.#calls >= this.#most) this.#spent.abort();
+    if (this.#calls >= this.#limit) this.#spent.abort();
     return this.#spent.signal;
   }
 }

@@ -17,60 +17,61 @@ import { openTokenTable } from '../../text/token-table.ts';
 const countTokens = tokenCounter(openTokenTable(new Uint8Array(table)));
 
 /**
- * Works where the request is, since there is no other thread, on at most so many bytes of a body. Of a longer one the beginning is
- * counted, and the figure is an estimate. A part is refused before anything is read; lines only once they are not among the first bytes.
+ * Text work in the Worker itself, which has no other thread. It reads at most `maxBytes` of a payload. The token count of a
+ * longer payload is estimated from its start. A part of a longer payload is rejected, except lines within the first bytes.
  */
-export function workerTextWork(mostBytes: number): TextWork {
-  const heldBytes = Math.min(mostBytes, WORKER_HELD_TEXT_BYTES);
+export function workerTextWork(maxBytes: number): TextWork {
+  const heldBytes = Math.min(maxBytes, WORKER_HELD_TEXT_BYTES);
   return {
     async count(text, { size } = {}) {
-      const [start, times] = await beginning(text, heldBytes, size);
+      const [start, times] = await readStart(text, heldBytes, size);
       const { tokens, tokenizer, estimated } = countTokens(start);
       return { tokens: Math.round(tokens * times), tokenizer, estimated: estimated || times > 1 };
     },
     async part(body, request, o = {}) {
       const size = body instanceof Uint8Array ? body.length : (o.size ?? 0);
-      const most = 'json' in request || 'outline' in request ? heldBytes : mostBytes;
-      if (size <= most) return takePart(body, request, re2Matcher);
-      const refusal = tooCostly(size, most);
-      if ('lines' in request) return takePart(streamFrom(upTo(body, most, refusal)), request, re2Matcher);
-      // The refusal is thrown; a failure to close the body adds nothing.
+      const max = 'json' in request || 'outline' in request ? heldBytes : maxBytes;
+      if (size <= max) return takePart(body, request, re2Matcher);
+      const refusal = tooCostlyError(size, max);
+      if ('lines' in request)
+        return takePart(streamFrom(limitBytes(body, max, refusal)), request, re2Matcher);
+      // An error while closing the payload does not matter, because the request fails anyway.
       if (!(body instanceof Uint8Array)) await body.cancel().catch(() => {});
       throw refusal;
     },
     preview: async (kind, content) =>
-      makePreview(kind, { ...content, start: content.start.subarray(0, mostBytes) }),
+      makePreview(kind, { ...content, start: content.start.subarray(0, maxBytes) }),
     fold: (job, events) => runFold(job, events, new WorkMeter(WORKER_FOLD_WORK)),
   };
 }
 
-/** The beginning of a text, and how many times as long the whole is. A stream whose size nobody told is read whole. */
-async function beginning(
+/** Reads the start of a text and returns it with the ratio of total to read length. Reads a stream of unknown size completely. */
+async function readStart(
   text: string | BlobBody,
-  most: number,
+  max: number,
   size = Number.NaN,
 ): Promise<[start: string, times: number]> {
   if (!(text instanceof ReadableStream)) {
-    const start = typeof text === 'string' ? text.slice(0, most) : await readText(text.subarray(0, most));
-    return [start, Math.max(1, text.length / most)];
+    const start = typeof text === 'string' ? text.slice(0, max) : await readText(text.subarray(0, max));
+    return [start, Math.max(1, text.length / max)];
   }
-  if (!(size > most)) return [await readText(text), 1];
+  if (!(size > max)) return [await readText(text), 1];
   const reader = readerOf(text);
   const pieces: Uint8Array[] = [];
   let bytes = 0;
-  while (bytes < most) {
+  while (bytes < max) {
     const { done, value } = await reader.read();
     if (done) break;
     pieces.push(value);
     bytes += value.length;
   }
-  // Enough was read; a failure to close the rest changes nothing.
+  // Enough was read. An error while closing does not matter.
   await reader.cancel().catch(() => {});
   return [await readText(joined(pieces)), size / bytes];
 }
 
-async function* upTo(body: BlobBody, most: number, refusal: RelayError): AsyncGenerator<Uint8Array> {
-  let left = most;
+async function* limitBytes(body: BlobBody, max: number, refusal: RelayError): AsyncGenerator<Uint8Array> {
+  let left = max;
   for await (const piece of body instanceof Uint8Array ? [body] : body) {
     yield piece.subarray(0, left);
     left -= piece.length;
@@ -78,9 +79,9 @@ async function* upTo(body: BlobBody, most: number, refusal: RelayError): AsyncGe
   }
 }
 
-function tooCostly(size: number, most: number): RelayError {
+function tooCostlyError(size: number, max: number): RelayError {
   return new RelayError('too_costly', {
-    what: `for this relay: it has ${exactBytes(size)}, of which ${exactBytes(most)} may be looked at for this`,
-    hint: 'Ask for lines near its beginning, such as lines=1-100, or pull a range of its bytes (a Range header, with ?raw=1 for a pointer) and look at that.',
+    what: `for this relay: the payload has ${exactBytes(size)}, and a request may process ${exactBytes(max)} of it`,
+    hint: 'Request lines near the start, such as lines=1-100, or pull a byte range (Range header, with ?raw=1 for a pointer) and search it yourself.',
   });
 }

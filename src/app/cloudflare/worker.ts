@@ -21,8 +21,8 @@ import type { Limiter } from '../../interfaces/http/rate-limit.ts';
 import type { Protocol } from '../../interfaces/protocol.ts';
 import { parseTarget } from '../../interfaces/ws/protocol.ts';
 import { a2aProtocol, mcpProtocol } from '../serve/protocols.ts';
-import type { Attached } from './channel-readers.ts';
-import { ATTACHED_HEADER, type RelayObject } from './relay-object.ts';
+import type { SocketState } from './channel-readers.ts';
+import { type RelayObject, SOCKET_STATE_HEADER } from './relay-object.ts';
 import { type RelayBindings, workerConfig } from './worker-config.ts';
 import { CallBudget, log, noteStorage, openWorkerCore, protocolOptions, version } from './worker-core.ts';
 
@@ -30,8 +30,8 @@ export { RelayObject } from './relay-object.ts';
 
 import { type DashboardFiles, typeOfFile } from '../../interfaces/http/dashboard.ts';
 
-/** What belongs to the request that is being answered. */
-interface Asked {
+/** State of the current request. */
+interface RequestState {
   readonly request: Request;
   readonly core: RelayCore;
   readonly bindings: RelayBindings;
@@ -40,13 +40,13 @@ interface Asked {
 
 type RelayStub = Stub<RelayObject>;
 
-/** In a minute; what is left waits for the next. */
-const TIDY_ROUNDS = 20;
-/** Tasks whose webhooks are told in a minute, each by a request of its own; the next takes others. */
+/** Sweep requests per minute. The next minute continues. */
+const SWEEP_ROUNDS = 20;
+/** Tasks per minute whose webhook deliveries are continued, each in its own request. */
 const RESUMED_AT_ONCE = 20;
 
-const asked = new AsyncLocalStorage<Asked>();
-const current = () => asked.getStore()!;
+const requestState = new AsyncLocalStorage<RequestState>();
+const current = () => requestState.getStore()!;
 
 let app: ReturnType<typeof createHttpApp> | null = null;
 
@@ -54,28 +54,31 @@ export default {
   async fetch(request: Request, bindings: RelayBindings): Promise<Response> {
     const budget = new CallBudget(bindings.STORE, workerConfig(bindings).calls);
     const core = openWorkerCore(bindings, budget.objects);
-    app ??= createHttpApp(httpDeps(bindings), [ofEach(mcpProtocol, bindings), ofEach(a2aProtocol, bindings)]);
+    app ??= createHttpApp(httpDeps(bindings), [
+      perRequest(mcpProtocol, core, bindings),
+      perRequest(a2aProtocol, core, bindings),
+    ]);
     const answer = app;
-    return asked.run({ request, core, bindings, budget }, () => answer(request, request));
+    return requestState.run({ request, core, bindings, budget }, () => answer(request, request));
   },
 
-  /** What a server does every minute, but for what each object does by its own alarm: sweeping, and dropping old messages. */
+  /** Runs every minute. Objects delete expired rows and trim channels in their own alarms. */
   async scheduled(_: ScheduledController, bindings: RelayBindings, context: ExecutionContext): Promise<void> {
     const core = openWorkerCore(bindings);
-    context.waitUntil(tidy(bindings));
+    context.waitUntil(sweepEnded(bindings));
     noteStorage(core);
-    context.waitUntil(resume(core, bindings));
+    context.waitUntil(resumeWebhooks(core, bindings));
   },
 };
 
-/** Each round is a request of its own to an object, since a request may make few calls. */
-async function tidy({ STORE }: RelayBindings): Promise<void> {
+/** Sweeps ended items. Each round is a separate request to an object, because a request may make few calls. */
+async function sweepEnded({ STORE }: RelayBindings): Promise<void> {
   const object = STORE.get(STORE.idFromName(objectOf('sys/tidying'))) as RelayStub;
-  for (let round = 0; round < TIDY_ROUNDS && !(await object.tidySome()); round++);
+  for (let round = 0; round < SWEEP_ROUNDS && !(await object.tidySome()); round++);
 }
 
-/** Goes on with webhooks. Of many tasks each minute takes others. */
-async function resume({ deps }: RelayCore, { STORE }: RelayBindings): Promise<void> {
+/** Continues webhook deliveries. If there are many tasks, each minute handles others. */
+async function resumeWebhooks({ deps }: RelayCore, { STORE }: RelayBindings): Promise<void> {
   const tasks = await Array.fromAsync(outboxEntries(deps));
   const first = Math.floor(deps.env.now() / 60_000) * RESUMED_AT_ONCE;
   const some = Array.from(
@@ -97,13 +100,13 @@ function httpDeps(bindings: RelayBindings): HttpDeps {
     browsers: browserPolicy({ ...config, anyAddress: false }),
     dashboard: bindings.ASSETS && workerPages(bindings.ASSETS),
     authenticate,
-    // The platform says who is at the other end, and lets nobody else say so.
+    // The platform sets this header and overwrites it if a client sends it.
     peerOf: (request) => (request as Request).headers.get('cf-connecting-ip'),
     headerOf: (request, name) => (request as Request).headers.get(name),
     jsonArtifactBytes: WORKER_JSON_ARTIFACT_BYTES,
     trustsProxies: false,
     isTrustedProxy: () => false,
-    // A Worker is never told to stop; what it streams ends with its client, of whom the platform tells by this alone, or with its calls.
+    // A Worker gets no stop signal. Its streams end when the client disconnects or when few calls are left.
     get stopping() {
       const { request, budget } = current();
       return AbortSignal.any([request.signal, budget.spent]);
@@ -122,24 +125,24 @@ async function authenticate(authorization: string | null): Promise<Caller> {
   return keyAuthenticator(core.keys)(authorization);
 }
 
-/** The buckets of a tenant are in its object, so that all of the platform's machines take from the same. */
+/** Rate limiter in the tenant's Durable Object, so all machines of the platform share one limit. */
 const limiter: Limiter = {
   async check(caller, address) {
-    const seconds = await limiting(caller, address).wait(caller, address);
+    const seconds = await limiterObject(caller, address).wait(caller, address);
     if (seconds > 0) throw new RelayError('rate_limited', { seconds: Math.ceil(seconds) });
   },
   charge(caller, address, bytes) {
-    waitUntil(limiting(caller, address).charge(caller, address, bytes));
+    waitUntil(limiterObject(caller, address).charge(caller, address, bytes));
   },
 };
 
-function limiting(caller: Caller | null, address: string): RelayStub {
+function limiterObject(caller: Caller | null, address: string): RelayStub {
   const { STORE } = current().bindings;
   const name = caller === null || isAnonymous(caller) ? `adr.${address}` : `ten.${caller.tenant}/`;
   return STORE.get(STORE.idFromName(objectOf(name))) as RelayStub;
 }
 
-/** Finds out who wants what, and hands the socket over to the object of the channel. */
+/** Authorizes a WebSocket request and passes it to the channel's Durable Object. */
 async function socket(c: Context, base: string): Promise<Response> {
   const { request, core, bindings } = current();
   const { pathname, search } = new URL(request.url);
@@ -154,7 +157,7 @@ async function socket(c: Context, base: string): Promise<Response> {
       ? await core.channels.start(caller.tenant, channel, since)
       : { after: 0, gap: false, lenient: false };
   const resumes = since !== undefined;
-  const attached: Attached = {
+  const state: SocketState = {
     id: crypto.randomUUID(),
     ...start,
     stream,
@@ -166,7 +169,7 @@ async function socket(c: Context, base: string): Promise<Response> {
     prefetch,
     resumes,
   };
-  const headers = { Upgrade: 'websocket', [ATTACHED_HEADER]: encodeURIComponent(JSON.stringify(attached)) };
+  const headers = { Upgrade: 'websocket', [SOCKET_STATE_HEADER]: encodeURIComponent(JSON.stringify(state)) };
   const object = bindings.STORE.get(bindings.STORE.idFromName(objectOf(stream)));
   return object.fetch(new Request(c.req.url, { headers }));
 }
@@ -180,21 +183,22 @@ async function socketCaller(request: Request, core: RelayCore, ticket: string | 
   });
 }
 
-/** A protocol whose parts are made for each core, since they keep it. */
-function ofEach(
+/** Creates a protocol whose handler is built for every request, because the handler holds the core of its request. */
+function perRequest(
   make: (o: ReturnType<typeof protocolOptions>, stopping: AbortSignal) => Protocol,
+  core: RelayCore,
   bindings: RelayBindings,
 ): Protocol {
-  const made = () => make(protocolOptions(current().core, bindings), current().budget.spent);
+  const create = () => make(protocolOptions(current().core, bindings), current().budget.spent);
   return {
-    routes: make(protocolOptions(null as never, bindings), new AbortController().signal).routes,
-    answer: (...request) => made().answer(...request),
+    routes: make(protocolOptions(core, bindings), new AbortController().signal).routes,
+    answer: (...request) => create().answer(...request),
   };
 }
 
 /**
- * The pages from the platform's static assets, which count neither against the size of the Worker nor as storage. The Worker runs
- * before them, so that they leave with the relay's own headers; the platform packs them on the way out.
+ * Reads the dashboard from the platform's static assets, which do not count towards the size of the Worker. The Worker runs
+ * before the assets, so responses have the relay's headers. The platform compresses them.
  */
 export function workerPages(assets: NonNullable<RelayBindings['ASSETS']>): DashboardFiles {
   return {

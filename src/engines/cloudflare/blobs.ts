@@ -34,11 +34,12 @@ import type { BodyRow } from './body-rows.ts';
 import { objectOf } from './objects.ts';
 import type { StagedRow, Store } from './store.ts';
 
-/** Bodies up to this are a row: a call less than in the bucket, and no fee for each. A row takes 2 MB. */
+/** Blobs up to this size are stored in a row, which saves a call and the fee of an R2 operation. A row may have 2 MB. */
 const ROW_BYTES = 512 * 1024;
-/** The parts in which a larger body goes into the bucket; R2 takes no smaller ones. */
+/** Part size of a multipart upload to R2. R2 requires at least this. */
 const PART_BYTES = 5 * 1024 * 1024;
 
+/** Blobs in rows of Durable Objects, large ones in an R2 bucket. */
 export class CloudflareBlobs implements Blobs {
   readonly #store: Store;
 
@@ -47,16 +48,16 @@ export class CloudflareBlobs implements Blobs {
   }
 
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
-    // Whoever gave it may use its bytes again as soon as this waits.
-    const row = await this.#take(key, body instanceof Uint8Array ? new Uint8Array(body) : body, o);
-    await this.#keep(row);
+    // Copy the bytes: the caller may change its buffer after the first await.
+    const row = await this.#receive(key, body instanceof Uint8Array ? new Uint8Array(body) : body, o);
+    await this.#storeRow(row);
     return infoOf(row);
   }
 
   async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<StagedRow & BlobInfo> {
-    const row = await this.#take(key, body, o);
+    const row = await this.#receive(key, body, o);
     if (row.bytes !== null) return { key, body: row, ...infoOf(row) };
-    await this.#keep(row);
+    await this.#storeRow(row);
     return { key, ...infoOf(row) };
   }
 
@@ -111,13 +112,13 @@ export class CloudflareBlobs implements Blobs {
     return whole;
   }
 
-  async #keep(row: BodyRow): Promise<void> {
+  async #storeRow(row: BodyRow): Promise<void> {
     if (await this.#store.calls.ask(objectOf(row.key), 'putBody', row)) return;
-    throw new RelayError('busy', { what: 'the body came so slowly that it was given up' });
+    throw new RelayError('busy', { what: 'the payload arrived too slowly and was not stored' });
   }
 
-  /** Takes a body in: whole where it is small, else into the bucket. Nothing refers to it yet. */
-  async #take(key: string, body: BlobBody, o: BlobOptions): Promise<BodyRow> {
+  /** Reads a blob into a row if it is small, otherwise uploads it to the bucket. The row is not stored yet. */
+  async #receive(key: string, body: BlobBody, o: BlobOptions): Promise<BodyRow> {
     checkKey('a key', key);
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
     const limits = { size: o.size, max: this.#store.limits.blobBytes };
@@ -127,8 +128,8 @@ export class CloudflareBlobs implements Blobs {
     try {
       if (upload) for await (const piece of readPieces(body, limits)) await upload.write(piece);
       const expires = (await resolveExpiry(o.expiresAt)) ?? null;
-      const taken = await (upload?.finish() ?? wholeBody(body as Uint8Array, this.#store.crc32));
-      return { key, at: this.#store.env.now(), expires, ...taken };
+      const stored = await (upload?.finish() ?? toRowBody(body as Uint8Array, this.#store.crc32));
+      return { key, at: this.#store.env.now(), expires, ...stored };
     } catch (error) {
       await upload?.abandon();
       throw error;
@@ -136,10 +137,10 @@ export class CloudflareBlobs implements Blobs {
   }
 }
 
-type Taken = Pick<BodyRow, 'size' | 'sha256' | 'blocks' | 'bytes' | 'name'>;
+type StoredBody = Pick<BodyRow, 'size' | 'sha256' | 'blocks' | 'bytes' | 'name'>;
 
-async function wholeBody(body: Uint8Array, crc32: Crc32 | undefined): Promise<Taken> {
-  // What travels is the whole buffer, so it has to be the body's own. `slice` of a Node Buffer would not copy.
+async function toRowBody(body: Uint8Array, crc32: Crc32 | undefined): Promise<StoredBody> {
+  // RPC sends the whole underlying buffer, so the bytes must not share it. `slice` of a Node Buffer would not copy.
   const isAlone = body.length === body.buffer.byteLength;
   const own = (isAlone ? body : new Uint8Array(body)) as Uint8Array<ArrayBuffer>;
   const sha256 = toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', own)));
@@ -149,7 +150,7 @@ async function wholeBody(body: Uint8Array, crc32: Crc32 | undefined): Promise<Ta
 
 const infoOf = ({ size, sha256 }: BodyRow): BlobInfo => ({ size, sha256 });
 
-/** A body on its way in: a row while it is small, parts of an object in the bucket once it is not. */
+/** Upload of one blob. It collects the bytes for a row and switches to a multipart upload if they are too many. */
 class Upload {
   readonly #store: Store;
   readonly #key: string;
@@ -157,7 +158,7 @@ class Upload {
   readonly #digest = new crypto.DigestStream('SHA-256');
   readonly #hashing = this.#digest.getWriter();
   #size = 0;
-  /** What is not in the bucket yet. */
+  /** Bytes that are not in the bucket yet. */
   #held: Uint8Array[] = [];
   #heldBytes = 0;
   #name: string | null = null;
@@ -184,7 +185,7 @@ class Upload {
     }
   }
 
-  async finish(): Promise<Taken> {
+  async finish(): Promise<StoredBody> {
     await this.#hashing.close();
     const sha256 = toHex(new Uint8Array(await this.#digest.digest));
     const blocks = this.#blocks.digest().buffer as ArrayBuffer;
@@ -193,28 +194,28 @@ class Upload {
       if (this.#heldBytes > 0) await this.#sendPart();
       await this.#upload.complete(this.#parts);
     } else if (!isWhole) {
-      await this.#store.bucket.put(await this.#announce(), joined(this.#held));
+      await this.#store.bucket.put(await this.#recordName(), joined(this.#held));
     }
     const bytes = isWhole ? joined(this.#held).buffer : null;
     return { size: this.#size, sha256, blocks, bytes, name: this.#name };
   }
 
   async abandon(): Promise<void> {
-    // The write is given up; R2 drops unfinished uploads by itself.
+    // If aborting fails, R2 deletes the unfinished upload later.
     await this.#hashing.abort().catch(() => {});
     await this.#upload?.abort().catch(() => {});
   }
 
-  /** Names it before it is in the bucket, so that nothing is forgotten there. */
-  async #announce(): Promise<string> {
+  /** Records the object name before the upload, so a sweep can find the object if the upload is never committed. */
+  async #recordName(): Promise<string> {
     this.#name = `${this.#key}/${crypto.randomUUID()}`;
     await this.#store.object(this.#key).announceBody(this.#name, this.#store.env.now());
     return this.#name;
   }
 
-  /** Every part is put together in the same place: what is let go of takes up memory until the platform looks for it. */
+  /** Uploads the collected bytes as one part. All parts reuse one buffer, because workerd frees unused buffers late. */
   async #sendPart(): Promise<void> {
-    this.#upload ??= await this.#store.bucket.createMultipartUpload(await this.#announce());
+    this.#upload ??= await this.#store.bucket.createMultipartUpload(await this.#recordName());
     this.#part ??= new Uint8Array(PART_BYTES);
     const part = joined(this.#held, this.#part.subarray(0, this.#heldBytes));
     this.#held = [];

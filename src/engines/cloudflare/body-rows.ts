@@ -1,14 +1,14 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
 import { keyRange } from '../../kernel/validate-input.ts';
 
-/** A body as a row: its bytes, or its name in the bucket. */
+/** Row of a blob. It has either the bytes or the object name in the bucket. */
 export type BodyRow = {
   readonly key: string;
   readonly size: number;
   readonly at: number;
   readonly expires: number | null;
   readonly sha256: string;
-  /** The hashes of its blocks (`src/kernel/block-hashes.ts`). */
+  /** Block hashes (`src/kernel/block-hashes.ts`). */
   readonly blocks: ArrayBuffer;
   readonly bytes: ArrayBuffer | null;
   readonly name: string | null;
@@ -16,14 +16,14 @@ export type BodyRow = {
 
 export type BodyItem = Pick<BodyRow, 'key' | 'size' | 'at'>;
 
-/** How long a body in the bucket that nothing refers to any more is left for those who are reading it. */
+/** Time that an unreferenced object stays in the bucket, so running readers can finish. */
 const READERS_MS = 50_000;
-/** An upload that has not become a row by then never will. */
+/** Maximum time between the start of an upload and the commit of its row. */
 const UPLOAD_MS = 60 * 60 * 1000;
 
 /**
- * Bodies of one object. What is in the bucket is listed in `bucket` before it is put there and as long as it may be there, so that
- * nothing is forgotten in it: a name that no row refers to is deleted when its time has come.
+ * Blobs in one Durable Object. The table `bucket` lists the name of every R2 object from before its upload until after its
+ * deletion, so no object is forgotten. `due` is the time at which an unreferenced object is deleted.
  */
 export class BodyRows {
   readonly #sql: SqlStorage;
@@ -34,23 +34,24 @@ export class BodyRows {
       key TEXT PRIMARY KEY, size INTEGER NOT NULL, at INTEGER NOT NULL, expires INTEGER, sha256 TEXT NOT NULL,
       blocks BLOB NOT NULL, bytes BLOB, name TEXT
     ) WITHOUT ROWID`);
-    // Like `records_expires`.
+    // Dropped for the same reason as `records_expires`.
     sql.exec('DROP INDEX IF EXISTS bodies_expires');
     sql.exec('CREATE TABLE IF NOT EXISTS bucket (name TEXT PRIMARY KEY, due INTEGER) WITHOUT ROWID');
     sql.exec('CREATE INDEX IF NOT EXISTS bucket_due ON bucket (due) WHERE due IS NOT NULL');
   }
 
-  /** A body is about to be put into the bucket under that name. */
+  /** Records an object name before its upload. */
   announce(name: string, now: number): void {
     this.#sql.exec('INSERT OR REPLACE INTO bucket (name, due) VALUES (?, ?)', name, now + UPLOAD_MS);
   }
 
+  /** Returns the row of a live blob. */
   get(key: string, now: number): BodyRow | null {
     const sql = 'SELECT * FROM bodies WHERE key = ? AND (expires IS NULL OR expires > ?)';
     return this.#sql.exec<BodyRow>(sql, key, now).toArray()[0] ?? null;
   }
 
-  /** False where the upload took so long that its name was given up. */
+  /** Stores a row. Returns false if the upload took too long and its object was already deleted. */
   put({ key, size, at, expires, sha256, blocks, bytes, name }: BodyRow): boolean {
     if (name !== null) {
       const sql = 'UPDATE bucket SET due = NULL WHERE name = ? RETURNING name';
@@ -68,6 +69,7 @@ export class BodyRows {
     return true;
   }
 
+  /** Deletes a blob. Its object in the bucket stays for `READERS_MS`. */
   delete(key: string, now: number): void {
     const sql = 'DELETE FROM bodies WHERE key = ? RETURNING name';
     for (const { name } of this.#sql.exec<{ name: string | null }>(sql, key)) this.#release(name, now);
@@ -80,7 +82,7 @@ export class BodyRows {
     return this.#sql.exec<BodyItem>(sql, from, to, now, limit).toArray();
   }
 
-  /** Takes what has expired; what is in the bucket is deleted there when it is due. */
+  /** Deletes expired rows. Their objects in the bucket are deleted when they are due. */
   sweep(now: number): { blobs: number; bytes: number } {
     const sql = 'DELETE FROM bodies WHERE expires <= ? RETURNING size, name';
     const rows = this.#sql.exec<{ size: number; name: string | null }>(sql, now).toArray();
@@ -88,7 +90,7 @@ export class BodyRows {
     return { blobs: rows.length, bytes: rows.reduce((sum, { size }) => sum + size, 0) };
   }
 
-  /** Names in the bucket that nothing refers to, and whose readers are gone. */
+  /** Returns names of objects that can be deleted from the bucket now. */
   due(now: number, limit: number): string[] {
     const sql = 'SELECT name FROM bucket WHERE due <= ? LIMIT ?';
     return this.#sql
@@ -97,6 +99,7 @@ export class BodyRows {
       .map(({ name }) => name);
   }
 
+  /** Removes the names of deleted objects. */
   forget(names: readonly string[]): void {
     for (const name of names) this.#sql.exec('DELETE FROM bucket WHERE name = ?', name);
   }
@@ -110,7 +113,7 @@ export class BodyRows {
     return this.#sql.exec<{ at: number | null }>('SELECT min(expires) AS at FROM bodies').one().at;
   }
 
-  /** When a name in the bucket is due. */
+  /** Returns when the next object must be deleted from the bucket. */
   nextDue(): number | null {
     return this.#sql.exec<{ at: number | null }>('SELECT min(due) AS at FROM bucket').one().at;
   }

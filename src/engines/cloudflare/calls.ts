@@ -1,128 +1,133 @@
 import {
-  askObject,
   type CallAnswer,
+  callObject,
   type ObjectCall,
   type ObjectStub,
   type StoreObject,
 } from './store-object.ts';
 
-/** From so many reads on, another object does them: a request may make few calls of its own. */
+/** From this many reads on, one Durable Object makes them all, because a request may make few calls itself. */
 const GATHERED_FROM = 8;
-/** Bodies that are read by one call, of 512 KiB each. */
+/** Blobs of up to 512 KiB that one call reads. */
 const GATHERED_BODIES = 32;
-/** What one call carries at most, there or back, in parts of 16 KiB: it takes 32 MB, and this is half of that. */
+/** Maximum size of one call or its answer, in units of `PART_BYTES`. It is half of the platform's limit of 32 MB. */
 const PART_BYTES = 16 * 1024;
-const PARTS = 1000;
-/** What the entries in one answer to several calls are at most, in characters of one or two bytes: an answer takes 32 MB too. */
+const MAX_PARTS = 1000;
+/** Maximum characters of log entries in one answer. A character has one or two bytes, and an answer at most 32 MB. */
 const ANSWER_CHARS = 8 * 1024 * 1024;
-interface Waiting {
+
+interface PendingCall {
   readonly call: ObjectCall;
   resolve(answer: unknown): void;
   reject(error: unknown): void;
 }
 
-/** Calls that are asked for in one turn: those to one object travel together, and many reads make one call. */
+/**
+ * Batches the calls of one turn of the event loop. Calls to the same object are sent as one call. Many reads of different
+ * objects become one call too.
+ */
 export class Calls {
-  readonly #named: (object: string) => ObjectStub;
-  #waiting: Waiting[] = [];
+  readonly #stub: (object: string) => ObjectStub;
+  #pending: PendingCall[] = [];
 
-  constructor(named: (object: string) => ObjectStub) {
-    this.#named = named;
+  constructor(stub: (object: string) => ObjectStub) {
+    this.#stub = stub;
   }
 
+  /** Calls a method of the object with this name, in the batch of this turn. */
   ask<Method extends ObjectCall['method']>(
     object: string,
     method: Method,
     ...given: Parameters<StoreObject[Method]>
   ): Promise<Awaited<ReturnType<StoreObject[Method]>>> {
-    if (this.#waiting.length === 0) queueMicrotask(() => this.#leave());
+    if (this.#pending.length === 0) queueMicrotask(() => this.#flush());
     const call: ObjectCall = { object, method, given };
     return new Promise((resolve, reject) =>
-      this.#waiting.push({ call, resolve: resolve as Waiting['resolve'], reject }),
+      this.#pending.push({ call, resolve: resolve as PendingCall['resolve'], reject }),
     );
   }
 
-  #leave(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    const reads = waiting.filter(({ call }) => READS.has(call.method));
+  #flush(): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    const reads = pending.filter(({ call }) => READS.has(call.method));
     const isMany = reads.length >= GATHERED_FROM;
     if (isMany) this.#gather(reads);
-    const others = isMany ? waiting.filter(({ call }) => !READS.has(call.method)) : waiting;
+    const others = isMany ? pending.filter(({ call }) => !READS.has(call.method)) : pending;
     for (const [object, calls] of Map.groupBy(others, ({ call }) => call.object))
-      for (const load of loads(calls)) this.#sendTo(this.#named(object), load);
+      for (const batch of splitBatches(calls)) this.#sendBatch(this.#stub(object), batch);
   }
 
-  /** Any object can do it: that of the first one asked for. */
-  #gather(reads: readonly Waiting[]): void {
+  /** Sends reads to one Durable Object, which makes the calls. Any object can do that; it uses the object of the first read. */
+  #gather(reads: readonly PendingCall[]): void {
     const bodies = reads.filter(({ call }) => call.method === 'getBody');
     const others = reads.filter(({ call }) => call.method !== 'getBody');
     for (let at = 0; at < bodies.length; at += GATHERED_BODIES)
-      this.#gatherSome(bodies.slice(at, at + GATHERED_BODIES));
-    if (others.length > 0) this.#gatherSome(others);
+      this.#sendGathered(bodies.slice(at, at + GATHERED_BODIES));
+    if (others.length > 0) this.#sendGathered(others);
   }
 
-  #gatherSome(reads: readonly Waiting[]): void {
-    const calls = sharing(reads);
+  #sendGathered(reads: readonly PendingCall[]): void {
+    const calls = limitAnswers(reads);
     this.#settle(
       reads,
-      this.#named(calls[0]!.object)
+      this.#stub(calls[0]!.object)
         .gather(calls)
         .then((values) => values.map((value) => ({ value }))),
     );
   }
 
-  #sendTo(object: ObjectStub, waiting: readonly Waiting[]): void {
-    const [{ call, resolve, reject }] = waiting as [Waiting];
-    if (waiting.length === 1) askObject(object, call).then(resolve, reject);
-    else this.#settle(waiting, object.together(sharing(waiting)));
+  #sendBatch(object: ObjectStub, pending: readonly PendingCall[]): void {
+    const [{ call, resolve, reject }] = pending as [PendingCall];
+    if (pending.length === 1) callObject(object, call).then(resolve, reject);
+    else this.#settle(pending, object.together(limitAnswers(pending)));
   }
 
-  #settle(waiting: readonly Waiting[], asked: Promise<CallAnswer[]>): void {
-    asked.then(
+  #settle(pending: readonly PendingCall[], answered: Promise<CallAnswer[]>): void {
+    answered.then(
       (answers) => {
-        for (const [i, { resolve, reject }] of waiting.entries()) {
+        for (const [i, { resolve, reject }] of pending.entries()) {
           const answer = answers[i]!;
           if ('error' in answer) reject(answer.error);
           else resolve(answer.value);
         }
       },
       (error) => {
-        for (const { reject } of waiting) reject(error);
+        for (const { reject } of pending) reject(error);
       },
     );
   }
 }
 
-/** Calls that are answered together: each page of entries takes its share of the answer, and who asked for more asks again. */
-function sharing(waiting: readonly Waiting[]): ObjectCall[] {
-  const share = Math.floor(ANSWER_CHARS / waiting.length);
-  return waiting.map(({ call }) =>
-    call.method === 'readEntries' ? { ...call, given: withShare(call.given, share) } : call,
+/** Limits each `readEntries` in a batch to its share of the answer. The caller reads the rest with another call. */
+function limitAnswers(pending: readonly PendingCall[]): ObjectCall[] {
+  const share = Math.floor(ANSWER_CHARS / pending.length);
+  return pending.map(({ call }) =>
+    call.method === 'readEntries' ? { ...call, given: withCharLimit(call.given, share) } : call,
   );
 }
 
-/** The arguments of `readEntries`: stream, cursor, limit and the most bytes, which is the caller's or this call's share of one answer. */
-function withShare([stream, cursor, limit, most]: readonly unknown[], share: number): unknown[] {
+/** Replaces the character limit in the arguments of `readEntries`, unless the caller's limit is smaller. */
+function withCharLimit([stream, cursor, limit, most]: readonly unknown[], share: number): unknown[] {
   return [stream, cursor, limit, typeof most === 'number' ? Math.min(most, share) : share];
 }
 
-/** Calls to one object, as many at once as one call carries. */
-function* loads(calls: readonly Waiting[]): Generator<Waiting[]> {
+/** Splits calls to one object into batches that fit into one call. */
+function* splitBatches(calls: readonly PendingCall[]): Generator<PendingCall[]> {
   if (calls.length === 1) return yield [...calls];
-  let load: Waiting[] = [];
+  let batch: PendingCall[] = [];
   let parts = 0;
-  for (const waiting of calls) {
-    const own = partsOf(waiting.call);
-    if (load.length > 0 && parts + own > PARTS) {
-      yield load;
-      load = [];
+  for (const pending of calls) {
+    const own = partsOf(pending.call);
+    if (batch.length > 0 && parts + own > MAX_PARTS) {
+      yield batch;
+      batch = [];
       parts = 0;
     }
-    load.push(waiting);
+    batch.push(pending);
     parts += own;
   }
-  yield load;
+  yield batch;
 }
 
 function partsOf({ method, given }: ObjectCall): number {
@@ -137,7 +142,7 @@ function bytesIn(given: unknown): number {
   return Object.values(given).reduce<number>((sum, part) => sum + bytesIn(part), 0);
 }
 
-/** What may come back; of others next to nothing does. */
+/** Maximum size of the answers of methods. Other methods return very little. */
 const ANSWER_BYTES: { readonly [method in ObjectCall['method']]?: number } = {
   getRecord: 2_000_000,
   listRecords: 2_000_000,

@@ -4,10 +4,10 @@ import { encodeUtf8, utf8Bytes } from '../../base/utf8.ts';
 import type { Hit } from '../../kernel/search-index.ts';
 import { FullText, splitLetters, type TextDatabase, type TextStatement } from '../full-text.ts';
 
-/** A row takes 2 MB. A letter of Chinese takes nine bytes, with the seams around it. */
+/** Maximum size of a row with some reserve; the platform allows 2 MB. */
 const ROW_BYTES = 1_900_000;
 
-/** Texts to search in, as rows of one object. */
+/** Full-text documents in one Durable Object. */
 export class DocumentRows {
   readonly #texts: FullText;
 
@@ -18,13 +18,13 @@ export class DocumentRows {
     sql.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
       scope, text, content = 'documents', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2', prefix = '1'
     )`);
-    this.#texts = new FullText(databaseOf(sql), (folder) => toHex(encodeUtf8(folder)));
+    this.#texts = new FullText(toTextDatabase(sql), (folder) => toHex(encodeUtf8(folder)));
   }
 
-  /** A long text is found by its beginning: as much of it as a row takes. */
+  /** Indexes a text. Of a long text only the start is indexed, as much as fits into a row. */
   put(key: string, text: string, fields: string): void {
     const words = splitLetters(text);
-    this.#texts.put(key, beginningOf(words, ROW_BYTES - utf8Bytes(fields)), fields);
+    this.#texts.put(key, truncateWords(words, ROW_BYTES - utf8Bytes(fields)), fields);
   }
 
   remove(keys: readonly string[]): void {
@@ -36,9 +36,9 @@ export class DocumentRows {
   }
 }
 
-/** Whole words, of so many bytes in UTF-8 together. */
-function beginningOf(words: string, bytes: number): string {
-  // No letter takes more than three for each of its units.
+/** Returns the start of a text, cut after a word, with at most this many bytes in UTF-8. */
+function truncateWords(words: string, bytes: number): string {
+  // A UTF-16 code unit takes at most three bytes in UTF-8.
   if (words.length * 3 <= bytes) return words;
   const { read } = new TextEncoder().encodeInto(words, new Uint8Array(Math.max(0, bytes)));
   if (read === words.length) return words;
@@ -47,7 +47,7 @@ function beginningOf(words: string, bytes: number): string {
   return words.slice(0, end || read);
 }
 
-function databaseOf(storage: SqlStorage): TextDatabase {
+function toTextDatabase(storage: SqlStorage): TextDatabase {
   return {
     sql: <Row>(text: string): TextStatement<Row> => {
       const run = (values: readonly unknown[]) =>

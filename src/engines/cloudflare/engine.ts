@@ -11,39 +11,39 @@ import { CloudflareSearchIndex } from './search-index.ts';
 import type { Store } from './store.ts';
 import type { Objects } from './store-object.ts';
 
-/** A row takes 2 MB, and all of what is stored beside the value counts. */
+/** A row may have 2 MB, including key and metadata. */
 const LIMITS: EngineLimits = {
   recordBytes: 1_900_000,
   entryBytes: 1_900_000,
   blobBytes: 64 * 1024 * 1024,
-  // Indexing 1 MiB takes an object a few hundred milliseconds, in which it answers nobody else.
+  // Indexing 1 MiB blocks a Durable Object for a few hundred milliseconds.
   indexedBytes: 1024 * 1024,
   durability: 'quorum',
   shortLived: true,
 };
 
-/** How long work is put off at most: a request may go on for 30 seconds behind its answer, and must not be counted on for all of them. */
-const DEFER_MS = 1_000;
-/** Objects that one question to the directory names. */
-const LISTED_AT_ONCE = 100;
+/** Maximum delay of deferred work. The platform ends a request at most 30 s after its response. */
+const MAX_DEFER_MS = 1_000;
+/** Object names per page of the directory. */
+const DIRECTORY_PAGE = 100;
 
 export interface CloudflareOptions {
   readonly objects: Objects;
   readonly bucket: R2Bucket;
   readonly env?: Env;
-  /** The platform's, which is faster than our own. */
+  /** CRC-32 function of the platform, which is faster than ours. */
   readonly crc32?: Crc32;
-  /** Keeps the Worker alive for what is written behind an answer. */
+  /** Keeps the Worker alive for work after the response. */
   waitUntil?(work: Promise<unknown>): void;
 }
 
 /**
- * Durable Objects for rows, R2 for bodies that are too large for one. Opening it costs nothing, since all is done by the objects; it
- * is opened for each request, whose end it does not outlive.
+ * Opens a store of Durable Objects with SQLite, and R2 for large blobs. Opening is cheap, because the objects do the work.
+ * Every request opens its own engine.
  */
 export function openCloudflare(o: CloudflareOptions): Engine {
   const env = o.env ?? systemEnv;
-  // Made when it is first asked for: most requests subscribe to nothing, and it takes a while to make.
+  // Created on first use, because most requests do not subscribe and creating it is slow.
   let ended: AbortController | undefined;
   const ending = () => {
     ended ??= new AbortController();
@@ -60,9 +60,9 @@ export function openCloudflare(o: CloudflareOptions): Engine {
     object: (name) => named(objectOf(name)),
     async *objects() {
       for (let after = ''; ; ) {
-        const names = await named(DIRECTORY).listObjects(after, LISTED_AT_ONCE);
+        const names = await named(DIRECTORY).listObjects(after, DIRECTORY_PAGE);
         for (const name of names) yield named(name);
-        if (names.length < LISTED_AT_ONCE) return;
+        if (names.length < DIRECTORY_PAGE) return;
         after = names.at(-1)!;
       }
     },
@@ -80,7 +80,7 @@ export function openCloudflare(o: CloudflareOptions): Engine {
     limits: LIMITS,
     now: () => env.now(),
     defer(work, afterMs) {
-      const done = deferred.defer(work, Math.min(afterMs ?? 0, DEFER_MS));
+      const done = deferred.defer(work, Math.min(afterMs ?? 0, MAX_DEFER_MS));
       o.waitUntil?.(done);
     },
     async state() {

@@ -5,16 +5,16 @@ export type EntryRow = { readonly seq: number; readonly at: number; readonly dat
 
 export interface EntryPage {
   readonly entries: EntryRow[];
-  /** Entries that were asked for had been trimmed away. */
+  /** True if entries after the cursor were trimmed. */
   readonly gap: boolean;
-  /** There are more of those that were asked for than one answer takes. */
+  /** True if the size limit ended the page early. */
   readonly more: boolean;
 }
 
-/** What one answer holds at most, in characters: it travels to the Worker whole. */
+/** Default limit of a page, in characters. A page is sent to the Worker in one message. */
 const PAGE_CHARS = 4 * 1024 * 1024;
 
-/** Streams as rows of one object. */
+/** Logs in one Durable Object. */
 export class LogRows {
   readonly #sql: SqlStorage;
   readonly #counter: Counter;
@@ -32,6 +32,7 @@ export class LogRows {
     sql.exec('CREATE UNIQUE INDEX IF NOT EXISTS entries_id ON entries (stream, id) WHERE id IS NOT NULL');
   }
 
+  /** Appends an entry. Returns null if `expectSeq` is wrong. `added` is false if an entry with this id already exists. */
   append(
     stream: string,
     data: string,
@@ -49,7 +50,7 @@ export class LogRows {
     return { seq, added: true };
   }
 
-  /** At least one entry, where there is any. */
+  /** Reads a page. It has at least one entry if there is any, even one above the size limit. */
   read(stream: string, after: number, limit: number, most = PAGE_CHARS): EntryPage {
     const sql = 'SELECT seq, at, data FROM entries WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?';
     const entries: EntryRow[] = [];
@@ -86,7 +87,7 @@ export class LogRows {
 
   streams(prefix: string): string[] {
     const names: string[] = [];
-    // From one to the next: each may have many entries.
+    // Jump from stream to stream instead of scanning, because a stream may have many entries.
     const sql = 'SELECT min(stream) AS name FROM entries WHERE stream > ?';
     for (let last = prefix; ; ) {
       const { name } = this.#sql.exec<{ name: string | null }>(sql, last).one();

@@ -4,11 +4,12 @@ import type { AppendOptions, Entry, LogPage, Logs, ReadOptions } from '../../ker
 import { checkKey, checkLimit, encodeJson } from '../../kernel/validate-input.ts';
 import type { EntryPage } from './log-rows.ts';
 import { objectOf } from './objects.ts';
-import { broughtTo, type Store, storeOthers } from './store.ts';
+import { rowsInSameObject, type Store, storeInOtherObjects } from './store.ts';
 
-/** What a subscriber reads, and holds, at once. */
+/** Entries that a subscriber reads at once. */
 const PAGE_ENTRIES = 100;
 
+/** Logs in rows of Durable Objects. */
 export class CloudflareLogs implements Logs {
   readonly #store: Store;
 
@@ -21,11 +22,11 @@ export class CloudflareLogs implements Logs {
     checkKey("a stream's name", stream);
     if (id !== undefined) checkKey("an entry's id", id);
     const json = encodeJson('a log entry', data, this.#store.limits.entryBytes);
-    const others = storeOthers(this.#store, stream, o.with);
+    const others = storeInOtherObjects(this.#store, stream, o.with);
     if (others) await others;
-    const brought = broughtTo(stream, o.with);
+    const attached = rowsInSameObject(stream, o.with);
     const { calls, env } = this.#store;
-    return calls.ask(objectOf(stream), 'append', stream, json, { expectSeq, id, now: env.now() }, brought);
+    return calls.ask(objectOf(stream), 'append', stream, json, { expectSeq, id, now: env.now() }, attached);
   }
 
   async read(stream: string, o: ReadOptions = {}): Promise<LogPage> {
@@ -41,8 +42,8 @@ export class CloudflareLogs implements Logs {
         cursor,
         limit - entries.length,
       );
-      entries.push(...entriesOf(page));
-      // A call costs more than parsing what one call brings, so that is the bound.
+      entries.push(...parseEntries(page));
+      // With `maxBytes` return after one call: further calls cost more than the caller saves.
       more = page.more && o.maxBytes === undefined;
     }
     return entries[0]?.gap ? { entries, gap: true } : { entries };
@@ -72,23 +73,22 @@ export class CloudflareLogs implements Logs {
     const ended = new Promise<null>((resolve) => {
       signal.addEventListener('abort', () => resolve(null), { once: true });
     });
-    // Asked for with each call, since that is how calls are counted.
+    // Get the stub again for every call, because `CallBudget` counts calls that way.
     const object = () => this.#store.object(stream);
-    const asker = crypto.randomUUID();
+    const waiter = crypto.randomUUID();
     for (let cursor = after; !signal.aborted; ) {
-      const asked = object().awaitEntries(stream, cursor, PAGE_ENTRIES, asker);
-      // A question that is given up may still fail, later and unheard.
-      asked.catch(() => {});
-      const page = await Promise.race([asked, ended]);
-      // In the turn of the signal: a request whose client is gone has no other.
+      const pending = object().awaitEntries(stream, cursor, PAGE_ENTRIES, waiter);
+      // The call may fail after the abort, when nobody awaits it.
+      pending.catch(() => {});
+      const page = await Promise.race([pending, ended]);
+      // Cancel in the same turn as the signal: the request ends when its client is gone. An open call would end by a timeout.
       if (page === null)
-        // A question that was not given up ends by itself.
         return this.#store.waitUntil(
           object()
-            .giveUp(stream, asker)
+            .giveUp(stream, waiter)
             .catch(() => {}),
         );
-      for (const entry of entriesOf(page)) {
+      for (const entry of parseEntries(page)) {
         if (signal.aborted) return;
         cursor = entry.seq;
         yield entry;
@@ -97,7 +97,8 @@ export class CloudflareLogs implements Logs {
   }
 }
 
-export function entriesOf({ entries, gap }: EntryPage): Entry[] {
+/** Parses the entries of a page. The first entry carries the gap flag. */
+export function parseEntries({ entries, gap }: EntryPage): Entry[] {
   return entries.map(({ seq, at, data }, i): Entry => {
     const entry = { seq, at, data: JSON.parse(data) };
     return i === 0 && gap ? { ...entry, gap: true } : entry;

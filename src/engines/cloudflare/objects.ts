@@ -1,7 +1,7 @@
 /**
- * What there may be millions of, each small and each alone: pointers, channels, keys, receipts, tickets, addresses. They are spread over this
- * many objects of their kind; an object for each would cost a start for each. The number can never change: it says where a key is.
- * Channels share the objects of pointers.
+ * Number of Durable Objects over which each kind in `SPREAD_KINDS` is sharded. There may be millions of these small items, and
+ * one object per item would cost a start each. The number must never change, because it determines where a key is
+ * stored. Channels share the objects of pointers.
  */
 const SPREAD_OVER = 64;
 const SPREAD_KINDS: { readonly [kind: string]: string } = {
@@ -11,19 +11,20 @@ const SPREAD_KINDS: { readonly [kind: string]: string } = {
   tkt: 'tkt',
   adr: 'adr',
 };
-/** Objects are not told names beyond 1 KiB: segments that might be so long are spread over as many objects. */
+/** Longest segment used as an object name. Objects do not learn their name above 1 KiB, so longer segments are sharded. */
 const NAME_CHARS = 250;
 
-/** The object that lists all others. */
+/** Name of the Durable Object that lists all others. */
 export const DIRECTORY = 'directory';
 
-/** The entries of a tenant's list of pointers: the id of a pointer is the last thing in its entry. */
+/** Keys of a tenant's pointer list. Such a key ends with the id of the pointer. */
 const POINTER_LIST = /^ten\.[^/]*\/pointers\//;
 
 /**
- * The object in which a key or a stream lives: that of its first segment, so that one object answers a listing. The groups of a
- * channel live with it, so that one object hears of all that concerns its members; receipts live with their pointer, and so does its entry in the
- * list of its tenant, so that a push is one call and one commit; and what happens in a tenant with what is counted of it.
+ * Returns the name of the Durable Object that stores a key or log. The first segment decides, so one object can answer a
+ * listing. Groups are stored with their channel, so one object sees all events of its members. Receipts and entries of the
+ * pointer list are stored with their pointer, so a push is one call and one commit. The activity log of a tenant is stored
+ * with its counters.
  */
 export function objectOf(name: string): string {
   if (POINTER_LIST.test(name)) return objectOf(`ptr.${name.slice(name.lastIndexOf('.') + 1)}`);
@@ -37,12 +38,13 @@ export function objectOf(name: string): string {
   return segment.length > NAME_CHARS ? `long.${spread(segment)}` : `of.${segment}`;
 }
 
+/** Returns the part of a name before the first slash. */
 export function firstSegment(name: string): string {
   const slash = name.indexOf('/');
   return slash < 0 ? name : name.slice(0, slash);
 }
 
-/** The objects in which what begins so lives. */
+/** Returns the names of all Durable Objects that may store keys with this prefix. */
 export function objectsOf(prefix: string): string[] {
   if (!POINTER_LIST.test(prefix)) return [objectOf(prefix)];
   return Array.from({ length: SPREAD_OVER }, (_, i) => `ptr.${i}`);
@@ -50,7 +52,7 @@ export function objectsOf(prefix: string): string[] {
 
 const spread = (text: string) => shortHash(text) % SPREAD_OVER;
 
-/** FNV-1a, 32 bits: even enough for ids and hashes, and no more than that. */
+/** FNV-1a hash with 32 bits. It distributes ids evenly but is not cryptographic. */
 export function shortHash(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

@@ -1,4 +1,4 @@
-/** What the platform has and the types of the web do not. */
+/** Globals and modules of the Workers platform that the DOM types lack. */
 
 interface Crypto {
   readonly DigestStream: typeof import('@cloudflare/workers-types').DigestStream;
@@ -7,7 +7,7 @@ interface Crypto {
 declare const WebSocketPair: typeof import('@cloudflare/workers-types').WebSocketPair;
 declare const WebSocketRequestResponsePair: typeof import('@cloudflare/workers-types').WebSocketRequestResponsePair;
 
-/** The bytes of the table of tokens, which the build puts beside the Worker. */
+/** Bytes of the token table, which the build places next to the Worker. */
 declare module 'relay:token-table' {
   const bytes: ArrayBuffer;
   export default bytes;

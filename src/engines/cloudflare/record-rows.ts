@@ -9,7 +9,7 @@ export type RecordRow = {
   readonly expires: number | null;
 };
 
-/** Records as rows of one object. Values are JSON text here: whoever asks parses it once, on its own side. */
+/** Records in one Durable Object. Values stay JSON text here; the Worker parses them. */
 export class RecordRows {
   readonly #sql: SqlStorage;
   readonly #counter: Counter;
@@ -20,7 +20,7 @@ export class RecordRows {
     sql.exec(`CREATE TABLE IF NOT EXISTS records (
       key TEXT PRIMARY KEY, revision INTEGER NOT NULL, expires INTEGER, value TEXT NOT NULL
     ) WITHOUT ROWID`);
-    // Earlier versions kept one, and each write cost a second row for it. Expired rows are found by a scan instead.
+    // Older versions had this index, which cost a second row per write. A sweep now finds expired rows by a scan.
     sql.exec('DROP INDEX IF EXISTS records_expires');
   }
 
@@ -29,6 +29,7 @@ export class RecordRows {
     return this.#sql.exec<RecordRow>(sql, key, now).toArray()[0] ?? null;
   }
 
+  /** Writes a record. Returns its revision, or null if `expect` does not match. */
   put(
     key: string,
     value: string,
@@ -38,7 +39,7 @@ export class RecordRows {
     return this.#write(key, value, expiresAt ?? null);
   }
 
-  /** Null where it would pass `max` or fall below 0; `not a counter` is for the caller to refuse. */
+  /** Adds to a counter. Returns null if the sum would exceed `max` or fall below 0, and a text if it is no counter. */
   add(
     key: string,
     delta: number,
@@ -65,7 +66,7 @@ export class RecordRows {
     return this.#sql.exec<RecordRow>(sql, from, to, now, limit).toArray();
   }
 
-  /** Takes what has expired; how many there were. */
+  /** Deletes expired records and returns their number. */
   sweep(now: number): number {
     return this.#sql.exec('DELETE FROM records WHERE expires <= ? RETURNING key', now).toArray().length;
   }
@@ -86,14 +87,14 @@ export class RecordRows {
   }
 }
 
-/** Numbers that are taken from the row at once: a write less for most. Those that an object did not use before it slept are passed over. */
-const TAKEN_AT_ONCE = 32;
+/** Numbers that are reserved with one write. Numbers that an object did not use before it was evicted are skipped. */
+const RESERVED_AT_ONCE = 32;
 
-/** The numbers that an object gives to revisions and entries: they grow, whatever is deleted meanwhile. */
+/** Source of revisions and sequences in one Durable Object. Numbers always increase and are never reused. */
 export class Counter {
   readonly #sql: SqlStorage;
   #last = 0;
-  #taken = 0;
+  #reserved = 0;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -104,10 +105,10 @@ export class Counter {
   }
 
   next(): number {
-    if (this.#last === this.#taken) {
+    if (this.#last === this.#reserved) {
       const sql = 'UPDATE counter SET value = value + ? RETURNING value';
-      this.#taken = this.#sql.exec<{ value: number }>(sql, TAKEN_AT_ONCE).one().value;
-      this.#last = this.#taken - TAKEN_AT_ONCE;
+      this.#reserved = this.#sql.exec<{ value: number }>(sql, RESERVED_AT_ONCE).one().value;
+      this.#last = this.#reserved - RESERVED_AT_ONCE;
     }
     return ++this.#last;
   }

@@ -13,11 +13,12 @@ import {
 } from '../../kernel/validate-input.ts';
 import { objectOf, objectsOf } from './objects.ts';
 import type { RecordRow } from './record-rows.ts';
-import { broughtTo, type StagedRow, type Store, storeOthers } from './store.ts';
+import { rowsInSameObject, type StagedRow, type Store, storeInOtherObjects } from './store.ts';
 
-/** Where a list is spread over many objects, each is asked for this part of a page: a few times what it has of it by chance. */
-const SHARES = 8;
+/** Divisor of the page size for one object in a sharded listing. The result is several times its expected number of rows. */
+const SHARD_PAGE_DIVISOR = 8;
 
+/** Records in rows of Durable Objects. */
 export class CloudflareRecords implements Records {
   readonly #store: Store;
   readonly #logs: Logs;
@@ -31,7 +32,7 @@ export class CloudflareRecords implements Records {
     checkKey('a key', key);
     const { calls, env } = this.#store;
     const row = await calls.ask(objectOf(key), 'getRecord', key, env.now());
-    return row && stored(row);
+    return row && parseRow(row);
   }
 
   async put(key: string, value: Json, o: PutOptions = {}): Promise<number | null> {
@@ -39,12 +40,12 @@ export class CloudflareRecords implements Records {
     const { expect, expiresAt, append } = o;
     checkExpiry(expiresAt);
     const json = encodeJson('a record', value, this.#store.limits.recordBytes);
-    const others = storeOthers(this.#store, key, o.with);
+    const others = storeInOtherObjects(this.#store, key, o.with);
     if (others) await others;
-    const brought = broughtTo(key, o.with);
+    const attached = rowsInSameObject(key, o.with);
     const { calls, env } = this.#store;
-    const asked = { expect, expiresAt, now: env.now() };
-    const revision = await calls.ask(objectOf(key), 'putRecord', key, json, asked, brought);
+    const options = { expect, expiresAt, now: env.now() };
+    const revision = await calls.ask(objectOf(key), 'putRecord', key, json, options, attached);
     if (revision !== null && append) await this.#logs.append(append.stream, append.data, append);
     return revision;
   }
@@ -75,19 +76,19 @@ export class CloudflareRecords implements Records {
     const limit = checkLimit(o.limit);
     const { calls, env } = this.#store;
     const objects = objectsOf(prefix);
-    const most = objects.length === 1 ? limit : Math.ceil(limit / SHARES);
+    const most = objects.length === 1 ? limit : Math.ceil(limit / SHARD_PAGE_DIVISOR);
     const pages = await Promise.all(
       objects.map((object) => calls.ask(object, 'listRecords', prefix, o.after, most + 1, env.now())),
     );
-    // An object that has more than its share is known up to there, and so is the list.
+    // If an object returned more rows than its share, the merged list is complete only up to its last row.
     const [end] = pages.flatMap((rows) => rows[most]?.key ?? []).sort(compareKeys);
     const rows = pages.flat().filter(({ key }) => end === undefined || compareKeys(key, end) < 0);
     rows.sort((a, b) => compareKeys(a.key, b.key));
-    const items = rows.slice(0, limit).map((row) => ({ key: row.key, ...stored(row) }));
+    const items = rows.slice(0, limit).map((row) => ({ key: row.key, ...parseRow(row) }));
     return end !== undefined || rows.length > limit ? { items, next: items.at(-1)!.key } : { items };
   }
 }
 
-function stored({ value, revision }: RecordRow): Stored {
+function parseRow({ value, revision }: RecordRow): Stored {
   return { value: freeze(JSON.parse(value)), revision };
 }

@@ -5,6 +5,7 @@ import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/valid
 import { objectOf } from './objects.ts';
 import type { Store } from './store.ts';
 
+/** Full-text index in Durable Objects. */
 export class CloudflareSearchIndex implements SearchIndex {
   readonly #store: Store;
 

@@ -7,21 +7,21 @@ import { type EntryPage, LogRows } from './log-rows.ts';
 import { DIRECTORY } from './objects.ts';
 import { Counter, type RecordRow, RecordRows } from './record-rows.ts';
 
-/** An object elsewhere: each of its methods takes a call there and back. */
+/** Remote Durable Object. Every method is an RPC. */
 export type Stub<Kind> = {
-  readonly [Name in keyof Kind]: Kind[Name] extends (...asked: infer Asked) => infer Answer
-    ? (...asked: Asked) => Promise<Awaited<Answer>>
+  readonly [Name in keyof Kind]: Kind[Name] extends (...args: infer Args) => infer Answer
+    ? (...args: Args) => Promise<Awaited<Answer>>
     : never;
 };
 export type ObjectStub = Stub<StoreObject>;
 
-/** The objects that a Worker is given, by their names. */
+/** Namespace of Durable Objects, which finds them by name. */
 export interface Objects {
   idFromName(name: string): DurableObjectId;
   get(id: DurableObjectId): ObjectStub & { fetch(request: Request): Promise<Response> };
 }
 
-/** What the Worker's configuration gives to the objects. */
+/** Bindings from the configuration of the Worker. */
 export interface Bindings {
   readonly STORE: Objects;
   readonly BODIES: R2Bucket;
@@ -34,38 +34,39 @@ export interface Totals {
   readonly diskBytes: number;
 }
 
+/** Plan of the next sweep: when it may run at the earliest, and when it is due. */
 type Sweeping = { readonly earliest: number; readonly due: number | null };
 
-/** Reads that one object does for others; a request may make 50 calls. */
+/** Reads that one object makes for another. A request may make 50 calls. */
 const GATHERED_AT_ONCE = 32;
-/** Names that one call to the bucket deletes at most. */
+/** Objects that one call to R2 deletes. */
 const DELETED_AT_ONCE = 1000;
 /**
- * Expired rows are invisible at once and deleted by a scan of all rows, at most this often: reading a row costs a thousandth of writing
- * one, so a scan is much cheaper than an index that every write has to keep.
+ * Minimum interval of sweeps. A sweep scans all rows for expired ones, which are already invisible. Reading a row costs a
+ * thousandth of writing one, so a scan is much cheaper than an index that every write must update.
  */
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 /**
- * A part of the store: rows of the keys and streams that live in it (`objectOf`). Every method that writes does so in one
- * go, without a pause, and the platform holds the answer back until it is on disk, so that each is atomic, alone and durable.
+ * Durable Object that stores a part of the keys and logs (`objectOf` says which). Every writing method does all its writes
+ * without an await in between, so it is atomic and isolated. The platform sends the answer only after the writes are durable.
  */
 export class StoreObject extends DurableObject<Bindings> {
   readonly #records: RecordRows;
   readonly #logs: LogRows;
   readonly #bodies: BodyRows;
   readonly #documents: DocumentRows;
-  readonly #news = new News();
-  /** The objects as this one has them. */
+  readonly #waiters = new EntryWaiters();
+  /** Namespace in which this object itself is called directly, without an RPC. */
   protected readonly objects: Objects;
+  /** True once the directory lists this object. */
   #listed: boolean;
   #alarm: number | null = null;
-  /** When expired rows are deleted next, and the earliest moment for it. */
   #sweeping: Sweeping;
 
   constructor(state: DurableObjectState, env: Bindings) {
     super(state, env);
-    this.objects = objectsOf(env.STORE, this, () => this.name ?? state.id.name);
+    this.objects = withDirectSelf(env.STORE, this, () => this.name ?? state.id.name);
     const { sql } = state.storage;
     const counter = new Counter(sql);
     this.#records = new RecordRows(sql, counter);
@@ -79,10 +80,10 @@ export class StoreObject extends DurableObject<Bindings> {
     this.#listed = sql.exec('SELECT 1 FROM objects LIMIT 1').toArray().length > 0;
     const [sweeping] = sql.exec<Sweeping>('SELECT earliest, due FROM sweeping').toArray();
     this.#sweeping = sweeping ?? { earliest: 0, due: null };
-    // The alarm outlives the object, and setting another would forget it.
+    // The alarm survives an eviction. Read it, because setting another alarm would overwrite it.
     void state.blockConcurrencyWhile(async () => {
       this.#alarm = await state.storage.getAlarm();
-      // An object of before this row was kept.
+      // The object was written by a version without this row.
       if (!sweeping) this.#sweepAfter(this.#nextExpiry());
     });
   }
@@ -95,12 +96,12 @@ export class StoreObject extends DurableObject<Bindings> {
     key: string,
     value: string,
     o: Parameters<RecordRows['put']>[2],
-    brought?: Brought,
+    attached?: AttachedRows,
   ): Promise<number | null> {
     await this.#enlist();
     const revision = this.#records.put(key, value, o);
     if (revision === null) return null;
-    this.#bring(brought, o.now);
+    this.#writeAttached(attached, o.now);
     this.#sweepAfter(o.expiresAt);
     return revision;
   }
@@ -116,49 +117,49 @@ export class StoreObject extends DurableObject<Bindings> {
     return this.#records.delete(key, expect, now);
   }
 
-  listRecords(...asked: Parameters<RecordRows['list']>): RecordRow[] {
-    return this.#records.list(...asked);
+  listRecords(...args: Parameters<RecordRows['list']>): RecordRow[] {
+    return this.#records.list(...args);
   }
 
   async append(
     stream: string,
     data: string,
     o: Parameters<LogRows['append']>[2],
-    brought?: Brought,
+    attached?: AttachedRows,
   ): Promise<number | null> {
     await this.#enlist();
     const appended = this.#logs.append(stream, data, o);
     if (appended?.added) {
-      this.#bring(brought, o.now);
-      this.#news.wake(stream);
+      this.#writeAttached(attached, o.now);
+      this.#waiters.wake(stream);
       this.appended(stream);
     }
     return appended === null ? null : appended.seq;
   }
 
-  readEntries(...asked: Parameters<LogRows['read']>): EntryPage {
-    return this.#logs.read(...asked);
+  readEntries(...args: Parameters<LogRows['read']>): EntryPage {
+    return this.#logs.read(...args);
   }
 
-  /** As `readEntries`, once there is something to read; without entries where nothing came for a while, or the asker gave up. */
-  async awaitEntries(stream: string, after: number, limit: number, asker: string): Promise<EntryPage> {
+  /** Waits for entries and reads them. Returns an empty page after a timeout or `giveUp`. */
+  async awaitEntries(stream: string, after: number, limit: number, waiter: string): Promise<EntryPage> {
     const page = this.#logs.read(stream, after, limit);
     if (page.entries.length > 0) return page;
-    await this.#news.wait(stream, asker);
+    await this.#waiters.wait(stream, waiter);
     return this.#logs.read(stream, after, limit);
   }
 
-  /** Nobody waits for the answer to that question any more: an object that holds one open cannot sleep. */
-  giveUp(stream: string, asker: string): void {
-    this.#news.giveUp(stream, asker);
+  /** Ends a pending `awaitEntries` of this caller. An object with an open call cannot hibernate. */
+  giveUp(stream: string, waiter: string): void {
+    this.#waiters.giveUp(stream, waiter);
   }
 
-  /** Calls of this object that were made in one turn, in their order; one that fails is in the way of no other. */
+  /** Runs a batch of calls to this object in order. A call that fails does not affect the others. */
   async together(calls: readonly ObjectCall[]): Promise<CallAnswer[]> {
     const answers: CallAnswer[] = [];
     for (const call of calls) {
       try {
-        answers.push({ value: await askObject(this as unknown as ObjectStub, call) });
+        answers.push({ value: await callObject(this as unknown as ObjectStub, call) });
       } catch (error) {
         answers.push({ error });
       }
@@ -166,11 +167,11 @@ export class StoreObject extends DurableObject<Bindings> {
     return answers;
   }
 
-  /** Does many reads for a request that may make few calls itself. It may make no more of them, so it shares them out in turn. */
+  /** Makes many reads for a request that may make few calls. If they are too many for one object, it distributes them. */
   async gather(calls: readonly ObjectCall[]): Promise<unknown[]> {
     const named = (name: string) => this.objects.get(this.objects.idFromName(name));
     if (calls.length <= GATHERED_AT_ONCE)
-      return Promise.all(calls.map((call) => askObject(named(call.object), call)));
+      return Promise.all(calls.map((call) => callObject(named(call.object), call)));
     const shares = Array.from({ length: Math.ceil(calls.length / GATHERED_AT_ONCE) }, (_, i) =>
       calls.slice(i * GATHERED_AT_ONCE, (i + 1) * GATHERED_AT_ONCE),
     );
@@ -189,6 +190,7 @@ export class StoreObject extends DurableObject<Bindings> {
     this.#logs.drop(stream);
   }
 
+  /** Records the name of an R2 object before its upload. */
   async announceBody(name: string, now: number): Promise<void> {
     await this.#enlist();
     this.#bodies.announce(name, now);
@@ -211,8 +213,8 @@ export class StoreObject extends DurableObject<Bindings> {
     this.wakeAt(this.#bodies.nextDue());
   }
 
-  listBodies(...asked: Parameters<BodyRows['list']>): BodyItem[] {
-    return this.#bodies.list(...asked);
+  listBodies(...args: Parameters<BodyRows['list']>): BodyItem[] {
+    return this.#bodies.list(...args);
   }
 
   async putDocument(key: string, text: string, fields: string): Promise<void> {
@@ -228,7 +230,7 @@ export class StoreObject extends DurableObject<Bindings> {
     return this.#documents.search(scope, query, limit);
   }
 
-  /** Takes what has expired by then, and deletes from the bucket what nothing refers to. */
+  /** Deletes expired rows, and R2 objects that are due. */
   async sweep(now: number): Promise<{ blobs: number; bytes: number; records: number }> {
     const swept = { ...this.#bodies.sweep(now), records: this.#records.sweep(now) };
     await this.#emptyBucket(now);
@@ -240,7 +242,7 @@ export class StoreObject extends DurableObject<Bindings> {
     return { blobs: this.#bodies.total(), records, entries, diskBytes: this.ctx.storage.sql.databaseSize };
   }
 
-  /** The directory alone has these. */
+  /** Adds a name. In the directory the table lists all objects; in any other object only the object itself. */
   addObject(name: string): void {
     this.ctx.storage.sql.exec('INSERT OR IGNORE INTO objects (name) VALUES (?)', name);
   }
@@ -250,6 +252,7 @@ export class StoreObject extends DurableObject<Bindings> {
     return [...this.ctx.storage.sql.exec<{ name: string }>(sql, after, limit)].map(({ name }) => name);
   }
 
+  /** Called by the platform at the time of the alarm. Sweeps if a sweep is due. */
   async alarm(): Promise<void> {
     this.#alarm = null;
     const now = Date.now();
@@ -272,14 +275,14 @@ export class StoreObject extends DurableObject<Bindings> {
     }
   }
 
-  /** Plans the deletion of what expires then. */
+  /** Plans a sweep at this time, unless one is planned earlier. */
   #sweepAfter(expires: number | null | undefined): void {
     const { earliest, due } = this.#sweeping;
     const at = expires == null ? null : Math.max(expires, earliest);
     if (at !== null && (due === null || at < due)) this.#planSweep({ earliest, due: at });
   }
 
-  /** Kept in a row: the object forgets what it has in memory when it sleeps. */
+  /** Stores the plan in a row, because an evicted object loses its memory. */
   #planSweep(plan: Sweeping): void {
     this.#sweeping = plan;
     this.ctx.storage.sql.exec('INSERT OR REPLACE INTO sweeping VALUES (1, ?, ?)', plan.earliest, plan.due);
@@ -291,7 +294,7 @@ export class StoreObject extends DurableObject<Bindings> {
     return found.length > 0 ? Math.min(...found) : null;
   }
 
-  #bring({ bodies, records }: Brought = { bodies: [], records: [] }, now: number): void {
+  #writeAttached({ bodies, records }: AttachedRows = { bodies: [], records: [] }, now: number): void {
     for (const { key, value } of records) this.#records.put(key, value, { now });
     for (const row of bodies) {
       this.#bodies.put(row);
@@ -299,7 +302,7 @@ export class StoreObject extends DurableObject<Bindings> {
     }
   }
 
-  /** Before its first write an object is in the directory, so that none is ever forgotten. */
+  /** Adds this object to the directory before its first write, so no object is ever lost. */
   async #enlist(): Promise<void> {
     if (this.#listed) return;
     const name = this.ctx.id.name!;
@@ -308,20 +311,20 @@ export class StoreObject extends DurableObject<Bindings> {
     this.#listed = true;
   }
 
-  /** What this object is called; null before anything was written. The platform does not tell it to an alarm. */
+  /** Name of this object, or null before its first write. The platform does not pass the name to an alarm. */
   protected get name(): string | null {
     return this.listObjects('', 1)[0] ?? null;
   }
 
-  /** The streams whose names begin so. */
+  /** Returns the logs whose names start with the prefix. */
   protected streams(prefix: string): string[] {
     return this.#logs.streams(prefix);
   }
 
-  /** A stream has grown: for whoever builds on this, to tell its own readers. */
+  /** Called after an append. Subclasses notify their readers here. */
   protected appended(_stream: string): void {}
 
-  /** Has `alarm` called then, or a little later; for what is never due, not. */
+  /** Sets the alarm to this time, unless it is set earlier. Null does nothing. */
   protected wakeAt(due: number | null | undefined): void {
     if (due == null || due >= (this.#alarm ?? Number.POSITIVE_INFINITY)) return;
     this.#alarm = due;
@@ -329,23 +332,23 @@ export class StoreObject extends DurableObject<Bindings> {
   }
 }
 
-/** An object asks itself directly: a call to itself would keep it from sleeping. */
-function objectsOf(all: Objects, object: StoreObject, name: () => string | undefined): Objects {
+/** Wraps a namespace so that an object calls itself directly. An RPC to itself would keep it from hibernating. */
+function withDirectSelf(all: Objects, object: StoreObject, name: () => string | undefined): Objects {
   const own = {} as DurableObjectId;
   const self = new Proxy(object as unknown as ReturnType<Objects['get']>, {
-    // It is handed on by what waits for promises, and is none.
+    // `await` looks for a `then` method. Without this it would treat the proxy as a promise.
     get: (_, method: keyof StoreObject | 'then') =>
       method === 'then'
         ? undefined
         : async (...given: unknown[]) => (object[method] as (...given: unknown[]) => unknown)(...given),
   });
   return {
-    idFromName: (asked) => (asked === name() ? own : all.idFromName(asked)),
+    idFromName: (wanted) => (wanted === name() ? own : all.idFromName(wanted)),
     get: (id) => (id === own ? self : all.get(id)),
   };
 }
 
-/** A call of some object, as it travels. */
+/** A method call to an object, as sent in a batch. */
 export interface ObjectCall {
   readonly object: string;
   readonly method:
@@ -365,36 +368,36 @@ export interface ObjectCall {
   readonly given: readonly unknown[];
 }
 
-/** What became of one of several calls that travelled together. */
+/** Result of one call in a batch. */
 export type CallAnswer = { readonly value: unknown } | { readonly error: unknown };
 
-/** What is written with a record or an entry, where that is written. */
-export interface Brought {
+/** Rows committed in the same Durable Object call as a record or log entry. */
+export interface AttachedRows {
   readonly bodies: readonly BodyRow[];
   readonly records: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** Makes a call. */
-export function askObject(object: ObjectStub, { method, given }: ObjectCall): Promise<unknown> {
+/** Calls a method by its name. */
+export function callObject(object: ObjectStub, { method, given }: ObjectCall): Promise<unknown> {
   return (object as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>)[method]!(...given);
 }
 
-/** How long a question for new entries is held open: a Worker that was killed never takes its question back. */
+/** Time after which `awaitEntries` returns without entries. A Worker that was killed never calls `giveUp`. */
 const WAIT_MS = 25_000;
 
-/** Who waits for news of the streams of an object: how each is woken, by the name that it asks under. */
-export class News {
+/** Callers that wait for new entries of a log (long polling). Each has a unique name. */
+export class EntryWaiters {
   readonly #waiting = new Map<string, Map<string, () => void>>();
 
-  /** Until the stream has grown, the asker has given up, or for a while. */
-  async wait(stream: string, asker: string): Promise<void> {
+  /** Waits until the log grows, the caller gives up or `WAIT_MS` pass. */
+  async wait(stream: string, waiter: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiting = this.#waiting.get(stream) ?? new Map();
-    this.#waiting.set(stream, waiting.set(asker, resolve));
+    this.#waiting.set(stream, waiting.set(waiter, resolve));
     const timer = setTimeout(resolve, WAIT_MS);
     await promise;
     clearTimeout(timer);
-    waiting.delete(asker);
+    waiting.delete(waiter);
     if (waiting.size === 0) this.#waiting.delete(stream);
   }
 
@@ -402,7 +405,7 @@ export class News {
     for (const wake of this.#waiting.get(stream)?.values() ?? []) wake();
   }
 
-  giveUp(stream: string, asker: string): void {
-    this.#waiting.get(stream)?.get(asker)?.();
+  giveUp(stream: string, waiter: string): void {
+    this.#waiting.get(stream)?.get(waiter)?.();
   }
 }

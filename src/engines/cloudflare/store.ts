@@ -6,36 +6,36 @@ import type { Staged } from '../../kernel/records.ts';
 import type { BodyRow } from './body-rows.ts';
 import type { Calls } from './calls.ts';
 import { objectOf } from './objects.ts';
-import type { Brought, ObjectStub } from './store-object.ts';
+import type { AttachedRows, ObjectStub } from './store-object.ts';
 
-/** What the ports of this engine share. */
+/** State that the ports of this engine share. */
 export interface Store {
   readonly env: Env;
   readonly limits: EngineLimits;
   readonly bucket: R2Bucket;
   readonly crc32: Crc32 | undefined;
-  /** Calls of objects by their names; those of one turn travel together. */
+  /** Calls to Durable Objects, batched per turn. */
   readonly calls: Calls;
-  /** The object in which a key, a prefix or a stream lives. */
+  /** Returns the Durable Object that stores a key, a prefix or a log. */
   object(name: string): ObjectStub;
-  /** Every object that holds anything, each once. */
+  /** Yields every Durable Object that has data. */
   objects(): AsyncIterable<ObjectStub>;
-  /** Keeps a request going for what it does at its end. */
+  /** Keeps the request alive until the work is done. */
   waitUntil(work: Promise<unknown>): void;
   /** Fires when the engine is closed. */
   readonly closed: AbortSignal;
 }
 
-/** Small writes that are kept back until the write comes that names them. Anything else that is staged is stored already. */
+/** A small staged write, held until the write that refers to it. A staged blob in R2 is stored already and has no row here. */
 export interface StagedRow extends Staged {
   readonly body?: BodyRow;
-  /** JSON. */
+  /** JSON text of a record. */
   readonly value?: string;
 }
 
-/** What the write of `name` takes along to its object, where both are written at once or neither is. */
-export function broughtTo(name: string, staged: readonly StagedRow[] = []): Brought | undefined {
-  const own = staged.filter((row) => isKeptBack(row) && objectOf(row.key) === objectOf(name));
+/** Returns the staged rows that belong to the same object as `name`. They are committed in the same call. */
+export function rowsInSameObject(name: string, staged: readonly StagedRow[] = []): AttachedRows | undefined {
+  const own = staged.filter((row) => isHeld(row) && objectOf(row.key) === objectOf(name));
   if (own.length === 0) return undefined;
   return {
     bodies: own.flatMap(({ body }) => body ?? []),
@@ -43,17 +43,20 @@ export function broughtTo(name: string, staged: readonly StagedRow[] = []): Brou
   };
 }
 
-/** Stores what lives in another object than the write that names it, before that. Null where there is nothing to wait for: a write then goes in the turn in which it was asked for. */
-export function storeOthers(
+/**
+ * Stores the staged rows that belong to other objects than `name`. Returns null if there are none, so the caller need not await
+ * and its write joins the batch of this turn.
+ */
+export function storeInOtherObjects(
   store: Store,
   name: string,
   staged: readonly StagedRow[] = [],
 ): Promise<unknown> | null {
-  const others = staged.filter((row) => isKeptBack(row) && objectOf(row.key) !== objectOf(name));
+  const others = staged.filter((row) => isHeld(row) && objectOf(row.key) !== objectOf(name));
   return others.length === 0 ? null : Promise.all(others.map((row) => storeAlone(store, row)));
 }
 
-const isKeptBack = ({ body, value }: StagedRow) => body !== undefined || value !== undefined;
+const isHeld = ({ body, value }: StagedRow) => body !== undefined || value !== undefined;
 
 async function storeAlone(store: Store, { key, body, value }: StagedRow): Promise<void> {
   if (body !== undefined) await store.calls.ask(objectOf(key), 'putBody', body);
