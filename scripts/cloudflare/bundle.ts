@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const BUILD_DIR = join(ROOT, 'deploy', 'cloudflare', 'build');
 export const COMPATIBILITY = { date: '2026-07-01', flags: ['nodejs_compat', 'enable_request_signal'] };
 
-/** The table of tokens is a module of its own, of bytes. */
+/** Keeps the token table out of the bundle. It is a separate binary module. */
 const besideWorker: Plugin = {
   name: 'beside-worker',
   setup: ({ onResolve }) =>
@@ -17,7 +17,7 @@ const besideWorker: Plugin = {
 
 const ENTRY = join(ROOT, 'src/app/cloudflare/worker.ts');
 
-/** Makes of the sources what a Worker runs: one module, and the table of tokens beside it. */
+/** Bundles the Worker into one script and returns it with the token table. */
 export async function bundleWorker(
   o: { readonly entry?: string; readonly version?: string; readonly plugins?: readonly Plugin[] } = {},
 ): Promise<{ script: string; table: Uint8Array }> {
@@ -39,7 +39,7 @@ export async function bundleWorker(
   return { script, table };
 }
 
-/** Puts it and its pages where wrangler.toml looks for them. */
+/** Writes the Worker and the dashboard into the folder that wrangler.toml names. */
 export async function writeWorker(): Promise<void> {
   const { script, table } = await bundleWorker();
   rmSync(BUILD_DIR, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** Bundles the Worker and hands it to wrangler, with whatever else was said: `npm run deploy:cloudflare -- --dry-run`. */
+/** Bundles the Worker and deploys it with wrangler. Passes all arguments on: `npm run deploy:cloudflare -- --dry-run`. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { writeWorker } from './bundle.ts';

@@ -9,20 +9,20 @@ import { buildDashboard } from '../build/dashboard.ts';
 import { LOOPBACK, startWorker } from './local-worker.ts';
 import { runScript } from './run-script.ts';
 
-const HELP = `Serves the relay as a Worker, in workerd, for programs on this machine.
+const HELP = `Runs the relay as a Worker in workerd, for clients on this machine.
 
 Usage  npm run dev:cloudflare -- [options]
 
-  --port N    listen on this port of ${LOOPBACK} (8787); 0 takes a free one
-  --keys      ask for keys; RELAY_ADMIN_KEY makes the first, or one that is drawn and printed
-  --home DIR  keep there what is stored, which is gone at the end otherwise
+  --port N    port to listen on at ${LOOPBACK} (default 8787); 0 picks a free port
+  --keys      require API keys; RELAY_ADMIN_KEY is the admin key, else a random one is printed
+  --home DIR  folder for the stored data; without it the data is lost at the end
 
 Examples
   npm run dev:cloudflare
   npm run dev:cloudflare -- --port 9000 --home /tmp/worker
   npm run dev:cloudflare -- --keys`;
 
-/** As wrangler.toml says. */
+/** Interval of the cron job, as in wrangler.toml. */
 const CRON_MS = 60_000;
 
 await runScript(HELP, async () => {
@@ -38,12 +38,12 @@ await runScript(HELP, async () => {
   if (home) mkdirSync(home, { recursive: true });
   await checkPort(port);
 
-  // A folder of its own: a deployment or another of these builds its pages anew meanwhile.
+  // Use a separate folder, because a deployment or another dev server may rebuild the shared one.
   const pages = mkdtempSync(join(tmpdir(), 'relay-pages-'));
   process.once('exit', () => rmSync(pages, { recursive: true, force: true }));
   let worker: Awaited<ReturnType<typeof startWorker>> | null = null;
   let stopping = false;
-  // At a terminal a signal comes twice: from there, and from npm.
+  // In a terminal the signal arrives twice: from the terminal and from npm.
   const stop = async () => {
     if (stopping) return;
     stopping = true;
@@ -52,18 +52,18 @@ await runScript(HELP, async () => {
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
 
-  console.error('building the Worker and its pages, which takes some seconds …');
+  console.error('building the Worker and the dashboard, which takes some seconds …');
   await buildDashboard(pages);
-  const given = process.env.RELAY_ADMIN_KEY;
-  const adminKey = given || randomBytes(24).toString('base64url');
+  const adminKeyFromEnv = process.env.RELAY_ADMIN_KEY;
+  const adminKey = adminKeyFromEnv || randomBytes(24).toString('base64url');
   worker = await startWorker({ port, open: !values.keys, adminKey, home, pages, cronMs: CRON_MS });
-  console.log(`listening on ${worker.url}, its pages at ${worker.url}/ui`);
+  console.log(`listening on ${worker.url}, dashboard at ${worker.url}/ui`);
   if (values.keys) {
-    const shown = given ? '"$RELAY_ADMIN_KEY"' : adminKey;
+    const keyText = adminKeyFromEnv ? '"$RELAY_ADMIN_KEY"' : adminKey;
     console.log(
-      `its admin key is ${given ? 'RELAY_ADMIN_KEY' : adminKey}; this makes the first key with it:`,
+      `the admin key is ${adminKeyFromEnv ? 'RELAY_ADMIN_KEY' : adminKey}; create the first key with:`,
     );
-    console.log(`  CONTEXTRELAY_URL=${worker.url} CONTEXTRELAY_API_KEY=${shown} ./relay keys create alice`);
+    console.log(`  CONTEXTRELAY_URL=${worker.url} CONTEXTRELAY_API_KEY=${keyText} ./relay keys create alice`);
   }
 });
 
@@ -71,6 +71,8 @@ async function checkPort(port: number): Promise<void> {
   const state = port === 0 ? 'free' : await tryPort(LOOPBACK, port);
   if (state === 'free') return;
   const other = await nextFreePort(LOOPBACK, Math.max(port + 1, 1024));
-  const why = state === 'taken' ? 'is in use' : 'may not be listened on';
-  throw new Error(`Port ${port} of ${LOOPBACK} ${why}; take another with --port${other ? ` ${other}` : ''}.`);
+  const why = state === 'taken' ? 'is in use' : 'must not be used by this user';
+  throw new Error(
+    `Port ${port} of ${LOOPBACK} ${why}; choose another with --port${other ? ` ${other}` : ''}.`,
+  );
 }

@@ -1,4 +1,4 @@
-/** Pushes what the original Worker kept in its KV namespace, and prints for each entry its old id and its new URL. */
+/** Imports entries from the KV namespace of the original Worker. Prints the old key and the new URL of each entry. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { readFlag, url } from '../../src/app/option-readers.ts';
@@ -9,15 +9,15 @@ import { decodeUtf8 } from '../../src/base/utf8.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { runScript } from './run-script.ts';
 
-const HELP = `Pushes what the original Worker kept in its KV namespace, and prints for each entry its key and its new pointer.
+const HELP = `Imports entries from the KV namespace of the original Worker. Prints the old key and the new pointer of each entry.
 
 Usage  node scripts/cloudflare/import-kv.ts EXPORT.json… [options]
 
-  EXPORT.json  what "wrangler kv bulk get" printed, or what "wrangler kv bulk put" takes
-  --list FILE  what "wrangler kv key list" printed: when entries expire, which "bulk get" does not say
-  --to URL     the relay; CONTEXTRELAY_URL, or the one on this machine, by default
+  EXPORT.json  output of "wrangler kv bulk get", or input of "wrangler kv bulk put"
+  --list FILE  output of "wrangler kv key list"; it has the expiration times, which "bulk get" lacks
+  --to URL     address of the relay; default: CONTEXTRELAY_URL, or the relay on this machine
 
-An entry expires when it would have, or in a day where nothing says when. It ends with 1 where an entry failed or none was moved.
+An entry keeps its expiration time; without one it expires in a day. The exit code is 1 if an entry failed or none was imported.
 
 Example
   node scripts/cloudflare/import-kv.ts export.json --list keys.json --to https://contextrelay.example.workers.dev`;
@@ -27,15 +27,15 @@ await runScript(HELP, async () => {
     options: { to: { type: 'string' }, list: { type: 'string' } },
     allowPositionals: true,
   });
-  if (files.length === 0) throw new RelayError('bad_usage', { what: 'No file was named' });
+  if (files.length === 0) throw new RelayError('bad_usage', { what: 'No file was given' });
   const baseUrl = values.to === undefined ? undefined : readFlag('--to', url, values.to);
-  const entries = files.flatMap(entriesIn);
-  const ends = values.list === undefined ? null : endsIn(values.list);
+  const entries = files.flatMap(readEntries);
+  const expirations = values.list === undefined ? null : readExpirations(values.list);
   const relay = new ContextRelay({ baseUrl });
   const skipped: { [why: string]: number } = {};
-  let [moved, failed] = [0, 0];
+  let [imported, failed] = [0, 0];
   for (const entry of entries) {
-    const end = entry.expiration ?? ends?.get(entry.key);
+    const end = entry.expiration ?? expirations?.get(entry.key);
     const ttl = end === undefined ? undefined : Math.floor(Number(end) - Date.now() / 1000);
     const why = reasonToSkip(entry, ttl);
     if (why !== null) {
@@ -43,9 +43,9 @@ await runScript(HELP, async () => {
       continue;
     }
     try {
-      const { data, metadata } = payloadOf(entry);
+      const { data, metadata } = extractPayload(entry);
       console.log(`${entry.key}\t${await relay.push(data, { metadata, ttl })}`);
-      moved++;
+      imported++;
     } catch (error) {
       if (isRelayError(error) && error.exit === EXIT.unreachable) throw error;
       console.error(`${entry.key}: ${(error as Error).message}`);
@@ -53,44 +53,44 @@ await runScript(HELP, async () => {
     }
   }
   const reasons = Object.entries(skipped).map(([why, count]) => `, ${count} ${why}`);
-  console.error(`${moved} moved, ${failed} not${reasons.join('')}`);
-  process.exitCode = failed > 0 || moved === 0 ? EXIT.failed : EXIT.ok;
+  console.error(`${imported} imported, ${failed} failed${reasons.join('')}`);
+  process.exitCode = failed > 0 || imported === 0 ? EXIT.failed : EXIT.ok;
 });
 
 interface Entry {
   readonly key: string;
   readonly value: unknown;
   readonly base64?: unknown;
-  /** In seconds since 1970. */
+  /** Unix time in seconds. */
   readonly expiration?: unknown;
 }
 
-/** An array of entries is what `wrangler kv bulk put` takes, an object by their keys what `wrangler kv bulk get` prints. */
-function entriesIn(file: string): Entry[] {
-  const read = jsonIn(file);
+/** Reads an export. It is an array (input of `wrangler kv bulk put`) or an object by key (output of `wrangler kv bulk get`). */
+function readEntries(file: string): Entry[] {
+  const read = readJson(file);
   if (isJsonObject(read))
     return Object.entries(read).map(([key, entry]) =>
       isJsonObject(entry) && 'value' in entry ? { ...entry, key, value: entry.value } : { key, value: entry },
     );
-  if (!Array.isArray(read)) throw new Error(`${file} is no export: it is neither a list nor an object`);
+  if (!Array.isArray(read)) throw new Error(`${file} is not an export: it is neither a list nor an object`);
   const isEntry = (item: unknown): item is Entry & JsonObject =>
     isJsonObject(item) && typeof item.key === 'string' && 'value' in item;
-  const odd = read.findIndex((item) => !isEntry(item));
-  if (odd === -1) return read;
-  if (isJsonObject(read[odd]) && 'name' in read[odd])
-    throw new Error(`${file} lists keys without values: "wrangler kv bulk get ${file}" prints these`);
-  throw new Error(`${file} is no export: item ${odd} of its list has no "key" and "value"`);
+  const invalid = read.findIndex((item) => !isEntry(item));
+  if (invalid === -1) return read;
+  if (isJsonObject(read[invalid]) && 'name' in read[invalid])
+    throw new Error(`${file} lists keys without values: "wrangler kv bulk get ${file}" prints the values`);
+  throw new Error(`${file} is not an export: item ${invalid} of the list has no "key" or no "value"`);
 }
 
-/** When each key expires, as `wrangler kv key list` says. */
-function endsIn(file: string): Map<string, unknown> {
-  const read = jsonIn(file);
+/** Reads the expiration of each key from the output of `wrangler kv key list`. */
+function readExpirations(file: string): Map<string, unknown> {
+  const read = readJson(file);
   if (!Array.isArray(read) || !read.every((item) => typeof item?.name === 'string'))
-    throw new Error(`${file} is not what "wrangler kv key list" prints`);
+    throw new Error(`${file} is not the output of "wrangler kv key list"`);
   return new Map(read.map(({ name, expiration }) => [name, expiration]));
 }
 
-function jsonIn(file: string): unknown {
+function readJson(file: string): unknown {
   const text = readFileSync(file, 'utf8');
   try {
     return JSON.parse(text);
@@ -100,20 +100,20 @@ function jsonIn(file: string): unknown {
 }
 
 function reasonToSkip({ key, value }: Entry, ttl: number | undefined): string | null {
-  if (key.startsWith('keyhash:')) return 'left out as keys of the managed service';
-  if (value === null) return 'without a value';
-  return ttl !== undefined && ttl < 1 ? 'expired' : null;
+  if (key.startsWith('keyhash:')) return 'skipped (keys of the managed service)';
+  if (value === null) return 'skipped (no value)';
+  return ttl !== undefined && ttl < 1 ? 'skipped (expired)' : null;
 }
 
-/** The original kept `{data, metadata}`, and before that the bare text. A value that is JSON may have been read already. */
-function payloadOf({ value, base64 }: Entry): {
+/** Extracts the payload. The original Worker stored `{data, metadata}`, and older versions plain text. The value may be parsed JSON. */
+function extractPayload({ value, base64 }: Entry): {
   data: string | Uint8Array;
   metadata?: Record<string, never>;
 } {
   let text = typeof value === 'string' ? value : JSON.stringify(value);
   if (base64 === true) {
     const bytes = fromBase64(text);
-    if (bytes === null) throw new Error('its value is not base64, as it says');
+    if (bytes === null) throw new Error('the value is marked as base64 but is not base64');
     const decoded = decodeUtf8(bytes);
     if (decoded === null) return { data: bytes };
     text = decoded;
@@ -122,7 +122,7 @@ function payloadOf({ value, base64 }: Entry): {
     const { data, metadata } = JSON.parse(text);
     if (typeof data === 'string') return { data, metadata };
   } catch {
-    // Bare text.
+    // The value is plain text.
   }
   return { data: text };
 }

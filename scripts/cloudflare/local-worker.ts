@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bundleWorker, COMPATIBILITY } from './bundle.ts';
 
-/** What is used of miniflare, which is installed in deploy/cloudflare and not with the project. */
+/** The part of miniflare's API that is used here. miniflare is installed in deploy/cloudflare, not with the project. */
 export interface Workerd {
   readonly ready: Promise<URL>;
   dispatchFetch(url: string, o?: RequestInit): Promise<Response>;
@@ -12,7 +12,7 @@ export interface Workerd {
   dispose(): Promise<void>;
 }
 
-/** A workerd on this machine. The options are miniflare's. */
+/** Starts workerd on this machine. The options are those of miniflare. */
 export async function openWorkerd(options: object): Promise<Workerd> {
   const place = join(import.meta.dirname, '..', '..', 'deploy', 'cloudflare', 'package.json');
   const { Miniflare } = await import(pathToFileURL(createRequire(place).resolve('miniflare')).href);
@@ -22,23 +22,23 @@ export async function openWorkerd(options: object): Promise<Workerd> {
 export const LOOPBACK = '127.0.0.1';
 
 export interface WorkerOptions {
-  /** 0 picks a free one. */
+  /** Port to listen on. 0 picks a free port. */
   readonly port?: number;
   readonly open?: boolean;
   readonly adminKey?: string;
-  /** Where it keeps everything; in memory by default. */
+  /** Folder for the stored data. In memory by default. */
   readonly home?: string;
-  /** Where its pages were built; none by default. */
+  /** Folder with the built dashboard. None by default. */
   readonly pages?: string;
-  /** How often its cron is run; never by default. */
+  /** Interval of the cron job in ms. Never by default. */
   readonly cronMs?: number;
-  /** The file of the Worker; the relay's own by default. */
+  /** Entry file of the Worker. The relay's Worker by default. */
   readonly entry?: string;
-  /** Other variables. */
+  /** Additional variables of the Worker. */
   readonly vars?: { readonly [name: string]: string };
 }
 
-/** The relay as a Worker, in workerd on this machine. */
+/** Starts the relay as a Worker in workerd on this machine. */
 export async function startWorker(o: WorkerOptions = {}) {
   const vars = {
     RELAY_OPEN: String(o.open ?? true),
@@ -55,7 +55,7 @@ export async function startWorker(o: WorkerOptions = {}) {
   const url = (await workerd.ready).href.replace(/\/$/, '');
   const { cronMs } = o;
   const worker = await workerd.getWorker();
-  // What fails is in the log of workerd, and comes again with the next.
+  // workerd logs a failure, and the next run repeats the work.
   const cron = cronMs && setInterval(() => worker.scheduled({ cron: '* * * * *' }).catch(() => {}), cronMs);
   return {
     url,
@@ -66,7 +66,7 @@ export async function startWorker(o: WorkerOptions = {}) {
   };
 }
 
-/** What wrangler.toml says, as miniflare takes it. */
+/** Returns miniflare options that match wrangler.toml. */
 export function workerOptions(
   { script, table }: Awaited<ReturnType<typeof bundleWorker>>,
   { vars, pages }: { readonly vars: object; readonly pages?: string },
@@ -84,7 +84,7 @@ export function workerOptions(
   };
 }
 
-/** The Worker first, and every file under its own name alone. */
+/** Configures assets: the Worker runs first, and each file is served only under its exact name. */
 function assetsIn(directory: string) {
   return {
     directory,

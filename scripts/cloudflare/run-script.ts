@@ -1,6 +1,6 @@
 import { EXIT, isRelayError } from '../../src/base/errors.ts';
 
-/** Answers `--help`, and tells of what goes wrong in one line on stderr: wrong use ends with 2, everything else with 1. */
+/** Runs a script with `--help`. Prints an error as one line on stderr. Exits with 2 for wrong usage and 1 for other errors. */
 export async function runScript(help: string, main: () => Promise<void>): Promise<void> {
   if (process.argv.slice(2).some((word) => word === '--help' || word === '-h')) {
     console.log(help);
@@ -12,7 +12,7 @@ export async function runScript(help: string, main: () => Promise<void>): Promis
     const { message, code } = error as NodeJS.ErrnoException;
     const wrongUse = isRelayError(error) ? error.exit === EXIT.usage : code?.startsWith('ERR_PARSE_ARGS');
     const line = message.split('\n')[0]!.replace(/\.( To specify a positional .*)?$/, '');
-    console.error(wrongUse ? `${line} (--help shows how it is used)` : line);
+    console.error(wrongUse ? `${line} (see --help)` : line);
     process.exit(wrongUse ? EXIT.usage : EXIT.failed);
   }
 }

@@ -45,7 +45,7 @@ test('what the original Worker kept is pushed anew, with its metadata', async ()
     ],
   });
   assert.deepEqual([code, keys], [0, 'a b']);
-  assert.equal(stderr, '2 moved, 0 not, 1 left out as keys of the managed service\n');
+  assert.equal(stderr, '2 imported, 0 failed, 1 skipped (keys of the managed service)\n');
   assert.equal(await client.pull(moved.get('a')!), 'kept');
   assert.deepEqual(await client.peek(moved.get('a')!), { summary: 's' });
   assert.equal(await client.pull(moved.get('b')!), 'bare text of an older version');
@@ -62,7 +62,7 @@ test('what wrangler prints by key is taken too, also where a value was read as J
       gone: { value: null },
     },
   });
-  assert.deepEqual([code, stderr], [0, '5 moved, 0 not, 1 without a value\n']);
+  assert.deepEqual([code, stderr], [0, '5 imported, 0 failed, 1 skipped (no value)\n']);
   const pulled = await Promise.all([...moved].map(async ([key, url]) => [key, await client.pull(url)]));
   assert.deepEqual(Object.fromEntries(pulled), {
     a: 'wrapped',
@@ -83,7 +83,7 @@ test('values in base64 are decoded, and what is none is told of', async () => {
     ],
   });
   assert.deepEqual([code, keys], [1, 'a b']);
-  assert.equal(stderr, 'c: its value is not base64, as it says\n2 moved, 1 not\n');
+  assert.equal(stderr, 'c: the value is marked as base64 but is not base64\n2 imported, 1 failed\n');
   assert.equal(await client.pull(moved.get('a')!), 'grüße');
   assert.deepEqual(await client.pullBytes(moved.get('b')!), new Uint8Array([0xff, 0x00]));
 });
@@ -104,7 +104,7 @@ test('an entry lives as long as it would have, and one that has expired is left 
     },
     'export.json more.json --list keys.json',
   );
-  assert.deepEqual([code, keys, stderr], [0, 'a c e', '3 moved, 0 not, 2 expired\n']);
+  assert.deepEqual([code, keys, stderr], [0, 'a c e', '3 imported, 0 failed, 2 skipped (expired)\n']);
   for (const [key, seconds] of [
     ['a', 600],
     ['c', 1200],
@@ -123,8 +123,8 @@ test('a file from which nothing can be moved is told of in one line, and ends wi
     ['5', /neither a list nor an object/],
     ['null', /neither a list nor an object/],
     ['{"a": ', /is not JSON/],
-    [[], /^0 moved, 0 not$/],
-    [[{ key: 'keyhash:0', value: '{}' }], /^0 moved, 0 not, 1 left out/],
+    [[], /^0 imported, 0 failed$/],
+    [[{ key: 'keyhash:0', value: '{}' }], /^0 imported, 0 failed, 1 skipped/],
   ] as const) {
     const { code, stderr, keys } = await imported({ 'export.json': content });
     assert.deepEqual([code, keys], [1, ''], stderr);
@@ -142,7 +142,7 @@ test('wrong use, a missing file and a relay that is not there are told of in one
     ]),
   );
   for (const [args, status, why] of [
-    ['', 2, /No file was named/],
+    ['', 2, /No file was given/],
     ['export.json --nope', 2, /--nope/],
     ['export.json --to nowhere', 2, /--to: it must be an http/],
     ['missing.json', 1, /missing\.json/],
