@@ -24,7 +24,7 @@ function draft(lines: number, text: (n: number) => string): Draft {
   };
 }
 
-/** Text without meaning, the same for the same number. */
+/** Meaningless text, equal for equal numbers. */
 function sample(n: number, characters: string, length: number): string {
   let seed = n + 1;
   const next = () => {

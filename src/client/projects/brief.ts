@@ -5,12 +5,12 @@ import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { findSecrets, maskSecrets } from '../../text/secrets.ts';
 import { ago, timeOf } from './files.ts';
 
-/** One bounded page for a prompt, made of parts that each say where they come from and how old they are. */
+/** A part of a brief, which is one bounded page for a prompt. Each part names its source and age. */
 export type BriefPart = Readonly<ReturnType<typeof part>>;
 
 /**
- * `source` is a file or a command, such as `git log`. `at` is when that was last known to be true, in milliseconds or as the files have it;
- * null where nobody said. `verb` says what the age means: `synced`, `reviewed`, `changed`.
+ * `source` is a file or a command such as `git log`. `at` is the time of the information, in milliseconds or as the
+ * files have it; null if unknown. `verb` says what the age means: `synced`, `reviewed`, `changed`.
  */
 export function part(
   title: string,
@@ -24,13 +24,13 @@ export function part(
 
 export interface BriefLine {
   readonly text: string;
-  /** What is left out first when there is no room: the highest. */
+  /** Lines with the highest rank are dropped first if there is no room. */
   readonly rank: number;
-  /** Given for this very brief, such as the pointer to read, whose key is meant to be there: secrets in it are not masked. */
+  /** Given for this brief, such as the pointer to read, whose key must stay: secrets in it are not masked. */
   readonly given?: boolean;
 }
 
-/** Lines of which each matters less than the one before, by `step`. */
+/** Gives each line a higher rank than the one before, by `step`. */
 export function ranked(texts: readonly string[], first: number, step: number): BriefLine[] {
   return texts.map((text, index) => ({ text, rank: first + index * step }));
 }
@@ -39,7 +39,7 @@ export interface Draft {
   readonly title: string;
   readonly warnings: readonly string[];
   readonly parts: readonly BriefPart[];
-  /** What to do with it, at its end. */
+  /** Instructions at its end. */
   readonly closing: readonly string[];
 }
 
@@ -58,8 +58,8 @@ type Tokens = { readonly at_most: number } | { readonly counted: number };
 type Measured = Brief & { readonly cost: number };
 
 /**
- * Fills the budget with the lines that matter most, in the order of the draft. `tokensAtMost` decides. Only where that
- * leaves something out is it worth counting, if `count` was given.
+ * Fills the budget with the lines of the lowest rank, in the order of the draft, as estimated by `tokensAtMost`. If
+ * that drops a line and `count` is given, it counts exactly.
  */
 export async function boundedBrief(
   draft: Draft,
@@ -75,8 +75,8 @@ export async function boundedBrief(
 }
 
 /**
- * At most how many tokens a text is, without the tokenizer. A word in plain letters, with the space before it, counts one
- * token for two characters (English has more than four in a token), and everything else one for each byte.
+ * Returns an upper bound of a text's tokens, without the tokenizer. A word of plain letters, with the space before it,
+ * counts one token per two characters (English has more than four per token). Everything else counts one per byte.
  */
 export function tokensAtMost(text: string): number {
   let words = 0;
@@ -87,7 +87,7 @@ export function tokensAtMost(text: string): number {
   return words + new TextEncoder().encode(rest).length;
 }
 
-/** Every word that comes from a file goes through here; the words of the frame are ours. */
+/** Sanitizes all text that comes from files; the words of the frame are ours. */
 function defused(draft: Draft): Draft {
   const masked = new Set<string>();
   const safe = (text: string, source?: string) => {
@@ -105,20 +105,20 @@ function defused(draft: Draft): Draft {
   return { ...draft, title, warnings, parts };
 }
 
-/** Masks after the characters are gone that a reader would not see, which could take a secret apart, and before the line is cut. */
+/** Masks secrets after invisible characters are removed, which could split a secret, and before the line is cut. */
 export function maskedLine(text: string): string {
   return maskSecrets(plainLine(text, Number.POSITIVE_INFINITY));
 }
 
 async function fit(draft: Draft, maxTokens: number, now: number, measure: Measure): Promise<Measured> {
   const all = draft.parts.flatMap((part) => part.lines.map(({ rank }) => rank)).sort((a, b) => a - b);
-  // A line is two tokens at least: more of them need not be counted.
+  // A line has at least two tokens, so more lines than this cannot fit.
   const ranks = all.slice(0, Math.ceil(maxTokens / 2));
   const build = async (count: number): Promise<Measured> => {
     const brief = render(keepLines(draft, ranks, count), all.length - count, now, maxTokens);
     return { ...brief, cost: await measure(brief.text) };
   };
-  // From few lines upwards, so that hardly more is counted than fits.
+  // Start with few lines, so that little more is counted than fits.
   let [low, high] = [0, Math.min(FIRST_TRIED, ranks.length)];
   for (let tried = await build(high); tried.cost <= maxTokens; tried = await build(high)) {
     if (high === ranks.length) return tried;
@@ -131,12 +131,12 @@ async function fit(draft: Draft, maxTokens: number, now: number, measure: Measur
     else high = middle - 1;
   }
   let fitted = await build(low);
-  // Tokens do not add up exactly, so the search may have stepped over a line end.
+  // Token counts do not add up exactly, so the search may have passed the limit.
   for (let count = low; count > 0 && fitted.cost > maxTokens; ) fitted = await build(--count);
   return fitted.cost <= maxTokens ? fitted : clipped(fitted, maxTokens, measure);
 }
 
-/** The `count` lines of the lowest rank; of the same rank, those that come first. */
+/** Keeps the `count` lines of the lowest rank; of equal ranks the first ones. */
 function keepLines(draft: Draft, ranks: readonly number[], count: number): Draft {
   const limit = count === 0 ? Number.NEGATIVE_INFINITY : ranks[count - 1]!;
   let ties = count - ranks.filter((rank) => rank < limit).length;
@@ -147,7 +147,7 @@ function keepLines(draft: Draft, ranks: readonly number[], count: number): Draft
   return { ...draft, parts: parts.filter((part) => part.lines.length > 0) };
 }
 
-/** `omitted` is the number of lines that found no room. */
+/** `omitted` is the number of lines without room. */
 function render(draft: Draft, omitted: number, now: number, maxTokens: number) {
   const lines = [`# ${plainLine(draft.title, 120)}`, DATA_NOTICE];
   if (draft.warnings.length > 0) lines.push('', ...draft.warnings.map((warning) => `! ${warning}`));
@@ -161,7 +161,7 @@ function render(draft: Draft, omitted: number, now: number, maxTokens: number) {
   return { text: `${lines.join('\n')}\n`, omitted, parts: draft.parts, warnings: draft.warnings };
 }
 
-/** Not even the frame fits: as much of it as does, cut between lines, then within the last one. */
+/** Cuts a brief whose frame alone exceeds the budget: between lines, then within the last line. */
 async function clipped(brief: Brief, maxTokens: number, measure: Measure): Promise<Measured> {
   for (let { text } = brief; ; ) {
     const cost = await measure(text);
@@ -171,23 +171,23 @@ async function clipped(brief: Brief, maxTokens: number, measure: Measure): Promi
 }
 
 /**
- * Text from a file as one line of a brief: what a reader would not see (control characters, marks that turn the
- * direction, characters without width, tags) is gone, white space is one space, and a long line is cut.
+ * Turns text from a file into one line: removes what readers cannot see (control characters, direction marks,
+ * zero-width characters, tags), joins white space, and cuts a long line.
  */
 export function plainLine(text: string, most: number = BRIEF_LINE_CHARS): string {
   const seen = text.replace(UNSEEN, '').replace(/\s+/g, ' ').trim();
   if (seen.length <= most) return seen;
-  // Never half of a surrogate pair, and at a space where one is near.
+  // Never cut a surrogate pair in half; cut at a space if one is near.
   const cut = seen.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '');
   const space = cut.lastIndexOf(' ');
   return `${space > most * 0.8 ? cut.slice(0, space) : cut}…`;
 }
 
-/** Listed, because classes of Unicode take milliseconds to compile. What goes to a model also passes `neutralise`. */
+/** A list, because Unicode classes take milliseconds to compile. Text for a model also passes `neutralise`. */
 const UNSEEN =
   /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
 
-/** What to say of texts that go into project files, where one looks like a secret; null where none does. Never the secret itself. */
+/** Returns a warning if a text for project files looks like a secret, else null. The warning never contains the secret. */
 export function secretWarning(texts: readonly unknown[]): string | null {
   const strings = texts.flat().filter((text) => typeof text === 'string');
   const kinds = new Set(strings.flatMap((text) => findSecrets(text).map(({ kind }) => kind)));

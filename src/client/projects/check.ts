@@ -25,14 +25,14 @@ export interface Finding {
   readonly file: string;
   readonly level: 'wrong' | 'warning';
   readonly what: string;
-  /** What to type or to do. */
+  /** Command or action that fixes it. */
   readonly fix: string;
 }
 
-/** How far back the history of decisions.md is followed. */
+/** How many commits of decisions.md are checked. */
 const VERSIONS = 500;
 
-/** Everything that is wrong with the project files, of which `view` is an unchecked reading; an empty list where nothing is. */
+/** Returns all problems of the project files; `view` is an unchecked reading of them. */
 export async function checkProject(
   view: ProjectView,
   files: ProjectFiles,
@@ -55,12 +55,12 @@ export async function checkProject(
   return [...found, ...(await checkHistory(view, files, git))];
 }
 
-/** Whether decisions.md was only ever appended to, judged by its commits, or by the seal where there are none. */
+/** Checks that decisions.md was only appended to, by its commits, or by the seal if there are none. */
 async function checkHistory(view: ProjectView, files: ProjectFiles, git: ProjectGit): Promise<Finding[]> {
   const found: Finding[] = [];
   const say = (what: string, fix: string, level: Finding['level'] = 'wrong') =>
     void found.push({ file: DECISIONS_MD, level, what, fix });
-  // Both sides of a conflict are in the file: it is looked at when that is resolved.
+  // During a conflict both sides are in the file, so it is checked after that is resolved.
   if (conflictLine((await files.read(DECISIONS_MD))?.text ?? '') !== null) return found;
   for (const id of repeatedIds(view.decisions)) say(`${id} is there twice`, 'relay project merge');
   for (const { what, original } of await decisionRewrites(files, git)) {
@@ -75,7 +75,7 @@ async function checkHistory(view: ProjectView, files: ProjectFiles, git: Project
   return found;
 }
 
-/** The record that accepts what was done to earlier ones; null where there is nothing to accept. */
+/** Returns a record that accepts changes to earlier records; null if there is nothing to accept. */
 export async function acceptRewrites(files: ProjectFiles, git: ProjectGit): Promise<NewDecision | null> {
   const found = await decisionRewrites(files, git);
   if (found.length === 0) return null;
@@ -90,7 +90,7 @@ export async function acceptRewrites(files: ProjectFiles, git: ProjectGit): Prom
   };
 }
 
-/** What was done to records of decisions.md that nothing in it accepts. */
+/** Returns changes to records of decisions.md that no record accepts. */
 async function decisionRewrites(files: ProjectFiles, git: ProjectGit): Promise<Rewrite[]> {
   const text = (await files.read(DECISIONS_MD))?.text ?? '';
   const changes = await git.history(DECISIONS_MD, VERSIONS);

@@ -19,21 +19,21 @@ import { relevance, type Topic, topicOf } from './topic.ts';
 
 /** More todos than any brief has room for. */
 const TODOS_TOLD = 200;
-/** The most commits in a brief. */
+/** Maximum of commits in a brief. */
 const COMMITS_TOLD = 20;
-/** The most names of files in a line. */
+/** Maximum of file names in a line. */
 const FILES_TOLD = 12;
-/** The most todos, and the most decisions, that are told first because they match what was asked about. */
+/** Maximum of todos, and of decisions, that come first because they match the topic. */
 const MATCHES_TOLD = 20;
 
-/** What a session that remembers nothing needs to know, in the order in which it should read, and at what time that was. */
+/** Builds the brief for a session without memory, in reading order, and returns its time. */
 export async function coldStart(
   project: Pick<Project, 'git' | 'read'>,
   about: string | null,
   o: ReadOptions = {},
 ): Promise<{ readonly draft: Draft; readonly now: number }> {
   const { git } = project;
-  // git goes first: it works while the files are read.
+  // Start git first: it works while the files are read.
   const asked = Promise.all([git.standing(), git.commits({ limit: COMMITS_TOLD })]);
   const view = await project.read(o);
   const [standing, commits] = await asked;
@@ -82,7 +82,7 @@ function draftOf(
   };
 }
 
-/** The todos and decisions that share the most words with the topic, as lines, and all the others. */
+/** Splits todos and decisions into those that share the most words with the topic, as lines, and the others. */
 function matches(view: ProjectView, topic: Topic) {
   const best = <T>(entries: readonly T[], wordsOf: (entry: T) => string) =>
     entries
@@ -102,7 +102,7 @@ function matches(view: ProjectView, topic: Topic) {
   };
 }
 
-/** What is being done and what is next. */
+/** Returns the current work and the next steps. */
 export function ahead({ state }: ProjectView): (string | null | undefined)[] {
   return [state?.in_progress, ...(state?.next_steps ?? [])];
 }
@@ -164,7 +164,7 @@ function donePart({ state }: ProjectView): BriefPart {
   return part('Done', STATE_JSON, ranked(state?.completed.slice(-5).reverse() ?? [], 9, 1));
 }
 
-/** `Next: …` for each text that says something. */
+/** Returns `Next: …` for each non-empty text. */
 function labelled(label: string, texts: readonly (string | null | undefined)[] = []): string[] {
   return texts.filter(Boolean).map((text) => `${label}: ${text}`);
 }
@@ -183,7 +183,7 @@ function handoffsPart({ handoffs, now }: ProjectView): BriefPart {
   return part('Given to sub-agents', STATE_JSON, lines);
 }
 
-/** A checkpoint is shown until the next sync. */
+/** Shows a checkpoint until the next sync. */
 function checkpointPart({ state }: ProjectView): BriefPart {
   const checkpoint = state?.checkpoint;
   const lines: BriefLine[] = [];
@@ -197,7 +197,7 @@ function checkpointPart({ state }: ProjectView): BriefPart {
   return part('Saved before the last compaction', STATE_JSON, lines, 'saved', checkpoint?.at);
 }
 
-/** What is under way, stuck or of high priority, and the rest, in which chores of low priority come last. */
+/** Splits open todos into urgent ones (in progress, blocked or high priority) and the rest, with low priority last. */
 function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
   const open = openTodos(todos);
   const isUrgent = ({ status, priority }: Todo) => status !== 'pending' || priority === 'high';
@@ -225,7 +225,7 @@ export function todoLine(todo: Todo, now: number): string {
   return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` - ${todo.notes.trim().replace(/\s*\n\s*/g, '; ')}` : ''}`;
 }
 
-/** Decisions about the task first, then the newest, ranked from `rank` on; only those in force. */
+/** Lists decisions in force, those about the task first, then the newest, ranked from `rank` on. */
 export function decisionsPart(
   { decisions, modified }: ProjectView,
   topic: Topic,
@@ -255,7 +255,7 @@ function decisionLine({ id, title, date, status, decision }: Decision): string {
   return `${id}${facts ? ` (${facts})` : ''} ${title}${decision ? `: ${decision}` : ''}`;
 }
 
-/** The commits since the last sync; the newest few where there was none. */
+/** Lists the commits since the last sync, or the newest few if there was none. */
 function changesPart({ state, now }: ProjectView, commits: readonly Commit[]): BriefPart {
   const since = timeOf(state?.last_sync);
   const told = since === null ? commits.slice(0, 5) : commits.filter(({ at }) => at > since);

@@ -7,7 +7,7 @@ export type Decision = Readonly<ReturnType<typeof readDecisions>[number]>;
 
 const HEADING = /^#{1,6}[ \t]+(ADR-(\d{1,9}))[ \t]*[:.–—-]?[ \t]*(.*)$/i;
 
-/** Reads the records of decisions.md. What stands in code fences and comments is no record. */
+/** Parses the records of decisions.md. Code fences and comments are ignored. */
 export function readDecisions(text: string) {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/);
   const starts: { line: number; id: string; title: string }[] = [];
@@ -27,25 +27,25 @@ export function readDecisions(text: string) {
       status: fields.status ?? '',
       context: fields.context ?? '',
       decision: fields.decision ?? '',
-      /** What it replaces. */
+      /** Ids of the records it replaces. */
       supersedes: (fields.supersedes?.match(/ADR-\d+/gi) ?? []).map((other) => other.toUpperCase()),
       /** Changes to earlier records that it accepts: `ADR-001 1f2e3d4c5b6a7988`, `ADR-002 gone`. */
       accepts: fields.accepts?.split(',').map((item) => item.trim()) ?? [],
-      /** Where in decisions.md, counted from 1. */
+      /** Line in decisions.md, counted from 1. */
       line: line + 1,
-      /** The record as it stands there. */
+      /** Full text of the record. */
       text: [lines[line]!, ...body].join('\n'),
     };
   });
   const replaced = new Set(records.flatMap((record) => record.supersedes));
   return records.map((record) => ({
     ...record,
-    /** A later record replaces it. */
+    /** True if a later record replaces it. */
     superseded: replaced.has(record.id) || /^superseded/i.test(record.status),
   }));
 }
 
-/** Lines outside of fences and comments. */
+/** Yields lines outside of fences and comments. */
 function* openLines(lines: readonly string[]): Generator<{ line: string; number: number }> {
   let fence: string | null = null;
   let comment = false;
@@ -66,7 +66,7 @@ function* openLines(lines: readonly string[]): Generator<{ line: string; number:
 
 const FIELD = /^[-*][ \t]+(?:\*\*|__)?([A-Za-z][\w -]{0,30}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*(.*)$/;
 
-/** `- Date: …`, in bold or not; what follows without a dash of its own belongs to the field above. */
+/** Parses fields such as `- Date: …`, in bold or not. A line without its own dash belongs to the field above. */
 function readFields(lines: readonly string[]): { [name: string]: string } {
   const fields: { [name: string]: string } = {};
   let name: string | null = null;
@@ -92,11 +92,11 @@ export interface NewDecision {
   readonly accepts?: readonly string[];
 }
 
-/** The file with one record more. What was there is a prefix of the result. */
+/** Appends a record. The old text is a prefix of the result. */
 export function appendDecision(text: string, fresh: NewDecision, date: string) {
   const eol = /\r\n|\n|\r/.exec(text)?.[0] ?? '\n';
   const records = readDecisions(text);
-  // The number of a record that is gone is not given to another.
+  // The number of a deleted record is not reused.
   const gone = [...records, fresh].flatMap(({ accepts = [] }) => accepts.map((item) => item.split(' ')[0]!));
   const id = nextId('ADR', [...records, ...gone.map((number) => ({ id: number }))]);
   const lines = [
@@ -110,7 +110,7 @@ export function appendDecision(text: string, fresh: NewDecision, date: string) {
     `- Consequences: ${indented(fresh.consequences)}`,
   ];
   const record = lines.join('\n').replaceAll('\n', eol) + eol;
-  // A blank line between records, whatever the end of the file looks like.
+  // One blank line between records, however the file ends.
   const ends = /(?:\r\n|\n|\r)*$/.exec(text)![0].replaceAll('\r\n', '\n').length;
   const gap = text.trim() === '' ? '' : eol.repeat(Math.max(0, 2 - ends));
   return { id, text: text + gap + record };
@@ -120,7 +120,7 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Several lines stay inside their field: none of them can begin a record of its own. */
+/** Indents further lines, so that none of them can start a new record. */
 function indented(text: string): string {
   return text
     .trim()
@@ -131,19 +131,19 @@ function indented(text: string): string {
 }
 
 /**
- * decisions.md is only ever appended to: every record that was ever committed is still there, as it was first written. Where
- * no commit has the file, the seal stands in for them: a file with the digest of every record that a command has seen.
+ * decisions.md is append-only: every committed record must still be there as first written. If no commit has the file,
+ * the seal replaces them: a file with the digest of every record that a command has seen.
  */
 export const SEAL_FILE = `${LOCAL_FOLDER}/decisions.json`;
 
 interface RecordDigest {
   readonly id: string;
   readonly sha256: string;
-  /** Without the numbers of records and todos, so that one which was renumbered in a merge is known again. Old seals lack it. */
+  /** Digest without the numbers of records and todos, to recognize a record renumbered in a merge. Old seals lack it. */
   readonly unnumbered?: string;
 }
 
-/** Line ends and white space at the end of lines are formatting, not history. */
+/** Digests records. Line ends and trailing white space are ignored. */
 export function digestDecisions(text: string): Promise<(RecordDigest & { readonly unnumbered: string })[]> {
   return Promise.all(
     readDecisions(text).map(async ({ id, text: record }) => {
@@ -154,17 +154,17 @@ export function digestDecisions(text: string): Promise<(RecordDigest & { readonl
   );
 }
 
-/** What became of a record that was committed: `ADR-002 is gone in commit 0123456789`. */
+/** A change to a committed record: `ADR-002 is gone in commit 0123456789`. */
 export interface Rewrite {
   readonly id: string;
   readonly what: string;
-  /** A commit that has it as it was; null where only the seal knows. */
+  /** A commit with the original text; null if only the seal has it. */
   readonly original: string | null;
 }
 
 /**
- * Compares the file with what was committed on every line of history. `changes` begins with the oldest. A record counts as
- * it was first written; one that was changed and put back is in order.
+ * Compares the file with all committed versions, oldest first. A record counts as first written; one that was changed
+ * and restored is fine.
  */
 export async function rewrittenSince(changes: readonly FileChange[], now: string): Promise<Rewrite[]> {
   const read = remembering(digestDecisions);
@@ -174,7 +174,7 @@ export async function rewrittenSince(changes: readonly FileChange[], now: string
   for (const { commit, before, after } of changes) {
     const earlier = await Promise.all(before.map(read));
     const later = await read(after);
-    // What the oldest commits already found there was written before them.
+    // Records that the oldest commits already contain were written before them.
     for (const records of [...earlier, later]) {
       for (const record of records) {
         const isNew = records === later && !earlier.some((each) => each.some(({ id }) => id === record.id));
@@ -197,7 +197,7 @@ export async function rewrittenSince(changes: readonly FileChange[], now: string
   });
 }
 
-/** As it was, or under another number with nothing else changed. */
+/** Returns whether a record is unchanged, or only has another number. */
 function isKept(record: RecordDigest, records: readonly RecordDigest[]): boolean {
   return records.some(({ id, sha256, unnumbered }) =>
     id === record.id
@@ -206,7 +206,7 @@ function isKept(record: RecordDigest, records: readonly RecordDigest[]): boolean
   );
 }
 
-/** Records whose current text a later record accepts. */
+/** Returns the records whose current text a later record accepts. */
 export async function acceptedRecords(text: string): Promise<ReadonlySet<string>> {
   const now = acceptances(await digestDecisions(text));
   const accepted = readDecisions(text).flatMap(({ accepts }) => accepts);
@@ -214,7 +214,7 @@ export async function acceptedRecords(text: string): Promise<ReadonlySet<string>
   return new Set(ids.filter((id) => accepted.includes(now(id))));
 }
 
-/** What `Accepts:` says of a record as it is now. */
+/** Returns a function that formats the `Accepts:` entry of a record's current text. */
 export function acceptances(records: readonly RecordDigest[]): (id: string) => string {
   return (id) => {
     const record = records.find((each) => each.id === id);
@@ -222,13 +222,13 @@ export function acceptances(records: readonly RecordDigest[]): (id: string) => s
   };
 }
 
-/** Ids that more than one record has. */
+/** Returns ids that occur more than once. */
 export function repeatedIds(records: readonly { readonly id: string }[]): string[] {
   const seen = new Set<string>();
   return [...new Set(records.map(({ id }) => id).filter((id) => seen.size === seen.add(id).size))];
 }
 
-/** What happened to sealed records; nothing where the file was only appended to. */
+/** Returns changes to sealed records; empty if the file was only appended to. */
 export function rewritten(seal: readonly RecordDigest[], now: readonly RecordDigest[]): Rewrite[] {
   const found: Rewrite[] = [];
   const say = (id: string, how: string) =>
@@ -247,7 +247,7 @@ export function rewritten(seal: readonly RecordDigest[], now: readonly RecordDig
   return found;
 }
 
-/** A seal that cannot be read counts as empty: it must not stop a command. */
+/** Parses a seal. An unreadable seal counts as empty, because it must not stop a command. */
 export function readSeal(text: string | undefined): RecordDigest[] {
   const records = jsonObjectIn(text)?.records;
   return (Array.isArray(records) ? records : []).filter(
@@ -256,7 +256,7 @@ export function readSeal(text: string | undefined): RecordDigest[] {
   );
 }
 
-/** The seal with the digests of new records; those that are there stay as they are. */
+/** Adds the digests of new records to the seal; existing ones stay. */
 export function extendSeal(text: string | undefined, now: readonly RecordDigest[]): string {
   const seal = readSeal(text);
   const fresh = now.filter(({ id }) => !seal.some((record) => record.id === id));

@@ -2,18 +2,18 @@ import { RelayError } from '../../base/errors.ts';
 import { JsonDocument, type JsonPath } from '../../formats/json-document.ts';
 import { type JsonNode, JsonSyntaxError, placeOf } from '../../formats/json-syntax.ts';
 
-/** The four files a project is made of, in the order in which a cold start reads them. */
+/** The four project files, in the order in which a cold start reads them. */
 export const PROJECT_MD = 'PROJECT.md';
 export const STATE_JSON = 'state.json';
 export const TODOS_JSON = 'todos.json';
 export const DECISIONS_MD = 'decisions.md';
 export const PROJECT_FILES = [PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD] as const;
 
-/** What belongs to this machine and not to the project: the lock, the seal of the decisions, when a reminder was given. */
+/** Folder for data of this machine: the lock, the seal of the decisions, the time of the last reminder. */
 export const LOCAL_FOLDER = '.relay';
 
 export interface FileText {
-  /** As it is on disk, with a byte order mark and whatever line ends it has. */
+  /** Content as on disk, including a byte order mark and its line ends. */
   readonly text: string;
   /** Milliseconds since the epoch. */
   readonly modifiedAt: number;
@@ -21,19 +21,19 @@ export interface FileText {
 
 /** A project's folder. Names are relative to it, with forward slashes. */
 export interface ProjectFiles {
-  /** For messages to people. */
+  /** Path for messages to people. */
   readonly folder: string;
-  /** Refuses a path below the folder that a symbolic link takes out of it, as `read` and `write` do. */
+  /** Throws if a symbolic link leads a path out of the folder; `read` and `write` do so too. */
   needInside(name: string): Promise<void>;
-  /** Whether a file or a folder is there. */
+  /** Returns whether a file or folder exists. */
   has(name: string): Promise<boolean>;
-  /** Null where there is no such file. What is not UTF-8 or too large is refused. */
+  /** Returns null if there is no such file. Throws if it is not UTF-8 or too large. */
   read(name: string): Promise<FileText | null>;
-  /** In one step: a reader sees the old text or the new one, whole. Only inside `locked`. */
+  /** Replaces a file atomically. Call it only inside `locked`. */
   write(name: string, text: string): Promise<void>;
-  /** The names directly in the folder, or in one below it, sorted. */
+  /** Returns the sorted names directly in the folder or in one below it. */
   list(below?: string): Promise<readonly { readonly name: string; readonly folder: boolean }[]>;
-  /** Runs `work` while nobody else, in this process or another, is inside `locked` of the same folder. */
+  /** Runs `work` while no other process or call is inside `locked` of the same folder. */
   locked<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -44,25 +44,25 @@ export interface Commit {
   readonly subject: string;
 }
 
-/** Where a repository stands. There is no commit before the first one, and on a commit that was checked out by itself no branch. */
+/** State of a repository. Before the first commit there is no commit; on a detached HEAD there is no branch. */
 export interface Standing {
   readonly branch: string | null;
   readonly commit: string | null;
-  /** What differs from the last commit, as `git status` abbreviates it. Project files themselves are left out. */
+  /** Differences from the last commit, as `git status` abbreviates them, without the project files. */
   readonly inFlight: readonly { readonly path: string; readonly state: string }[];
 }
 
 /** A commit that changed a file. */
 export interface FileChange {
   readonly commit: string;
-  /** The file as the commits before had it, one text for each parent in a merge; empty where it was added. */
+  /** The file before the commit, one text per parent in a merge; empty if it was added. */
   readonly before: readonly string[];
-  /** An empty text where the commit deleted the file. */
+  /** Empty if the commit deleted the file. */
   readonly after: string;
 }
 
 export interface MergedCommits {
-  /** Null where the two have nothing in common. */
+  /** Null if the two have no common ancestor. */
   readonly base: string | null;
   readonly ours: string;
   readonly theirs: string;
@@ -70,39 +70,39 @@ export interface MergedCommits {
 
 export interface MergedFile {
   readonly text: string;
-  /** Both sides changed the same lines: the text has conflict markers. */
+  /** True if both sides changed the same lines and the text has conflict markers. */
   readonly conflict: boolean;
 }
 
-/** What a project asks of the git repository around its folder. */
+/** What a project needs from the git repository around its folder. */
 export interface ProjectGit {
   /** Newest first. */
   commits(o: { readonly since?: number; readonly limit: number }): Promise<readonly Commit[]>;
   standing(): Promise<Standing>;
-  /** How many lines each file has more and less than in the last commit; of what is not text, and not in git, nothing is known. */
+  /** Returns added and removed lines per file since the last commit. Binary and untracked files are missing. */
   changedLines(): Promise<ReadonlyMap<string, { readonly added: number; readonly removed: number }>>;
   /**
-   * The newest `limit` commits that changed a file, on every line of history, each after those it builds on. A merge that
-   * took the file from one side as it was is none of them.
+   * Returns the newest `limit` commits that changed a file, in all branches of history, parents first. A merge that
+   * took the file unchanged from one side is left out.
    */
   history(name: string, limit: number): Promise<readonly FileChange[]>;
-  /** The commits that a merge, rebase or cherry-pick which is under way brings together; null where there is none. */
+  /** Returns the commits of a merge, rebase or cherry-pick in progress; null if there is none. */
   merging(): Promise<MergedCommits | null>;
-  /** A file as a commit has it; empty where it has none. */
+  /** Returns a file as of a commit; empty if it has none. */
   textIn(commit: string, name: string): Promise<string>;
-  /** Tells git that conflicts in these files are resolved. */
+  /** Marks conflicts in these files as resolved. */
   resolved(names: readonly string[]): Promise<void>;
-  /** Merges lines of text as git does, with markers where both sides changed the same. */
+  /** Merges lines of text as git does, with conflict markers. */
   mergeLines(sides: Sides): Promise<MergedFile>;
-  /** Whether earlier commits were left out when this repository was cloned. */
+  /** Returns whether the repository is a shallow clone. */
   isShallow(): Promise<boolean>;
-  /** Where it is shared, without a password that may be in the address. */
+  /** Returns the remote's address without a password. */
   remote(): Promise<string | null>;
-  /** Commits these files and nothing else; null where there was nothing to commit. */
+  /** Commits only these files; returns null if there was nothing to commit. */
   commit(names: readonly string[], message: string): Promise<string | null>;
 }
 
-/** `2026-04-20T10:00:00+08:00`: to the second, with the offset on this machine, as the files have it. */
+/** Formats a time as `2026-04-20T10:00:00+08:00`: in seconds, with this machine's offset. */
 export function stamp(at: number): string {
   const zone = -new Date(at).getTimezoneOffset();
   const local = new Date(at + zone * 60_000).toISOString().slice(0, 19);
@@ -111,7 +111,7 @@ export function stamp(at: number): string {
   return `${local}${zone < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
 }
 
-/** Null for what is missing or not a time. */
+/** Parses a time; null if it is missing or invalid. */
 export function timeOf(text: unknown): number | null {
   const at = typeof text === 'string' && /^\d{4}-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? null : at;
@@ -134,7 +134,7 @@ const BASE = /^\|{7}(?: |$)/;
 const MIDDLE = /^={7}$/;
 const END = /^>{7}(?: |$)/;
 
-/** The line, counted from 1, at which git left a conflict in a file; null where it left none. */
+/** Returns the first line, counted from 1, of a git conflict; null if there is none. */
 export function conflictLine(text: string): number | null {
   const lines = text.split(/\r\n|\n|\r/);
   const begin = lines.findIndex((line) => BEGIN.test(line));
@@ -143,20 +143,20 @@ export function conflictLine(text: string): number | null {
   return begin >= 0 && middle >= 0 && end >= 0 ? begin + 1 : null;
 }
 
-/** A file that git left in conflict is not written to. */
+/** Throws if git left a conflict in the file, which must not be written to. */
 export function needResolved(file: string, text: string): void {
   const line = conflictLine(text);
   if (line !== null) throw new RelayError('conflicted', { file, line });
 }
 
-/** A file before two sides changed it, and as each of them has it. */
+/** A file before two sides changed it, and as each side has it. */
 export interface Sides {
   readonly base: string;
   readonly ours: string;
   readonly theirs: string;
 }
 
-/** The sides of a file with conflict markers. What is before a conflict is known only where git was told to show it (diff3). */
+/** Returns the sides of a file with conflict markers. The base is known only if git shows it (diff3). */
 export function sidesOf(text: string): Sides {
   const sides = { base: '', ours: '', theirs: '' };
   let side: keyof typeof sides | null = null;
@@ -173,7 +173,7 @@ export function sidesOf(text: string): Sides {
   return sides;
 }
 
-/** One of the JSON files of a project, open for reading and for careful changes. */
+/** Opens a JSON project file for reading and for edits that keep its formatting. */
 export function openJsonFile(file: string, text: string): JsonDocument {
   let doc: JsonDocument;
   try {
@@ -190,7 +190,7 @@ export function openJsonFile(file: string, text: string): JsonDocument {
   return doc;
 }
 
-/** A command that would write into something of another kind says so and writes nothing. */
+/** Throws if the value at a path has another kind, so that nothing is written there. */
 export function needKind(file: string, doc: JsonDocument, path: JsonPath, kind: 'object' | 'array'): void {
   const node = doc.find(path);
   if (!node || node.kind === kind) return;
@@ -198,7 +198,7 @@ export function needKind(file: string, doc: JsonDocument, path: JsonPath, kind: 
   throw new RelayError('bad_file', { file, what, ...placeOf(doc.text, node.start) });
 }
 
-/** The text in a place; null where there is none, or something else. */
+/** Returns the text at a path; null if there is none or another kind of value. */
 export function textAt(doc: JsonDocument, path: JsonPath): string | null {
   return textOf(doc.find(path));
 }
@@ -207,7 +207,7 @@ function textOf(node: JsonNode | undefined): string | null {
   return node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : null;
 }
 
-/** The texts of a list; people also write one text where a list belongs. */
+/** Returns the texts of a list; a single text counts as a list of one. */
 export function textsAt(doc: JsonDocument, path: JsonPath): string[] {
   const node = doc.find(path);
   if (node?.kind === 'array')

@@ -22,7 +22,7 @@ import { readTodos } from './todos.ts';
 
 export type WrittenMerge = Awaited<ReturnType<typeof mergeFolder>>;
 
-/** Merges the project files in a folder and tells git what is resolved. */
+/** Merges the project files in a folder and marks them as resolved in git. */
 export async function mergeFolder(files: ProjectFiles, git: ProjectGit) {
   const now: { [name: string]: string } = {};
   for (const name of PROJECT_FILES) now[name] = (await files.read(name))?.text ?? '';
@@ -39,11 +39,11 @@ export async function mergeFolder(files: ProjectFiles, git: ProjectGit) {
   }
   const { files: merged, renumbered } = await mergeProject(sides, (lines) => git.mergeLines(lines));
   const written: string[] = [];
-  /** Those in which both sides changed the same lines; they have markers. */
+  /** Files in which both sides changed the same lines; they have conflict markers. */
   const conflicts: string[] = [];
   for (const name of PROJECT_FILES) {
     const file = merged[name];
-    // What git has merged by itself stays, except for numbers.
+    // Keep what git merged by itself, except for numbers.
     if (!file || !(isOpen(name) || renumbered.length > 0) || file.text === now[name]) continue;
     await files.write(name, file.text);
     written.push(name);
@@ -53,7 +53,7 @@ export async function mergeFolder(files: ProjectFiles, git: ProjectGit) {
   return { written, conflicts, renumbered };
 }
 
-/** Merges one file for git, which asks for each of them by itself; the other three tell which numbers were given twice. */
+/** Merges one file for git, which calls this per file. The other three files tell which numbers were used twice. */
 export async function mergeOne(git: ProjectGit, name: ProjectFileName, own: Sides): Promise<MergedFile> {
   const under = await git.merging();
   const sides: { [Name in ProjectFileName]?: Sides } = {};
@@ -63,7 +63,7 @@ export async function mergeOne(git: ProjectGit, name: ProjectFileName, own: Side
   return files[name]!;
 }
 
-/** The sides of a project file in the commits that are merged. */
+/** Returns the sides of a project file in the commits being merged. */
 async function committedSides(git: ProjectGit, commits: MergedCommits, name: string): Promise<Sides> {
   const textIn = (commit: string | null) => (commit === null ? '' : git.textIn(commit, name));
   return {
@@ -79,7 +79,7 @@ function repeatedIn(name: string, text: string): string[] {
   return name === TODOS_JSON ? repeatedIds(readTodos(openJsonFile(name, text))) : [];
 }
 
-/** A file in which a number stands twice, as if one side had the first of the two and the other side the second. */
+/** Treats a file with a repeated number as a conflict: one side has the first entry, the other the second. */
 function sidesOfRepeated(name: string, text: string): Sides {
   const repeated = repeatedIn(name, text);
   const without = (drop: (isFirst: boolean) => boolean) => {
@@ -105,10 +105,10 @@ function sidesOfRepeated(name: string, text: string): Sides {
 }
 
 type ProjectFileName = (typeof PROJECT_FILES)[number];
-/** The sides of those files that are to be merged, or whose numbers count. */
+/** Sides of the files that are merged or whose numbers count. */
 export type ProjectSides = { readonly [Name in ProjectFileName]?: Sides };
 
-/** Merges the project files of two branches. Numbers that both gave are made different, with every reference to them. */
+/** Merges the project files of two branches. Numbers used by both are changed, with all references to them. */
 export async function mergeProject(sides: ProjectSides, mergeLines: ProjectGit['mergeLines']) {
   const plans = [
     await planned(sides[DECISIONS_MD], 'ADR', decisionNumbers),
@@ -129,7 +129,7 @@ export async function mergeProject(sides: ProjectSides, mergeLines: ProjectGit['
     };
     files[name] = await mergeFile(name, numbered, mergeLines);
   }
-  /** `TODO-012 → TODO-014`, on which side. */
+  /** Lists renumberings such as `TODO-012 → TODO-014`, with their side. */
   const told = (side: 'ours' | 'theirs', moved: ReadonlyMap<string, string>) =>
     [...moved].map(([from, to]) => ({ side, from, to }));
   return { files, renumbered: [...told('ours', ours), ...told('theirs', theirs)] };
@@ -173,12 +173,12 @@ function handoffNumbers(text: string): Numbered[] {
   return handoffs.map(({ id, task, created }) => numbered(id, task, created));
 }
 
-/** Known again by when it was made; where that is not said, by what it says. */
+/** An entry is recognized by its creation time, or by its text if there is none. */
 function numbered(id: string, words: string, created: string | null): Numbered {
   return { id, content: `${created ?? ''}\n${words}`, origin: created ?? words, at: timeOf(created) ?? 0 };
 }
 
-/** Joins the records of two sides, whose numbers do not clash any more. Null where both changed the same thing. */
+/** Joins the records of two sides whose numbers no longer clash. Returns null if both changed the same record. */
 function mergeDecisions({ base, ours, theirs }: Sides): string | null {
   const [before, our, their] = [base, ours, theirs].map(taken) as [Taken, Taken, Taken];
   const head = pick(before.head, our.head, their.head);
@@ -203,7 +203,7 @@ function numberIn(id: string): number {
 
 type Taken = ReturnType<typeof taken>;
 
-/** What stands before the first record, and the records. */
+/** Splits the text into the part before the first record, and the records. */
 function taken(text: string) {
   const plain = text.replace(/\r\n?/g, '\n');
   const records = readDecisions(plain);
@@ -216,7 +216,7 @@ function taken(text: string) {
   return { head, records: new Map(records.map((record) => [record.id, record.text.trimEnd()])) };
 }
 
-/** The side that changed something; null where both did, differently. */
+/** Returns the side that changed; null if both changed differently. */
 function pick(base: string, ours: string, theirs: string): string | null {
   if (ours === theirs || theirs === base) return ours;
   if (ours === base) return theirs;
@@ -226,8 +226,8 @@ function pick(base: string, ours: string, theirs: string): string | null {
 type Value = Json | undefined;
 
 /**
- * Merges a JSON file member by member: lists are joined, entries of a list are known by their `id`, and where both sides
- * changed the same thing the one that was updated later counts. It is laid out as ours is.
+ * Merges a JSON file member by member: lists are joined, entries are matched by `id`, and if both sides changed a
+ * value the later update wins. The layout is that of our side.
  */
 function mergeJsonFile(file: string, { base, ours, theirs }: Sides): string {
   const parsed = (text: string) => (text.trim() === '' ? {} : openJsonFile(file, text).get()!);
@@ -246,7 +246,7 @@ function merge(base: Value, ours: Value, theirs: Value, theirsLater: boolean): V
   if (Array.isArray(ours) && Array.isArray(theirs)) {
     return mergeLists(Array.isArray(base) ? base : [], ours, theirs, theirsLater);
   }
-  // What one side took out and the other changed stays.
+  // A value that one side removed and the other changed stays.
   if (ours === undefined || theirs === undefined) return ours ?? theirs;
   const [ourTime, theirTime] = [timeOf(ours), timeOf(theirs)];
   if (ourTime !== null && theirTime !== null) return theirTime > ourTime ? theirs : ours;
@@ -267,7 +267,7 @@ function mergeObjects(base: JsonObject, ours: JsonObject, theirs: JsonObject, in
   return merged;
 }
 
-/** Whether `a` was updated after `b`; undefined where they do not say. */
+/** Returns whether `a` was updated after `b`; undefined if unknown. */
 function isUpdatedLater(a: JsonObject, b: JsonObject): boolean | undefined {
   const at = (value: JsonObject) => timeOf(value.updated ?? value.last_update);
   const [first, second] = [at(a), at(b)];
@@ -279,7 +279,7 @@ function joined(ours: string, theirs: string): string {
   return theirs.includes(ours) ? theirs : `${ours}\n${theirs}`;
 }
 
-/** Ours in their order, then what is new in theirs. */
+/** Our items in our order, then new ones of theirs. */
 function mergeLists(base: Json[], ours: Json[], theirs: Json[], theirsLater: boolean): Json[] {
   const at = (list: readonly Json[], item: Json): Value => list.find((other) => keyOf(other) === keyOf(item));
   const kept = ours.flatMap((item) => {
@@ -297,7 +297,7 @@ function keyOf(item: Json): string {
   return JSON.stringify(isJsonObject(item) && typeof item.id === 'string' ? { id: item.id } : item);
 }
 
-/** Changes the document where it differs from `value`, and leaves the rest as it is written. */
+/** Changes the document where it differs from `value` and keeps all other formatting. */
 function change(doc: JsonDocument, path: JsonPath, value: Value): void {
   const now = doc.get(path);
   if (jsonEqual(now, value)) return;
@@ -313,23 +313,23 @@ function change(doc: JsonDocument, path: JsonPath, value: Value): void {
   } else if (value !== undefined) doc.set(path, value);
 }
 
-/** A decision, a todo or a hand-off, as far as its number is concerned. */
+/** The number of a decision, a todo or a hand-off, with what identifies it. */
 interface Numbered {
   readonly id: string;
-  /** The same for the same entry under another number. */
+  /** Equal for the same entry under another number. */
   readonly content: string;
-  /** The same for an entry that was changed but kept its number. */
+  /** Equal for an entry that changed but kept its number. */
   readonly origin: string;
-  /** When it was made; orders two that have the same number. */
+  /** Creation time, which orders two entries with the same number. */
   readonly at: number;
 }
 
 type Renumbering = ReturnType<typeof renumber>;
 
 /**
- * Two branches may give the same number to two entries. The side whose entry is the older one keeps its numbers; on the other
- * side that entry and all new ones after it, which may refer to it, get the next free numbers. Which side is merged into
- * which does not matter.
+ * Resolves numbers that two branches gave to different entries. The side with the older entry keeps its numbers. On
+ * the other side that entry and all new ones after it, which may refer to it, get the next free numbers. The result
+ * does not depend on the direction of the merge.
  */
 function renumber(
   prefix: string,
@@ -339,7 +339,7 @@ function renumber(
 ) {
   const oursNew = ours.filter((entry) => !base.some((other) => isSame(entry, other)));
   const theirsNew = theirs.filter((entry) => !base.some((other) => isSame(entry, other)));
-  // What one side has under another number already, from an earlier merge, is followed by the other side.
+  // If an earlier merge renumbered an entry on one side, the other side follows.
   const moved = {
     ours: followed(base, [ours, oursNew], [theirs, theirsNew]),
     theirs: followed(base, [theirs, theirsNew], [ours, oursNew]),
@@ -358,7 +358,7 @@ function renumber(
   const theirsClash = clash(theirsAlone, oursAlone);
   const theirsLater = isLater(theirsClash[0], oursClash[0]);
   const next = numbersAfter(prefix, [...base, ...ours, ...theirs]);
-  // The side that keeps its numbers gives way only to what both sides have.
+  // The side that keeps its numbers yields only to entries that both sides have.
   const keeps = theirsLater ? 'ours' : 'theirs';
   for (const side of [keeps, keeps === 'ours' ? 'theirs' : 'ours'] as const) {
     const alone = side === 'ours' ? oursAlone : theirsAlone;
@@ -366,7 +366,7 @@ function renumber(
     const first = (side === keeps ? clashing.filter(({ id }) => common.has(id)) : clashing)[0];
     if (first) for (const { id } of alone.slice(alone.indexOf(first))) moved[side].set(id, next());
   }
-  /** Where an earlier merge renumbered what both sides began with. */
+  /** Renumberings by an earlier merge of entries that both sides started with. */
   const before = new Map<string, string>();
   for (const entry of base) {
     const [side, now] = [ours, theirs].flatMap((list, index) => {
@@ -378,10 +378,10 @@ function renumber(
   return { base: before, ...moved };
 }
 
-/** All entries of a side, and those that the other side did not begin with. */
+/** All entries of a side, and those that are new on it. */
 type Entries = readonly [all: readonly Numbered[], fresh: readonly Numbered[]];
 
-/** Numbers of this side's entries that the other side, since they parted, has under another number. */
+/** Returns numbers of this side's entries that the other side has changed since they diverged. */
 function followed(base: readonly Numbered[], [side, sideNew]: Entries, [other, otherNew]: Entries) {
   const moved = new Map<string, string>();
   for (const entry of side) {
@@ -396,7 +396,7 @@ function followed(base: readonly Numbered[], [side, sideNew]: Entries, [other, o
   return moved;
 }
 
-/** Whether an entry is one that both sides began with. */
+/** Returns whether both are the same original entry. */
 function isSame(a: Numbered, b: Numbered): boolean {
   return a.content === b.content || (a.id === b.id && a.origin === b.origin);
 }
@@ -415,7 +415,7 @@ function numberOf(id: string): number {
   return Number(/\d+$/.exec(id)?.[0] ?? 0);
 }
 
-/** A text in which every reference follows its entry. */
+/** Updates all references in a text. */
 function withNumbers(text: string, moved: ReadonlyMap<string, string>): string {
   return text.replace(/\b(?:ADR|TODO|HANDOFF)-\d+\b/g, (id) => moved.get(id) ?? id);
 }

@@ -4,7 +4,7 @@ import { plainLine } from './brief.ts';
 import { oneLine } from './decisions.ts';
 import { DECISIONS_MD, type ProjectFiles, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 
-/** What can be found out about a folder without asking anybody. */
+/** Facts found in a folder without asking anyone. */
 type ProjectFacts = Awaited<ReturnType<typeof discover>>;
 
 interface Manifest {
@@ -14,7 +14,7 @@ interface Manifest {
   readonly dependencies: readonly string[];
 }
 
-/** Reads the manifests it knows, the README, the names in the folder and what was decided; a broken manifest is passed over. */
+/** Reads known manifests, the README, file names and existing decisions. A broken manifest is skipped. */
 export async function discover(files: ProjectFiles, git: ProjectGit) {
   const entries = await files.list();
   const names = new Set(entries.map(({ name }) => name));
@@ -48,7 +48,7 @@ export async function discover(files: ProjectFiles, git: ProjectGit) {
         purpose: meaningsOf(FOLDERS, new Set([name.toLowerCase()]))[0] ?? null,
       })),
     repository,
-    /** Decisions that have files of their own. */
+    /** Decisions that have their own files. */
     decisions: await existingDecisions(files),
   };
 }
@@ -88,7 +88,7 @@ function fromCargo(text: string | null): Manifest | null {
   return manifestOf('Rust', required.flatMap(Object.keys), tableAt(manifest, 'package'));
 }
 
-/** Name and description are those of the first table that has them. */
+/** Name and description come from the first table that has them. */
 function manifestOf(language: string, dependencies: readonly string[], ...tables: JsonObject[]): Manifest {
   const text = (key: string) => tables.map((table) => table[key]).find((value) => typeof value === 'string');
   return {
@@ -99,7 +99,7 @@ function manifestOf(language: string, dependencies: readonly string[], ...tables
   };
 }
 
-/** Empty where there is no such table. */
+/** Returns the table at a path; empty if there is none. */
 function tableAt(value: Json | undefined, ...path: string[]): JsonObject {
   const found = path.reduce((at, key) => (isJsonObject(at) ? at[key] : undefined), value);
   return isJsonObject(found) ? found : {};
@@ -115,7 +115,7 @@ function fromGoMod(text: string | null): Manifest | null {
   return { name, language: 'Go', dependencies: required.map((path) => path.replace(/\/v\d+$/, '')) };
 }
 
-/** Null where it is missing, broken or no object. */
+/** Returns null if the text is missing, invalid or no object. */
 function parsed(text: string | null, parse: (text: string) => unknown): JsonObject | null {
   try {
     const value = parse((text ?? '').replace(/^\uFEFF/, ''));
@@ -133,10 +133,10 @@ function lastPart(path: string): string | null {
   return parts.at(-1) || null;
 }
 
-/** Folders that tools make: nobody has to know them. */
+/** Folders that tools generate and that need no mention. */
 const MADE = /^(?:node_modules|dist|build|target|out|venv|__pycache__|coverage|vendor)$/;
 
-/** What the names of dependencies, files and folders usually mean. Anything else is left for its owner to say. */
+/** Usual meanings of dependencies, files and folders. Anything else is left to the user. */
 type Signs = { readonly [meaning: string]: readonly string[] };
 
 const FRONTEND: Signs = {
@@ -225,9 +225,9 @@ const FOLDERS: Signs = {
   measurements: ['bench'],
 };
 
-/** A decision that is written down in a file of its own already. */
+/** A decision that already has its own file. */
 interface AdoptedDecision {
-  /** `ADR-007` of `0007-groups.md`. */
+  /** `ADR-007` for `0007-groups.md`. */
   readonly id: string;
   readonly title: string;
   readonly status: string | null;
@@ -235,7 +235,7 @@ interface AdoptedDecision {
   readonly path: string;
 }
 
-/** Where records of decisions usually are. */
+/** Usual folders of decision records. */
 const DECISION_FOLDERS = [
   'docs/adr',
   'docs/adrs',
@@ -244,10 +244,13 @@ const DECISION_FOLDERS = [
   'doc/adr',
   'adr',
 ];
-/** More than anybody would look through. */
+/** Maximum number of decision files to read. */
 const MOST = 500;
 
-/** Those of the first folder that has some; of two with one number the first. A file without a number is none. */
+/**
+ * Reads the first folder that contains decisions. Of two with the same number the first counts. Files without a number
+ * are ignored.
+ */
 async function existingDecisions(files: ProjectFiles): Promise<AdoptedDecision[]> {
   for (const folder of DECISION_FOLDERS) {
     const found = new Map<string, AdoptedDecision>();
@@ -277,12 +280,12 @@ function readRecord(text: string, name: string): Pick<AdoptedDecision, 'title' |
   };
 }
 
-/** The first paragraph of a README that is neither a heading nor pictures, as one line. */
+/** Returns the first paragraph of a README that is neither a heading nor an image, as one line. */
 function firstWords(readme: string): string | null {
   const plain = readme.replace(/^\uFEFF/, '').replace(/^---\r?\n[\s\S]*?\n---\r?\n|<!--[\s\S]*?-->/g, '');
   for (const paragraph of plain.split(/(?:\r?\n[ \t]*){2,}/)) {
     const lines = paragraph.split(/\r?\n/).filter((line) => !/^\s*(?:#|[=~-]{3,}\s*$)/.test(line));
-    // In reStructuredText and older Markdown the line under a heading makes it one.
+    // In reStructuredText and older Markdown an underlined paragraph is a heading.
     const underlined = /\n[=~-]{3,}\s*$/.test(paragraph);
     const words = underlined || /^\s*(?:```|~~~|[|>.])/.test(paragraph) ? '' : plainWords(lines.join(' '));
     if (/\p{L}{2}/u.test(words)) return words;
@@ -290,7 +293,7 @@ function firstWords(readme: string): string | null {
   return null;
 }
 
-/** Without pictures, tags and the addresses of links. */
+/** Removes images, tags and link addresses. */
 function plainWords(text: string): string {
   const words = text
     .replace(/!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])/g, '')
@@ -299,7 +302,7 @@ function plainWords(text: string): string {
   return plainLine(oneLine(words));
 }
 
-/** The four files of a new project. Names of headings and fields are a format; what stands between them is ours. */
+/** Templates of the four files. The names of headings and fields are a format; the text between them is ours. */
 
 export function projectMd(facts: ProjectFacts): string {
   const stack = (label: string, found: readonly string[]) =>
@@ -349,7 +352,7 @@ export function todosJson(at: string): string {
   return json({ todos: [], last_review: at });
 }
 
-/** Decisions that have files of their own are named with what these say, and not written anew. */
+/** Existing decision files are listed with a reference, not copied. */
 export function decisionsMd(_at: string, adopted: readonly AdoptedDecision[] = []): string {
   const records = adopted.map(({ id, title, status, date, path }) =>
     [

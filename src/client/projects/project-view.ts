@@ -21,7 +21,7 @@ import {
 import { isProjectState, readHandoffs, readState } from './state.ts';
 import { readTodos, todosIn } from './todos.ts';
 
-/** Everything the project files say, read once. A missing or broken file is listed and does not stop the reading. */
+/** Content of all project files, read once. A missing or broken file is listed and does not stop the reading. */
 export type ProjectView = Readonly<Awaited<ReturnType<typeof readProject>>>;
 
 export interface ReadOptions {
@@ -29,10 +29,10 @@ export interface ReadOptions {
   readonly quick?: boolean;
 }
 
-/** How many faults of a file are told one by one. */
+/** Maximum of problems listed per file. */
 const FAULTS_TOLD = 3;
 
-/** With `unchecked`, files are not checked against their schemas; with `quick`, the lines of todos are not found out either. */
+/** Reads the project files. `unchecked` skips the schemas; `quick` also skips the line numbers of todos. */
 export async function readProject(files: ProjectFiles, now: number, o: ReadOptions = {}) {
   const broken: string[] = [];
   const found = new Map<string, FileText>();
@@ -60,16 +60,16 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
     }
   };
   const state = json(STATE_JSON);
-  // A list of thousands takes the parser that keeps places ten times as long.
+  // For thousands of todos the parser that keeps positions takes ten times as long.
   const plain = o.quick ? jsonObjectIn(found.get(TODOS_JSON)?.text.replace(/^\uFEFF/, '')) : null;
   const todos = plain === null ? json(TODOS_JSON) : null;
   const projectMd = found.get(PROJECT_MD);
   return {
     now,
     folderName: files.folder.split(/[\\/]/).filter(Boolean).at(-1) ?? files.folder,
-    /** The files that are there, and when each was last changed. */
+    /** Existing files with the time of their last change. */
     modified: new Map([...found].map(([name, file]) => [name, file.modifiedAt])),
-    /** What is wrong with the files, a sentence each. */
+    /** Problems of the files, one sentence each. */
     broken,
     identity: projectMd ? readProjectMd(projectMd.text) : null,
     state: state && isProjectState(state) ? readState(state) : null,
@@ -77,17 +77,17 @@ export async function readProject(files: ProjectFiles, now: number, o: ReadOptio
     todos: todos ? readTodos(todos) : todosIn(plain ?? undefined),
     lastReview: todos ? textAt(todos, ['last_review']) : ((plain?.last_review as string | undefined) ?? null),
     decisions: readDecisions(found.get(DECISIONS_MD)?.text ?? ''),
-    /** The documents themselves, to look up lines. */
+    /** The parsed documents, to look up lines. */
     documents: { state, todos },
   };
 }
 
-/** The project files that are not there; one that cannot be read is there. */
+/** Returns project files that do not exist. A file that cannot be read exists. */
 export function missingFiles({ modified, broken }: ProjectView): string[] {
   return PROJECT_FILES.filter((name) => !modified.has(name) && !broken.some((what) => what.includes(name)));
 }
 
-/** What in a file breaks its schema, as sentences in the order of the file. */
+/** Returns schema violations of a file as sentences, in file order. */
 export function faults(name: string, doc: JsonDocument, most: number = FAULTS_TOLD): string[] {
   const rules = (name === STATE_JSON ? STATE_SCHEMA : TODOS_SCHEMA) as Json;
   const schema = new JsonSchema(rules, { formats: FORMATS });
@@ -110,8 +110,8 @@ function sentence(error: unknown): string {
 }
 
 /**
- * The parts of PROJECT.md that a brief shows, found by their headings, in whatever order and depth. A text without them gives what it
- * can.
+ * Returns the parts of PROJECT.md that a brief shows, found by their headings in any order and depth. Missing parts
+ * are left out.
  */
 function readProjectMd(text: string) {
   const plain = text.replace(/^\uFEFF/, '').replace(/<!--[\s\S]*?(?:-->|$)/g, '');
@@ -151,7 +151,7 @@ function items(body = ''): string[] {
     .filter((line) => line !== '' && !isPlaceholder(line));
 }
 
-/** `[What this is for]`: the template, not yet filled in. */
+/** Recognizes an unfilled template text such as `[What this is for]`. */
 function isPlaceholder(text: string): boolean {
   return /^\[[^\]]*\]$/.test(text);
 }

@@ -63,7 +63,7 @@ export interface Sync extends StateChange {
 const TEMPLATES = { [STATE_JSON]: stateJson, [TODOS_JSON]: todosJson, [DECISIONS_MD]: decisionsMd };
 type JsonFile = typeof STATE_JSON | typeof TODOS_JSON;
 
-/** A folder with project files. Every change happens under a lock, in one step a file, and keeps what others wrote. */
+/** A folder with project files. Every change is made under a lock, atomically per file, and keeps what others wrote. */
 export class Project {
   readonly files: ProjectFiles;
   readonly git: ProjectGit;
@@ -75,7 +75,7 @@ export class Project {
     this.#now = now;
   }
 
-  /** Writes what is missing, or with `force` everything anew. */
+  /** Writes missing files, or with `force` all files. */
   async init(o: { readonly force?: boolean } = {}): Promise<{ written: string[]; kept: string[] }> {
     const facts = await discover(this.files, this.git);
     const at = stamp(this.#now());
@@ -90,19 +90,19 @@ export class Project {
     });
   }
 
-  /** Refuses where none of the files is there. */
+  /** Throws if none of the files exists. */
   async read(o: ReadOptions = {}): Promise<ProjectView> {
     const view = await readProject(this.files, this.#now(), o);
     if (view.modified.size === 0 && view.broken.length === 0) throw this.#missing();
     return view;
   }
 
-  /** A todo that `done` names by its number is completed with the session, under its title. */
+  /** Records the end of a session. A todo that `done` names by number is completed and listed by its title. */
   async sync(change: Sync): Promise<{ todos: Todo[]; decisions: string[] }> {
     const at = stamp(this.#now());
     const isTodo = (item: string) => /^TODO-\d+$/i.test(item);
     return this.files.locked(async () => {
-      // Everything is prepared before anything is written: a file that does not parse stops all of it.
+      // Prepare everything before writing: a file that does not parse stops all of it.
       const state = await this.#open(STATE_JSON, at);
       const touched = change.todos?.length || change.done?.some(isTodo);
       const list = touched ? await this.#open(TODOS_JSON, at) : null;
@@ -128,7 +128,7 @@ export class Project {
     return this.#edit(TODOS_JSON, (doc, at) => changeTodo(doc, id, change, at));
   }
 
-  /** Stamps the review and answers what there is to look at. */
+  /** Records the review and returns the open todos. */
   reviewTodos(): Promise<Todo[]> {
     return this.#edit(TODOS_JSON, reviewTodos);
   }
@@ -151,7 +151,7 @@ export class Project {
     return this.#edit(STATE_JSON, (doc, at) => reportHandoff(doc, id, report, at));
   }
 
-  /** Refuses files that are not there, for another agent to read, and those that a link takes out of the folder. */
+  /** Throws if a file for another agent is missing or a link leads it out of the folder. */
   async needContext(names: readonly string[]): Promise<void> {
     for (const name of names) {
       await this.files.needInside(name);
@@ -161,7 +161,7 @@ export class Project {
     }
   }
 
-  /** With `until`, waits for an open one to be reported, up to that time or its deadline, whichever comes first. */
+  /** Returns a hand-off. With `until` it waits for the report until then or the deadline, whichever comes first. */
   async result(id: string | null, until = 0): Promise<Handoff> {
     for (let asked = id; ; ) {
       const handoff = await this.#edit(STATE_JSON, (doc, at) => collectHandoff(doc, asked, at));
@@ -172,14 +172,14 @@ export class Project {
     }
   }
 
-  /** What state.json says; null where there is none of ours. Hooks that need no more read no more. */
+  /** Returns the content of state.json; null if there is none of ours. Some hooks need only this file. */
   async state(): Promise<ProjectState | null> {
     const file = await this.files.read(STATE_JSON);
     const doc = file && openJsonFile(STATE_JSON, file.text);
     return doc && isProjectState(doc) ? readState(doc) : null;
   }
 
-  /** Nothing where there is no state.json of ours: a hook never starts a project by itself. */
+  /** Does nothing without a state.json of ours: a hook never creates a project. */
   checkpoint(checkpoint: Omit<Checkpoint, 'at'>): Promise<void> {
     return this.files.locked(async () => {
       const file = await this.files.read(STATE_JSON);
@@ -201,19 +201,19 @@ export class Project {
     return checkProject(await this.read({ unchecked: true }), this.files, this.git);
   }
 
-  /** Merges what a merge that is under way brings together, or what has conflict markers or a number twice. */
+  /** Merges the sides of a merge in progress, or files with conflict markers or repeated numbers. */
   merge(): Promise<WrittenMerge> {
     return this.files.locked(() => mergeFolder(this.files, this.git));
   }
 
-  /** Merges one project file for git. What cannot be read is merged by lines, as git would have done. */
+  /** Merges one project file for git. A file that cannot be parsed is merged by lines, as git would. */
   async mergeFile(name: string, sides: Sides): Promise<MergedFile> {
     const known = PROJECT_FILES.find((each) => each === name);
     const merged = known && mergeOne(this.git, known, sides).catch(() => null);
     return (await merged) ?? this.git.mergeLines(sides);
   }
 
-  /** Commits the project files alone; null where nothing was to commit. */
+  /** Commits only the project files; returns null if there was nothing to commit. */
   async commit(message: string): Promise<string | null> {
     return this.git.commit(await this.#present(), message);
   }
@@ -238,7 +238,7 @@ export class Project {
     return doc;
   }
 
-  /** A missing file is made from its template, but only where another project file exists. */
+  /** Creates a missing file from its template, but only if another project file exists. */
   async #text(name: keyof typeof TEMPLATES, at: string): Promise<string> {
     const file = await this.files.read(name);
     if (!file && (await this.#present()).length === 0) throw this.#missing();
@@ -269,7 +269,7 @@ export class Project {
     if (after !== before) await this.files.write(SEAL_FILE, after);
   }
 
-  /** The project files that exist; one that cannot be read exists all the same. */
+  /** Returns the project files that exist, including unreadable ones. */
   async #present(): Promise<string[]> {
     const names: string[] = [];
     for (const name of PROJECT_FILES) {

@@ -6,7 +6,7 @@ import type { JsonDocument, JsonPath } from '../../formats/json-document.ts';
 import { needKind, STATE_JSON, stamp, textAt, textsAt, timeOf } from './files.ts';
 import { nextId, sameId } from './todos.ts';
 
-/** state.json as far as it can be read. */
+/** state.json as far as it can be parsed. */
 export type ProjectState = Readonly<ReturnType<typeof readState>>;
 
 /** What a hook saves before an agent's context is compacted. */
@@ -35,13 +35,13 @@ export function readState(doc: JsonDocument) {
     next_steps: textsAt(doc, ['progress', 'next_steps']),
     notes: textsAt(doc, ['notes']).join('; ') || null,
     last_update,
-    /** When somebody last said where things stand; a checkpoint does not count. */
+    /** Time of the last sync; a checkpoint does not count. */
     last_sync: at !== null && at === last_update ? text('checkpoint', 'last_sync') : last_update,
     checkpoint: at === null || timeOf(at) === null ? null : { at, branch, commit, files_in_flight },
   };
 }
 
-/** Whether a state.json is one of ours: other programs keep a file of that name too. A new one may be empty. */
+/** Returns whether a state.json is ours, because other programs have a file of that name too. A new one may be empty. */
 export function isProjectState(doc: JsonDocument): boolean {
   if (doc.root.kind === 'object' && doc.root.entries.length === 0) return true;
   const ours = [
@@ -55,17 +55,20 @@ export interface StateChange {
   readonly phase?: string;
   readonly task?: string;
   readonly doing?: string;
-  /** Joins `completed` and leaves the lists of what was next, blocked or in progress. */
+  /** Added to `completed` and removed from the lists of next, blocked and in-progress work. */
   readonly done?: readonly string[];
   readonly next?: readonly string[];
   readonly blocked?: readonly string[];
-  /** Leaves what is next and blocked without being done. */
+  /** Removed from next and blocked without being done. */
   readonly drop?: readonly string[];
   readonly note?: string;
   readonly session?: string;
 }
 
-/** The end of a session. Lists are added to, never replaced: another session may have written in between. */
+/**
+ * Records the end of a session. Lists are extended, never replaced, because another session may have written
+ * meanwhile.
+ */
 export function syncState(doc: JsonDocument, change: StateChange, at: string): void {
   needKind(STATE_JSON, doc, ['progress'], 'object');
   const set = (path: JsonPath, value: string | undefined) => {
@@ -86,13 +89,13 @@ export function syncState(doc: JsonDocument, change: StateChange, at: string): v
   doc.set(['last_update'], at);
 }
 
-/** Saves a checkpoint. It moves `last_update`, so the time of the last real sync is kept in `last_sync`. */
+/** Saves a checkpoint. It changes `last_update`, so the time of the last real sync is kept in `last_sync`. */
 export function saveCheckpoint(doc: JsonDocument, checkpoint: Checkpoint): void {
   needKind(STATE_JSON, doc, ['checkpoint'], 'object');
   const { last_sync, last_update } = readState(doc);
   const { at, files_in_flight, ...rest } = checkpoint;
   const fresh = { at, last_sync, ...rest, files_in_flight: [...files_in_flight] };
-  // Some clients announce a compaction at every turn: a checkpoint that says nothing new is not written.
+  // Some clients announce a compaction at every turn, so an unchanged checkpoint is not written.
   if (jsonEqual(doc.get(['checkpoint']), { ...fresh, at: last_update })) return;
   doc.set(['checkpoint'], fresh);
   doc.set(['last_update'], at);
@@ -119,8 +122,8 @@ function leave(doc: JsonDocument, item: string): void {
 }
 
 /**
- * A task for a sub-agent, in state.json. Each has an entry of its own, so children never write over each other, and times of
- * its own: `last_update` goes on telling when the state itself was brought up to date.
+ * A task for a sub-agent in state.json. Each has its own entry, so that sub-agents never overwrite each other, and its
+ * own times: `last_update` still says when the state itself was updated.
  */
 export type Handoff = Readonly<ReturnType<typeof handoffAt>>;
 
@@ -141,7 +144,7 @@ function handoffAt(doc: JsonDocument, index: number) {
     context: textsAt(doc, ['handoffs', index, 'context']),
     status,
     created: text('created'),
-    /** When its result should be there. */
+    /** When its result is due. */
     deadline: text('deadline'),
     result: text('result'),
     artifacts: textsAt(doc, ['handoffs', index, 'artifacts']),
@@ -158,7 +161,7 @@ export interface NewHandoff {
   readonly task: string;
   readonly expect: string;
   readonly context?: readonly string[];
-  /** How long it may take. */
+  /** Time until the deadline. */
   readonly deadlineMs?: number;
 }
 
@@ -187,7 +190,7 @@ export interface HandoffReport {
   readonly failed?: boolean;
 }
 
-/** By the child. Without an id, the only open one is meant. */
+/** Called by the sub-agent. Without an id it means the only open hand-off. */
 export function reportHandoff(
   doc: JsonDocument,
   id: string | null,
@@ -210,7 +213,7 @@ export function reportHandoff(
   return handoffAt(doc, index);
 }
 
-/** By the parent: notes that a finished result has been read. */
+/** Called by the parent: records that a finished result was read. */
 export function collectHandoff(doc: JsonDocument, id: string | null, at: string): Handoff {
   const index = findHandoff(doc, id, 'newest');
   const present = handoffAt(doc, index);
@@ -241,7 +244,7 @@ function findHandoff(doc: JsonDocument, id: string | null, otherwise: 'open' | '
   return all.indexOf(open[0]!);
 }
 
-/** Only what is finished and has been read goes, oldest first. */
+/** Deletes only finished hand-offs that were read, oldest first. */
 function forgetOld(doc: JsonDocument): void {
   const finished = readHandoffs(doc).flatMap(({ status, read_at }, index) =>
     status !== 'open' && read_at !== null ? [index] : [],

@@ -10,12 +10,12 @@ type TodoStatus = (typeof TODO_STATUSES)[number];
 
 export type Todo = Readonly<ReturnType<typeof todoOf>>;
 
-/** What can be read, however it was written: an unknown status counts as pending, an unknown priority as medium. */
+/** Parses todos tolerantly: an unknown status counts as pending, an unknown priority as medium. */
 export function readTodos(doc: JsonDocument): Todo[] {
   return todosIn(doc.get(), (index) => doc.place(['todos', index]).line);
 }
 
-/** The same of what `JSON.parse` made of the file. */
+/** Parses todos from the result of `JSON.parse`. */
 export function todosIn(file: Json | undefined, lineOf?: (index: number) => number): Todo[] {
   const list = isJsonObject(file) && Array.isArray(file.todos) ? file.todos : [];
   return list.flatMap((entry, index) =>
@@ -37,7 +37,7 @@ function todoOf(entry: JsonObject, index: number, line: number | null) {
     updated: text('updated'),
     completed_at: text('completed_at'),
     notes: text('notes') ?? '',
-    /** Where in todos.json; null where nobody looked. */
+    /** Line in todos.json; null if it was not looked up. */
     line,
   };
 }
@@ -52,7 +52,7 @@ export interface NewTodo {
   readonly notes?: string;
 }
 
-/** Adds it as pending under the next free number. */
+/** Adds a pending todo with the next free number. */
 export function addTodo(doc: JsonDocument, todo: NewTodo, at: string): Todo {
   needKind(TODOS_JSON, doc, ['todos'], 'array');
   const id = nextId('TODO', todosIn(doc.get()));
@@ -72,7 +72,10 @@ export type TodoChange =
   | { readonly status: 'in_progress' | 'completed' | 'pending' }
   | { readonly status: 'blocked'; readonly reason: string };
 
-/** Keeps the rules: a time of completion for what is completed, a reason for what is blocked, `updated` on every change. */
+/**
+ * Changes a todo and keeps the rules: a completion time when completed, a reason when blocked, `updated` on every
+ * change.
+ */
 export function changeTodo(doc: JsonDocument, id: string, change: TodoChange, at: string) {
   const index = findTodo(doc, id);
   const before = doc.text;
@@ -94,7 +97,7 @@ export function reviewTodos(doc: JsonDocument, at: string): Todo[] {
 
 const RANK: { readonly [S in TodoStatus]: number } = { in_progress: 0, blocked: 1, pending: 2, completed: 3 };
 
-/** What is under way, then what is stuck, then what is next by priority; the order of the file within each. */
+/** Sorts todos: in progress, blocked, then by priority; otherwise in file order. */
 export function sortTodos<T extends Pick<Todo, 'status' | 'priority'>>(todos: readonly T[]): T[] {
   return todos.toSorted(
     (a, b) =>
@@ -102,18 +105,18 @@ export function sortTodos<T extends Pick<Todo, 'status' | 'priority'>>(todos: re
   );
 }
 
-/** Those that are not completed, in that order. */
+/** Returns todos that are not completed, sorted. */
 export function openTodos(todos: readonly Todo[]): Todo[] {
   return sortTodos(todos.filter(({ status }) => status !== 'completed'));
 }
 
-/** `TODO-004` after `TODO-003`; numbers are never used again, and gaps are not filled. */
+/** Returns the next id, `TODO-004` after `TODO-003`. Numbers are never reused, and gaps are not filled. */
 export function nextId(prefix: string, entries: readonly { readonly id: string }[]): string {
   const numbers = entries.map(({ id }) => numberIn(prefix, id) ?? 0);
   return `${prefix}-${String(Math.max(0, ...numbers) + 1).padStart(3, '0')}`;
 }
 
-/** `TODO-003`, `todo-3` and `3` are the same one. */
+/** Returns whether two ids are equal; `TODO-003`, `todo-3` and `3` are. */
 export function sameId(prefix: string, a: string, b: string): boolean {
   if (a.toLowerCase() === b.toLowerCase()) return true;
   const number = numberIn(prefix, a);
@@ -138,7 +141,7 @@ function findTodo(doc: JsonDocument, id: string): number {
   return index;
 }
 
-/** One reason at a time: the last one is replaced, what else was noted stays. */
+/** Replaces the last reason and keeps all other notes. */
 function withReason(notes: string, reason: string): string {
   const rest = notes.replace(/(?:^|\n)Blocked: [^\n]*$/, '');
   return rest === '' ? `Blocked: ${reason}` : `${rest}\nBlocked: ${reason}`;

@@ -1,11 +1,11 @@
 import { FILLERS } from '../../base/fillers.ts';
 
-/** The beginnings of the words that something is about, in small letters. */
+/** Lower-case prefixes of the words that a text is about. */
 export type Topic = readonly string[];
 
 /**
- * Words by their first six letters, so that `authentication` is like `authenticate`; without fillers and what is too short to say
- * much: three letters, or one sign where a sign is a syllable or a word.
+ * Returns words by their first six letters, so that `authentication` matches `authenticate`, without stop words and
+ * short words: up to three letters, or one character in scripts without letter case.
  */
 export function topicOf(text: string): Topic {
   const long = wordsOf(text.toLowerCase()).filter(
@@ -15,7 +15,7 @@ export function topicOf(text: string): Topic {
 }
 
 function wordsOf(text: string): string[] {
-  // The dictionaries of the segmenter take milliseconds to open, which a hook has no use for in plain English.
+  // Opening the segmenter's dictionaries takes milliseconds, which a hook does not need for plain English.
   if (!/[^\0-\x7f]/.test(text)) return text.match(/[a-z0-9]+/g) ?? [];
   const words: string[] = [];
   let joins = false;
@@ -23,7 +23,7 @@ function wordsOf(text: string): string[] {
     text,
   )) {
     const single = isWordLike === true && segment.length === 1 && !isCased(segment);
-    // A word that the dictionary does not have comes in single signs.
+    // The segmenter returns an unknown word as single characters.
     if (single && joins) words.push(words.pop() + segment);
     else if (isWordLike) words.push(segment);
     joins = single;
@@ -32,8 +32,8 @@ function wordsOf(text: string): string[] {
 }
 
 /**
- * How many words of a topic a text has. In scripts with small and capital letters a word must begin there; others often
- * have no spaces between words, or put an article before them.
+ * Counts the words of a topic that a text contains. In scripts with letter case a match must start a word; other
+ * scripts often have no spaces, or put an article before a word.
  */
 export function relevance(topic: Topic, text: string): number {
   const small = text.toLowerCase();

@@ -8,19 +8,19 @@ import type { ProjectView } from './project-view.ts';
 import { openTodos } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
 
-/** What goes with the work when another agent takes it over, besides the project's own files. */
+/** What another agent gets when it takes over work, besides the project files. */
 export interface Transfer {
   readonly to: string;
-  /** Where the project is. */
+  /** Folder of the project. */
   readonly folder: string;
   readonly ask: string | null;
   /** Pointers and files to read. */
   readonly pointers: readonly string[];
-  /** The bounded header of a thread. */
+  /** Header of a thread. */
   readonly thread: Header | null;
 }
 
-/** The brief for the next agent: every line ends with its evidence in brackets, so that it can be looked up. */
+/** Builds the brief for the next agent. Every line ends with its source in brackets, so that it can be checked. */
 export async function transferDraft(view: ProjectView, git: ProjectGit, transfer: Transfer): Promise<Draft> {
   const { state } = view;
   const ask = transfer.ask ?? state?.current_task ?? state?.in_progress ?? null;
@@ -82,7 +82,7 @@ function constraintsPart({ identity }: ProjectView): BriefPart {
   return part('Constraints', PROJECT_MD, ranked(lines, 1, 0.1));
 }
 
-/** Files that differ from the last commit, with what `git diff` says of their lines. */
+/** Lists files that differ from the last commit, with the line counts of `git diff`. */
 async function inFlightPart(git: ProjectGit): Promise<BriefPart> {
   const [{ branch, commit, inFlight }, diff] = await Promise.all([git.standing(), git.changedLines()]);
   const sum = { added: 0, removed: 0 };
@@ -98,7 +98,7 @@ async function inFlightPart(git: ProjectGit): Promise<BriefPart> {
   return part('Files in flight', `git status${where}`, ranked(lines, 2, 1 / 3));
 }
 
-/** Says where a secret was masked, by the evidence at the end of the line. */
+/** Says where a secret was masked, by the source at the end of the line. */
 function maskedSecrets(parts: readonly BriefPart[]): string[] {
   const lines = parts.flatMap((each) => each.lines).filter(({ text }) => text.includes(REDACTED));
   const places = lines.map(({ text }) => text.slice(text.lastIndexOf('[') + 1, -1));
@@ -145,12 +145,12 @@ async function commitsPart(view: ProjectView, git: ProjectGit): Promise<BriefPar
   return part('Latest commits', 'git log', ranked(lines, 6, 1));
 }
 
-/** Shows no secrets. A long line is cut before its evidence, never in it. */
+/** Masks secrets. A long line is cut before its source, never in it. */
 function cite(text: string, evidence: string): string {
   return citeGiven(redact(maskedLine(text)), evidence);
 }
 
-/** What was given with the hand-off itself stays as it is: the key of a pointer is meant to be there. */
+/** Keeps text given with the hand-off itself, because the key of a pointer must stay. */
 function citeGiven(text: string, evidence: string): string {
   return `${plainLine(text, BRIEF_LINE_CHARS - evidence.length - 3)} [${evidence}]`;
 }
