@@ -5,12 +5,12 @@ import type { FileInfo } from '../contract/files.ts';
 import type { FileSpace, FileWriteOptions } from '../sdk/files.ts';
 import type { KeptPointers } from './kept-pointers.ts';
 
-/** The time of the last name, so that those of this process grow also where the clock does not. */
+/** Time of the last name, so that names of this process increase even if the clock does not. */
 let last = 0;
 
 /**
- * A list of JSON entries that grows at its end, kept as files: each append is one file below a prefix, named by when it was made,
- * and so needs no look at what is there. Of appends by several processes the time decides.
+ * An append-only list of JSON entries, stored as files: each append is one file below a prefix, named by its time, so
+ * it reads nothing first. Appends of several processes are ordered by time.
  */
 export class EntryLog<E> {
   readonly #files: FileSpace;
@@ -18,7 +18,10 @@ export class EntryLog<E> {
   readonly #options: FileWriteOptions;
   readonly #pointers: KeptPointers;
 
-  /** `prefix` ends with a slash. `metadata` is that of each file, `ttl` the seconds that entries stay, `pointers` keeps as long what they name. */
+  /**
+   * `prefix` ends with a slash. `metadata` is set on each file, `ttl` is in seconds, `pointers` extends the pointers
+   * that entries name.
+   */
   constructor(
     files: FileSpace,
     prefix: string,
@@ -39,7 +42,7 @@ export class EntryLog<E> {
     await this.#pointers.keep(text);
   }
 
-  /** All of them, or the last ones; null where none was ever appended. */
+  /** Returns all entries, or the last `limit`; null if none was ever appended. */
   async read(limit?: number): Promise<E[] | null> {
     const paths = (await this.#paths()).map(({ path }) => path);
     if (paths.length === 0) return null;
@@ -51,7 +54,7 @@ export class EntryLog<E> {
     return limit === undefined ? entries : entries.slice(Math.max(0, entries.length - limit));
   }
 
-  /** Takes the last entry off. Two who do it at once get different ones. */
+  /** Removes and returns the last entry. Two concurrent calls get different entries. */
   async pop(): Promise<E | undefined> {
     for (;;) {
       const end = (await this.#paths()).at(-1);

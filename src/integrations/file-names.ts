@@ -3,13 +3,14 @@ import { sha256Hex } from '../base/hash.ts';
 import { utf8Bytes } from '../base/utf8.ts';
 import type { FileSpace, FileToWrite } from '../sdk/files.ts';
 
-/** Longer names become their beginning and a hash: a segment of a path takes 255 bytes. */
+/** A path segment has at most 255 bytes, so a longer name becomes its beginning and a hash. */
 const SEGMENT_BYTES = 200;
 const KEPT_BYTES = 120;
 
 /**
- * Any text as one segment of a path: letters, digits and `-` as they are, the rest percent-encoded, nothing at all as `_`. Two
- * texts never have the same. What was too long cannot be read back; whoever needs the text keeps it in the file.
+ * Encodes any text as one path segment: letters, digits and `-` unchanged, the rest percent-encoded, an empty text as
+ * `_`. Different texts give different segments. A name that was too long cannot be decoded, so callers that need the
+ * text store it in the file.
  */
 export async function segment(text: string): Promise<string> {
   if (text === '') return '_';
@@ -23,14 +24,14 @@ export async function segments(texts: readonly string[]): Promise<string> {
 }
 
 /**
- * A text as a segment that sorts backwards: what is greater by its UTF-8 bytes comes first. A listing gives the newest of names
- * that grow, such as UUIDs of version 6, with its first entry.
+ * Encodes a text as a segment that sorts in reverse order of its UTF-8 bytes. For growing names, such as UUIDs of
+ * version 6, a listing starts with the newest.
  */
 export function backwards(text: string): string {
   const digits = encoder
     .encode(text)
     .reduce((path, byte) => path + (255 - byte).toString(16).padStart(2, '0'), '');
-  // Behind every digit, so that of two texts with the same beginning the longer one comes first.
+  // `~` sorts after every digit, so of two texts with the same beginning the longer one comes first.
   return `${digits}~`;
 }
 
@@ -41,10 +42,13 @@ const SHOWN: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
   return /[A-Za-z0-9-]/.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 });
 
-/** What is larger goes by itself: several together are one request with a limit of its own. */
+/** Larger files are written alone, because a request has a size limit. */
 const TOGETHER_BYTES = 256 * 1024;
 
-/** Writes several files, in few requests. One that was to be new and is there stays as it is; any other refusal is thrown. */
+/**
+ * Writes several files in few requests. A file that must be new and exists stays unchanged; any other failure is
+ * thrown.
+ */
 export async function writeFiles(space: FileSpace, files: readonly FileToWrite[]): Promise<void> {
   const isLarge = ({ content }: FileToWrite) =>
     (typeof content === 'string' ? utf8Bytes(content) : content.byteLength) > TOGETHER_BYTES;

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => scene[Symbol.asyncDispose]());
 
-/** Seconds until a pointer expires. */
+/** Returns the seconds until a pointer expires. */
 const left = async (url: string) =>
   (Date.parse((await scene.relay.inspect(url)).expires_at!) - Date.now()) / 1000;
 

@@ -2,20 +2,20 @@ import type { ContextRelay } from '../sdk/context-relay.ts';
 
 const POINTER = /\/pull\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b/gi;
 
-/** Pointers that one request renews. */
+/** Maximum of pointers per renewal request. */
 const TOGETHER = 100;
 
-/** Pointers whose expiry is remembered: more than one conversation has. */
+/** Maximum of remembered expiries, more than one conversation has. */
 const MOST_KNOWN = 10_000;
 
 /**
- * Has the pointers that a stored text names live at least as long as the text does: `ttl` seconds, or as long as the relay
- * allows. What a conversation refers to is then there for as long as the conversation is.
+ * Extends the pointers that a stored text names to at least the text's own life: `ttl` seconds, or as long as the
+ * relay allows. Otherwise a conversation could outlive what it refers to.
  */
 export class KeptPointers {
   readonly #relay: ContextRelay;
   readonly #ttl: number | undefined;
-  /** When a pointer has to be renewed, at the latest. */
+  /** Time at which each pointer must be renewed. */
   readonly #renewAt = new Map<string, number>();
   #warned = false;
 
@@ -24,7 +24,7 @@ export class KeptPointers {
     this.#ttl = ttl;
   }
 
-  /** To be called once the text is stored, so that its own life has begun. A failure is warned of; the text is stored all the same. */
+  /** Call it after the text is stored, when its own life has begun. A failure is a warning; the text stays stored. */
   async keep(...texts: readonly string[]): Promise<void> {
     const named = new Set(
       texts.flatMap((text) => [...text.matchAll(POINTER)].map(([, id]) => id!.toLowerCase())),
@@ -53,7 +53,10 @@ export class KeptPointers {
   }
 }
 
-/** A pointer of somebody else is never asked for again. One that the relay does not let live so long is, after an eighth of its life. */
+/**
+ * Returns when to renew a pointer. Another tenant's pointer is never renewed. One whose life the relay limits is
+ * renewed after an eighth of it.
+ */
 function renewalTime(now: number, expires: number | undefined, ttl: number | undefined): number {
   if (expires === undefined) return Number.POSITIVE_INFINITY;
   const last = ttl === undefined ? 0 : expires - ttl * 1000;

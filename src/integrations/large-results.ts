@@ -9,21 +9,27 @@ import { datedFrame } from '../text/frame.ts';
 import { makePreview, type PreviewKind } from '../text/preview/preview.ts';
 
 export interface LargeResultOptions {
-  /** A result of more bytes becomes a pointer; 16 KiB by default, which is about 4 000 tokens. */
+  /** A larger result becomes a pointer; 16 KiB by default, about 4 000 tokens. */
   readonly maxBytes?: number;
-  /** Announces each there. */
+  /** Channel on which each is announced. */
   readonly channel?: string;
-  /** Encrypts on this side. What the model is shown of a result it is shown all the same. */
+  /** Encrypts on the client. The model still sees the preview of a result. */
   readonly encrypted?: boolean;
-  /** Seconds until a result expires; a day by default. A session, transcript or checkpoint that is kept at the relay keeps it longer. */
+  /**
+   * Seconds until a result expires; a day by default. A session, transcript or checkpoint stored at the relay extends
+   * it.
+   */
   readonly ttl?: number;
-  /** Names of tools whose results are left alone. */
+  /** Names of tools whose results stay unchanged. */
   readonly except?: readonly string[];
-  /** Told when a result could not be pushed. It then stays whole: work that was done is not lost. A warning on the console by default. */
+  /**
+   * Called if a result could not be pushed. The full result then stays, so that no work is lost. By default a console
+   * warning.
+   */
   readonly onError?: (error: unknown) => void;
 }
 
-/** Below it a result costs less than what would be said in its place, and the question after it. */
+/** A smaller result costs less than its replacement and the question after it. */
 const RESULT_BYTES = 16 * 1024;
 
 const DAY_S = 24 * 3600;
@@ -33,15 +39,18 @@ const MOST_KNOWN = 1000;
 
 interface ShownOptions {
   readonly signal?: AbortSignal;
-  /** It is stored elsewhere, nobody knows for how long: without a `ttl` the pointer lives as long as the relay allows. */
+  /** The text is stored elsewhere for an unknown time: without a `ttl` the pointer lives as long as the relay allows. */
   readonly forever?: boolean;
 }
 
-/** Swaps results of tools that are too large for a prompt for pointers. The same result of the same tool has one pointer. */
+/**
+ * Replaces tool results that are too large for a prompt by pointers. The same result of the same tool gets one
+ * pointer.
+ */
 export class LargeResults {
   readonly #relay: ContextRelay;
   readonly #options: LargeResultOptions;
-  /** What was shown lately: some frameworks bring every result again with each step. */
+  /** Recent replacements, because some frameworks send every result again with each step. */
   readonly #known = new Map<string, { readonly shown: string; readonly renewAt: number }>();
 
   constructor(relay: ContextRelay, options: LargeResultOptions = {}) {
@@ -49,11 +58,11 @@ export class LargeResults {
     this.#options = options;
   }
 
-  /** What the model is shown: the text itself where it is small enough, else what stands for it. */
+  /** Returns the text for the model: the text itself if it is small enough, else its replacement. */
   async shown(text: string, tool: string, o: ShownOptions = {}): Promise<string> {
     const { signal } = o;
     const { maxBytes = RESULT_BYTES, except = [] } = this.#options;
-    // A character is three bytes at most: what is shorter needs no measuring.
+    // A character has at most three bytes, so a short text need not be measured.
     if (text.length * 3 <= maxBytes || isRelayTool(tool) || except.includes(tool)) return text;
     const bytes = new TextEncoder().encode(text);
     if (bytes.byteLength <= maxBytes) return text;
@@ -79,7 +88,7 @@ export class LargeResults {
       channel,
       encrypted,
       ttl,
-      // What is encrypted is never the same twice, so there a key would be refused the second time.
+      // Encryption gives different bytes each time, so a repeated idempotency key would be rejected.
       idempotencyKey: encrypted ? undefined : `result-${key}`,
       count: true,
       contentType: 'text/plain; charset=utf-8',
@@ -102,7 +111,7 @@ export class LargeResults {
     return shown;
   }
 
-  /** When it expires: a pointer that is used again gets a new expiry. A relay that cannot renew it lets it expire as it was. */
+  /** Renews a reused pointer and returns its new expiry. If the relay cannot renew it, the old expiry stays. */
   async #renewed({ url, expires_at }: Pushed, { forever, signal }: ShownOptions): Promise<number> {
     const expires = Date.parse(expires_at);
     const ttl = this.#options.ttl ?? (forever ? undefined : DAY_S);
@@ -115,9 +124,9 @@ export class LargeResults {
   }
 }
 
-/** Whether it is one of our tools: what they answer is never swapped for a pointer. */
+/** Returns whether it is one of our tools, whose results are never replaced. */
 function isRelayTool(name: string): boolean {
-  // Some frameworks put the name of a server in front: mcp__contextrelay__pull_context.
+  // Some frameworks prefix the server's name: mcp__contextrelay__pull_context.
   return [PUSH_TOOL, PEEK_TOOL, PULL_TOOL].some(
     (tool) => name === tool.name || name.endsWith(`__${tool.name}`),
   );
@@ -127,7 +136,7 @@ function warn(error: unknown): void {
   console.warn(`contextrelay: a large result stays whole, for it could not be pushed: ${String(error)}`);
 }
 
-/** Enough of a payload to make a preview of. */
+/** Bytes of a payload that are enough for a preview. */
 export const LOOK_BYTES = 16 * 1024;
 
 interface LargeText {
@@ -137,17 +146,16 @@ interface LargeText {
   readonly what: string;
   readonly size: number;
   readonly tokens?: TokenCount;
-  /** Its beginning; null where it was not looked at. */
+  /** Its beginning; null if it was not read. */
   readonly start: Uint8Array | null;
   readonly by: string;
-  /** ISO 8601; of the moment from which on it is the same. */
+  /** Creation time in ISO 8601. */
   readonly at: string;
 }
 
 /**
- * What stands in a prompt in place of a text that is too large for it: what it is, its price, its beginning as data of
- * somebody else, and how to read what is needed. The same bytes whenever it is made of the same pointer, so that caches of
- * prompts hold.
+ * Returns the replacement of a text that is too large for a prompt: what it is, its token count, its beginning framed
+ * as foreign data, and how to read more. The same pointer always gives the same bytes, so that prompt caches work.
  */
 async function shownInstead(large: LargeText): Promise<string> {
   const { url, id, what, size, tokens, start, by, at } = large;
@@ -157,7 +165,7 @@ async function shownInstead(large: LargeText): Promise<string> {
   const lines = [`Too large to show: ${what}, ${exactBytes(size)}${price}. It is at ${url}`];
   if (start) {
     const preview = makePreview(kindOf(start), { start, size, lineCount: 0, isText: true });
-    // Who wrote the text did not know the id that it would get.
+    // The author of the text could not know its id, so the id can be the frame's secret.
     const secret = async () => new TextEncoder().encode(id);
     lines.push(
       await datedFrame(preview.text, { what: `the beginning of ${what}`, by, at: Date.parse(at) }, secret),
@@ -167,7 +175,7 @@ async function shownInstead(large: LargeText): Promise<string> {
   return lines.join('\n');
 }
 
-/** The same for a pointer that a model asked for, with no more of it pulled than is shown. */
+/** Returns the replacement for a pointer that a model asked for, pulling only what it shows. */
 export async function insteadOf(
   relay: ContextRelay,
   url: string,
@@ -175,7 +183,7 @@ export async function insteadOf(
   maxBytes: number,
   signal?: AbortSignal,
 ): Promise<string> {
-  // Of an encrypted one there is no beginning without the whole, and a pull may be one of few.
+  // An encrypted payload has no readable beginning, and a pull may be one of few.
   const looks = !url.includes('#key=') && found.max_pulls === null && found.text !== false;
   const range = { start: 0, end: Math.min(LOOK_BYTES, found.size ?? LOOK_BYTES) };
   const told = await shownInstead({

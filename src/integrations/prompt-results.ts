@@ -6,7 +6,7 @@ interface ResultPart {
   readonly output: { readonly type: string; readonly value?: unknown };
 }
 
-/** Swaps the results of tools in a prompt as the AI SDK and what is built on it hand it to a model. Images and files stay. */
+/** Replaces tool results in a prompt of the AI SDK or of frameworks built on it. Images and files stay. */
 export async function swapResults<M extends { readonly role: string; readonly content: unknown }>(
   prompt: readonly M[],
   shown: Shown,

@@ -7,7 +7,7 @@ import { parsePartText } from '../text/parts/part-request.ts';
 import { cutNear } from '../text/preview/cut.ts';
 import { insteadOf } from './large-results.ts';
 
-/** A tool before a framework wraps it. Its answers are texts for a model, also where something went wrong. */
+/** A tool before a framework wraps it. It answers with text for a model, also for errors. */
 export interface RelayTool {
   readonly name: string;
   readonly description: string;
@@ -15,7 +15,7 @@ export interface RelayTool {
   run(input: unknown, o?: { readonly signal?: AbortSignal }): Promise<string>;
 }
 
-/** JSON Schema, which every framework takes. */
+/** JSON Schema, which every framework accepts. */
 export type RelayToolSchema = {
   type: 'object';
   properties: { [name: string]: { type: 'string' | 'boolean'; description: string } };
@@ -24,18 +24,21 @@ export type RelayToolSchema = {
 };
 
 export interface RelayToolOptions {
-  /** The most bytes that a pull answers with; 64 KiB by default. What is larger is told by its size, its price and its beginning. */
+  /**
+   * Maximum bytes of a pull's answer; 64 KiB by default. For a larger payload the answer has its size, token count and
+   * beginning.
+   */
   readonly maxBytes?: number;
-  /** Where a push is announced when the model names no channel. */
+  /** Channel for pushes in which the model names none. */
   readonly channel?: string;
-  /** Seconds until what is pushed expires; a day by default. */
+  /** Seconds until a push expires; a day by default. */
   readonly ttl?: number;
 }
 
-/** About 16 000 tokens: a part of any model's window, and more than one question needs. */
+/** About 16 000 tokens: a fraction of any model's context, and more than one question needs. */
 const PULL_BYTES = 64 * 1024;
 
-/** `push_context`, `peek_context` and `pull_context`, in this order. */
+/** Returns `push_context`, `peek_context` and `pull_context`, in this order. */
 export function relayTools(relay: ContextRelay, o: RelayToolOptions = {}): RelayTool[] {
   return [pushTool(relay, o), peekTool(relay), pullTool(relay, o)];
 }
@@ -83,7 +86,7 @@ function pullTool(relay: ContextRelay, { maxBytes = PULL_BYTES }: RelayToolOptio
       if (part === null) return relay.pull(url, undefined, { signal });
       const found = await relay.inspect(url, { signal });
       const size = found.size ?? Number.POSITIVE_INFINITY;
-      // Fernet makes four bytes of three.
+      // Fernet turns three bytes into four.
       if ((url.includes('#key=') ? (size * 3) / 4 : size) <= maxBytes)
         return relay.pull(url, undefined, { signal });
       return insteadOf(relay, url, found, maxBytes, signal);
@@ -108,7 +111,7 @@ function define(
       try {
         return await run(checked(input, schema), o);
       } catch (error) {
-        // Whoever gave up wants no answer, and what is no error of ours is a bug that must be seen.
+        // An aborted call needs no answer, and an unknown error is a bug that must be visible.
         if (!isRelayError(error) || o.signal?.aborted) throw error;
         return `Error ${doing}: ${error.message} ${error.hintFor('mcp')}`;
       }
@@ -116,7 +119,7 @@ function define(
   };
 }
 
-/** Not every framework holds an input against its schema, and models leave out, misspell and send null. */
+/** Validates the input: not every framework does, and models omit, misspell and send null. */
 function checked(input: unknown, { properties, required }: RelayToolSchema): JsonObject {
   if (!isJsonObject(input as Json)) throw wrong('The input is not an object.');
   const given = Object.entries(input as JsonObject).filter(
@@ -136,7 +139,7 @@ function wrong(what: string): RelayError {
   return badRequest(what, 'See the schema of the tool.');
 }
 
-/** A model is given pointers to read, and not the whole web. */
+/** Accepts only pointers, so that a model cannot read arbitrary URLs. */
 function pointer(url: Json | undefined): string {
   const trimmed = (url as string).trim();
   parsePointer(trimmed);

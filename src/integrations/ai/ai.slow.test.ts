@@ -20,7 +20,7 @@ after(() => scene[Symbol.asyncDispose]());
 type Call = Parameters<MockLanguageModelV4['doGenerate']>[0];
 type Move = { tool: string; input: object } | string;
 
-/** Plays the moves; each is told what the last tool answered, as the model was shown it. */
+/** Plays the moves in turn. Each gets the last tool result as the model saw it. */
 function playing(moves: ((shown: string) => Move)[]): MockLanguageModelV4 {
   let turn = 0;
   return new MockLanguageModelV4({
@@ -51,7 +51,7 @@ function playing(moves: ((shown: string) => Move)[]): MockLanguageModelV4 {
   });
 }
 
-/** The answers of tools as they stand in a prompt. */
+/** Returns the tool results in a prompt. */
 function shownIn({ prompt }: Call): string[] {
   return prompt
     .flatMap((message) => (message.role === 'tool' ? message.content : []))

@@ -4,11 +4,11 @@ import { type LargeResultOptions, LargeResults } from '../large-results.ts';
 import { swapResults } from '../prompt-results.ts';
 import { type RelayToolOptions, relayTools } from '../relay-tools.ts';
 
-/** `contextrelay/ai`. Any export here is API. */
+/** Entry point `contextrelay/ai`. Every export here is public API. */
 export type { LargeResultOptions } from '../large-results.ts';
 export type { RelayToolOptions } from '../relay-tools.ts';
 
-/** For `tools` of `generateText`, `streamText` and agents, by the names that the model calls them by. */
+/** Tools for `generateText`, `streamText` and agents, by the names that the model calls. */
 export interface ContextRelayTools {
   [name: string]: Tool<unknown, string>;
   push_context: Tool<unknown, string>;
@@ -29,8 +29,8 @@ export function contextRelayTools(relay: ContextRelay, options: RelayToolOptions
 }
 
 /**
- * Middleware for `wrapLanguageModel`: results of tools that are too large for the prompt reach the model as pointers. The
- * messages of the program keep the results whole. Give the model `pull_context` of `contextRelayTools`, with which it reads
+ * Middleware for `wrapLanguageModel`: tool results that are too large for the prompt reach the model as pointers. The
+ * program's messages keep the full results. Give the model `pull_context` of `contextRelayTools`, so that it can read
  * what it needs.
  */
 export function largeResultMiddleware(

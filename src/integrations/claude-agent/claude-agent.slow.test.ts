@@ -16,7 +16,7 @@ import {
 } from '../../../test/integrations/scene.ts';
 import { ContextRelaySessionStore, contextRelayServer, largeResultHooks } from './index.ts';
 
-/** The framework runs the program of Claude Code; it is the one that other tests use too. */
+/** The framework runs Claude Code; it is the same program that other tests use. */
 const client = installedClient('claude');
 const skip = 'missing' in client ? client.missing : false;
 
@@ -35,11 +35,11 @@ interface Played {
   readonly words: string;
   readonly shown: readonly string[];
   readonly session: string;
-  /** All that the model was sent. */
+  /** Everything that was sent to the model. */
   readonly sent: string;
 }
 
-/** One query to its end, with a model that plays the script: its last words, and what its tools answered, as it saw them. */
+/** Runs a query with a scripted model and returns its last text and the tool results as it saw them. */
 async function play(prompt: string, script: Script, options: Options = {}): Promise<Played> {
   let shown: readonly string[] = [];
   await using model = new FakeModel((answers) => {
@@ -121,7 +121,7 @@ test('a session is resumed from the relay on a machine that never saw it', { ski
     sessionStore: new ContextRelaySessionStore(scene.relay),
   });
   const store = new ContextRelaySessionStore(embedded(scene.server));
-  // What the program keeps itself is gone.
+  // Delete the program's own transcripts.
   rmSync(join(home, '.claude'), { recursive: true, force: true });
   const second = await play('Who am I?', () => ({ text: 'Ada.' }), {
     sessionStore: store,

@@ -18,13 +18,13 @@ import { KeptPointers } from '../kept-pointers.ts';
 import { type LargeResultOptions, LargeResults } from '../large-results.ts';
 import { type RelayToolOptions, type RelayToolSchema, relayTools } from '../relay-tools.ts';
 
-/** `contextrelay/claude-agent`. Any export here is API. */
+/** Entry point `contextrelay/claude-agent`. Every export here is public API. */
 export type { LargeResultOptions } from '../large-results.ts';
 export type { RelayToolOptions } from '../relay-tools.ts';
 
 /**
- * A server in this process for `mcpServers`, with `push_context`, `peek_context` and `pull_context`. Under the name
- * `contextrelay` the tools to allow are called `mcp__contextrelay__push_context` and so on.
+ * Creates an in-process server for `mcpServers`, with `push_context`, `peek_context` and `pull_context`. Under the
+ * name `contextrelay` the tools to allow are called `mcp__contextrelay__push_context` and so on.
  */
 export function contextRelayServer(
   relay: ContextRelay,
@@ -39,7 +39,7 @@ export function contextRelayServer(
   return createSdkMcpServer({ name: 'contextrelay', tools });
 }
 
-/** The framework takes zod and nothing else. */
+/** The framework accepts only zod. */
 function shapeOf({ properties, required }: RelayToolSchema): z.ZodRawShape {
   const fields = Object.entries(properties).map(([name, { type, description }]) => {
     const field = (type === 'boolean' ? z.boolean() : z.string()).describe(description);
@@ -49,8 +49,8 @@ function shapeOf({ properties, required }: RelayToolSchema): z.ZodRawShape {
 }
 
 /**
- * For `hooks` of a query: results of tools that are too large for the prompt reach the model as pointers. Give it the tools of
- * `contextRelayServer`, with which it reads what it needs.
+ * Hooks for a query: tool results that are too large for the prompt reach the model as pointers. Give it the tools of
+ * `contextRelayServer`, so that it can read what it needs.
  */
 export function largeResultHooks(
   relay: ContextRelay,
@@ -69,7 +69,10 @@ export function largeResultHooks(
   return { PostToolUse: [{ hooks: [swap] }] };
 }
 
-/** Every tool answers in a form of its own, which has to stay: only the texts in it are swapped. The same value where none was. */
+/**
+ * Swaps only the texts in a value, because every tool has its own result format. Returns the same value if nothing was
+ * swapped.
+ */
 async function swapped(value: unknown, shown: (text: string) => Promise<string>): Promise<unknown> {
   if (typeof value === 'string') return shown(value);
   if (typeof value !== 'object' || value === null) return value;
@@ -81,15 +84,15 @@ async function swapped(value: unknown, shown: (text: string) => Promise<string>)
 }
 
 export interface ContextRelaySessionStoreOptions {
-  /** The space of files that transcripts are in; `claude-sessions` by default. */
+  /** Space of the transcript files; `claude-sessions` by default. */
   readonly space?: string;
-  /** Seconds that a transcript stays after it was written; until it is deleted by default. */
+  /** Seconds until a transcript expires; by default it never does. */
   readonly ttl?: number;
 }
 
 /**
- * Transcripts as files of a relay, for `sessionStore` of a query: `resume` goes on with a session on any machine that reaches it.
- * The files are `<project>/<session>/main/…` and `<project>/<session>/sub/<subpath>/…`.
+ * Stores transcripts as files of a relay, for `sessionStore` of a query: `resume` continues a session on any machine
+ * that reaches the relay. The files are `<project>/<session>/main/…` and `<project>/<session>/sub/<subpath>/…`.
  */
 export class ContextRelaySessionStore implements SessionStore {
   readonly #files: FileSpace;
@@ -106,7 +109,7 @@ export class ContextRelaySessionStore implements SessionStore {
     await (await this.#log(key)).append(entries);
   }
 
-  /** What was appended twice, as a retry does, is there once. */
+  /** Removes duplicates, which a retried append creates. */
   async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
     const entries = await (await this.#log(key)).read();
     const seen = new Set<string>();
@@ -124,7 +127,7 @@ export class ContextRelaySessionStore implements SessionStore {
     return [...latest].map(([sessionId, mtime]) => ({ sessionId, mtime }));
   }
 
-  /** One transcript where the key names a subpath, else the whole session. */
+  /** Deletes one transcript if the key has a subpath, else the whole session. */
   async delete(key: SessionKey): Promise<void> {
     if (key.subpath) await (await this.#log(key)).clear();
     else await this.#files.remove({ prefix: await sessionFolder(key) });

@@ -1,11 +1,11 @@
 type Step = { readonly many: boolean; readonly takes: (char: string) => boolean };
 
-/** So many patterns at most come out of braces. */
+/** Maximum of patterns that braces may expand to. */
 const MOST_PATTERNS = 100;
 
 /**
- * Whether a path matches: `*` and `?` within a segment, `**` across them, `[a-z]`, `{md,txt}`. All ways are followed at once, so that no
- * pattern that a model thinks up takes long.
+ * Returns a matcher for a glob: `*` and `?` within a segment, `**` across segments, `[a-z]`, `{md,txt}`. It follows
+ * all alternatives at once, so that no pattern takes long.
  */
 export function globMatcher(glob: string): (path: string) => boolean {
   const patterns = expanded(glob).map(steps);
@@ -26,7 +26,7 @@ function matches(pattern: readonly Step[], path: string): boolean {
   return places.has(pattern.length);
 }
 
-/** With the places behind steps that may take nothing. */
+/** Adds the positions after steps that may match nothing. */
 function skipped(pattern: readonly Step[], places: Set<number>): Set<number> {
   for (const at of places) if (pattern[at]?.many) places.add(at + 1);
   return places;
@@ -60,7 +60,10 @@ function oneOf(set: string): (char: string) => boolean {
   return (char) => char !== '/' && has(char) !== not;
 }
 
-/** A pattern without braces for each choice, and for each `**` in front of a slash one without both: it may stand for nothing. */
+/**
+ * Expands braces into one pattern per choice. A `**` before a slash may match nothing, so it also gives a pattern
+ * without both.
+ */
 function expanded(glob: string): string[] {
   const done: string[] = [];
   for (const todo = [glob]; todo.length > 0 && done.length < MOST_PATTERNS; ) {
@@ -70,7 +73,7 @@ function expanded(glob: string): string[] {
     if (braces) {
       for (const choice of braces[1]!.split(',')) todo.push(next.replace(braces[0], () => choice));
     } else if (folders) {
-      // The mark keeps the slash that is left from being looked at again.
+      // The mark prevents the remaining slash from being processed again.
       todo.push(next.replace('**/', ''), next.replace('**/', '**\u0000'));
     } else done.push(next.replaceAll('\u0000', '/'));
     if (todo.length > MOST_PATTERNS) break;

@@ -19,21 +19,21 @@ import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FileRead, FileSpace } from '../../sdk/files.ts';
 import { globMatcher } from './glob.ts';
 
-/** `contextrelay/deepagents`. Any export here is API. */
+/** Entry point `contextrelay/deepagents`. Every export here is public API. */
 
 export interface ContextRelayBackendOptions {
-  /** The space of files that the agent works in; `deepagents` by default. Whoever names the same works in it too. */
+  /** Space of the agent's files; `deepagents` by default. Agents with the same space share the files. */
   readonly space?: string;
-  /** Seconds that a file stays after it was written; until it is deleted by default. */
+  /** Seconds until a file expires; by default it never does. */
   readonly ttl?: number;
 }
 
-/** How many lines a read gives, where it does not say. */
+/** Default number of lines of a read. */
 const READ_LINES = 500;
 
 /**
- * The file system of a deep agent as files of a relay: it outlives the process, keeps earlier versions, and other agents read
- * and write it. `/notes/plan.md` is `notes/plan.md` of the space.
+ * The file system of a deep agent, stored as files of a relay: it outlives the process, keeps earlier versions, and
+ * other agents can read and write it. `/notes/plan.md` is `notes/plan.md` in the space.
  */
 export class ContextRelayBackend implements BackendProtocolV2 {
   readonly #files: FileSpace;
@@ -60,7 +60,7 @@ export class ContextRelayBackend implements BackendProtocolV2 {
     });
   }
 
-  /** Of a text only the lines that are asked for leave the relay. */
+  /** Transfers only the requested lines of a text. */
   read(filePath: string, offset = 0, limit = READ_LINES): Promise<ReadResult> {
     return told(filePath, async () => {
       const path = inSpace(filePath);
@@ -91,7 +91,7 @@ export class ContextRelayBackend implements BackendProtocolV2 {
     });
   }
 
-  /** Made anew where somebody else wrote in between. */
+  /** Repeats the edit if someone else wrote meanwhile. */
   edit(filePath: string, oldString: string, newString: string, replaceAll = false): Promise<EditResult> {
     return told(filePath, async () => {
       const path = inSpace(filePath);
@@ -177,7 +177,10 @@ export class ContextRelayBackend implements BackendProtocolV2 {
     return found;
   }
 
-  /** The files below a folder, or the one file, whose path from there matches; with `anywhere`, a bare name matches at any depth. */
+  /**
+   * Returns the files below a folder, or the single file, whose relative path matches. With `anywhere` a bare name
+   * matches at any depth.
+   */
   async #below(path: string, glob: string, anywhere: boolean): Promise<FileInfo[]> {
     const prefix = folder(path);
     const isMatch = globMatcher(anywhere && !glob.includes('/') ? `**/${glob}` : glob.replace(/^\//, ''));
@@ -190,14 +193,14 @@ export class ContextRelayBackend implements BackendProtocolV2 {
   }
 }
 
-/** `/a/b.md` as it is called in the space. */
+/** Returns the path of `/a/b.md` in the space. */
 function inSpace(path: string): string {
   const prefix = folder(path);
   if (prefix === '') throw badRequest(`${path || 'The path'} is no file.`, 'Name one: /notes.md');
   return prefix.slice(0, -1);
 }
 
-/** The prefix of what lies in a folder. */
+/** Returns the prefix of a folder's content. */
 function folder(path: string): string {
   const inner = path.replace(/^\/+|\/+$/g, '');
   return inner === '' ? '' : `${inner}/`;
@@ -207,20 +210,20 @@ function shown({ path, size, modified_at }: FileInfo): AgentFile {
   return { path: `/${path}`, is_dir: false, size, modified_at };
 }
 
-/** How many files a search reads at once. */
+/** Files that a search reads per request. */
 const PAGE = 50;
 
 function* pages<T>(items: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < items.length; at += PAGE) yield items.slice(at, at + PAGE);
 }
 
-/** Backends answer with their errors: the model reads them. */
+/** Returns errors as values, because the model reads them. */
 async function told<R>(path: string, work: () => Promise<R>): Promise<R | { error: string }> {
   try {
     return await work();
   } catch (error) {
     if (!isRelayError(error)) throw error;
-    // In the words that the framework looks for.
+    // The wording that the framework looks for.
     if (error.code === 'not_found') return { error: `File '${path}' not found` };
     return { error: `Error: ${error.message} ${error.hintFor('mcp')}` };
   }

@@ -15,11 +15,11 @@ import { segment, writeFiles } from '../file-names.ts';
 import { type LargeResultOptions, LargeResults } from '../large-results.ts';
 import { type RelayToolOptions, relayTools } from '../relay-tools.ts';
 
-/** `contextrelay/langchain`. Any export here is API. */
+/** Entry point `contextrelay/langchain`. Every export here is public API. */
 export type { LargeResultOptions } from '../large-results.ts';
 export type { RelayToolOptions } from '../relay-tools.ts';
 
-/** `push_context`, `peek_context` and `pull_context`, for `createAgent({ tools })` or `model.bindTools()`. */
+/** Returns `push_context`, `peek_context` and `pull_context`, for `createAgent({ tools })` or `model.bindTools()`. */
 export function contextRelayTools(
   relay: ContextRelay,
   options: RelayToolOptions = {},
@@ -36,8 +36,8 @@ export function contextRelayTools(
 }
 
 /**
- * Middleware for `createAgent` that swaps results of tools that are too large for the prompt for pointers, and brings
- * `pull_context`, with which the model reads what it needs of them.
+ * Middleware for `createAgent` that replaces tool results that are too large for the prompt by pointers, and adds
+ * `pull_context`, with which the model reads what it needs.
  */
 export function largeResultMiddleware(
   relay: ContextRelay,
@@ -59,7 +59,7 @@ export function largeResultMiddleware(
   });
 }
 
-/** Whether messages go to a checkpointer other than ours, which does not see to it that the pointers in them live as long. */
+/** Returns whether messages go to a checkpointer other than ours, which does not renew the pointers in them. */
 function isStoredElsewhere(configurable: { readonly [name: string]: unknown } | undefined): boolean {
   const checkpointer = configurable?.__pregel_checkpointer as { keepsPointers?: boolean } | null | undefined;
   return typeof checkpointer === 'object' && checkpointer !== null && !checkpointer.keepsPointers;
@@ -67,7 +67,7 @@ function isStoredElsewhere(configurable: { readonly [name: string]: unknown } | 
 
 type Content = ToolMessage['content'];
 
-/** Texts are swapped one by one; images and the like stay. */
+/** Swaps texts one by one; images and other content stay. */
 async function shown(content: Content, swap: (text: string) => Promise<string>): Promise<Content> {
   if (typeof content === 'string') return swap(content);
   let changed = false;
@@ -82,7 +82,7 @@ async function shown(content: Content, swap: (text: string) => Promise<string>):
   return changed ? (blocks as Content) : content;
 }
 
-/** A message has more than its constructor takes back from `fields`: what is not named here would be lost. */
+/** Copies a message. Its constructor ignores some fields of `fields`, so each is named here. */
 function withContent(message: ToolMessage, content: Content): ToolMessage {
   const { tool_call_id, name, id, status, artifact, metadata, additional_kwargs, response_metadata } =
     message;
@@ -103,18 +103,18 @@ export type PushedOutput = 'chain' | 'llm' | 'tool';
 
 export interface ContextRelayCallbackOptions {
   readonly relay: ContextRelay;
-  /** Where outputs are announced. */
+  /** Channel on which outputs are announced. */
   readonly channel: string;
-  /** Whose outputs: those of the outermost chain by default. `llm` and `tool` push one for each call. */
+  /** Which outputs to push: by default those of the outermost chain. `llm` and `tool` push one per call. */
   readonly outputs?: readonly PushedOutput[];
   readonly encrypted?: boolean;
   /** Seconds until an output expires; a day by default. */
   readonly ttl?: number;
-  /** Told when an output could not be pushed; the run goes on. A warning on the console by default. */
+  /** Called if an output could not be pushed; the run continues. By default a console warning. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** Pushes what a run puts out to a channel, for agents that wait there. A run waits until its outputs are at the relay. */
+/** Pushes the outputs of a run to a channel, for agents that wait there. The run waits until its outputs are stored. */
 export class ContextRelayCallbackHandler extends BaseCallbackHandler {
   name = 'ContextRelayCallbackHandler';
   override awaitHandlers = true;
@@ -150,7 +150,7 @@ export class ContextRelayCallbackHandler extends BaseCallbackHandler {
         channel,
         encrypted,
         ttl,
-        // A handler that is attached twice, or told twice, pushes once.
+        // A handler that is attached or called twice pushes once.
         idempotencyKey: encrypted ? undefined : `${kind}-${run}`,
         metadata: { summary: `output of ${kind} ${run}`, kind, run },
       });
@@ -160,7 +160,7 @@ export class ContextRelayCallbackHandler extends BaseCallbackHandler {
   }
 }
 
-/** The words of a message, the last message of an agent's state, a text as it is, anything else as JSON. */
+/** Returns a message's text, the last message of an agent's state, a text unchanged, and anything else as JSON. */
 function textOf(output: unknown): string {
   if (output === null || output === undefined) return '';
   if (typeof output === 'string') return output;
@@ -177,15 +177,15 @@ function warn(error: unknown): void {
 
 export interface ContextRelayRetrieverInput extends BaseRetrieverInput {
   readonly relay: ContextRelay;
-  /** The thread in whose artifacts questions are looked up. Without it only pointers are answered. */
+  /** Thread whose artifacts are searched. Without it only pointers are answered. */
   readonly thread?: string;
-  /** The most passages for one question; 5 by default. */
+  /** Maximum of passages per question; 5 by default. */
   readonly k?: number;
 }
 
 /**
- * Documents of a relay. A query that is a relay URL gives the text behind it; any other is looked up in the artifacts of the
- * thread, and gives passages, best first, with where they are from in their metadata.
+ * Retrieves documents from a relay. A query that is a relay URL returns its text. Any other query searches the
+ * thread's artifacts and returns passages, best first, with their source in the metadata.
  */
 export class ContextRelayRetriever extends BaseRetriever {
   lc_namespace: string[] = ['contextrelay', 'retrievers'];
@@ -219,7 +219,7 @@ export class ContextRelayRetriever extends BaseRetriever {
   async #pulled(url: string): Promise<Document> {
     const { metadata, size, created_at } = await this.#relay.inspect(url);
     const pageContent = await this.#relay.pull(url);
-    // The key of an encrypted payload is for whoever has the URL, and not for every store that documents end up in.
+    // The key of an encrypted payload must not reach every store that documents end up in.
     const source = url.split('#')[0];
     return new Document({ pageContent, metadata: { ...metadata, source, size, created_at } });
   }
@@ -234,13 +234,13 @@ function isPointer(query: string): boolean {
 }
 
 export interface ContextRelayByteStoreOptions {
-  /** The space of files that the values are in; `langchain` by default. */
+  /** Space of the values; `langchain` by default. */
   readonly space?: string;
-  /** Seconds that a value stays after it was set; until it is deleted by default. */
+  /** Seconds until a value expires; by default it never does. */
   readonly ttl?: number;
 }
 
-/** Bytes by key as files of a relay, for what takes a `ByteStore`: caches of embeddings, parents of documents. */
+/** Stores bytes by key as files of a relay, for users of a `ByteStore`: caches of embeddings, parents of documents. */
 export class ContextRelayByteStore extends BaseStore<string, Uint8Array> {
   lc_namespace: string[] = ['contextrelay', 'stores'];
   readonly #files: FileSpace;

@@ -34,7 +34,7 @@ const readLog = tool(async () => LARGE_LOG, {
   schema: { type: 'object', properties: {} },
 });
 
-/** A turn of the model that depends on what it was shown last. */
+/** A turn of the model that depends on what it saw last. */
 function calling(name: string, args: (shown: string) => object) {
   return (messages: BaseMessage[]) =>
     new AIMessage({

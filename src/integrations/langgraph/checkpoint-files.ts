@@ -15,24 +15,24 @@ import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
 import { backwards, segment, writeFiles } from '../file-names.ts';
 import type { KeptPointers } from '../kept-pointers.ts';
 
-/** A value as a serialiser made it. Text stays legible in the file. */
+/** A serialized value. Text stays readable in the file. */
 type Dumped =
   | readonly [type: string, data: string]
   | readonly [type: string, data: string, encoding: 'base64'];
 
-/** Where a checkpoint is. */
+/** Identifies a checkpoint. */
 export interface Place {
   readonly thread: string;
   readonly namespace: string;
   readonly id: string;
 }
 
-/** A checkpoint as it is stored: its values are in files of their own, found by their versions. */
+/** A stored checkpoint. Its values are in separate files, found by their versions. */
 export interface Stored extends Place {
   readonly parent?: string;
-  /** Channels that are stored as changes: what they are worth is told by the ancestors. */
+  /** Channels stored as changes: their values are computed from the ancestors. */
   readonly deltas: readonly string[];
-  /** Channels that have a value. Checkpoints of 0.2.0 and before do not say it. */
+  /** Channels that have a value. Checkpoints of 0.2.0 and earlier lack it. */
   readonly values?: readonly string[];
   readonly checkpoint: Omit<Checkpoint, 'channel_values'>;
   readonly metadata: CheckpointMetadata;
@@ -40,31 +40,29 @@ export interface Stored extends Place {
   readonly at: string;
 }
 
-/** How many checkpoints are read at once while they are listed. */
+/** Checkpoints read per request while listing. */
 const PAGE = 100;
 
 /**
  * The files of a saver. For each thread and namespace:
- *
- * - `<thread>/c/<namespace>/<checkpoint>`: a checkpoint without its values. The names sort the newest first.
- * - `<thread>/v/<namespace>/<channel>/<version>`: a value of a channel, written once, whatever checkpoints have it.
+ * - `<thread>/c/<namespace>/<checkpoint>`: a checkpoint without its values. The names sort newest first.
+ * - `<thread>/v/<namespace>/<channel>/<version>`: a value of a channel, written once, whichever checkpoints use it.
  * - `<thread>/w/<namespace>/<checkpoint>/<task>/<index>`: a pending write.
- *
- * A checkpoint is written behind its values, in one step: it is there with all of them or not at all.
+ * A checkpoint is written after its values, in one step, so it exists with all of them or not at all.
  */
 export class CheckpointFiles {
   readonly #space: FileSpace;
   readonly #serde: SerializerProtocol;
   readonly #pointers: KeptPointers;
 
-  /** `pointers`: keeps what values name as long as the values. */
+  /** `pointers` extends the pointers that values name to the life of the values. */
   constructor(space: FileSpace, serde: SerializerProtocol, pointers: KeptPointers) {
     this.#space = space;
     this.#serde = serde;
     this.#pointers = pointers;
   }
 
-  /** Without an id, the newest. */
+  /** Without an id, returns the newest. */
   async get(thread: string, namespace: string, id?: string): Promise<Stored | undefined> {
     const folder = await folderOf(thread, 'c', namespace);
     const path = id
@@ -74,7 +72,7 @@ export class CheckpointFiles {
     return file ? this.#load(file) : undefined;
   }
 
-  /** All of a thread, or of all threads; within a namespace the newest first. */
+  /** Yields the checkpoints of one thread or of all threads; within a namespace the newest first. */
   async *list(thread?: string, namespace?: string): AsyncGenerator<Stored> {
     const threads = thread === undefined ? await this.#threads() : [`${await segment(thread)}/`];
     const below = namespace === undefined ? 'c/' : `c/${await segment(namespace)}/`;
@@ -84,14 +82,14 @@ export class CheckpointFiles {
         const page = await this.#space.list({ prefix: folder + below, after, limit: PAGE });
         const paths = page.files.map(({ path }) => path);
         const found = await this.#space.read(paths);
-        // One that was deleted in between is not there any more.
+        // Skip a checkpoint that was deleted meanwhile.
         for (const path of paths) if (found.has(path)) yield this.#load(found.get(path)!);
         after = page.next;
       } while (after !== undefined);
     }
   }
 
-  /** `changed`: the channels that have a new version with it. Those of the others are stored. */
+  /** `changed` names the channels with a new version. Values of the others are already stored. */
   async put(
     { thread, namespace, id }: Place,
     checkpoint: Checkpoint,
@@ -111,7 +109,7 @@ export class CheckpointFiles {
     await this.#write(await Promise.all(files));
     const snapshots = values.flatMap(({ channel, value }) => (isDeltaSnapshot(value) ? [channel] : []));
     const counted = Object.keys(metadata.counters_since_delta_snapshot ?? {});
-    // What did not change since the parent is stored with an ancestor.
+    // A value that did not change since the parent is stored with an ancestor.
     const named = Object.keys(checkpoint.channel_versions).filter(
       (channel) =>
         channel_values[channel] !== undefined && (parent !== undefined || Object.hasOwn(changed, channel)),
@@ -130,7 +128,7 @@ export class CheckpointFiles {
     await this.#space.put(path, content, o);
   }
 
-  /** The values by channel; null where the checkpoint was deleted in the meantime. A value that is missing is an error. */
+  /** Returns the values by channel; null if the checkpoint was deleted meanwhile. Throws if a value is missing. */
   async values(stored: Stored): Promise<Record<string, unknown> | null> {
     const { thread, namespace, id, checkpoint } = stored;
     const folder = await folderOf(thread, 'v', namespace);
@@ -162,7 +160,7 @@ export class CheckpointFiles {
     const files = writes.map(async ([channel, value], i): Promise<FileToWrite> => {
       const index = WRITES_IDX_MAP[channel] ?? i;
       const file = { task_id: task, channel, value: await this.#dump(value) };
-      // Of an ordinary write the first one counts; errors, interrupts and resumptions are overwritten.
+      // For an ordinary write the first one counts; errors, interrupts and resumptions are overwritten.
       return { ...json(folder + indexName(index), file), ifAbsent: index >= 0 };
     });
     await this.#write(await Promise.all(files));
@@ -187,13 +185,13 @@ export class CheckpointFiles {
     await this.#space.remove({ prefix: `${await segment(thread)}/` });
   }
 
-  /** Deletes a checkpoint with its writes. The checkpoint first: without its writes it would be another one. */
+  /** Deletes a checkpoint with its writes. The checkpoint goes first, because without its writes it would be wrong. */
   async delete({ thread, namespace, id }: Place): Promise<void> {
     await this.#space.remove({ paths: [(await folderOf(thread, 'c', namespace)) + backwards(id)] });
     await this.#space.remove({ prefix: `${await folderOf(thread, 'w', namespace)}${backwards(id)}/` });
   }
 
-  /** The values of a namespace: where each is, and when it was written. */
+  /** Returns the paths of a namespace's values with the times they were written. */
   async valuePaths(thread: string, namespace: string): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     const prefix = await folderOf(thread, 'v', namespace);
@@ -268,7 +266,7 @@ async function valueName(channel: string, version: number | string): Promise<str
   return `${await segment(channel)}/${await segment(String(version))}`;
 }
 
-/** Those of special channels are negative. */
+/** Indexes of special channels are negative. */
 function indexName(index: number): string {
   return String(index + 1000).padStart(8, '0');
 }

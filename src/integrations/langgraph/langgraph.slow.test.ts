@@ -26,7 +26,7 @@ after(() => scene[Symbol.asyncDispose]());
 
 const inThread = (thread_id: string) => ({ configurable: { thread_id } });
 
-/** How many files of each kind a space has: checkpoints, values, writes. */
+/** Counts the files of each kind in a space: checkpoints, values, writes. */
 async function filesOf(space: string): Promise<{ c: number; v: number; w: number }> {
   const found = { c: 0, v: 0, w: 0 };
   for await (const { path } of scene.relay.files.space(space).all())
@@ -105,7 +105,7 @@ test('pruning keeps the newest checkpoint, and what channels that are stored as 
     assert.equal(values.turn, turn + 1);
     const left = await filesOf('pruned');
     pruned += before.c - left.c;
-    // Three checkpoints a turn, and a whole value of the channel every other turn.
+    // Three checkpoints per turn, and a full value of the channel every other turn.
     assert.ok(left.c <= 7 && left.v <= 12, `after turn ${turn} there are ${JSON.stringify(left)}`);
   }
   assert.ok(pruned >= 20, `${pruned} checkpoints were pruned`);

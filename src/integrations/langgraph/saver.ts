@@ -19,14 +19,14 @@ import { KeptPointers } from '../kept-pointers.ts';
 import { CheckpointFiles, type Place, type Stored } from './checkpoint-files.ts';
 
 export interface ContextRelaySaverOptions {
-  /** The space of files that the checkpoints are in; `langgraph` by default. */
+  /** Space of the checkpoint files; `langgraph` by default. */
   readonly space?: string;
   readonly serde?: SerializerProtocol;
 }
 
-/** Checkpoints of LangGraph as files of a relay: graphs resume on any machine that reaches it. */
+/** Stores LangGraph checkpoints as files of a relay: graphs resume on any machine that reaches it. */
 export class ContextRelaySaver extends BaseCheckpointSaver {
-  /** What checkpoints name lives as long as they do: the saver renews it. */
+  /** The saver renews pointers that checkpoints name, so they live as long as the checkpoints. */
   readonly keepsPointers = true;
   readonly #files: CheckpointFiles;
 
@@ -82,7 +82,7 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     await this.#files.putWrites({ thread, namespace: checkpoint_ns, id: checkpoint_id }, writes, taskId);
   }
 
-  /** An ancestor that is missing, and had a part of a channel that is stored as changes, is an error: its value would be wrong. */
+  /** Throws if a missing ancestor had a part of a channel stored as changes, because its value would be wrong. */
   override async getDeltaChannelHistory(
     o: Parameters<BaseCheckpointSaver['getDeltaChannelHistory']>[0],
   ): ReturnType<BaseCheckpointSaver['getDeltaChannelHistory']> {
@@ -97,8 +97,8 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Deletes what is no longer needed of threads. `keep_latest` keeps, for each namespace, the newest checkpoint and those of
-   * its ancestors that channels which are stored as changes are put together from; `delete` keeps nothing.
+   * Deletes what threads no longer need. `keep_latest` keeps, per namespace, the newest checkpoint and the ancestors
+   * that its channels stored as changes are computed from; `delete` keeps nothing.
    */
   async prune(
     threadIds: readonly string[],
@@ -111,15 +111,15 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Values are stored by version, and branches of a thread count on from the same one: a fraction by chance tells their
-   * versions apart.
+   * Returns the next version with a random fraction. Values are stored by version, and branches of a thread continue
+   * from the same one, so the fraction keeps their versions apart.
    */
   override getNextVersion(current: number | undefined): number {
     const chance = systemEnv.randomBytes(6).reduce((sum, byte) => (sum + byte) / 256, 0);
     return Math.floor(current ?? 0) + 1 + chance;
   }
 
-  /** Undefined where it was deleted in the meantime. */
+  /** Throws if a needed ancestor is missing. */
   async #checkAncestors(config: RunnableConfig, channels: readonly string[]): Promise<void> {
     const { thread_id, checkpoint_ns = '' } = config.configurable ?? {};
     const get = (id?: string) => this.#files.get(String(thread_id), checkpoint_ns, id);
@@ -151,7 +151,7 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     };
   }
 
-  /** Before version 4 of checkpoints, what was sent to tasks stood among the writes of the parent alone. */
+  /** Before version 4 of checkpoints, sends to tasks were only among the parent's writes. */
   async #takeSends(checkpoint: Checkpoint, parent: Place): Promise<void> {
     const writes = await this.#files.writes(parent);
     const sends = writes.flatMap(([, channel, value]) => (channel === TASKS ? [value] : []));
@@ -180,8 +180,8 @@ function missing(doing: string, field: string): RelayError {
 }
 
 /**
- * Keeps, for each namespace of a thread, the newest checkpoint and what it is made of. A channel that is stored as changes is
- * put together from its ancestors: those up to the one that holds a whole value of it stay, with their writes.
+ * Keeps, per namespace of a thread, the newest checkpoint and what it needs. A channel stored as changes is computed
+ * from its ancestors, so those up to the last full value stay, with their writes.
  */
 async function keepLatest(files: CheckpointFiles, thread: string): Promise<void> {
   const namespaces = new Map<string, Stored[]>();
@@ -196,14 +196,14 @@ async function keepLatest(files: CheckpointFiles, thread: string): Promise<void>
       for (const channel of Object.keys(each.checkpoint.channel_versions))
         used.add(await files.valuePath(each, channel));
     }
-    // What is younger than the newest checkpoint may be of one that is being written.
+    // Values younger than the newest checkpoint may belong to one that is being written.
     const newest = stored[0]!.at;
     const unused = [...values].filter(([path, at]) => !used.has(path) && at < newest);
     await files.deleteValues(unused.map(([path]) => path));
   }
 }
 
-/** `stored` has the newest first. Where an ancestor is missing there is nothing older to keep. */
+/** `stored` has the newest first. If an ancestor is missing, nothing older is needed. */
 async function neededFor(
   stored: readonly Stored[],
   files: CheckpointFiles,

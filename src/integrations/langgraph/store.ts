@@ -17,15 +17,15 @@ import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
 import { segments, writeFiles } from '../file-names.ts';
 
 export interface ContextRelayStoreOptions {
-  /** The space of files that the items are in; `langgraph-store` by default. */
+  /** Space of the items; `langgraph-store` by default. */
   readonly space?: string;
-  /** Seconds that an item stays after it was put; until it is deleted by default. */
+  /** Seconds until an item expires; by default it never does. */
   readonly ttl?: number;
 }
 
 /**
- * Long-term memory of LangGraph as files of a relay: an item is a file with its value as JSON, below the folders of its
- * namespace. A search reads the items of its namespace; `query` ranks them by the words they share with it.
+ * LangGraph's long-term memory as files of a relay: an item is a JSON file below the folders of its namespace. A
+ * search reads the items of its namespace; `query` ranks them by shared words.
  */
 export class ContextRelayStore extends BaseStore {
   readonly #files: FileSpace;
@@ -37,7 +37,7 @@ export class ContextRelayStore extends BaseStore {
     this.#ttl = ttl;
   }
 
-  /** What reads sees what was there before the batch; of several puts of one item the last counts. */
+  /** Reads see the state before the batch; of several puts of one item the last counts. */
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
     const gets = operations.filter(isGet);
     const paths = await Promise.all(gets.map(({ namespace, key }) => pathOf(namespace, key)));
@@ -73,7 +73,7 @@ export class ContextRelayStore extends BaseStore {
   async #search(operation: SearchOperation): Promise<SearchItem[]> {
     const { namespacePrefix, filter, query, limit = 10, offset = 0 } = operation;
     const infos = await this.#below(namespacePrefix);
-    // Where nothing has to be known of the items, only those that are given are read.
+    // Without a filter or query, read only the requested page.
     const all = filter || query ? infos : infos.slice(offset, offset + limit);
     const found = await this.#files.read(all.map(({ path }) => path));
     const items = all.flatMap(({ path }) => (found.has(path) ? [itemOf(found.get(path)!)] : []));
@@ -125,7 +125,7 @@ function itemOf({ file, text }: FileRead): Item {
   };
 }
 
-/** `{ status: 'active' }`, or `{ score: { $gt: 4 } }`. */
+/** Matches filters such as `{ status: 'active' }` or `{ score: { $gt: 4 } }`. */
 function passes(value: Record<string, unknown>, filter: Record<string, unknown>): boolean {
   return Object.entries(filter).every(([field, wanted]) => {
     const operators = Object.entries((wanted ?? {}) as object).filter(([name]) => name.startsWith('$'));
@@ -147,7 +147,7 @@ function same(a: unknown, b: unknown): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** By the share of the words of the query that stand in an item, best first. */
+/** Ranks items by the share of the query's words they contain, best first. */
 function ranked(items: readonly Item[], query: string): SearchItem[] {
   const wanted = new Set(words(query));
   return items

@@ -11,7 +11,7 @@ import { provideJestGlobals } from '../../../test/integrations/jest-globals.ts';
 import { embedded, type Scene, startScene } from '../../../test/integrations/scene.ts';
 import { ContextRelaySaver } from './index.ts';
 
-/** LangGraph's own suite for savers, whole, with what it leaves to choice: the history of channels that are stored as changes. */
+/** LangGraph's complete test suite for savers, including the optional part about channels stored as changes. */
 chai.use(JestExtend).use(JestChaiExpect).use(JestAsymmetricMatchers);
 provideJestGlobals(Object.assign(chai.expect, { soft: chai.expect }));
 

@@ -7,11 +7,11 @@ import { swapResults } from '../prompt-results.ts';
 import { type RelayToolOptions, relayTools } from '../relay-tools.ts';
 import { relayMemory } from './memory.ts';
 
-/** `contextrelay/mastra`. Any export here is API. */
+/** Entry point `contextrelay/mastra`. Every export here is public API. */
 export type { LargeResultOptions } from '../large-results.ts';
 export type { RelayToolOptions } from '../relay-tools.ts';
 
-/** For `tools` of an agent, by the names that the model calls them by. */
+/** Tools of an agent, by the names that the model calls. */
 export interface ContextRelayTools {
   [name: string]: Tool<unknown, unknown>;
   push_context: Tool<unknown, unknown>;
@@ -36,8 +36,9 @@ type LargeResultProcessor = Processor<'contextrelay-large-results'> &
   Required<Pick<Processor, 'processLLMRequest'>>;
 
 /**
- * For `inputProcessors` of an agent: results of tools that are too large for the prompt reach the model as pointers. Memory
- * keeps them whole. Give the agent `pull_context` of `contextRelayTools`, with which it reads what it needs.
+ * For `inputProcessors` of an agent: tool results that are too large for the prompt reach the model as pointers.
+ * Memory keeps the full results. Give the agent `pull_context` of `contextRelayTools`, so that it can read what it
+ * needs.
  */
 export function largeResultProcessor(
   relay: ContextRelay,
@@ -55,9 +56,9 @@ export function largeResultProcessor(
 }
 
 export interface ContextRelayStorageOptions {
-  /** The space of files that conversations are in; `mastra` by default. */
+  /** Space of the conversation files; `mastra` by default. */
   readonly space?: string;
-  /** Where what is not kept here is kept: workflows, traces, scores. Without it Mastra does without them. */
+  /** Store for everything else: workflows, traces, scores. Without it Mastra works without them. */
   readonly default?: MastraCompositeStore;
 }
 

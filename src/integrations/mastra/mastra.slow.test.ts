@@ -23,7 +23,7 @@ after(() => scene[Symbol.asyncDispose]());
 type Move = { tool: string; input: object } | string;
 type Call = Parameters<MastraLanguageModelV2Mock['doStream']>[0];
 
-/** Plays the moves; each is told what the last tool answered, as the model was shown it. */
+/** Plays the moves in turn. Each gets the last tool result as the model saw it. */
 function playing(moves: ((shown: string) => Move)[]): { model: MastraLanguageModelV2Mock; calls: Call[] } {
   const calls: Call[] = [];
   const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
@@ -68,7 +68,7 @@ function playing(moves: ((shown: string) => Move)[]): { model: MastraLanguageMod
   return { model, calls };
 }
 
-/** The answers of tools as they stand in a prompt. */
+/** Returns the tool results in a prompt. */
 function shownIn({ prompt }: Call): string[] {
   return prompt
     .flatMap((message) => (message.role === 'tool' ? message.content : []))

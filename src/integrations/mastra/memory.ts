@@ -10,14 +10,14 @@ type Args<M extends keyof InMemoryMemory> = InMemoryMemory[M] extends (...args: 
   : never;
 type Row = { readonly id: string };
 
-/** What a call works on: threads and resources by id, and the messages of threads; `all` of a kind where it may be any. */
+/** What a call uses: threads and resources by id, and the messages of threads; `all` if any may be concerned. */
 interface Touched {
   readonly threads?: readonly string[] | 'all';
   readonly messages?: readonly string[] | 'all';
   readonly resources?: readonly string[];
 }
 
-/** The files that each method reads and may write. Whatever is not here, Mastra is told that this memory does not do it. */
+/** Files that each method reads and may write. Mastra treats methods not listed here as unsupported. */
 const TOUCHED: { readonly [M in keyof InMemoryMemory]?: (...args: Args<M>) => Touched } = {
   getThreadById: ({ threadId }) => ({ threads: [threadId] }),
   saveThread: ({ thread }) => ({ threads: [thread.id] }),
@@ -27,7 +27,7 @@ const TOUCHED: { readonly [M in keyof InMemoryMemory]?: (...args: Args<M>) => To
     const threads = newThreadId ? [sourceThreadId, newThreadId] : [sourceThreadId];
     return { threads, messages: threads };
   },
-  // What is included beside may be of any thread.
+  // Included messages may belong to any thread.
   listMessages: ({ threadId, include }) => ({ messages: include?.length ? 'all' : [threadId].flat() }),
   listMessagesByResourceId: () => ({ messages: 'all' }),
   listMessagesById: () => ({ messages: 'all' }),
@@ -43,9 +43,9 @@ const TOUCHED: { readonly [M in keyof InMemoryMemory]?: (...args: Args<M>) => To
 };
 
 /**
- * Conversations of Mastra as files: `threads/<id>`, `messages/<thread>/<id>`, `resources/<id>`. A call reads the files that it is
- * about, has the framework's own memory in this process do the work, and writes what changed. Where somebody else wrote one of
- * them in between, it is done anew. What names no thread, such as messages by their ids, reads all messages.
+ * Mastra's conversations as files: `threads/<id>`, `messages/<thread>/<id>`, `resources/<id>`. A call reads its files,
+ * lets the framework's in-memory implementation do the work, and writes what changed. If someone else wrote one of the
+ * files meanwhile, it is repeated. Calls without a thread, such as messages by id, read all messages.
  */
 export function relayMemory(files: FileSpace): MemoryStorage {
   const stored = new MemoryFiles(files);
@@ -92,7 +92,7 @@ class MemoryFiles {
     }
   }
 
-  /** The files that were read, with their content. */
+  /** Returns the files that were read, with their content. */
   async #load(
     db: InMemoryDB,
     { threads = [], messages = [], resources = [] }: Touched,
@@ -120,7 +120,7 @@ class MemoryFiles {
 
   async #save(db: InMemoryDB, before: Map<string, Loaded>): Promise<void> {
     const gone = new Set(before.keys());
-    // Messages first: a thread that tells of them is written behind them.
+    // Write messages first, so that a thread never refers to missing messages.
     for (const kind of ['messages', 'resources', 'threads'] as const) {
       for (const row of (db[kind] as Map<string, Row>).values()) {
         const path = await pathOf(kind, row);
@@ -147,7 +147,7 @@ async function pathOf(kind: Kind, row: Row): Promise<string> {
   return `messages/${await segment(thread_id)}/${await segment(row.id)}`;
 }
 
-/** Only these are times; a text that looks like one stays a text. */
+/** Converts only these fields to dates; other texts stay texts. */
 function revived(name: string, value: unknown): unknown {
   return (name === 'createdAt' || name === 'updatedAt') && typeof value === 'string'
     ? new Date(value)

@@ -14,11 +14,11 @@ import { KeptPointers } from '../kept-pointers.ts';
 import { type LargeResultOptions, LargeResults } from '../large-results.ts';
 import { type RelayToolOptions, relayTools } from '../relay-tools.ts';
 
-/** `contextrelay/openai-agents`. Any export here is API. */
+/** Entry point `contextrelay/openai-agents`. Every export here is public API. */
 export type { LargeResultOptions } from '../large-results.ts';
 export type { RelayToolOptions } from '../relay-tools.ts';
 
-/** `push_context`, `peek_context` and `pull_context`, for `new Agent({ tools })`. */
+/** Returns `push_context`, `peek_context` and `pull_context`, for `new Agent({ tools })`. */
 export function contextRelayTools(
   relay: ContextRelay,
   options: RelayToolOptions = {},
@@ -28,7 +28,7 @@ export function contextRelayTools(
     tool({
       name,
       description,
-      // A strict schema would have the model name every argument.
+      // A strict schema would force the model to send every argument.
       strict: false,
       parameters: { ...schema, additionalProperties: true },
       execute: (input: unknown, _context, details) => run(input, { signal: details?.signal }),
@@ -40,8 +40,8 @@ type ResultItem = Extract<AgentInputItem, { type: 'function_call_result' }>;
 type Shown = (text: string) => Promise<string>;
 
 /**
- * For `callModelInputFilter` of a runner or a run: results of tools that are too large for the prompt reach the model as
- * pointers. Give the agent `pull_context` of `contextRelayTools`, with which it reads what it needs.
+ * For `callModelInputFilter` of a runner or a run: tool results that are too large for the prompt reach the model as
+ * pointers. Give the agent `pull_context` of `contextRelayTools`, so that it can read what it needs.
  */
 export function largeResultFilter(
   relay: ContextRelay,
@@ -60,7 +60,7 @@ function swapItems(items: readonly AgentInputItem[], results: LargeResults): Pro
   );
 }
 
-/** Texts are swapped; images and files stay. */
+/** Swaps texts; images and files stay. */
 async function swapped(output: ResultItem['output'], shown: Shown): Promise<ResultItem['output']> {
   if (typeof output === 'string') return shown(output);
   if (!Array.isArray(output)) {
@@ -74,17 +74,20 @@ async function swapped(output: ResultItem['output'], shown: Shown): Promise<Resu
 }
 
 export interface ContextRelaySessionOptions {
-  /** The conversation to go on with; a new one by default. */
+  /** Conversation to continue; a new one by default. */
   readonly sessionId?: string;
-  /** The space of files that sessions are in; `openai-agents` by default. */
+  /** Space of the sessions; `openai-agents` by default. */
   readonly space?: string;
-  /** Seconds that what is said stays; until it is deleted by default. */
+  /** Seconds until entries expire; by default they never do. */
   readonly ttl?: number;
-  /** Keeps results of tools that are too large as pointers, which live as long as the session; whole by default. */
+  /**
+   * Stores tool results that are too large as pointers, which live as long as the session; by default they are stored
+   * in full.
+   */
   readonly largeResults?: LargeResultOptions;
 }
 
-/** The history of a conversation as files of a relay: any process that reaches it goes on with it. */
+/** A conversation's history as files of a relay: any process that reaches it can continue it. */
 export class ContextRelaySession implements Session {
   readonly #id: string;
   readonly #log: Promise<EntryLog<AgentInputItem>>;

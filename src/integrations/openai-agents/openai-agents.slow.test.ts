@@ -26,7 +26,7 @@ after(() => scene[Symbol.asyncDispose]());
 
 const runner = () => new Runner({ tracingDisabled: true });
 
-/** The answers of tools as they stand in a request. */
+/** Returns the tool results in a request. */
 function shownIn(call: RecordedModelCall): string[] {
   const items = typeof call.request.input === 'string' ? [] : call.request.input;
   return items.flatMap((item) => {
