@@ -20,9 +20,9 @@ const LITTLE_SPACE = 1024 ** 3;
 const NO_SPACE = 64 * 1024 ** 2;
 const DISK_CLOCK_TOLERANCE_MS = 120_000;
 
-const MISSING_FIX = 'put the files back, from a backup; what needs them cannot be read until then';
+const MISSING_FIX = 'restore the files from a backup; until then the payloads cannot be read';
 
-const NO_ROOM_FIX = 'delete something, or run relay prune; GET /ready says what is full';
+const NO_ROOM_FIX = 'delete some data, or run relay prune; GET /ready shows what is full';
 
 type Found = Omit<Check, 'name'>;
 
@@ -125,17 +125,17 @@ async function checkProgramOnPath(own: string, env: Environment): Promise<Found 
     version === null
       ? `${place} on the PATH does not run`
       : `${place} on the PATH is version ${plainLine(version, 40)}; this is ${own}`;
-  return warning(found, 'install the same version in both places, or take one of them off the PATH');
+  return warning(found, 'install the same version in both places, or remove one of them from the PATH');
 }
 
 function checkHome(home: string): Found {
-  if (!existsSync(home)) return ok(`${home} will be made when it is first used`);
+  if (!existsSync(home)) return ok(`${home} does not exist yet; the first command creates it`);
   const stat = statSync(home);
   if (process.platform === 'win32') return ok(home);
   if (process.getuid && stat.uid !== process.getuid())
     return wrong(`${home} belongs to another user`, `sudo chown -R "$USER" ${shellWord(home)}`);
-  if ((stat.mode & 0o077) !== 0) return wrong(`others can look into ${home}`, `chmod 700 ${shellWord(home)}`);
-  return ok(`${home}, for you alone`);
+  if ((stat.mode & 0o077) !== 0) return wrong(`other users can read ${home}`, `chmod 700 ${shellWord(home)}`);
+  return ok(`${home}, only you can read it`);
 }
 
 async function checkStore(host: Host): Promise<Found> {
@@ -144,9 +144,9 @@ async function checkStore(host: Host): Promise<Found> {
   const { count, some } = await store.missingBodies();
   if (count > 0) {
     const which = `${some.join(', ')}${count > some.length ? ', …' : ''}`;
-    return warning(`${plural(count, 'body', 'bodies')} missing, deleted by hand: ${which}`, MISSING_FIX);
+    return warning(`${plural(count, 'payload file')} missing, deleted by hand: ${which}`, MISSING_FIX);
   }
-  return ok(`opens; holds ${usage.blobs.count} payloads, ${bytes(usage.diskBytes)} on disk`);
+  return ok(`opened; ${plural(usage.blobs.count, 'payload')}, ${bytes(usage.diskBytes)} on disk`);
 }
 
 /** Pushes a small text, pulls it, compares it, and deletes it. */
@@ -157,7 +157,7 @@ async function roundTrip(host: Host): Promise<Found> {
   const url = await client.push(text, { ttl: 60, metadata: { from: 'relay doctor' } });
   const back = await client.pull(url);
   await client.delete(url);
-  if (back !== text) return wrong('what came back is not what was pushed', 'relay status');
+  if (back !== text) return wrong('the pulled text differs from the pushed text', 'relay status');
   return ok('pushed, pulled and deleted a message');
 }
 
@@ -166,7 +166,7 @@ async function checkDisk(home: string): Promise<Found> {
   const free = bavail * bsize;
   const found = `${bytes(free)} free`;
   if (free > LITTLE_SPACE) return ok(found);
-  const fix = 'free some space; relay prune gives back what has expired';
+  const fix = 'free some space; relay prune deletes expired data';
   return free > NO_SPACE ? warning(found, fix) : wrong(found, fix);
 }
 
@@ -182,7 +182,7 @@ async function checkClock(host: Host): Promise<Found> {
     const { clockAheadMs = 0 } = await store.state();
     const side = clockAheadMs < 0 ? 'behind' : 'ahead of';
     if (Math.abs(clockAheadMs) > CLUSTER_CLOCK_TOLERANCE_MS)
-      return warning(`${span(Math.abs(clockAheadMs))} ${side} that of the cluster`, fix);
+      return warning(`${span(Math.abs(clockAheadMs))} ${side} the clock of the cluster`, fix);
   }
   const probe = join(home, `.clock-${process.pid}`);
   await writeFile(probe, '', { mode: 0o600 });
@@ -190,11 +190,11 @@ async function checkClock(host: Host): Promise<Found> {
   await rm(probe, { force: true });
   const apart = Math.abs(Date.now() - onDisk);
   if (apart > DISK_CLOCK_TOLERANCE_MS)
-    return wrong(`${span(apart)} apart from that of the disk with ${home}`, fix);
+    return wrong(`differs by ${span(apart)} from the clock of the disk with ${home}`, fix);
   const database = join(home, 'relay.db');
   const ahead = existsSync(database) ? statSync(database).mtimeMs - Date.now() : 0;
   if (ahead > DISK_CLOCK_TOLERANCE_MS)
-    return wrong(`the store was last written ${span(ahead)} in the future`, fix);
+    return wrong(`the last write to the store is ${span(ahead)} in the future`, fix);
   return ok(new Date().toISOString());
 }
 
@@ -208,30 +208,31 @@ async function checkServer(
     const health = await server.health(running.url);
     const name = `${running.url} (pid ${running.pid})`;
     if (health?.status !== 'ok') {
-      const answer = health ? `says: ${health.status}` : 'does not answer';
+      const answer = health ? `reports: ${health.status}` : 'does not answer';
       return wrong(`${name} ${answer}`, 'relay down --force && relay up');
     }
-    if (health.writable === false) return wrong(`${name} has no room for writes`, NO_ROOM_FIX);
-    const kept = running.engine ? `; keeps everything in ${running.engine}` : '';
-    if (running.version === version) return ok(`${name} answers${kept}`);
+    if (health.writable === false) return wrong(`${name} has no space for writes`, NO_ROOM_FIX);
+    const engine = running.engine ? `; stores data in ${running.engine}` : '';
+    if (running.version === version) return ok(`${name} answers${engine}`);
     const found = `${name} is version ${running.version}, this program is ${version}`;
     return warning(found, 'relay down && relay up');
   }
   const left = server.leftBehind();
   if (left !== null) {
-    const found = `none runs; the one with pid ${left.pid} ended without stopping properly`;
+    const found = `not running; the last one (pid ${left.pid}) ended unexpectedly`;
     return warning(found, 'relay up --detach');
   }
   const taken = await server.portTaken({ host, port });
-  if (taken === null) return ok('none runs, and none is needed on this machine');
-  const found = `none runs on this home, and port ${port} is taken${taken.by ? ` ${taken.by}` : ''}`;
+  if (taken === null) return ok('not running; commands on this machine do not need one');
+  const found = `not running for this home, and port ${port} is taken${taken.by ? ` ${taken.by}` : ''}`;
   return warning(found, `relay up --port ${taken.free ?? 0}`);
 }
 
 async function checkRemote(host: Host, url: string): Promise<Found> {
   const health = await (await host.server()).health(url);
   if (health === null) return wrong(`${url} does not answer`, 'relay up, or unset CONTEXTRELAY_URL');
-  if (health.status !== 'ok') return wrong(`${url} says: ${health.status}`, 'look into its log');
-  if (health.writable === false) return wrong(`${url} has no room for writes`, 'ask whoever runs it');
+  if (health.status !== 'ok') return wrong(`${url} reports: ${health.status}`, 'check the log of the server');
+  if (health.writable === false)
+    return wrong(`${url} has no space for writes`, 'contact the operator of the server');
   return ok(`${url} answers${health.version ? `, version ${health.version}` : ''}`);
 }

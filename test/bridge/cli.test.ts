@@ -14,7 +14,7 @@ test('without a server: one process sends, another does it, and everyone can loo
   using scratch = temporaryHome();
   const { home } = scratch;
   const early = await relay(['bridge', 'send', 'count the words'], { home });
-  assert.match(early.stderr, /No bridge is there/);
+  assert.match(early.stderr, /No bridge reads from/);
   const id = early.stdout.trim();
   assert.match((await relay(['task', 'list'], { home })).stdout, new RegExp(`${id}  queued`));
   {
@@ -65,9 +65,9 @@ test('who listens elsewhere is told apart from who is not there', async () => {
   const send = (...args: string[]) => relay(['bridge', 'send', 'x', ...args], { home, env });
   assert.match(
     (await send('--to', 'anna')).stderr,
-    /anna takes its tasks from hers and not from agent-tasks: --task-channel hers/,
+    /anna reads tasks from hers, not from agent-tasks\. Use --task-channel hers/,
   );
-  assert.match((await send('--to', 'bert')).stderr, /No bridge called bert is there/);
+  assert.match((await send('--to', 'bert')).stderr, /No bridge called bert reads from/);
   assert.equal((await send('--to', 'anna', '--task-channel', 'hers')).stderr, '');
 });
 

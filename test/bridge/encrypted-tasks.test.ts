@@ -35,7 +35,7 @@ test('an encrypted task is shown with what came back to who shares the key, and 
 
   const shown = await relay(['task', 'show', id]);
   assert.equal(shown.code, 0, shown.stderr);
-  assert.match(shown.stdout, /what came back\nthe answer/);
+  assert.match(shown.stdout, /result text\nthe answer/);
   const stranger = await member(outsider.home, server.url)(['task', 'show', id]);
   assert.equal(stranger.code, 0, stranger.stderr);
   assert.match(stranger.stdout, /done/);
@@ -44,7 +44,7 @@ test('an encrypted task is shown with what came back to who shares the key, and 
 
   const other = (await relay(['bridge', 'send', 'a secret', '--encrypt'])).stdout.trim();
   const plain = await relay(['task', 'done', other, 'in the open']);
-  assert.match(plain.stderr, /the task is encrypted and its result is not/);
+  assert.match(plain.stderr, /the task is encrypted but its result is not/);
   const third = (await relay(['bridge', 'send', 'no secret'])).stdout.trim();
   assert.equal((await relay(['task', 'done', third, 'in the open'])).stderr, '');
 
@@ -95,13 +95,13 @@ test('what is said on stderr: who cannot read it, and what everybody can', async
   using scratch = temporaryHome();
   const relay = (args: readonly string[], stdin = 'a secret') => runHere(args, { home: scratch.home, stdin });
   const unshared = await relay(['push', '--encrypt', '--channel', 'notes']);
-  assert.match(unshared.stderr, /no key for the channel notes: its subscribers cannot read/);
+  assert.match(unshared.stderr, /no key for the channel notes, so its subscribers cannot decrypt/);
   assert.match(unshared.stdout, /^http:\S+#key=\S+\n$/);
   assert.match((await relay(['bridge', 'send', 'x', '-e'])).stderr, /no key for the channel agent-tasks/);
   const direct = await relay(['bridge', 'send', 'x', '-e', '--to', 'ada']);
   assert.match(direct.stderr, /no key for the channel agent-tasks@ada/);
   const explicit = await relay(['push', '--encrypt', '--meta', 'summary=about', '--name', 'n']);
-  assert.match(explicit.stderr, /metadata is never encrypted: everybody can read summary, name/);
+  assert.match(explicit.stderr, /metadata is not encrypted: the relay can read summary, name/);
   assert.match(explicit.stdout, /^http:\S+#key=\S+\n$/);
   assert.equal(JSON.parse((await relay(['peek', explicit.stdout.trim()])).stdout).summary, 'about');
 

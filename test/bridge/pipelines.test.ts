@@ -49,9 +49,9 @@ test('a runner goes on with runs and does steps again, by its own files and for 
   for (const text of ['touch owned', `relay pipeline run --run ${run}; touch owned`]) {
     const refused = await send(text);
     assert.equal(refused.code, 1);
-    assert.match(refused.stdout, /takes nothing but relay pipeline run/);
+    assert.match(refused.stdout, /accepts only: relay pipeline run/);
   }
   writeFileSync(place('own/two.yaml'), YAML.replace('name: two', 'name: other'));
   const unknown = await send(`relay pipeline run --run ${foreign.run}`);
-  assert.match(unknown.stdout, /no file of the pipeline two in own/);
+  assert.match(unknown.stdout, /own has no file for the pipeline two/);
 });

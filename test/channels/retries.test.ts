@@ -168,19 +168,22 @@ test('where the worker runs it is told what becomes of failed work; commands lis
   const worker = ['watch', 'jobs', '--group', 'g', '--exec', 'test -e mended'];
   {
     await using first = startProgram([...worker, '-n', '1'], { home });
-    assert.match((await first.ended).stderr, /exit code 1; it comes back in 1 second, attempt 2/);
+    assert.match((await first.ended).stderr, /exit code 1; it is retried in 1 second, attempt 2/);
   }
   const set = await cli(['channel', 'group', 'jobs', 'g', '--retry', '0'], { home });
   assert.equal(set.code, 0, set.stderr);
   {
     await using second = startProgram([...worker, '-n', '4'], { home });
-    assert.match((await second.ended).stderr, /given up after 5 attempts, see: relay channel dead list jobs/);
+    assert.match(
+      (await second.ended).stderr,
+      /a dead letter after 5 attempts, see: relay channel dead list jobs/,
+    );
   }
   assert.match((await cli(['channel', 'inspect', 'jobs'], { home })).stdout, /1 letter: relay channel dead/);
   const listed = JSON.parse((await cli(['channel', 'dead', 'list', 'jobs', '--json'], { home })).stdout);
   assert.deepEqual([listed.letters.length, listed.letters[0].msg], [1, 'one']);
   const retried = await cli(['channel', 'dead', 'retry', 'jobs', '--all'], { home });
-  assert.match(retried.stdout, /goes to g again/);
+  assert.match(retried.stdout, /is delivered to g again/);
   {
     await using third = startProgram([...worker.slice(0, -1), 'echo $RELAY_ATTEMPT', '-n', '1'], { home });
     assert.equal((await third.ended).stdout, '1\n');

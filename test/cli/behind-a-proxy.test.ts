@@ -56,7 +56,7 @@ test('a store that was served openly asks for keys behind a proxy, and the start
     assert.equal((await fetch(`${url}/keys`, { headers })).status, 401);
     assert.equal((await fetch(`${url}/pointers`, { headers })).status, 401);
     assert.equal((await fetch(`${url}/push`, { method: 'POST', body: 'x', headers })).status, 401);
-    assert.match(said(), /asks for API keys, because others can reach it at https:\/\/relay\.example/);
+    assert.match(said(), /requires API keys, because others can reach it at https:\/\/relay\.example/);
     assert.match(said(), /relay keys create NAME/);
     assert.match(said(), /--open/);
     const key = /admin key +(cr_live_\w+)/.exec(said())![1]!;

@@ -61,10 +61,7 @@ test('doctor --deep reads everything, and names what is missing, cut or altered 
   assert.equal(checks.filter((check: { name: string }) => check.name === 'body').length, 4);
 
   const shown = await run(['doctor', '--deep']);
-  assert.match(
-    shown.stdout,
-    new RegExp(`${file} is altered; artifact ${ref} of thread ${thread} refers to it`),
-  );
+  assert.match(shown.stdout, new RegExp(`${file} is altered; used by artifact ${ref} of thread ${thread}`));
   const got = await run(['artifact', 'get', ref, '-t', thread]);
   assert.equal(got.code, 1);
   assert.match(got.stderr, /artifacts\/.*\.md is altered/);
@@ -79,7 +76,7 @@ test('damage is in the way of neither a repair nor a backup, which say what they
   const made = await run(['backup', backup, '--json']);
   assert.equal(made.code, 1);
   assert.equal(JSON.parse(made.stdout).lost.length, 4);
-  assert.match(made.stderr, /is damaged, and not in the backup/);
+  assert.match(made.stderr, /is damaged and not in the backup/);
   rmSync(backup, { recursive: true });
 });
 
@@ -87,5 +84,5 @@ test('doctor --deep is about this machine', async () => {
   writeFileSync(join(home, 'unused'), '');
   const { code, stderr } = await run(['doctor', '--deep', '--url', 'http://127.0.0.1:9', '--timeout', '1s']);
   assert.equal(code, 2);
-  assert.match(stderr, /store of this machine/);
+  assert.match(stderr, /store on this machine/);
 });

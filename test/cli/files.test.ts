@@ -63,12 +63,12 @@ for (const where of ['on the local store', 'on a server'] as const) {
 test('relay file says what is wrong with how it is called', async () => {
   using at = temporaryHome();
   for (const [args, words] of [
-    ['get notes', /is a space, and not a file/],
+    ['get notes', /is a space, not a file/],
     ['put - notes/../a', /it contains "\.\."/],
-    ['put - notes/', /has no name/],
+    ['put - notes/', /has no file name/],
     ['put - a/b --keep 101', /--keep/],
-    ['put - a/b --metadata []', /no JSON object/],
-    ['rm a/b --recursive --if-match v1', /do not go together/],
+    ['put - a/b --metadata []', /not a JSON object/],
+    ['rm a/b --recursive --if-match v1', /cannot be used together/],
     ['get a/b --version x', /--version/],
   ] as const) {
     const { code, stderr } = await runHere(['file', ...args.split(' ')], { ...at, stdin: 'x' });

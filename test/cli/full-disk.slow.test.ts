@@ -50,7 +50,7 @@ test('a server that has no room to make a store ends with a code and frees its p
   const { child, said } = await up(home, port);
   if (child.exitCode === null) await once(child, 'exit');
   assert.equal(child.exitCode, 1, said);
-  assert.match(said, /no room left/);
+  assert.match(said, /no space left/);
   const next = createServer().listen(port, '127.0.0.1');
   await once(next, 'listening');
   next.close();
@@ -79,7 +79,7 @@ for (const end of ['SIGKILL', 'SIGTERM'] as const) {
 
     const again = await up(home, port);
     assert.match(again.said, /listening on/);
-    assert.match(again.said, /no room/);
+    assert.match(again.said, /no space/);
     assert.equal(await (await fetch(`${kept}?raw=1`)).text(), 'kept');
     // A few small writes find room in the pages that the store has; these use them up.
     const push = () => fetch(`${url}/push`, { method: 'POST', body: 'n'.repeat(3_000) });

@@ -102,7 +102,7 @@ test('what is too large, empty or not there is refused in a sentence', async () 
   assert.equal(large.code, 4);
   assert.match(large.stderr, /Too large: .*26,214,400 bytes \(25 MiB\)/);
   const words = await relay(['push', 'hello there'], { home });
-  assert.match(words.stderr, /no such file\.\n {2}→ .*piped in: echo "…" \| relay push/);
+  assert.match(words.stderr, /no such file\.\n {2}→ .*use: echo "…" \| relay push/);
   assert.equal((await relay(['push'], { home, stdin: '' })).code, 2);
   const missing = await relay(['push', 'nowhere.txt'], { home });
   assert.equal(missing.code, 1);
@@ -115,9 +115,9 @@ test('wrong use ends with 2 and says what is right', async () => {
     [['pull', 'not-a-url'], /Not a pointer/],
     [['peek', 'ftp://a/pull/3f2b8a34-6c1d-4e5f-8a9b-0c1d2e3f4a5b'], /http:\/\/ or https/],
     [['rm', 'http://127.0.0.1:7474/push'], /does not end in \/pull\/<uuid>/],
-    [['push', '--ttl', 'soon'], /--ttl does not understand "soon"/],
-    [['push', '--meta', 'nonsense'], /--meta does not understand "nonsense"/],
-    [['push', '--visibility', 'all'], /--visibility does not know "all"/],
+    [['push', '--ttl', 'soon'], /--ttl "soon" is not a valid time/],
+    [['push', '--meta', 'nonsense'], /--meta "nonsense" is not valid/],
+    [['push', '--visibility', 'all'], /--visibility does not accept "all"/],
     [['push', '--ttl', '4000d'], /ttl/],
   ];
   for (const [args, expected] of wrong) {

@@ -81,10 +81,10 @@ test('the name of a file is in the metadata of its pointer, unless it is encrypt
 });
 
 test('a channel key is read from standard input, which is said to who waits at a terminal', async (t) => {
-  await wrongUsage(['channel', 'key', 'add', 'c', 'A'.repeat(44)], /read from standard input/);
+  await wrongUsage(['channel', 'key', 'add', 'c', 'A'.repeat(44)], /on standard input/);
   if (!existsSync('/usr/bin/script')) return t.skip('there is no script(1) here');
   const { stdout } = await atTerminal('$relay channel key add c', { home, stdin: 'x\n' });
-  assert.match(stdout, /The key is read from standard input/);
+  assert.match(stdout, /Paste the key/);
 });
 
 test('a certificate that is not trusted is named as such, with what to do', async (t) => {
@@ -109,5 +109,5 @@ test('a server for other machines says where they reach it, and that keys travel
   await using server = start(['up', '--port', '0', '--host', '0.0.0.0'], { home: own.home });
   await server.said(/Stop it with/);
   assert.match(server.output(), new RegExp(`reached at +http://${other.address}:\\d+`));
-  assert.match(server.output(), /Without TLS, keys and payloads travel in the clear/);
+  assert.match(server.output(), /Without TLS, keys and payloads are sent unencrypted/);
 });

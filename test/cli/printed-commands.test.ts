@@ -33,7 +33,7 @@ test('what is printed in a clone can be typed as it stands', async () => {
   };
   const lost = await type(folder, `${RELAY} todo list`);
   const made = await typed(printed(lost.stderr, 'Make them with: '));
-  const brief = await typed(printed(made.stdout, 'begin each session with: '));
+  const brief = await typed(printed(made.stdout, 'start each session with: '));
   await typed(printed(brief.stdout, 'Before you end: '));
   const hook = await type(folder, `${RELAY} hook claude session-start`, '{}');
   const { additionalContext } = JSON.parse(hook.stdout).hookSpecificOutput;

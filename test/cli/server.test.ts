@@ -92,7 +92,7 @@ test('of two servers started at once on one home, one serves and the other says 
   const down = await relay(['down'], { home: second });
   assert.equal(down.code, 0);
   assert.match(down.stdout, /^stopped http/);
-  assert.match((await relay(['down'], { home: second })).stdout, /^no relay runs/);
+  assert.match((await relay(['down'], { home: second })).stdout, /^no relay server runs/);
 });
 
 test('in the background it answers before up comes back, writes a log, and leaves a stale file only when killed', async () => {
@@ -107,11 +107,11 @@ test('in the background it answers before up comes back, writes a log, and leave
   assert.ok(existsSync(join(third, 'server.json')));
   assert.equal(JSON.parse((await relay(['status', '--json'], { home: third })).stdout).running, false);
   const doctor = await relay(['doctor'], { home: third });
-  assert.match(doctor.stdout, new RegExp(`pid ${pid} ended without stopping properly`));
+  assert.match(doctor.stdout, new RegExp(`pid ${pid}\\) ended unexpectedly`));
 
   const restarted = await relay(['up', '--detach', '--port', '0'], { home: third });
   assert.equal(restarted.code, 0, restarted.stderr);
-  assert.match(restarted.stderr, /ended without stopping properly/);
+  assert.match(restarted.stderr, /ended unexpectedly/);
   assert.equal((await relay(['down'], { home: third })).code, 0);
 });
 

@@ -44,7 +44,7 @@ test('at a terminal a peek is a table in which control characters are harmless',
 test('binary data is not thrown at a terminal unless asked for', options, async () => {
   const { stdout: url } = await relay(['push'], { home, stdin: Buffer.from([1, 2, 0, 255, 254]) });
   const refused = await atTerminal(`$relay pull ${url.trim()}; echo "exit $?"`, { home });
-  assert.match(refused.stdout, /not text .*\r\n.*--out FILE.*--force.*\r\nexit 2\r\n$/s);
+  assert.match(refused.stdout, /is binary .*\r\n.*--out FILE.*--force.*\r\nexit 2\r\n$/s);
   const forced = await atTerminal(`$relay pull ${url.trim()} --force; echo "exit $?"`, { home });
   assert.match(forced.stdout, /exit 0\r\n$/);
 });

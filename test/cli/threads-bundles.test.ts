@@ -71,7 +71,7 @@ test('an export says what is damaged and takes the rest', async () => {
   const taken = await runHere(['import', 'rest.zip', '--json'], { ...there, cwd: home });
   assert.equal(taken.code, 0, taken.stderr);
   assert.deepEqual(JSON.parse(taken.stdout).damaged, [gone, edited]);
-  assert.match(taken.stderr, /without its content/);
+  assert.match(taken.stderr, /has no content/);
   assert.equal(await said(['artifact', 'get', whole], there), 'whole.txt');
   assert.equal((await runHere(['artifact', 'get', gone], there)).code, 3);
 });
@@ -167,7 +167,7 @@ test("a Go relay's threads are taken over with their ids, and its folder is left
   assert.match(shown, /created +2026-01-01T00:00:00\.000Z/);
   const events = await said(['tail', OLD, '--all'], there);
   assert.match(events, /legacy\.event {2}\{"line":"2026-01-01T00:01:00Z patched"\}/);
-  assert.match(await said(['replay', OLD], there), /the same bytes/);
+  assert.match(await said(['replay', OLD], there), /same as the state/);
 
   const again = JSON.parse(await said(['import', '--legacy', dir, '--json'], there));
   assert.deepEqual([again.imported, again.threads[0].outcome], [0, 'here already']);
@@ -178,7 +178,7 @@ test("a Go relay's folder that is the home too is told apart, though its configu
   const dir = join(home, 'go-relay');
   const refused = await runHere(['import', '--legacy', dir, '--home', dir], at);
   assert.equal(refused.code, 2);
-  assert.match(refused.stderr, /both where the old threads are and where they would go/);
+  assert.match(refused.stderr, /both the source and the target of the import/);
   assert.match(refused.stderr, /relay import --legacy \S+ --home \S+/);
   const listed = await runHere(['thread', 'list', '--home', dir], at);
   assert.equal(listed.code, 2);

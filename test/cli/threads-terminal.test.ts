@@ -35,7 +35,7 @@ test('at a terminal a new thread and a new artifact are printed with their label
 
 test('binary content is kept from the terminal before it counts as a pull', async () => {
   const refused = await see('$relay artifact put data.bin; $relay artifact get data.bin; echo exit $?');
-  assert.match(refused, /would upset the terminal.*exit 2/s);
+  assert.match(refused, /not printed to a terminal.*exit 2/s);
   const { stdout } = await relay(['tail'], { home });
   assert.doesNotMatch(stdout, /artifact\.pulled/);
 });

@@ -29,7 +29,7 @@ describe('relay help', () => {
   });
 
   test('is about the command where there is one of that name', async () => {
-    assert.match((await help('channels')).stdout, /^List the channels there are/);
+    assert.match((await help('channels')).stdout, /^List all channels/);
     assert.match((await help('guide', 'channels')).stdout, /^# Channels, groups, dead letters/);
     assert.match((await help('getting-started')).stdout, /^# Getting started/);
     assert.equal((await help()).stdout, (await runHere(['--help'], { home: home.home })).stdout);

@@ -61,7 +61,7 @@ test('doctor fires each installed hook, looks for its effect, starts the server 
   folder.write('../home/.gemini/settings.json', '{"security":{"folderTrust":{"enabled":false}}}');
   await folder.relay(['project', 'init']);
   const { stdout } = await folder.relay(['doctor', '--timeout', '100s']);
-  assert.match(stdout, /\nNothing is wrong, but 2 warnings above need you\.\n$/);
+  assert.match(stdout, /\nNothing failed, but there are 2 warnings above\.\n$/);
 });
 
 test('doctor says what is wrong with a hook or a file once, and what to type', async () => {
@@ -128,7 +128,7 @@ test('doctor says that bodies are missing from the store', async () => {
   rmSync(join(folder.home, 'blobs'), { recursive: true });
   const store = (await doctor(folder)).find(({ name }) => name === 'store')!;
   assert.equal(store.state, 'warning');
-  assert.match(store.found, /^1 body missing, deleted by hand: blobs\//);
+  assert.match(store.found, /^1 payload file missing, deleted by hand: blobs\//);
   assert.match(store.fix!, /backup/);
 });
 

@@ -97,7 +97,7 @@ test('a stop reminds of the sync once, and only where there is something to writ
   assert.deepEqual(Object.keys(reminded), ['systemMessage']);
   assert.match(
     reminded.systemMessage,
-    /1 commit and 1 file in flight since the last sync \(5 h ago\)\. .*relay project sync/,
+    /1 commit and 1 changed file since the last sync \(5 h ago\)\. .*relay project sync/,
   );
   assert.equal((await fire(folder, 'claude', 'stop', { session_id: 's' })).stdout, '', 'once is enough');
   assert.notEqual((await fire(folder, 'gemini', 'stop', { session_id: 'another' })).stdout, '{}\n');

@@ -128,7 +128,7 @@ test('installing again after somebody edited the file does not lose the edit whe
   );
   const check = await folder.relay(['install', 'claude', '--only', 'hooks', '--check']);
   assert.equal(check.code, 1);
-  assert.match(check.stdout, /drifted/);
+  assert.match(check.stdout, /changed/);
   await folder.relay(['install', 'claude', '--only', 'hooks']);
   assert.equal((await folder.relay(['install', 'claude', '--only', 'hooks', '--check'])).code, 0);
   await folder.relay(['install', 'claude', '--remove']);

@@ -67,7 +67,7 @@ test('commands on a home use the cluster of the server that runs there', { skip 
   const status = await relay(['status', '--json'], { home });
   assert.match(JSON.parse(status.stdout).store.engine, /^NATS/);
   const doctor = await relay(['doctor'], { home });
-  assert.match(doctor.stdout, new RegExp(`keeps everything in ${engine}`));
+  assert.match(doctor.stdout, new RegExp(`stores data in ${engine}`));
   assert.ok(!existsSync(join(home, 'relay.db')), 'no second store was made');
 
   const other = await relay(['push'], { home, stdin: 'x', env: { RELAY_ENGINE: newStore() } });

@@ -82,7 +82,7 @@ test('outputs of several last steps are joined with line ends, and --run and --r
   const ran = await relay(['pipeline', 'run', 'three.yaml'], { home: at.home });
   assert.equal(ran.stdout, 'a\nb\nc', ran.stderr);
   const both = await relay(['pipeline', 'run', 'three.yaml', '--resume', '--run', 'x'], { home: at.home });
-  assert.deepEqual([both.code, /Leave one out/.test(both.stderr)], [2, true]);
+  assert.deepEqual([both.code, /Use one of them/.test(both.stderr)], [2, true]);
 });
 
 test('at a terminal there is a line for what runs now, gone when it is done', async () => {
@@ -118,7 +118,7 @@ steps:
   child.kill('SIGINT');
   const code = await ended;
   assert.equal(code, 130, stderr);
-  assert.match(stderr, /go on with: relay pipeline run --run [0-9a-f-]{36}/);
+  assert.match(stderr, /continue with: relay pipeline run --run [0-9a-f-]{36}/);
   assert.ok(existsSync(join(at.home, 'ended')));
 });
 

@@ -148,7 +148,7 @@ test('a patch that is refused is told, and the command still succeeds', async ()
   );
   const { code, stderr } = await relay(['do it please'], { home: at.home, env: model.env });
   assert.equal(code, 0);
-  assert.match(stderr, /was refused: operation 0: "remove" is not allowed/);
+  assert.match(stderr, /was rejected: operation 0: "remove" is not allowed/);
 });
 
 test('a provider that refuses gives exit code 4 and no trace of the key', async () => {

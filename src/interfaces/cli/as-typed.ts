@@ -1,8 +1,8 @@
 import type { Draft } from '../../client/projects/brief.ts';
 
 /**
- * Our own words, with every command as it has to be typed here: in a clone, or with npx, there is no `relay` on the PATH. Not for
- * the words of others. A sentence about a relay stays as it is.
+ * Replaces `relay` in printed commands by the program the user has to type, such as npx with the package name or a path in a
+ * clone. Use it only for our own texts, not for content of others. A noun, as in "a relay runs", is not replaced.
  */
 export function asTyped(text: string, program: string, commands: readonly string[]): string {
   if (program === 'relay') return text;
@@ -11,7 +11,7 @@ export function asTyped(text: string, program: string, commands: readonly string
   return text.replace(new RegExp(line, 'g'), () => program);
 }
 
-/** What stands around the data of a brief, and the line that a hand-off waits with. */
+/** Applies `typed` to our own texts in a brief: warnings, sources, closing lines and the `relay` command of a hand-off. */
 export function draftAsTyped(draft: Draft, typed: (text: string) => string): Draft {
   return {
     ...draft,

@@ -5,12 +5,12 @@ import type { Io } from './io.ts';
 export interface Flag {
   /** One line for --help. */
   readonly help: string;
-  /** What stands behind the flag in --help: `--ttl SECONDS`. A flag without it is a switch and takes no value. */
+  /** Placeholder for the value in --help, such as TIME in `--ttl TIME`. A flag without it takes no value. */
   readonly value?: string;
   readonly short?: string;
-  /** An empty value means something. It is refused by default: most often it is a variable of a script that is not set. */
+  /** Accepts an empty value. By default it is rejected, because usually a variable of a script is not set. */
   readonly mayBeEmpty?: true;
-  /** May be given several times; the value is then a list. */
+  /** The flag may be repeated. Its value is then a list. */
   readonly multiple?: boolean;
 }
 
@@ -27,40 +27,40 @@ export type FlagValues<F extends Flags> = { readonly [K in keyof F]?: FlagValue<
 export interface Invocation<F extends Flags = Flags> {
   readonly io: Io;
   readonly host: Host;
-  /** As it was called: `relay state get`. */
+  /** Full name of the command, such as `relay state get`. */
   readonly name: string;
-  /** Opens the relay, which is closed when the command ends. */
+  /** Opens a relay client. `runCli` closes it when the command ends. */
   open(): Promise<OpenClient>;
   readonly flags: FlagValues<F>;
   readonly args: readonly string[];
-  /** What stood behind `--`, untouched. */
+  /** Arguments after `--`, unparsed. */
   readonly rest: readonly string[];
-  /** Every command there is. */
+  /** Tree of all commands. */
   readonly commands: Group;
 }
 
-/** What a command's own file says of it; its name and its summary are in commands.ts. */
+/** Definition of a command in its own file. Its name and summary are in commands.ts. */
 export interface CommandSpec<F extends Flags = Flags> {
-  /** What stands behind the name in --help: `<channel> [file|-]`. Needed arguments first, then optional ones. */
+  /** Arguments as --help shows them: `<channel> [file|-]`. Required arguments first, then optional ones. */
   readonly usage?: string;
   /** Paragraphs below the summary in --help. */
   readonly details?: string;
   readonly flags?: F;
-  /** How many positional arguments it takes; by default those that `usage` shows. */
+  /** Number of positional arguments. Default: counted from `usage`. */
   readonly takes?: { readonly min?: number; readonly max?: number };
-  /** Whether it takes what stands behind `--`. */
+  /** Whether the command accepts arguments after `--`. */
   readonly takesRest?: boolean;
-  /** Called by other programs, which must not be stopped by it: an error is printed on stderr and the exit code is 0. */
+  /** Exits with 0 even after an error, for hooks: a failing hook must not stop the program that calls it. */
   readonly failsOpen?: boolean;
-  /** Lines for --help, each a command line and what it does: `relay push notes.md  # a pointer to it`. */
+  /** Examples for --help, one per line, each with an explanation: `relay push notes.md  # print a pointer to it`. */
   readonly examples: string;
-  /** The exit code; nothing means 0. */
+  /** Runs the command and returns its exit code. `undefined` means 0. */
   run(call: Invocation<F>): Promise<number | undefined>;
 }
 
 export type Command = CommandSpec<Flags>;
 
-/** The examples of a command, each as its command line and what that does. */
+/** Splits the examples of a command into pairs of command line and explanation. */
 export function examplesOf({ examples }: Command): (readonly [line: string, what: string])[] {
   return examples
     .trim()
@@ -68,7 +68,7 @@ export function examplesOf({ examples }: Command): (readonly [line: string, what
     .map((row) => row.trim().split('  # ') as [string, string]);
 }
 
-/** What a command throws: what is wrong, and what to do instead. */
+/** Creates the error that a command throws: what is wrong, and a hint what to do instead. */
 export function refusal(
   code: 'failed' | 'conflict' | 'not_found' | 'missing' | 'aborted' | 'bad_usage',
   what: string,
@@ -77,21 +77,21 @@ export function refusal(
   return new RelayError(code, { what, hint });
 }
 
-/** For a command line that a command does not understand. */
+/** Creates the error for a command line with wrong options or arguments. */
 export function badUsage(what: string, hint: string): RelayError {
   return refusal('bad_usage', what, hint);
 }
 
-/** Gives `run` the types of its flags. */
+/** Defines a command. It only infers the types of `flags` for `run`. */
 export function defineCommand<const F extends Flags>(spec: CommandSpec<F>): Command {
   return spec as unknown as Command;
 }
 
-/** A command that gets one answer and prints it: as JSON with --json, else as the text that `print` makes of it. */
+/** A command that fetches one answer and prints it: as JSON with --json, otherwise as the text from `print`. */
 export interface AnswerSpec<F extends Flags, A> extends Omit<CommandSpec<F>, 'run'> {
   ask(call: Invocation<F>): Promise<A>;
   print(answer: A, io: Io, flags: FlagValues<F>): string;
-  /** The exit code; 0 by default. */
+  /** Exit code for the answer. Default: 0. */
   exit?(answer: A): number;
 }
 
@@ -106,11 +106,11 @@ export function answerCommand<const F extends Flags, A>(spec: AnswerSpec<F, A>):
   });
 }
 
-/** A command that is loaded when it is called, or a group of such. */
+/** A command that is loaded when it is called, or a group of commands. */
 export type Node = Leaf | Group;
 
 export interface Leaf {
-  /** The one line of lists, and the first one of the command's own help. */
+  /** One line for the list of commands and the first line of the command's own help. */
   readonly summary: string;
   /** Left out of the list in --help. */
   readonly hidden?: boolean;
@@ -119,7 +119,7 @@ export interface Leaf {
 
 export type Commands = { readonly [name: string]: Node };
 
-/** Commands by the title they stand under in `relay --help`. */
+/** Commands by section title in `relay --help`. */
 export type Sections = { readonly [title: string]: Commands };
 
 export interface Group {
@@ -130,15 +130,15 @@ export interface Group {
 
 type Load<S> = () => Promise<{ readonly commands: { readonly [K in keyof S]: Command } }>;
 
-/** The commands of one file by their names, each with its summary. The file is loaded when one of them is called. */
+/** Returns the commands of one file with their summaries. The file is imported when one of them is called. */
 export function verbs<const S extends { readonly [name: string]: string }>(
   load: Load<S>,
   summaries: S,
-  o: { readonly hidden?: boolean } = {},
+  options: { readonly hidden?: boolean } = {},
 ): Commands {
   const leaves = Object.entries(summaries).map(([name, summary]): [string, Leaf] => [
     name,
-    { summary, ...o, load: async () => (await load()).commands[name]! },
+    { summary, ...options, load: async () => (await load()).commands[name]! },
   ]);
   return Object.fromEntries(leaves);
 }
@@ -147,7 +147,7 @@ export function group(summary: string, commands: Commands): Group {
   return { summary, commands };
 }
 
-/** A group whose commands are all in one file. */
+/** Returns a group whose commands are all in one file. */
 export function noun<const S extends { readonly [name: string]: string }>(
   summary: string,
   load: Load<S>,
@@ -160,12 +160,12 @@ export function isGroup(node: Node): node is Group {
   return 'commands' in node;
 }
 
-/** Understood by every command, before or behind its name. */
+/** Flags that every command accepts, before or after its name. */
 export const GLOBAL_FLAGS = {
-  home: { value: 'DIR', help: 'where the local store is (RELAY_HOME; ~/.relay)' },
-  url: { value: 'URL', help: 'talk to this relay instead of the local store (CONTEXTRELAY_URL)' },
-  json: { help: 'answer in JSON' },
-  output: { value: 'json|text', help: 'the same as --json, for commands that take JSON in --json' },
-  'no-color': { help: 'no colours (NO_COLOR)' },
+  home: { value: 'DIR', help: 'folder of the local store (RELAY_HOME; ~/.relay)' },
+  url: { value: 'URL', help: 'use this relay server instead of the local store (CONTEXTRELAY_URL)' },
+  json: { help: 'print JSON' },
+  output: { value: 'json|text', help: 'print JSON, also for commands where --json passes input' },
+  'no-color': { help: 'print without colors (NO_COLOR)' },
   help: { short: 'h', help: 'show this help' },
 } as const satisfies Flags;

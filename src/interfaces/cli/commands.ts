@@ -1,246 +1,236 @@
 import { type Group, group, noun, type Sections, verbs } from './command.ts';
 
 /**
- * Every command, at the words it is called by and with its one summary, as `relay --help` groups them. A command's own file
- * is loaded only when it is called or its help is asked for: importing them all would take longer than a peek.
+ * Every command with its summary, in the sections of `relay --help`. The file of a command is imported only when
+ * the command or its help is called, because importing all files would take longer than a fast command runs.
  */
 export const SECTIONS: Sections = {
-  'Hand over': verbs(() => import('./commands/pointer.ts'), {
+  Pointers: verbs(() => import('./commands/pointer.ts'), {
     push: 'Store a payload and get a pointer to it',
-    pull: 'Get a payload back, or only a part of it',
-    peek: 'Look at the metadata without touching the payload',
-    rm: 'Revoke pointers at once',
+    pull: 'Read the payload of a pointer, or a part of it',
+    peek: 'Show the metadata of a pointer without reading its payload',
+    rm: 'Revoke pointers and delete their payloads',
   }),
   Channels: {
     ...verbs(() => import('./commands/messages.ts'), {
-      watch: 'Show the messages of a channel as they come',
-      publish: 'Send a signal to a channel, without a payload',
-      channels: 'List the channels there are',
+      watch: 'Show new messages of a channel as they arrive',
+      publish: 'Send a short text or JSON to a channel',
+      channels: 'List all channels',
     }),
-    channel: group('One channel: its groups and its key', {
+    channel: group('Manage the groups, dead letters and keys of a channel', {
       ...verbs(() => import('./commands/channel.ts'), {
         inspect: 'Show a channel and its groups: backlog, members, leases',
-        'forget-group': 'Forget a group and whatever it had not done',
-        group: 'Show or choose how long failed work of a group waits',
+        'forget-group': 'Delete a group and its unfinished work',
+        group: 'Show or set the retry delays of a group',
       }),
-      dead: noun('Dead letters: work that a group could not do', () => import('./commands/dead-letters.ts'), {
-        list: 'List the dead letters of a channel',
-        retry: 'Hand dead letters out again, to the group that could not do them',
-        drop: 'Take dead letters from the list',
-      }),
-      key: noun(
-        'Keys shared with others on a channel, for encrypted pushes',
-        () => import('./commands/channel-key.ts'),
+      dead: noun(
+        'Manage dead letters: messages a group gave up on',
+        () => import('./commands/dead-letters.ts'),
         {
-          new: 'Make a key for a channel, to be shared with those who read it',
-          add: "Take a channel's key that someone gave you",
-          show: 'Print the key of a channel',
-          list: 'List the channels there is a key for',
-          rm: 'Throw away the key of a channel',
+          list: 'List the dead letters of a channel',
+          retry: 'Send dead letters to their group again',
+          drop: 'Delete dead letters without retrying them',
         },
       ),
+      key: noun('Manage the encryption keys of channels', () => import('./commands/channel-key.ts'), {
+        new: 'Create an encryption key for a channel',
+        add: 'Add a channel key that someone gave you',
+        show: 'Print the key of a channel',
+        list: 'List the channels that have a key on this machine',
+        rm: 'Delete the key of a channel from this machine',
+      }),
     }),
     ...verbs(() => import('./commands/inbox.ts'), {
-      follow: 'Have the messages of a channel kept for a named agent',
-      unfollow: 'Stop following a channel',
-      inbox: 'Show what a named agent has not read yet',
+      follow: "Subscribe a named agent's inbox to a channel",
+      unfollow: "Unsubscribe a named agent's inbox from a channel",
+      inbox: 'Show the unread messages of a named agent',
     }),
     ...verbs(() => import('./commands/pointer.ts'), {
-      receipts: 'Show who was told of a pointer, pulled it, did it',
+      receipts: 'Show who was notified of a pointer, pulled it or acknowledged it',
     }),
   },
   Threads: {
-    ...verbs(() => import('./commands/store.ts'), { init: 'Make the configuration and the storage' }),
-    thread: noun(
-      'Threads: versioned state, artifacts and events in one place',
-      () => import('./commands/thread.ts'),
-      {
-        new: 'Begin a thread and print its id',
-        use: 'Choose the thread that is meant where none is named',
-        list: 'List recent threads, newest first; the same as relay runs',
-        rm: 'Delete threads with everything in them',
-      },
-    ),
+    ...verbs(() => import('./commands/store.ts'), { init: 'Create the store and its configuration' }),
+    thread: noun('Create, choose, list and delete threads', () => import('./commands/thread.ts'), {
+      new: 'Create a thread and print its id',
+      use: 'Choose the default thread for other commands',
+      list: 'List recent threads, newest first (same as relay runs)',
+      rm: 'Delete threads with their state, artifacts and events',
+    }),
     ...verbs(() => import('./commands/thread.ts'), {
       runs: 'List recent threads, newest first',
-      show: 'Show what a thread is about and where it stands',
-      tail: 'Show the events of a thread, also as they happen',
+      show: 'Show a summary of a thread',
+      tail: 'Show the latest events of a thread, or follow new ones',
     }),
     state: noun(
-      "A thread's memory: facts, decisions, plan, changed by JSON Patch",
+      'Read and change the state of a thread: facts, decisions, plan',
       () => import('./commands/state.ts'),
       {
-        header: 'Print the bounded view of a state that goes into a prompt',
-        get: 'Print the whole state, or a place of it, as it is or was',
-        patch: 'Change the state by JSON Patch, whole or not at all',
-        diff: 'Show what changed between two versions of a state',
-        revert: 'Go back to an earlier version, as a new one',
-        log: 'List the versions of a state, newest first',
+        header: 'Print a short view of the state for a prompt',
+        get: 'Print the state, or one value of it, at any version',
+        patch: 'Change the state with a JSON Patch',
+        diff: 'Show what changed between two versions of the state',
+        revert: 'Restore an earlier version of the state as a new version',
+        log: 'List the versions of the state, newest first',
         compact: 'Shorten a state that has grown long',
       },
     ),
     artifact: noun(
-      'Stored content of a thread: a ref and a preview travel, the rest is a pull away',
+      'Store, read and search the artifacts of a thread',
       () => import('./commands/artifact.ts'),
       {
         put: 'Store a file in a thread and get a ref to it',
-        get: 'Get the content of an artifact back',
+        get: 'Read the content of an artifact, or a part of it',
         list: 'List the artifacts of a thread, newest first',
-        search: 'Search the artifacts of a thread, best first',
-        rm: 'Delete an artifact for good; its hash stays',
+        search: 'Search the artifacts of a thread',
+        rm: 'Delete the content of artifacts permanently',
       },
     ),
-    cap: noun('Capabilities: what a thread can have done, with a cache', () => import('./commands/cap.ts'), {
-      list: 'List what a thread can have done, and what each takes',
-      invoke: 'Have a capability do something for a thread',
+    cap: noun('List and invoke capabilities, such as a search', () => import('./commands/cap.ts'), {
+      list: 'List the capabilities and their arguments',
+      invoke: 'Invoke a capability and store its result in a thread',
     }),
     ...verbs(() => import('./commands/thread.ts'), {
-      report: 'Tell a thread in one document',
-      stats: 'Show what a thread has saved in tokens, counted',
-      export: 'Write a whole thread into one file',
-      import: 'Take in a thread that was exported, or the threads of a Go relay',
-      replay: 'Fold the events of a thread again and compare with its state',
+      report: 'Generate a report for a thread',
+      stats: 'Show how many tokens a thread has saved',
+      export: 'Export a thread to a ZIP file',
+      import: 'Import an exported thread, or the threads of a Go relay',
+      replay: 'Rebuild the state of a thread from its events and compare',
     }),
   },
   Files: {
-    file: noun(
-      'Files under a space: overwritten and deleted at will, with their versions',
-      () => import('./commands/file.ts'),
-      {
-        put: 'Write a file',
-        get: 'Read a file, or only a part of it',
-        ls: 'List spaces, and the files in one',
-        log: 'List the versions of a file, newest first',
-        rm: 'Delete files with all their versions',
-      },
-    ),
+    file: noun('Store and read named files with versions', () => import('./commands/file.ts'), {
+      put: 'Write a file',
+      get: 'Read a file, or a part of it',
+      ls: 'List spaces, or the files in a space',
+      log: 'List the versions of a file, newest first',
+      rm: 'Delete files with all their versions',
+    }),
   },
   Projects: {
     project: noun(
-      'Project files: where a project stands, for sessions that remember nothing',
+      'Keep the status of a project in files, for agents without memory',
       () => import('./commands/project.ts'),
       {
-        init: 'Write PROJECT.md, state.json, todos.json and decisions.md',
-        start: 'The cold start: one bounded brief of where the project stands',
-        sync: 'The end of a session: write down where things stand',
-        check: 'Check the project files, and that no decision was rewritten',
-        merge: 'Resolve the conflicts that git left in the project files',
-        handoff: 'Give a task to a sub-agent, through state.json',
-        report: 'Report the result of a task that was handed off, as the sub-agent',
-        result: 'Read what a sub-agent reported',
+        init: 'Create PROJECT.md, state.json, todos.json and decisions.md',
+        start: 'Print a short brief of the project for a new session',
+        sync: 'Record the progress of a session in the project files',
+        check: 'Check the project files and that no decision was changed',
+        merge: 'Resolve git merge conflicts in the project files',
+        handoff: 'Give a task to a sub-agent through state.json',
+        report: 'Report the result of a handed-off task, as the sub-agent',
+        result: 'Show the result that a sub-agent reported',
       },
     ),
-    todo: noun('The todos of a project', () => import('./commands/todo.ts'), {
+    todo: noun('Manage the todos of a project', () => import('./commands/todo.ts'), {
       add: 'Add a todo',
-      start: 'Start a todo, or take it up again',
-      done: 'Complete a todo',
+      start: 'Mark a todo as in progress',
+      done: 'Mark a todo as completed',
       block: 'Mark a todo as blocked, with the reason',
-      list: 'List the todos: in progress, blocked, then next by priority',
-      review: 'Go through all open todos and note that it was done',
+      list: 'List the todos: in progress, blocked, then pending by priority',
+      review: 'List all open todos and record the time of the review',
     }),
     ...verbs(() => import('./commands/project.ts'), {
-      decide: 'Record a decision: append it to decisions.md',
+      decide: 'Append a decision to decisions.md',
     }),
     ...verbs(() => import('./commands/handoff.ts'), {
-      handoff: 'Hand the work over to another agent, with a bounded brief',
+      handoff: 'Write a short brief that hands the work to another agent',
     }),
     ...verbs(() => import('./commands/install.ts'), {
-      install: 'Set up a coding agent: skill, hooks and MCP entry',
+      install: 'Connect a coding agent: install skill, hooks and MCP entry',
     }),
     ...verbs(
       () => import('./commands/hook.ts'),
-      { hook: 'What a coding agent calls by itself; relay install sets it up' },
+      { hook: 'Handle a hook of a coding agent (set up by relay install)' },
       { hidden: true },
     ),
   },
   Agents: {
     ...verbs(() => import('./commands/prompt.ts'), {
-      run: 'Ask a model something, with the memory of a thread',
+      run: 'Send a prompt to a model, with the context of a thread',
     }),
-    wrap: noun('Ask any program something, with the memory of a thread', () => import('./commands/wrap.ts'), {
-      run: 'Ask any program something, with the memory of a thread',
-      list: 'List the programs that are known, and which are here',
-    }),
+    wrap: noun(
+      'Send a prompt to another program, with the context of a thread',
+      () => import('./commands/wrap.ts'),
+      {
+        run: 'Send a prompt to another program, with the context of a thread',
+        list: 'List the supported programs and which are installed',
+      },
+    ),
     pipeline: noun(
-      'Pipelines: steps of several agents, in parallel where they can be',
+      'Run pipelines: steps for several agents, in parallel where possible',
       () => import('./commands/pipeline.ts'),
       {
-        run: 'Run a pipeline, or go on with a run',
-        validate: 'Check a pipeline, and name the lines that are wrong',
-        graph: 'Draw a pipeline or a run of one',
-        list: 'List the runs there were',
-        show: 'Show what became of a run',
+        run: 'Run a pipeline, or resume a run',
+        validate: 'Check a pipeline file and print errors with line numbers',
+        graph: 'Draw the graph of a pipeline or of a run',
+        list: 'List pipeline runs, newest first',
+        show: 'Show the status and the steps of a run',
       },
     ),
     ...verbs(() => import('./commands/server.ts'), { mcp: 'Serve MCP over standard input and output' }),
-    a2a: noun('Agents elsewhere, by the A2A protocol', () => import('./commands/a2a.ts'), {
-      card: 'Show what an agent says of itself',
-      send: 'Give an agent elsewhere a task and wait for what comes of it',
-      tasks: 'List the tasks an agent elsewhere has from you, or show one',
+    a2a: noun('Send tasks to remote agents with the A2A protocol', () => import('./commands/a2a.ts'), {
+      card: 'Show the agent card of a remote agent',
+      send: 'Send a task to a remote agent and wait for the result',
+      tasks: 'List your tasks at a remote agent, or show one',
     }),
-    bridge: noun('Hand work to agents, and bring their results back', () => import('./commands/bridge.ts'), {
-      start: 'Give an agent the tasks of a channel, and bring its results back',
-      send: 'Give a task to an agent behind a bridge',
-      list: 'List the bridges, with their last heartbeat',
-      status: 'Show what bridges are at, and what waits for them',
+    bridge: noun('Connect agents to task channels', () => import('./commands/bridge.ts'), {
+      start: 'Connect an agent to a task channel and return its results',
+      send: 'Send a task to an agent that has a bridge',
+      list: 'List the bridges with their last heartbeat',
+      status: 'Show what bridges are working on and what is queued',
     }),
-    task: noun('Tasks: what was given to agents, and what came back', () => import('./commands/task.ts'), {
+    task: noun('Manage tasks that were sent to agents', () => import('./commands/task.ts'), {
       list: 'List tasks, newest first',
-      show: 'Show a task: its state, who has it, who has seen it, its result',
-      done: 'Bring the result of a task',
-      fail: 'Say that a task could not be done, and why',
-      cancel: 'Call a task off, and stop the work on it',
-      wait: 'Wait for the result of a task, and print it',
+      show: 'Show a task: its state, agent, receipts and result',
+      done: 'Submit the result of a task',
+      fail: 'Report that a task failed, and why',
+      cancel: 'Cancel a task and stop the work on it',
+      wait: 'Wait for the result of a task and print it',
     }),
-    ...verbs(() => import('./commands/bridge.ts'), { agents: 'List who is there: bridges and followers' }),
+    ...verbs(() => import('./commands/bridge.ts'), { agents: 'List agents: bridges and inboxes' }),
   },
   Server: {
     ...verbs(() => import('./commands/server.ts'), {
-      up: 'Run the relay server here',
-      open: 'Open the dashboard, at a thread, a pointer or a channel',
-      down: 'Stop the relay server that runs here',
-      status: 'Tell whether a relay runs, where, and what it holds',
+      up: 'Start the relay server on this machine',
+      open: 'Open the dashboard in a browser',
+      down: 'Stop the relay server on this machine',
+      status: 'Show whether a relay server runs, its address and its store',
     }),
-    keys: noun(
-      'API keys: who may do what on a relay that others can reach',
-      () => import('./commands/keys.ts'),
-      {
-        create: 'Make an API key; it is shown this once',
-        list: 'List the API keys: name, rights, last use; never the keys themselves',
-        revoke: 'Revoke API keys at once',
-        rotate: 'Make a new key in place of an old one, with the same name and rights',
-      },
-    ),
-    config: noun(
-      'The options of the relay: config.json and the environment',
-      () => import('./commands/config.ts'),
-      {
-        show: 'Show every option, what counts for it and where that was said',
-        get: 'Print what counts for an option',
-        set: 'Write an option into config.json',
-        check: 'Say everything that is wrong with the options',
-      },
-    ),
-    ...verbs(() => import('./commands/server.ts'), { usage: 'Show what was used of the plan this month' }),
+    keys: noun('Manage API keys', () => import('./commands/keys.ts'), {
+      create: 'Create an API key and print it once',
+      list: 'List the API keys with name, scopes and last use',
+      revoke: 'Revoke API keys immediately',
+      rotate: 'Replace a key by a new one with the same name and scopes',
+    }),
+    config: noun('Show and change the configuration', () => import('./commands/config.ts'), {
+      show: 'Show every option with its value and where the value is set',
+      get: 'Print the value of an option',
+      set: 'Set an option in config.json',
+      check: 'Check the configuration and list every error',
+    }),
+    ...verbs(() => import('./commands/server.ts'), {
+      usage: 'Show the usage of this month against the limits of the plan',
+    }),
     ...verbs(() => import('./commands/doctor.ts'), {
-      doctor: 'Check that everything works, and say what to do where not',
+      doctor: 'Check the installation and suggest fixes',
     }),
   },
-  Housekeeping: {
+  Storage: {
     ...verbs(() => import('./commands/store.ts'), {
-      prune: 'Give back the space of what has expired',
-      du: 'Show what takes how much space',
-      backup: 'Copy the whole store to a folder, while in use',
-      restore: 'Bring a backup back',
+      prune: 'Delete expired data and free its space',
+      du: 'Show how much disk space each kind of data uses',
+      backup: 'Back up the whole store to a folder, even while it is in use',
+      restore: 'Restore a backup',
     }),
-    engine: noun('Move a store: from a folder to a cluster, and back', () => import('./commands/store.ts'), {
-      copy: 'Copy a store into another while in use, and go on there',
-      reopen: 'Write again into a store that has moved',
+    engine: noun('Move a store between a folder and a NATS cluster', () => import('./commands/store.ts'), {
+      copy: 'Move a store to another place while it is in use',
+      reopen: 'Make a store that was moved away writable again',
     }),
   },
   More: {
     ...verbs(() => import('./commands/demo.ts'), {
-      demo: 'Play a hand-off between two agents and show the bill',
+      demo: 'Simulate a hand-off between two agents and count the tokens',
     }),
     ...verbs(() => import('./commands/about.ts'), { help: 'Show a guide, or the help of a command' }),
     ...verbs(() => import('./commands/completion.ts'), {

@@ -9,10 +9,10 @@ import {
 } from './command.ts';
 import type { Io, Style } from './io.ts';
 
-/** Where it is shown. */
+/** Colors and width of the terminal that shows the help. */
 type Look = Pick<Io, 'style' | 'width'>;
 
-/** `relay --help`, or the help of a group such as `relay thread --help`. */
+/** Returns the text of `relay --help`, or the help of a group such as `relay thread --help`. */
 export function groupHelp(
   path: readonly string[],
   group: Group,
@@ -21,16 +21,16 @@ export function groupHelp(
 ): string {
   const name = path.join(' ');
   const lines = [group.summary, '', `${style.bold('Usage')}  ${name} <command> [options]`, ''];
-  const shown = Object.entries(group.commands).filter(([, node]) => !node.hidden);
-  const width = Math.max(...shown.map(([key]) => key.length)) + 2;
+  const visible = Object.entries(group.commands).filter(([, node]) => !node.hidden);
+  const width = Math.max(...visible.map(([key]) => key.length)) + 2;
   for (const [title, commands] of Object.entries(sections)) {
     const rows = Object.entries(commands)
       .filter(([, node]) => !node.hidden)
       .map(([key, node]) => `  ${style.cyan(key.padEnd(width))}${node.summary}`);
     lines.push(style.bold(title), ...rows, '');
   }
-  lines.push(style.bold('Options everywhere'), ...flagRows(GLOBAL_FLAGS, style, columns), '');
-  const anyGroup = shown.some(([, node]) => isGroup(node));
+  lines.push(style.bold('Global options'), ...flagRows(GLOBAL_FLAGS, style, columns), '');
+  const anyGroup = visible.some(([, node]) => isGroup(node));
   if (path.length === 1) {
     const tries = ['relay demo', 'echo "hello, agent" | relay push'].map((line) => style.cyan(line));
     lines.push(`New here? Try: ${tries.join('  or  ')}`);
@@ -40,6 +40,7 @@ export function groupHelp(
   return lines.join('\n');
 }
 
+/** Returns the help of one command. */
 export function commandHelp(
   path: readonly string[],
   summary: string,
@@ -57,9 +58,9 @@ export function commandHelp(
   lines.push('', style.bold('Examples'));
   for (const [line, what] of examplesOf(command))
     lines.push(`  ${style.cyan(line)}`, `      ${style.dim(what)}`);
-  // Where --json is for what goes in, the other name of it asks for what comes out.
+  // If --json passes input to this command, --output json selects JSON output.
   const json = flags.json ? '--output json' : '--json';
-  lines.push('', style.dim(`${json}, --home DIR and --url URL work everywhere; see relay --help.`));
+  lines.push('', style.dim(`${json}, --home DIR and --url URL work with every command; see relay --help.`));
   return lines.join('\n');
 }
 
@@ -76,13 +77,13 @@ function flagRows(flags: Flags, style: Style, columns: number): string[] {
   });
 }
 
-/** Paragraphs are set anew; a line that is indented stays as it is. */
+/** Wraps paragraphs to `width`. Indented lines stay as they are. */
 function wrap(text: string, width: number): string {
   const lines: string[] = [];
   let open = false;
   for (const line of text.trim().split('\n')) {
-    const kept = line.trim() === '' || /^\s/.test(line);
-    if (kept) lines.push(line.trimEnd());
+    const isVerbatim = line.trim() === '' || /^\s/.test(line);
+    if (isVerbatim) lines.push(line.trimEnd());
     else {
       for (const word of line.trim().split(/\s+/)) {
         const fits = open && lines.at(-1)!.length + 1 + word.length <= width;
@@ -91,7 +92,7 @@ function wrap(text: string, width: number): string {
         open = true;
       }
     }
-    if (kept) open = false;
+    if (isVerbatim) open = false;
   }
   return lines.join('\n');
 }

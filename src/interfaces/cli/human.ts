@@ -7,14 +7,14 @@ import type { Io } from './io.ts';
 
 export { bytes, count } from '../../base/format.ts';
 
-/** Figures and times as people read and write them. Without Intl: loading it costs more than a peek. */
+// Numbers and times as people read and write them. Intl is not used, because loading it takes longer than a fast command.
 
-/** `1 pointer`, `3 pointers` */
+/** Formats a number with its noun: `1 pointer`, `3 pointers`. */
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** `about 1,200 tokens (o200k_base)` */
+/** Formats a token count: `about 1,200 tokens (o200k_base)`. */
 export function tokensInWords({ tokens, tokenizer, estimated }: TokenCount): string {
   return `${estimated ? 'about ' : ''}${count(tokens)} tokens (${tokenizer})`;
 }
@@ -26,7 +26,7 @@ const SPANS: readonly (readonly [name: string, ms: number])[] = [
   ['second', 1000],
 ];
 
-/** `24 hours`, `1 hour 30 minutes`, `7 days`: at most two units, and one day still in hours. */
+/** Formats a duration with at most two units: `24 hours`, `1 hour 30 minutes`, `7 days`. Days are used from two days on. */
 export function span(ms: number): string {
   let left = Math.max(0, Math.round(ms / 1000)) * 1000;
   const parts: string[] = [];
@@ -43,7 +43,7 @@ export function span(ms: number): string {
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** `today at 14:02`, `tomorrow at 09:30`, `Thu 12 Nov at 09:30`, in local time. */
+/** Formats a time in the local time zone: `today at 14:02`, `tomorrow at 09:30`, `Thu 12 Nov at 09:30`. */
 export function moment(when: number | string, now = Date.now()): string {
   const date = new Date(when);
   const at = date.getTime();
@@ -56,12 +56,12 @@ export function moment(when: number | string, now = Date.now()): string {
   return `${DAYS[date.getDay()]} ${date.getDate()} ${MONTHS[date.getMonth()]}${year} at ${time}`;
 }
 
-/** A moment as whoever reads it wants it: people in words, programs as it is. */
+/** Formats a time for a terminal. In a pipe it stays ISO 8601. */
 export function when({ interactive }: Pick<Io, 'interactive'>, iso: string): string {
   return interactive ? moment(iso) : iso;
 }
 
-/** A text of somebody else: harmless at a terminal, byte for byte elsewhere. */
+/** Escapes control characters of foreign text at a terminal. In a pipe the text stays unchanged. */
 export function passedOn({ interactive }: Pick<Io, 'interactive'>, text: string): string {
   return interactive ? printable(text) : text;
 }
@@ -70,18 +70,18 @@ function midnight(at: number): number {
   return new Date(at).setHours(0, 0, 0, 0);
 }
 
-/** `in 24 hours, tomorrow at 14:02` */
+/** Formats an expiry time: `in 24 hours, tomorrow at 14:02`. */
 export function expiry(iso: string, now = Date.now()): string {
   const at = Date.parse(iso);
   const left = at - now;
-  // What was asked for a moment ago shall not read "23 hours 59 minutes".
+  // Round, so that a new pointer shows "24 hours" and not "23 hours 59 minutes".
   const grain = left > 3_600_000 ? 60_000 : 1000;
   return `in ${span(Math.round(left / grain) * grain)}, ${moment(at, now)}`;
 }
 
 const SECONDS: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/** Seconds from `90s`, `15m`, `2h`, `7d`, `1w`, `1h30m` or a plain number of seconds; undefined where the flag is not given. */
+/** Parses `90s`, `15m`, `2h`, `7d`, `1w`, `1h30m` or a number of seconds to seconds. Undefined if the flag is missing. */
 export function parseSpan(text: string | undefined, flag: string): number | undefined {
   if (text === undefined) return undefined;
   const plain = text.trim().toLowerCase();
@@ -90,19 +90,16 @@ export function parseSpan(text: string | undefined, flag: string): number | unde
     const parts = [...plain.matchAll(/(\d+(?:\.\d+)?)([smhdw])/g)];
     return parts.reduce((sum, [, n, unit]) => sum + Number(n) * SECONDS[unit!]!, 0);
   }
-  throw badUsage(
-    `${flag} does not understand "${text}".`,
-    'Say it as 90s, 15m, 2h, 7d or a number of seconds.',
-  );
+  throw badUsage(`${flag} "${text}" is not a valid time.`, 'Use 90s, 15m, 2h, 7d or a number of seconds.');
 }
 
-/** As parseSpan, in milliseconds. */
+/** Like `parseSpan`, but returns milliseconds. */
 export function parseMilliseconds(text: string | undefined, flag: string): number | undefined {
   const seconds = parseSpan(text, flag);
   return seconds === undefined ? undefined : seconds * 1000;
 }
 
-/** A whole number; undefined where the flag is not given. */
+/** Parses a whole number between `min` and `max`. Undefined if the flag is missing. */
 export function parseCount(
   text: string | undefined,
   flag: string,
@@ -111,34 +108,34 @@ export function parseCount(
   if (text === undefined) return undefined;
   const n = Number(text);
   if (/^\d+$/.test(text) && n >= min && n <= max) return n;
-  const wanted = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
-  throw badUsage(`${flag} takes a whole number, not "${text}".`, `Give it a number ${wanted}.`);
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+  throw badUsage(`${flag} needs a whole number, not "${text}".`, `Use a number ${range}.`);
 }
 
-/** The options of a list of which `standard` items are shown unless more are asked for. */
+/** Returns the --count and --all flags of a list. `standard` is the default number of items. */
 export const listFlags = (standard: number) =>
   ({
-    count: { short: 'n', value: 'N', help: `so many at most (${standard})` },
-    all: { help: 'every one' },
+    count: { short: 'n', value: 'N', help: `show at most N (${standard})` },
+    all: { help: 'show all' },
   }) as const;
 
-/** How many of a list are wanted: `--count N`, or all of them with `--all`. */
+/** Returns the number of items to show: `--count N`, or infinity with `--all`. */
 export function parseMost(flags: { count?: string; all?: boolean }, standard: number): number {
   if (flags.all) return Number.POSITIVE_INFINITY;
   return parseCount(flags.count, '--count', { min: 1 }) ?? standard;
 }
 
-/** One of the words a flag knows; undefined where the flag is not given. */
+/** Checks that the value of a flag is one of `words`. Undefined if the flag is missing. */
 export function oneOf<const T extends string>(
   flag: string,
   value: string | undefined,
   words: readonly T[],
 ): T | undefined {
   if (value === undefined || words.includes(value as T)) return value as T | undefined;
-  throw badUsage(`${flag} does not know "${value}".`, `Use one of: ${words.join(', ')}.`);
+  throw badUsage(`${flag} does not accept "${value}".`, `Use one of: ${words.join(', ')}.`);
 }
 
-/** JSON that somebody typed or piped in; `wrong` makes the error for what is none. */
+/** Parses JSON from the user. `wrong` creates the error for invalid JSON. */
 export function typedJson(text: string, wrong: (reason: string) => RelayError): Json {
   try {
     return JSON.parse(text);
@@ -147,7 +144,7 @@ export function typedJson(text: string, wrong: (reason: string) => RelayError): 
   }
 }
 
-/** Somebody else's words at a terminal: control and direction characters are shown, not obeyed. */
+/** Escapes control and text-direction characters, so that foreign text cannot control the terminal. */
 export function printable(text: string): string {
   return text.replace(
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
@@ -155,7 +152,7 @@ export function printable(text: string): string {
   );
 }
 
-/** The value alone for a program; for people with its label, and below it what else there is to know. */
+/** Returns only the value in a pipe. At a terminal it adds the label and, on the next line, the facts. */
 export function labelled(
   { interactive, style }: Pick<Io, 'interactive' | 'style'>,
   label: string,
@@ -163,14 +160,14 @@ export function labelled(
   facts: readonly string[] = [],
 ): string {
   if (!interactive) return value;
-  const known = facts.filter((fact) => fact !== '');
-  const below = known.length === 0 ? '' : `\n${style.dim(known.join(' · '))}`;
+  const visible = facts.filter((fact) => fact !== '');
+  const below = visible.length === 0 ? '' : `\n${style.dim(visible.join(' · '))}`;
   return `${style.dim(label)}  ${value}${below}`;
 }
 
 export const unpainted = (label: string): string => label;
 
-/** Cells in columns, two spaces apart. Figures, in the columns that `right` names, stand at the right edge. */
+/** Aligns cells in columns, two spaces apart. The columns in `right` are right-aligned. */
 export function columns(cells: readonly (readonly string[])[], right: readonly number[] = []): string[] {
   const width = (at: number) => Math.max(...cells.map((row) => row[at]!.length));
   const widths = cells[0]?.map((_, at) => width(at)) ?? [];
@@ -179,17 +176,17 @@ export function columns(cells: readonly (readonly string[])[], right: readonly n
   return cells.map((row) => row.map(cell).join('  '));
 }
 
-/** A row of a table: its label and its value; a row whose value is null is left out. */
+/** Row of a table. A row with the value null is not printed. */
 export type Row = readonly [label: string, value: string | null];
 
-/** `label  value` rows, aligned; `paint` is for the labels. */
+/** Formats aligned `label  value` rows. `paint` colors the labels. */
 export function rows(paint: (label: string) => string, entries: readonly Row[]): string {
-  const shown = entries.filter(([, value]) => value !== null);
-  const width = Math.max(...shown.map(([label]) => label.length)) + 2;
-  return shown.map(([label, value]) => `${paint(label.padEnd(width))}${value}`).join('\n');
+  const visible = entries.filter(([, value]) => value !== null);
+  const width = Math.max(...visible.map(([label]) => label.length)) + 2;
+  return visible.map(([label, value]) => `${paint(label.padEnd(width))}${value}`).join('\n');
 }
 
-/** A paragraph as lines of at most so many characters, a longer word alone on its line. */
+/** Wraps a paragraph to lines of at most `width` characters. A longer word gets its own line. */
 export function folded(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {

@@ -3,15 +3,15 @@ import { bytes } from './human.ts';
 import type { Io, Style } from './io.ts';
 import { ESCAPE } from './io.ts';
 
-/** Below this a transfer is over before a bar could be read. */
+/** Minimum size for a progress bar. Smaller transfers end before anyone could read it. */
 const WORTH_SHOWING_BYTES = 2 * 1024 * 1024;
 const REDRAW_MS = 80;
-/** To the beginning of the line, and nothing behind it. */
+/** Escape sequence that moves to the start of the line and clears it. */
 const CLEAR_LINE = `${ESCAPE}[G${ESCAPE}[K`;
 
 /**
- * Passes a body through and shows on stderr how far it is, where someone is looking and it is a stream and large enough. The
- * bar is gone when the stream ends, fails or is cancelled.
+ * Returns the body unchanged, but shows a progress bar on stderr if stderr is a terminal and the body is a large stream.
+ * The bar disappears when the stream ends, fails or is cancelled.
  */
 export function withProgress<B extends Uint8Array | ReadableStream<Uint8Array>>(
   io: Io,
@@ -35,7 +35,7 @@ async function* counted(
   }
 }
 
-/** Shows on stderr how far something is, where someone is looking; the amount alone where nobody knows the size. */
+/** Creates a progress bar on stderr, shown only at a terminal. Without `size` it shows only the amount so far. */
 export function progressBar(
   io: Io,
   label: string,

@@ -2,9 +2,11 @@ import { EXIT, isRelayError } from '../../base/errors.ts';
 import { type Flags, refusal } from './command.ts';
 import type { Io } from './io.ts';
 
-export const FORCE_FLAG = { force: { short: 'f', help: 'do not ask' } } as const satisfies Flags;
+export const FORCE_FLAG = {
+  force: { short: 'f', help: 'do not ask for confirmation' },
+} as const satisfies Flags;
 
-/** Whether the person at the terminal agrees. With --force nobody is asked, nor where nobody could answer. */
+/** Asks the user to confirm. Returns true without asking with --force, with --json or if there is no terminal. */
 export async function agrees(
   io: Io,
   { force }: { readonly force?: boolean },
@@ -12,13 +14,13 @@ export async function agrees(
 ): Promise<boolean> {
   if (force || io.json || !io.stdin.isTTY || !io.stderr.isTTY) return true;
   const answer = await io.ask(`${await question()} [y/N] `);
-  if (answer === null) throw refusal('aborted', 'nobody answered', 'Use --force.');
+  if (answer === null) throw refusal('aborted', 'nobody answered', 'Use --force to skip the question.');
   return /^y(es)?$/i.test(answer);
 }
 
 /**
- * Removes several things one by one: those that cannot be are named, the others are gone. `remove` gives false for what shall
- * stay. The exit code.
+ * Removes items one by one, prints the ones that failed, and returns the exit code. `remove` returns false if the
+ * user declined to remove an item.
  */
 export async function removeEach(
   io: Io,
@@ -35,7 +37,7 @@ export async function removeEach(
       gone.push(id);
       if (!io.json) io.print(`${removed} ${id}`);
     } catch (error) {
-      // One alone fails as every command does.
+      // A single item fails like any other command.
       if (!isRelayError(error) || ids.length === 1) throw error;
       exit ||= error.exit;
       failures.push({ id, error: error.message, code: error.code });

@@ -79,11 +79,11 @@ test('a sentence without quotes is given back with them', async () => {
   const { code, err } = await call('todo', 'add', 'Docs', 'for', 'the', 'API');
   assert.equal(code, 2);
   assert.match(err, /→ Put the words in quotes: relay todo add "Docs for the API"/);
-  assert.match((await call('push', 'a.md', 'b.md')).err, /→ Use it as: relay push \[file\|-\]/);
+  assert.match((await call('push', 'a.md', 'b.md')).err, /→ Usage: relay push \[file\|-\]/);
 });
 
 test('an option that must be given is told by its name', async () => {
-  assert.match((await call('handoff')).err, /--to is missing\.\n {2}→ Say it in a few words: --to "…"/);
+  assert.match((await call('handoff')).err, /--to is missing\.\n {2}→ Pass a short text: --to "…"/);
 });
 
 test('nothing is suggested where nothing is near', async () => {
@@ -103,7 +103,7 @@ test('an option without its value, and a value too many, are told apart', async 
 
 test('arguments that are missing or too many are refused with the usage', async () => {
   assert.match((await call('peek')).err, /relay peek <url>/);
-  assert.match((await call('version', 'x')).err, /relay version does not take "x"/);
+  assert.match((await call('version', 'x')).err, /relay version does not accept the argument "x"/);
   assert.equal((await call('version', 'x')).code, 2);
 });
 

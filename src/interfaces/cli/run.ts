@@ -19,13 +19,13 @@ import { COMMANDS_KNOWN_AS, OPTIONS_KNOWN_AS, suggest } from './suggest.ts';
 
 const COMMANDS = Object.keys(ROOT.commands);
 
-/** What the command line says before any command has seen it. */
+/** Global flags that decide which store or server a command uses. */
 export interface Globals {
   readonly home?: string;
   readonly url?: string;
 }
 
-/** Runs one command line and gives the exit code. `makeHost` is called once the global flags are known. */
+/** Runs one command line and returns the exit code. Calls `makeHost` after it has parsed the global flags. */
 export async function runCli(
   argv: readonly string[],
   terminal: Terminal,
@@ -46,11 +46,11 @@ export async function runCli(
       return code;
     }
     const command = await node.load();
-    // At a terminal somebody tries it by hand, and wants to know.
+    // At a terminal a person runs the hook by hand and needs the real exit code.
     failsOpen = command.failsOpen === true && !terminal.stdin.isTTY;
     const { flags, args, rest } = parse(path, command, tail);
     const { home, url, ...globals } = flags as FlagValues<typeof GLOBAL_FLAGS>;
-    // Where a command takes a value in --json, it is no switch.
+    // A command may define --json with a value. Then it does not select JSON output.
     const json = globals.output === 'json' || globals.json === true;
     io = makeIo(terminal, { json, noColor: globals['no-color'] === true, commands: COMMANDS });
     if (globals.help) {
@@ -64,7 +64,7 @@ export async function runCli(
     let opened: OpenClient | undefined;
     const open = async () => {
       opened ??= await host.relay.open({
-        onConnection: (lost) => io.note(lost ? `${lost.message} Trying again…` : 'connected again'),
+        onConnection: (lost) => io.note(lost ? `${lost.message} Reconnecting…` : 'Reconnected.'),
       });
       return opened;
     };
@@ -80,7 +80,7 @@ export async function runCli(
   }
 }
 
-/** `relay help mcp` is about the command, and there is a guide by that name too. */
+/** After `relay help mcp`, prints that a guide with the same name as the command exists. */
 async function tellOfGuide(
   argv: readonly string[],
   io: Io,
@@ -90,12 +90,12 @@ async function tellOfGuide(
   if (first !== 'help' || topic === undefined || !io.interactive) return;
   const guides = await makeHost({}).program.guides();
   if (guides.read(topic) !== null)
-    io.print(io.style.dim(io.typed(`There is a guide too: relay help guide ${topic}`)));
+    io.print(io.style.dim(io.typed(`Read the guide with: relay help guide ${topic}`)));
 }
 
-/** Finds the command: words up to the first that is no command, global flags in between set aside. */
+/** Finds the command from the leading words. Skips global flags between them and returns them in `tail`. */
 function route(argv: readonly string[]): { words: string[]; node: Node; tail: string[] } {
-  // Of a word that is no command there may be a guide, which the command `help` shows.
+  // `relay help X` shows the help of command X. If X is not a command, the command `help` looks for a guide.
   const [first, second] = argv;
   if (first === 'help' && (second === undefined || Object.hasOwn(ROOT.commands, second)))
     return route([...argv.slice(1), '--help']);
@@ -113,7 +113,7 @@ function route(argv: readonly string[]): { words: string[]; node: Node; tail: st
       continue;
     }
     const next: Node | undefined = Object.hasOwn(node.commands, word) ? node.commands[word] : undefined;
-    // `relay "summarise this"`: white space makes words of a command that does not exist.
+    // `relay "summarise this"`: an argument with spaces is a prompt, not a command.
     if (!next && words.length === 0 && /\S\s+\S/.test(word))
       return { words: ['run'], node: ROOT.commands.run!, tail: [...before, ...argv.slice(at)] };
     if (!next) throw unknownCommand(words, word, node);
@@ -127,7 +127,7 @@ function route(argv: readonly string[]): { words: string[]; node: Node; tail: st
 function unknownCommand(words: string[], word: string, group: Group): RelayError {
   const near = suggest(word, Object.keys(group.commands), COMMANDS_KNOWN_AS);
   const name = [...words, word].join(' ');
-  // A prompt of one word, which alone cannot be told from a command.
+  // The word could also be a one-word prompt.
   const prompt = words.length === 0 ? ` To ask a model: relay run ${JSON.stringify(word)}` : '';
   return badUsage(
     `There is no command "relay ${name}".`,
@@ -146,7 +146,7 @@ function groupCalled(path: string[], group: Group, tail: string[], io: Io, versi
   const unknown = tail.find(
     (word) => word.startsWith('-') && !['-h', '--help', '--json', '--no-color'].includes(word),
   );
-  if (unknown) throw badUsage(`${unknown} needs a command.`, 'See relay --help.');
+  if (unknown) throw badUsage(`${unknown} must be used with a command.`, 'See relay --help.');
   if (tail.includes('--help') || tail.includes('-h') || path.length === 1) {
     io.print(help);
     return EXIT.ok;
@@ -184,12 +184,12 @@ function checkEmpty(flags: Flags, values: { readonly [name: string]: unknown }):
     if (flags[name]?.mayBeEmpty || ![value].flat().includes('')) continue;
     throw badUsage(
       `--${name} is empty.`,
-      `Give it a value, --${name} ${flags[name]?.value}, or leave it out.`,
+      `Pass a value (--${name} ${flags[name]?.value}) or omit the option.`,
     );
   }
 }
 
-/** `--lines -20` means what it says, though a value that begins with a dash usually is a slip. */
+/** Joins `--lines -20` to `--lines=-20`, because `parseArgs` rejects a separate value that starts with a dash. */
 function joinDashValues(flags: Flags, words: readonly string[]): string[] {
   const joined: string[] = [];
   for (let at = 0; at < words.length; at++) {
@@ -211,7 +211,7 @@ function usageError(path: string[], flags: Flags, error: Error & { code?: string
   }
   const flag = flags[name];
   if (flag?.value) {
-    const hint = `Use --${name} ${flag.value}; a value that begins with a dash goes behind an equals sign.`;
+    const hint = `Use --${name} ${flag.value}. If the value starts with a dash, write --${name}=VALUE.`;
     return badUsage(`--${name} needs a value.`, hint);
   }
   const what = flag ? `--${name} takes no value.` : error.message.split('\n')[0]!.replace(/\.?$/, '.');
@@ -222,31 +222,31 @@ function checkArguments(path: string[], command: Command, args: string[], rest: 
   const { min = 0, max = min } = command.takes ?? argumentsIn(command.usage);
   const name = path.join(' ');
   const usage = [name, command.usage].filter(Boolean).join(' ');
-  if (args.length < min) throw badUsage(`${name} needs more: ${usage}`, `See ${name} --help.`);
+  if (args.length < min) throw badUsage(`${name} needs more arguments: ${usage}`, `See ${name} --help.`);
   if (args.length > max || (rest.length > 0 && !command.takesRest)) {
     const extra = args.length > max ? args[max] : rest[0];
     throw badUsage(
-      `${name} does not take "${extra}".`,
+      `${name} does not accept the argument "${extra}".`,
       TAKES_WORDS.test(usage)
         ? `Put the words in quotes: ${[name, ...args.slice(0, max - 1)].join(' ')} "${args.slice(max - 1).join(' ')}"`
-        : `Use it as: ${usage}`,
+        : `Usage: ${usage}`,
     );
   }
 }
 
-/** `<one>` is needed; `[one]`, `[<one>]` and what is bracketed inside it may be left out. */
+/** Counts the arguments in a usage line: `<one>` is required; `[one]` and anything in brackets is optional. */
 function argumentsIn(usage = ''): { min: number; max: number } {
   const needed = usage.replace(/\[.*$/, '');
   const min = needed.split('<').length - 1;
   return { min, max: min + usage.split('[').length - 1 };
 }
 
-/** The last argument is a sentence, which a shell takes apart where it has no quotes. */
+/** Matches usage lines whose last argument is a sentence. Without quotes the shell splits it into words. */
 const TAKES_WORDS = /(<(title|task)(\|-)?>|\[msg\|-\])$/;
 
-/** Errors go to stderr: what was wrong, then what to do next. */
+/** Prints an error and its hint to stderr and returns the exit code. */
 function fail(thrown: unknown, io: Io): number {
-  // `relay pull … | head` took what it wanted.
+  // The reader closed the pipe early, as in `relay pull … | head`. This is not an error.
   if ((thrown as NodeJS.ErrnoException | null)?.code === 'EPIPE') return EXIT.ok;
   const error = isRelayError(thrown) ? thrown : unexpected(thrown, io);
   const hint = io.typed(error.hintFor('cli'));
@@ -256,13 +256,13 @@ function fail(thrown: unknown, io: Io): number {
   return error.exit;
 }
 
-/** Not one of ours: the reason in brief, the whole of it for who asks. */
+/** Converts an unexpected error to a RelayError. Prints the stack if RELAY_DEBUG is set. */
 function unexpected(thrown: unknown, io: Io): RelayError {
   if (io.env.RELAY_DEBUG) io.stderr.write(`${(thrown as Error)?.stack ?? String(thrown)}\n`);
   const what = thrown instanceof Error ? thrown.message : String(thrown);
   return refusal(
     'failed',
-    `That failed unexpectedly: ${what.replace(/\.?$/, '.')}`,
-    'relay doctor looks for the cause; RELAY_DEBUG=1 shows where it happened.',
+    `Unexpected error: ${what.replace(/\.?$/, '.')}`,
+    'Run relay doctor to find the cause. Set RELAY_DEBUG=1 to see the stack trace.',
   );
 }

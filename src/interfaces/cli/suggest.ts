@@ -1,15 +1,15 @@
 import { nearest } from '../../base/nearest.ts';
 
-/** Our words by those of other tools, with a space between the latter. */
+/** Maps names from other tools (separated by spaces) to our names. */
 type KnownAs = { readonly [words: string]: readonly string[] };
 
-/** The candidate that is meant: what other tools call so, or what a typing slip would have been; null when nothing is near. */
+/** Returns the candidate the user probably meant: an alias from other tools or a similar spelling. Null if there is none. */
 export function suggest(word: string, candidates: readonly string[], knownAs: KnownAs = {}): string | null {
-  const [, known] = Object.entries(knownAs).find(([words]) => words.split(' ').includes(word)) ?? [];
-  return known?.find((name) => candidates.includes(name)) ?? nearest(word, candidates);
+  const [, aliases] = Object.entries(knownAs).find(([words]) => words.split(' ').includes(word)) ?? [];
+  return aliases?.find((name) => candidates.includes(name)) ?? nearest(word, candidates);
 }
 
-/** What commands are called in other tools, for those who guess: the first of these that exists here is suggested. */
+/** Command names of other tools, with our names in order of preference. The first one that exists is suggested. */
 export const COMMANDS_KNOWN_AS: KnownAs = {
   add: ['create', 'new', 'put', 'push'],
   begin: ['start'],
@@ -41,7 +41,7 @@ export const COMMANDS_KNOWN_AS: KnownAs = {
   upload: ['put', 'push'],
 };
 
-/** The same for options. */
+/** Option names of other tools, with our names. */
 export const OPTIONS_KNOWN_AS: KnownAs = {
   as: ['name'],
   'background daemon': ['detach'],

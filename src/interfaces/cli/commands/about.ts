@@ -6,14 +6,14 @@ import { suggest } from '../suggest.ts';
 
 const help = defineCommand({
   usage: '[guide] [topic]',
-  details: `The guides are the pages of docs/. At a terminal they are set for reading; piped, they are Markdown. Where a command has the
-name of a guide, relay help NAME is about the command and relay help guide NAME is the guide.`,
+  details: `The guides are the pages of docs/. At a terminal they are formatted; in a pipe they are Markdown. If a command and a guide
+have the same name, relay help NAME shows the command and relay help guide NAME the guide.`,
   examples: `
-    relay help guides  # which there are
-    relay help getting-started  # one of them
-    relay help guide mcp  # the guide, where a command is called the same
-    relay help push  # the options of a command; the same as relay push --help
-    relay help pipelines > pipelines.md  # as Markdown`,
+    relay help guides  # list the guides
+    relay help getting-started  # show a guide
+    relay help guide mcp  # show the guide mcp, not the command mcp
+    relay help push  # show the help of a command; same as relay push --help
+    relay help pipelines > pipelines.md  # save a guide as Markdown`,
   async run({ io, host, args, commands }) {
     const topic = args[0] === 'guide' && args.length > 1 ? args[1]! : args.join(' ');
     const guides = await host.program.guides();
@@ -21,16 +21,16 @@ name of a guide, relay help NAME is about the command and relay help guide NAME 
       return io.result({ sections: guides.index }, () => list(guides, io));
     const markdown = guides.read(topic.toLowerCase().replace(/\.md$/, ''));
     if (markdown === null) {
-      const known = [
+      const topics = [
         ...guides.index.flatMap((section) => section.guides.map((guide) => guide.topic)),
         ...Object.keys(commands.commands),
       ];
-      const near = suggest(topic, known);
+      const near = suggest(topic, topics);
       throw badUsage(
         `There is no guide and no command "${topic}".`,
         near
           ? `Did you mean: relay help ${near}?`
-          : 'relay help guides lists the guides, relay --help the commands.',
+          : 'List the guides with relay help guides, and the commands with relay --help.',
       );
     }
     io.result({ topic, markdown }, () => (io.interactive ? guideText(markdown, io) : markdown));
@@ -41,19 +41,19 @@ name of a guide, relay help NAME is about the command and relay help guide NAME 
 function list({ index }: Guides, { style, interactive, width: columns }: Io): string {
   const width = Math.max(...index.flatMap(({ guides }) => guides.map(({ topic }) => topic.length))) + 2;
   const hanging = `\n${' '.repeat(width + 2)}`;
-  const set = (about: string) =>
+  const wrapAbout = (about: string) =>
     interactive ? folded(about, Math.max(30, columns - width - 2)).join(hanging) : about;
   return index
     .map(({ title, guides }) =>
       [
         style.bold(title),
-        ...guides.map(({ topic, about }) => `  ${style.cyan(topic.padEnd(width))}${set(about)}`),
+        ...guides.map(({ topic, about }) => `  ${style.cyan(topic.padEnd(width))}${wrapAbout(about)}`),
       ].join('\n'),
     )
     .join('\n\n');
 }
 
-/** A guide for a terminal: paragraphs set to its width, headings and code set apart, tables as lists, links as their words. */
+/** Formats a guide for a terminal: wraps paragraphs, highlights headings and code, shows tables as lists and links as text. */
 export function guideText(markdown: string, { style, width }: { style: Style; width: number }): string {
   const out: string[] = [];
   const lines = markdown.replace(/<!--[\s\S]*?-->\n?/g, '').split('\n');
@@ -66,9 +66,9 @@ export function guideText(markdown: string, { style, width }: { style: Style; wi
       out.push(...code.map((one) => (one === '' ? '' : `    ${style.cyan(one)}`)));
       at = end < 0 ? lines.length : end;
     } else if (/^#+ /.test(line)) {
-      out.push(style.bold(words(line.replace(/^#+ /, ''))));
+      out.push(style.bold(plainText(line.replace(/^#+ /, ''))));
     } else if (line.startsWith('|')) {
-      // The head of a table and the line below it say little once the columns are gone.
+      // Skip the header of a table: without columns it has no meaning.
       if (/^\|[-|: ]+\|$/.test(lines[at + 1] ?? '')) at++;
       else out.push(...tableRow(line, style, width));
     } else if (line.startsWith('![')) {
@@ -85,10 +85,10 @@ export function guideText(markdown: string, { style, width }: { style: Style; wi
   return out.join('\n').trim();
 }
 
-/** A list item hangs behind its mark. */
+/** Wraps a paragraph. The lines of a list item are indented behind its bullet or number. */
 function paragraph(block: readonly string[], width: number): string[] {
   const mark = /^(?:- |\d+\. )/.exec(block[0]!)?.[0] ?? '';
-  const text = words(
+  const text = plainText(
     block
       .map((line) => line.trim())
       .join(' ')
@@ -103,7 +103,7 @@ function tableRow(line: string, style: Style, width: number): string[] {
   const cells = line
     .slice(1, -1)
     .split(/(?<!\\)\|/)
-    .map((cell) => words(cell.trim().replaceAll('\\|', '|')));
+    .map((cell) => plainText(cell.trim().replaceAll('\\|', '|')));
   const [first = '', ...rest] = cells.filter((cell) => cell !== '');
   return [
     `  ${style.cyan(first)}`,
@@ -111,7 +111,8 @@ function tableRow(line: string, style: Style, width: number): string[] {
   ];
 }
 
-function words(text: string): string {
+/** Removes inline Markdown: images, links, code marks and bold. */
+function plainText(text: string): string {
   return text
     .replace(/!\[[^\]]*\]\([^)]*\)/g, '')
     .replace(/\[([^\]]+)\]\(([^)]+)\)/g, (_, label: string, to: string) =>
@@ -122,8 +123,8 @@ function words(text: string): string {
 }
 
 /**
- * The index of the guides, as docs/README.md has it: a heading for each section, and below it a line
- * `- [Title](file.md): what it is about` for each guide, which may go on indented.
+ * Parses the index of the guides in docs/README.md. Each section is a heading, followed by lines
+ * `- [Title](file.md): what it is about`, which may continue on indented lines.
  */
 export function guideIndex(readme: string): GuideSection[] {
   const [, ...sections] = readme.split(/^## /m);
@@ -142,7 +143,7 @@ export function guideIndex(readme: string): GuideSection[] {
     .filter(({ guides }) => guides.length > 0);
 }
 
-/** `channels.md` is channels, `integrations/README.md` is integrations, `../SECURITY.md` is security. */
+/** Returns the topic of a file: `channels.md` → channels, `integrations/README.md` → integrations, `../SECURITY.md` → security. */
 function topicOf(file: string): string {
   return file
     .replace(/^\.\.\//, '')
@@ -152,8 +153,8 @@ function topicOf(file: string): string {
 
 const version = answerCommand({
   examples: `
-    relay version  # the version alone
-    relay version --json  # also of the runtime and the system, for a bug report`,
+    relay version  # print the version
+    relay version --json  # include runtime and system, for a bug report`,
   ask: async ({
     host: {
       program: { version, runtime },

@@ -31,19 +31,19 @@ import { findArtifact, openThread, readCommand, showRead, THREAD_FLAG } from './
 
 const put = answerCommand({
   usage: '<file|->',
-  details: `Up to 50 MiB. The ref and a preview of at most 2 KB are what goes into prompts; the content stays here until
-it is asked for. Piped, the ref alone is printed.`,
+  details: `Stores up to 50 MiB. Prompts contain only the ref and a preview of at most 2 KB; a model pulls the content when
+it needs it. In a pipe it prints only the ref.`,
   flags: {
-    type: { value: 'TYPE', help: `${ARTIFACT_TYPES.join(', ')} or one of your own (told from the name)` },
-    name: { short: 'n', value: 'NAME', help: 'the name it goes by (that of the file)' },
-    mime: { value: 'TYPE', help: 'its media type (that of its type)' },
-    source: { value: 'REF', multiple: true, help: 'what it was made from; may be repeated' },
+    type: { value: 'TYPE', help: `${ARTIFACT_TYPES.join(', ')} or your own type (guessed from the name)` },
+    name: { short: 'n', value: 'NAME', help: 'name of the artifact (name of the file)' },
+    mime: { value: 'TYPE', help: 'media type (derived from the type)' },
+    source: { value: 'REF', multiple: true, help: 'ref of an artifact it was made from; may be repeated' },
     ...THREAD_FLAG,
   },
   examples: `
-    relay artifact put notes.md --thread 550e84 --type markdown  # prints its artifact_ref
-    npm test 2>&1 | relay artifact put - --type tool_output --name test.log  # from a pipe
-    ref=$(relay artifact put survey.md)  # the ref alone, for a script`,
+    relay artifact put notes.md --thread 550e84 --type markdown  # store a file and print its artifact_ref
+    npm test 2>&1 | relay artifact put - --type tool_output --name test.log  # store standard input
+    ref=$(relay artifact put survey.md)  # save the ref in a variable`,
   async ask(call) {
     const { io, args, flags } = call;
     const source = await openPayload(io, args[0]!, { limit: ARTIFACT_BYTES });
@@ -67,31 +67,35 @@ it is asked for. Piped, the ref alone is printed.`,
 
 const get = defineCommand({
   usage: '<ref>',
-  details: `The bytes go to standard output as they are, which is counted as a pull in relay stats. With --preview only
-what goes into prompts is printed. A part costs a model only its own tokens: look at --outline first, then take the
-lines you need. With --json everything but the content is: type, name, size, hash, preview,
-provenance and tokens. The beginning of a ref will do, or a name: of several by that name, the newest.`,
+  details: `Writes the bytes to standard output unchanged. To save tokens, look at --outline first, then get only the lines
+you need. In a pipe, a read is counted as a pull in relay stats. --json prints everything except the content: type, name,
+size, hash, preview, provenance and tokens. You can pass a ref, the first characters of a ref, or a name. If several
+artifacts have the name, the newest is used.`,
   flags: {
     ...PART_FLAGS,
-    preview: { short: 'p', help: 'only the preview' },
+    preview: { short: 'p', help: 'only the preview, as prompts contain it' },
     ...WRITE_FLAGS,
     ...THREAD_FLAG,
   },
   examples: `
-    relay artifact get 01914a2b3c4d5e6f7890abcdef  # to standard output
-    relay artifact get survey.md --outline  # what is in it, for a few tokens
-    relay artifact get survey.md --lines 120-180  # these lines
-    relay artifact get survey.md --out survey.md  # by its name, into a file
-    relay artifact get <ref> --preview  # what a model is shown of it`,
+    relay artifact get 01914a2b3c4d5e6f7890abcdef  # print the content
+    relay artifact get survey.md --outline  # print headings or definitions only
+    relay artifact get survey.md --lines 120-180  # print these lines
+    relay artifact get survey.md --out survey.md  # write to a file
+    relay artifact get <ref> --preview  # print the preview`,
   async run(call) {
     const { io, args, flags } = call;
     if (flags.preview && flags.out !== undefined)
       throw badUsage(
-        '--preview and --out do not go together.',
+        '--preview and --out cannot be used together.',
         'Redirect the preview: relay artifact get <ref> --preview > FILE',
       );
     const part = partOf(flags, 'relay artifact get <ref>');
-    if (part && flags.preview) throw badUsage('A preview has no parts.', 'Leave out --preview, or the part.');
+    if (part && flags.preview)
+      throw badUsage(
+        '--preview cannot be combined with a part.',
+        'Remove --preview, or the option that selects the part.',
+      );
     const { threads, id } = await openThread(call);
     const ref = await findArtifact(threads, id, args[0]!);
     if (part) return writePart(io, await threads.part(id, ref, part), flags);
@@ -101,7 +105,7 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
       return showRead(call, { threads, id, what: 'previews' }, artifact, passedOn(io, text));
     }
     if (io.interactive && !flags.force && flags.out === undefined) {
-      // Before it counts as a pull.
+      // Check before the content is read, because reading counts as a pull.
       const { type } = await threads.artifact(id, ref, { counted: false });
       if (type === 'binary') throw notForTerminals();
     }
@@ -113,14 +117,14 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
 });
 
 const list = readCommand('listings', {
-  details: 'Piped: ref, type, bytes, tokens and name.',
+  details: 'In a pipe each line has ref, type, bytes, tokens and name.',
   flags: {
     ...listFlags(PAGE_ITEMS),
     ...THREAD_FLAG,
   },
   examples: `
-    relay artifact list  # of the thread used last
-    relay artifact list --thread 550e84 --json  # with previews, hashes and provenance`,
+    relay artifact list  # list the artifacts of the default thread
+    relay artifact list --thread 550e84 --json  # include previews, hashes and provenance`,
   async ask({ threads, id }, call) {
     const most = parseMost(call.flags, PAGE_ITEMS);
     const { items, ...more } = await firstItems('artifacts', most, (o) =>
@@ -130,7 +134,9 @@ const list = readCommand('listings', {
   },
   print({ artifacts, more }, { interactive, style, typed }) {
     if (artifacts.length === 0)
-      return interactive ? style.dim(typed('None yet. Store one with: relay artifact put FILE')) : '';
+      return interactive
+        ? style.dim(typed('There are no artifacts yet. Store one with: relay artifact put FILE'))
+        : '';
     const cells = artifacts.map(({ type, size, tokens: { content } }) =>
       interactive ? [type, bytes(size), `${count(content)} tokens`] : [type, String(size), String(content)],
     );
@@ -139,33 +145,36 @@ const list = readCommand('listings', {
       const made = interactive ? `  ${style.dim(moment(created_at))}` : '';
       return `${style.cyan(ref)}  ${figures[i]}  ${plain(name)}${made}`;
     });
-    if (more && interactive) lines.push(style.dim(typed('There are older ones: relay artifact list --all')));
+    if (more && interactive)
+      lines.push(style.dim(typed('There are older artifacts. List all with: relay artifact list --all')));
     return lines.join('\n');
   },
 });
 
 const search = readCommand('searches', {
   usage: '<words…>',
-  details: `Words, or a question in words of your own: passages with most of its words come first, rare words counting more. An
-artifact may be there several times; the number is the line on which the passage begins.`,
+  details: `Pass keywords or a question. Passages that contain more of the words come first; rare words count more. An
+artifact can appear several times. The number after the name is the first line of the passage.`,
   takes: { min: 1, max: 100 },
-  flags: { count: { short: 'n', value: 'N', help: 'so many at most (10)' }, ...THREAD_FLAG },
+  flags: { count: { short: 'n', value: 'N', help: 'show at most N passages (10)' }, ...THREAD_FLAG },
   examples: `
-    relay artifact search retry backoff  # in the thread used last
-    relay artifact search "how long does it wait before the third try?"  # a question
-    relay artifact search timeout --thread 550e84 --json  # with scores`,
+    relay artifact search retry backoff  # search the default thread
+    relay artifact search "how long does it wait before the third try?"  # ask a question
+    relay artifact search timeout --thread 550e84 --json  # include scores`,
   async ask({ threads, id }, call) {
     const limit = parseCount(call.flags.count, '--count', { min: 1, max: 1000 }) ?? 10;
     return threads.search(id, call.args.join(' '), { limit, counted: false });
   },
   print({ hits, unsearched }, { interactive, style, ...io }) {
     if (unsearched) io.warn(unsearchedText(unsearched));
-    if (hits.length === 0) return interactive ? style.dim('Nothing fits.') : '';
+    if (hits.length === 0) return interactive ? style.dim('No matches.') : '';
     const bold = (text: string) => text.replace(/\*\*(.+?)\*\*/g, (_, word: string) => style.bold(word));
-    const shown = (text: string) => (interactive ? bold(printable(text)) : text).replace(/\s+/g, ' ').trim();
+    const formatSnippet = (text: string) =>
+      (interactive ? bold(printable(text)) : text).replace(/\s+/g, ' ').trim();
     return hits
       .map(
-        ({ ref, name, line, snippet }) => `${style.cyan(ref)}  ${plain(name)}:${line}\n    ${shown(snippet)}`,
+        ({ ref, name, line, snippet }) =>
+          `${style.cyan(ref)}  ${plain(name)}:${line}\n    ${formatSnippet(snippet)}`,
       )
       .join('\n');
   },
@@ -173,21 +182,21 @@ artifact may be there several times; the number is the line on which the passage
 
 const rm = defineCommand({
   usage: '<ref…>',
-  details: `For a secret that should never have been stored. The content, its preview and what a search finds of it are gone for
-good; its hash and name stay, and an event says who deleted it. Reports and search results that quote it are artifacts of
-their own, and backups and exports keep what they have. At a terminal it asks first.`,
+  details: `Use it for a secret that was stored by mistake. Deletes the content, the preview and the search index entries. The
+hash and the name stay, and an event records who deleted it. Copies remain in reports and search results that quote it,
+in backups and in exports. At a terminal it asks for confirmation.`,
   takes: { min: 1, max: 1000 },
   flags: { ...FORCE_FLAG, ...THREAD_FLAG },
   examples: `
-    relay artifact rm 01914a2b3c4d5e6f7890abcdef  # delete one
-    relay artifact rm .env --thread 550e84  # by its name, in another thread`,
+    relay artifact rm 01914a2b3c4d5e6f7890abcdef  # delete one artifact
+    relay artifact rm .env --thread 550e84  # delete by name, in another thread`,
   async run(call) {
     const { io, args, flags } = call;
     const { threads, id } = await openThread(call);
-    // All are known before the first is gone.
+    // Resolve all arguments before deleting anything.
     const refs = new Set<string>();
     for (const arg of args) refs.add(await findArtifact(threads, id, arg));
-    if (!(await agrees(io, flags, () => `Delete ${plural(refs.size, 'artifact')} for good?`))) return;
+    if (!(await agrees(io, flags, () => `Delete ${plural(refs.size, 'artifact')} permanently?`))) return;
     return removeEach(io, 'deleted', [...refs], (ref) => threads.deleteArtifact(id, ref));
   },
 });

@@ -7,14 +7,14 @@ import { openThread, THREAD_FLAG } from './thread-choice.ts';
 
 const list = answerCommand({
   examples: `
-    relay cap list  # the capabilities there are
-    relay cap list --json  # with the JSON schema of their arguments`,
+    relay cap list  # list the capabilities
+    relay cap list --json  # include the JSON schema of their arguments`,
   ask: async ({ open }) => (await open()).relay.capabilities.list(),
   print: ({ capabilities }, { style }) =>
     capabilities
       .map(({ name, description, args_schema, cacheable, cache_ttl_sec, enabled }) => {
         const cached = cacheable ? `cached for ${span(cache_ttl_sec * 1000)}` : 'not cached';
-        const about = enabled === false ? `off: allow it in the configuration; ${cached}` : cached;
+        const about = enabled === false ? `disabled: enable it in the configuration; ${cached}` : cached;
         return [
           `${style.cyan(plain(name))}  ${style.dim(about)}`,
           `  ${plain(description)}`,
@@ -30,25 +30,26 @@ function argumentLines(schema: JsonObject): string[] {
   return Object.entries(properties).map(([name, value]) => {
     const { type, description } = isJsonObject(value) ? value : {};
     const kind = typeof type === 'string' ? type : 'any';
-    const told = typeof description === 'string' ? `: ${plain(description)}` : '';
-    return `  ${plain(name)} (${kind}${required.includes(name) ? '' : ', optional'})${told}`;
+    const about = typeof description === 'string' ? `: ${plain(description)}` : '';
+    return `  ${plain(name)} (${kind}${required.includes(name) ? '' : ', optional'})${about}`;
   });
 }
 
 const invoke = answerCommand({
   usage: '<name>',
-  details: `The result becomes an artifact, and its preview is printed. Asked for again while the cache holds it, it is
-not done twice. The arguments are a JSON object. Here --json is for them; --output json asks for an answer in JSON.`,
-  flags: { json: { value: 'ARGS', help: 'the arguments; - reads them from standard input' }, ...THREAD_FLAG },
+  details: `Stores the result as an artifact and prints its preview. A repeated call with the same arguments is answered from
+the cache while the cache entry is valid. In this command --json passes the arguments, a JSON object. Use --output json
+for JSON output.`,
+  flags: { json: { value: 'ARGS', help: 'arguments as JSON, or - for standard input' }, ...THREAD_FLAG },
   examples: `
-    relay cap invoke retrieval.search --json '{"query":"retry"}'  # search, and keep what was found
-    relay cap invoke retrieval.search --json '{"query":"retry"}' --output json  # the answer for a program`,
+    relay cap invoke retrieval.search --json '{"query":"retry"}'  # search and store the result
+    relay cap invoke retrieval.search --json '{"query":"retry"}' --output json  # print the answer as JSON`,
   async ask(call) {
     const { io, args, flags } = call;
     const given = (await jsonInput(io, 'cap invoke', { flag: flags.json })) ?? {};
     if (!isJsonObject(given))
       throw badUsage(
-        'The arguments of a capability are a JSON object.',
+        'The arguments of a capability must be a JSON object.',
         `Use: relay cap invoke ${args[0]} --json '{"query": "…"}'`,
       );
     const { relay, id } = await openThread(call, { use: true });

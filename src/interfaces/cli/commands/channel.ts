@@ -6,8 +6,8 @@ import type { Io, Style } from '../io.ts';
 const inspect = answerCommand({
   usage: '<channel>',
   examples: `
-    relay channel inspect tasks  # who works on what, and what waits
-    relay channel inspect tasks --json | jq ".groups[].backlog"  # what waits, as a number`,
+    relay channel inspect tasks  # show members, leases and backlog
+    relay channel inspect tasks --json | jq ".groups[].backlog"  # print the number of waiting messages`,
   ask: async ({ args, open }) => (await open()).relay.channels.inspect(args[0]!),
   print: describe,
 });
@@ -37,7 +37,7 @@ function describeGroup({ name, backlog, members, leases }: GroupDetail, style: S
     ),
     ...leases.map(({ seq, member, attempt, lease_until }) => {
       const left = Date.parse(lease_until) - Date.now();
-      return `  #${seq} is with ${style.cyan(printable(member))} for another ${span(left)}, attempt ${attempt}`;
+      return `  #${seq} is leased to ${style.cyan(printable(member))} for ${span(left)}, attempt ${attempt}`;
     }),
   ];
   return lines.join('\n');
@@ -46,27 +46,30 @@ function describeGroup({ name, backlog, members, leases }: GroupDetail, style: S
 const forgetGroup = answerCommand({
   usage: '<channel> <group>',
   details:
-    'The messages stay in the channel. A group that still has members at work is not forgotten: stop them first.',
-  examples: 'relay channel forget-group tasks workers  # the next worker begins with everything there is',
+    'The messages stay in the channel. Stop all members of the group first; otherwise the command fails.',
+  examples: 'relay channel forget-group tasks workers  # the next worker starts with all stored messages',
   async ask({ args, open }) {
     const [channel, group] = args as [string, string];
     await (await open()).relay.channels.removeGroup(channel, group);
     return { channel, group };
   },
-  print: ({ channel, group }) => `forgot ${group} of ${channel}`,
+  print: ({ channel, group }) => `deleted group ${group} of ${channel}`,
 });
 
 const group = answerCommand({
   usage: '<channel> <group>',
-  details: `Work that a member gives back, or whose command fails, waits before it is handed out again, by default 1s, 5s, 30s and 2m,
-each a little longer by chance. The last wait repeats until the attempts are used up.`,
+  details: `A failed message waits before it is delivered again: by default 1s, 5s, 30s and 2m, plus a short random time.
+The last delay repeats until no attempts are left.`,
   flags: {
-    retry: { value: 'TIMES', help: 'the waits, by comma: 1s,5s,30s,2m; default for those of the relay' },
+    retry: {
+      value: 'TIMES',
+      help: 'set the delays, separated by commas, such as 1s,5s,30s,2m; default to reset them',
+    },
   },
   examples: `
-    relay channel group tasks workers  # how long it waits
-    relay channel group tasks workers --retry 10s,1m,10m  # more patience
-    relay channel group tasks workers --retry 0  # none at all`,
+    relay channel group tasks workers  # show the delays
+    relay channel group tasks workers --retry 10s,1m,10m  # set longer delays
+    relay channel group tasks workers --retry 0  # retry without a delay`,
   async ask({ args, flags, open }) {
     const waits = flags.retry?.split(',').map((wait) => wait.trim());
     const retry =
@@ -75,7 +78,7 @@ each a little longer by chance. The last wait repeats until the attempts are use
     return { channel, group, ...(await (await open()).relay.channels.setGroup(channel, group, { retry })) };
   },
   print: ({ channel, group, retry }) =>
-    `failed work of ${printable(group)} of ${printable(channel)} comes back after ${(retry ?? []).map((ms) => span(ms)).join(', ') || 'no time'}`,
+    `group ${printable(group)} of ${printable(channel)} retries failed messages after ${(retry ?? []).map((ms) => span(ms)).join(', ') || 'no delay'}`,
 });
 
 export const commands = {

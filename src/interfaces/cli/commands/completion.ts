@@ -12,52 +12,52 @@ const completion = answerCommand({
   usage: 'bash|zsh|fish',
   takes: { min: 1 },
   examples: `
-    source <(relay completion bash)  # for this bash session; put it into ~/.bashrc to keep it
-    relay completion zsh > ~/.zfunc/_relay  # for zsh, with ~/.zfunc in fpath
-    relay completion fish > ~/.config/fish/completions/relay.fish  # for fish`,
+    source <(relay completion bash)  # enable in this bash session; add it to ~/.bashrc to keep it
+    relay completion zsh > ~/.zfunc/_relay  # install for zsh, with ~/.zfunc in fpath
+    relay completion fish > ~/.config/fish/completions/relay.fish  # install for fish`,
   async ask({ args, commands }) {
     const shell = args[0]!;
     if (!Object.hasOwn(SHELLS, shell))
       throw badUsage(
         `There is no completion for "${shell}".`,
-        `Choose one of: ${Object.keys(SHELLS).join(', ')}.`,
+        `Use one of: ${Object.keys(SHELLS).join(', ')}.`,
       );
     return { shell, script: SHELLS[shell]!(await commandTree(commands)) };
   },
   print: ({ script }) => script,
 });
 
-/** What a shell needs to know about one command or group. */
+/** One command or group, as the completion scripts need it. */
 interface TreeNode {
-  /** `thread rm`; empty for `relay` itself. */
+  /** Name without `relay`, such as `thread rm`. Empty for `relay` itself. */
   readonly path: string;
-  /** What may follow: commands, or words without a summary that are known ahead, such as the names of shells. */
+  /** Words that may follow: subcommands, or fixed arguments such as the names of shells, which have no summary. */
   readonly offers: readonly { readonly name: string; readonly summary?: string }[];
   readonly flags: Flags;
 }
 
-/** Every command with its flags, loaded from the tree that also routes them; parents before children. */
+/** Loads every command with its flags. Parents come before children. */
 export async function commandTree(root: Group): Promise<TreeNode[]> {
   const nodes: TreeNode[] = [];
   const visit = async (path: string, node: Node): Promise<void> => {
     if (!isGroup(node)) {
       const { flags, usage = '' } = await node.load();
-      // `bash|zsh|fish` is a choice of words; `[file|-]` and `<url>` are not.
+      // `bash|zsh|fish` is a list of fixed arguments; `[file|-]` and `<url>` are not.
       const words = /^[\w-]+(\|[\w-]+)+$/.test(usage) ? usage.split('|') : [];
       const offers = words.map((name) => ({ name }));
       nodes.push({ path, offers, flags: { ...GLOBAL_FLAGS, ...flags } });
       return;
     }
-    const shown = Object.entries(node.commands).filter(([, { hidden }]) => !hidden);
-    const offers = shown.map(([name, { summary }]) => ({ name, summary }));
+    const visible = Object.entries(node.commands).filter(([, { hidden }]) => !hidden);
+    const offers = visible.map(([name, { summary }]) => ({ name, summary }));
     nodes.push({ path, offers, flags: GLOBAL_FLAGS });
-    for (const [name, child] of shown) await visit(`${path} ${name}`.trim(), child);
+    for (const [name, child] of visible) await visit(`${path} ${name}`.trim(), child);
   };
   await visit('', root);
   return nodes;
 }
 
-/** A script per shell. All three find the command that was typed so far and offer what may follow it. */
+/** Generators of the scripts. Each script finds the command typed so far and offers the words that may follow. */
 const SHELLS: { readonly [shell: string]: (tree: readonly TreeNode[]) => string } = { bash, zsh, fish };
 
 function bash(tree: readonly TreeNode[]): string {
@@ -93,7 +93,7 @@ complete -F _relay relay contextrelay
 `;
 }
 
-/** What bash and zsh do with each word before the one that is typed: values are skipped, commands lengthen the path. */
+/** Returns the loop body for bash and zsh that processes each word before the cursor. It skips option values and appends commands to the path. */
 function followWord(tree: readonly TreeNode[], path: string): string {
   return `    if [[ -n $skip ]]; then skip=''; continue; fi
     case $word in
@@ -183,13 +183,13 @@ ${['relay', 'contextrelay'].flatMap((name) => lines.map((line) => `complete -c $
 `;
 }
 
-/** Flags of any command behind which a value stands, so that the value is not taken for a command. */
+/** Returns the flags that take a value, so that the scripts do not treat the value as a command. */
 function valueFlags(tree: readonly TreeNode[]): string[] {
   const names = tree.flatMap(({ flags }) => Object.keys(flags).filter((name) => flags[name]!.value));
   return [...new Set(names)].map((name) => `--${name}`);
 }
 
-/** Every command and group by its full name, quoted. */
+/** Returns the quoted full names of all commands and groups. */
 function commandPaths(tree: readonly TreeNode[]): string[] {
   return tree.flatMap(({ path }) => (path === '' ? [] : [quote(path)]));
 }

@@ -3,25 +3,28 @@ import { answerCommand, badUsage } from '../command.ts';
 import { parseCount } from '../human.ts';
 import { messageLine } from './message-line.ts';
 
-/** The dead letters that a command line names: by their numbers, or all. */
+/** Returns the sequence numbers of the dead letters that the arguments name, or of all with --all. */
 async function chosenLetters(
   channels: Pick<ChannelsApi, 'deadLetters'>,
   [channel, ...numbers]: readonly string[],
   all: boolean | undefined,
 ): Promise<readonly number[]> {
   if (numbers.length > 0 === Boolean(all))
-    throw badUsage('Which dead letters?', 'Give their numbers, or --all.');
+    throw badUsage(
+      'Choose dead letters by number or with --all.',
+      'Pass their numbers, or --all, but not both.',
+    );
   if (!all) return numbers.map((number) => parseCount(number.replace(/^#/, ''), 'number', { min: 1 })!);
   return (await channels.deadLetters(channel!)).letters.map(({ seq }) => seq);
 }
 
 const listDead = answerCommand({
   usage: '<channel>',
-  details: `What a group has tried as often as it may, or nobody took while it was kept. They stand on the channel NAME.dead too, where
-they can be watched, and in the receipts of their pointers.`,
+  details: `A message becomes a dead letter when all attempts failed, or when it expired before anyone handled it. Dead letters
+are also messages of the channel NAME.dead and appear in the receipts of their pointers.`,
   examples: `
-    relay channel dead list tasks  # which there are, and why
-    relay watch tasks.dead  # to be told of each as it dies`,
+    relay channel dead list tasks  # list dead letters with the reason
+    relay watch tasks.dead  # show new dead letters as they arrive`,
   ask: async ({ args, open }) => (await open()).relay.channels.deadLetters(args[0]!),
   print: ({ letters }, { style }) =>
     letters.map((letter) => messageLine(letter, style)).join('\n') || 'no dead letters',
@@ -29,13 +32,13 @@ they can be watched, and in the receipts of their pointers.`,
 
 const retryDead = answerCommand({
   usage: '<channel> [number…]',
-  details: `The group that could not do it gets it once more, with all of its attempts. A task, which has its failed result by then, is sent
-anew under another id. What the channel no longer keeps cannot be tried again: send it anew.`,
+  details: `Delivers the messages to their group again, with all attempts. A task is sent again under a new id, because the old
+task already has a failed result. A message that the channel no longer stores cannot be retried; send it again.`,
   takes: { min: 1, max: 100 },
-  flags: { all: { help: 'all there are' } },
+  flags: { all: { help: 'all dead letters of the channel' } },
   examples: `
-    relay channel dead retry tasks 7  # by the number that the list shows
-    relay channel dead retry tasks --all  # when what was wrong is mended`,
+    relay channel dead retry tasks 7  # retry one, by its number in the list
+    relay channel dead retry tasks --all  # retry all`,
   async ask({ args, flags, open }) {
     const { channels } = (await open()).relay;
     const retried = [];
@@ -47,21 +50,21 @@ anew under another id. What the channel no longer keeps cannot be tried again: s
     retried
       .map(({ letter, group, task }) =>
         task === undefined
-          ? `#${letter} goes to ${group} again`
-          : `#${letter} was sent anew: relay task wait ${task}`,
+          ? `#${letter} is delivered to ${group} again`
+          : `#${letter} was sent again: relay task wait ${task}`,
       )
       .join('\n') || 'no dead letters',
 });
 
 const dropDead = answerCommand({
   usage: '<channel> [number…]',
-  details: `It is taken from the list, and nobody will do it. The channel NAME.dead still shows it to who reads it from the beginning, for as
-long as messages are kept.`,
+  details: `Removes the messages from the list; they are not delivered again. The channel NAME.dead still contains them until they
+expire.`,
   takes: { min: 1, max: 100 },
-  flags: { all: { help: 'all there are' } },
+  flags: { all: { help: 'all dead letters of the channel' } },
   examples: `
-    relay channel dead drop tasks 7  # by the number that the list shows
-    relay channel dead drop tasks --all  # clean up`,
+    relay channel dead drop tasks 7  # delete one, by its number in the list
+    relay channel dead drop tasks --all  # delete all`,
   async ask({ args, flags, open }) {
     const { channels } = (await open()).relay;
     const dropped = await chosenLetters(channels, args, flags.all);

@@ -4,22 +4,22 @@ import { bytes, count, rows, unpainted } from '../human.ts';
 import type { Io } from '../io.ts';
 
 const demo = answerCommand({
-  details: `A surveyor hands a long document to a fixer, in a temporary store of its own. Every figure is counted by
-the tokenizer from the very texts that would pass through the two models; none is a guess.`,
+  details: `One agent, the surveyor, hands a long document to another, the fixer. The demo uses a temporary store. It counts the
+tokens of the real texts with a tokenizer; no model is called.`,
   examples: `
-    relay demo  # watch it step by step
-    relay demo --json  # the figures alone`,
+    relay demo  # show it step by step
+    relay demo --json  # print only the numbers`,
   ask: ({ io, host }) => play(io, host),
   print: summary,
 });
 
-/** What went through the models, in tokens. */
+/** Tokens that the models wrote and read. */
 interface Sums {
   readonly written: number;
   readonly read: number;
 }
 
-/** Gives the bill: what went through the two models by way of the relay, step by step, and what pasting would have cost. */
+/** Plays the demo and returns the tokens of each step, and the tokens that pasting would have cost. */
 async function play({ style, json, print }: Io, host: Host) {
   const say = (line = '') => (json ? undefined : print(line));
   await using scratch = await host.relay.scratch();
@@ -39,7 +39,7 @@ async function play({ style, json, print }: Io, host: Host) {
   say(
     `A surveyor has put together survey.md: ${bytes(size)}, ${count(whole.tokens)} tokens (${whole.tokenizer}).`,
   );
-  say('A fixer, in another session, needs one thing out of it.');
+  say('A fixer, in another session, needs one section of it.');
   say();
   await step('surveyor', 'writes', 'a command', 'relay push survey.md --meta topic=survey');
   const url = await client.push(document, { metadata: { topic: 'survey' } });
@@ -65,7 +65,7 @@ async function play({ style, json, print }: Io, host: Host) {
   };
 }
 
-/** From the heading that the fixer looks for to the next one. */
+/** Returns the line range of the section that the fixer needs. */
 function sectionLines(outline: string, document: string): string {
   if (!outline.includes(TOPIC)) throw new Error('the outline does not show the section');
   const lines = document.split('\n');
@@ -76,35 +76,35 @@ function sectionLines(outline: string, document: string): string {
 
 function excerpt(text: string): string[] {
   const lines = text.trimEnd().split('\n');
-  const shown = lines.slice(0, 3).map((line) => (line.length > 90 ? `${line.slice(0, 89)}…` : line));
-  if (lines.length > 3) shown.push(`… ${count(lines.length - 3)} more lines`);
-  return shown;
+  const firstLines = lines.slice(0, 3).map((line) => (line.length > 90 ? `${line.slice(0, 89)}…` : line));
+  if (lines.length > 3) firstLines.push(`… ${count(lines.length - 3)} more lines`);
+  return firstLines;
 }
 
 function summary({ pasted, relayed, tokenizer }: Awaited<ReturnType<typeof play>>, { style }: Io): string {
   const all = (sums: Sums) => sums.written + sums.read;
   const figure = (n: number) => count(n).padStart(9);
   const line = (sums: Sums) =>
-    `${figure(sums.written)} written ${figure(sums.read)} read ${figure(all(sums))} in all`;
+    `${figure(sums.written)} written ${figure(sums.read)} read ${figure(all(sums))} total`;
   const share = ((all(relayed) / all(pasted)) * 100).toFixed(1);
   return [
-    `${style.bold('The bill')}, in tokens counted with ${tokenizer}`,
+    `${style.bold('Cost')} in tokens, counted with ${tokenizer}`,
     rows(unpainted, [
       ['  pasted into the prompt', line(pasted)],
       ['  through the relay', line(relayed)],
     ]),
     '',
-    `The relay's way took ${style.bold(`${share} %`)} of what pasting takes, because the fixer needed a part.`,
-    'Had it needed every line, it would have read them all either way; only the writing would be saved.',
+    `The relay used ${style.bold(`${share} %`)} of the tokens of pasting, because the fixer needed only a part.`,
+    'If it needed every line, it would read them all either way, and only the writing would be saved.',
   ].join('\n');
 }
 
-/** What the fixer of the demo looks for. */
+/** Title of the section that the fixer needs. */
 const TOPIC = 'Retry storms in the billing queue';
 
-/** A survey of a made-up system, of about 50 000 tokens; the same every time. */
+/** Generates a survey of a fictional system with about 50,000 tokens. It is the same every time. */
 function surveyDocument(): string {
-  const roll = makeDice(7474);
+  const roll = seededRandom(7474);
   const pick = (items: readonly string[]) => items[roll(items.length)]!;
   const twoDigits = (below: number) => String(roll(below)).padStart(2, '0');
   const hex = (length: number) => Array.from({ length }, () => roll(16).toString(16)).join('');
@@ -163,8 +163,8 @@ const REMEDIES = [
 ];
 const OWNERS = ['Ada', 'Grace', 'Linus', 'Margaret', 'Ken', 'Barbara'];
 
-/** Chance with a fixed seed, so that everybody sees the same document. */
-function makeDice(seed: number): (sides: number) => number {
+/** Returns a random generator with a fixed seed, so that the document is always the same. */
+function seededRandom(seed: number): (sides: number) => number {
   let state = seed;
   return (sides) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -4,26 +4,27 @@ import { bytes, parseMilliseconds, plural } from '../human.ts';
 import type { Io } from '../io.ts';
 import { progressBar } from '../progress.ts';
 
-/** So that it ends within ten seconds. */
-const PATIENCE_MS = 9_000;
+/** Default time limit of a check, so that the command ends within ten seconds. */
+const TIMEOUT_MS = 9_000;
 
 const doctor = defineCommand({
-  details: 'Every line is something that was really tried. Ends with 1 when anything is wrong.',
+  details: 'Tests each part and prints one line per test. The exit code is 1 if a test failed.',
   flags: {
-    deep: { help: 'read everything that is stored, and name what is missing, cut or altered' },
-    repair: { help: 'write the files of threads anew from their logs, and what a search needs' },
-    timeout: { value: 'TIME', help: 'the most it waits for what hangs (9s)' },
+    deep: { help: 'also read all stored data and list missing or damaged payloads' },
+    repair: { help: 'first rebuild the thread files and the search index from the event logs' },
+    timeout: { value: 'TIME', help: 'maximum time to wait for a test (9s)' },
   },
   examples: `
-    relay doctor  # look at Node, the store, the disk and the server
-    relay doctor --url https://relay.example  # look at a server elsewhere
-    relay doctor --deep  # read every payload and artifact, with what refers to those that are damaged
-    relay doctor --repair  # write state.json and events.log of every thread anew, then look`,
+    relay doctor  # check Node, the store, the disk and the server
+    relay doctor --url https://relay.example  # check another server
+    relay doctor --deep  # also read every payload and artifact
+    relay doctor --repair  # rebuild state.json and events.log of every thread, then check`,
   async run({ io, host, flags }) {
     if (flags.repair) {
       const { threads, artifacts, missing } = await host.store.repair();
-      io.note(`Made the files of ${threads} threads with ${artifacts} artifacts anew.`);
-      for (const gone of missing) io.warn(`${gone} is missing or damaged; relay doctor --deep says how.`);
+      io.note(`Rebuilt the files of ${threads} threads with ${artifacts} artifacts.`);
+      for (const gone of missing)
+        io.warn(`${gone} is missing or damaged. Run relay doctor --deep for details.`);
     }
     const checks: Check[] = [];
     const { style } = io;
@@ -32,44 +33,44 @@ const doctor = defineCommand({
       warning: style.yellow('warning'),
       wrong: style.red('wrong  '),
     };
-    const tell = (check: Check) => {
+    const printCheck = (check: Check) => {
       checks.push(check);
       if (io.json) return;
       io.print(`${mark[check.state]}  ${style.bold(check.name)}: ${check.found}`);
       if (check.fix) io.print(`         ${style.dim('→')} ${check.fix}`);
     };
     for await (const found of host.program.diagnose(
-      parseMilliseconds(flags.timeout, '--timeout') ?? PATIENCE_MS,
+      parseMilliseconds(flags.timeout, '--timeout') ?? TIMEOUT_MS,
     )) {
       const check = found.fix === undefined ? found : { ...found, fix: io.typed(found.fix) };
-      tell(check);
+      printCheck(check);
     }
     const damaged: DamagedBody[] = [];
     if (flags.deep) {
-      for await (const check of deepChecks(io, host, damaged)) tell(check);
+      for await (const check of deepChecks(io, host, damaged)) printCheck(check);
     }
     const wrong = checks.filter((check) => check.state === 'wrong').length;
     io.result(
       { ok: wrong === 0, checks, ...(flags.deep ? { damaged } : {}) },
-      () => `\n${inAll(checks, wrong)}`,
+      () => `\n${formatTotal(checks, wrong)}`,
     );
     return wrong === 0 ? 0 : 1;
   },
 });
 
-const RESTORE = 'relay restore puts back a backup; relay backup --help says how to make one';
+const RESTORE = 'Restore a backup with relay restore. To make backups, see relay backup --help.';
 
-/** Reads the whole store. `damaged` gets the bodies that are not what was stored. */
+/** Reads the whole store and adds damaged payloads to `damaged`. */
 async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGenerator<Check> {
   if (host.remote !== null)
     throw refusal(
       'bad_usage',
-      '--deep reads the store of this machine, and --url names a server.',
-      'Run relay doctor --deep where the server runs; GET /metrics there tells what it has read by itself.',
+      '--deep reads the store on this machine and cannot be used with a remote server.',
+      'Run relay doctor --deep on the machine of the server. Its GET /metrics shows the results of its own checks.',
     );
   await using store = await host.store.open();
   const found = await store.checkDatabase();
-  if (found === null) yield { name: 'database', state: 'ok', found: 'read whole; nothing is wrong with it' };
+  if (found === null) yield { name: 'database', state: 'ok', found: 'all of it was read, no errors' };
   else yield { name: 'database', state: 'wrong', found, fix: RESTORE };
   const { blobs } = await store.usage();
   let [read, size] = [0, 0];
@@ -84,19 +85,23 @@ async function* deepChecks(io: Io, host: Host, damaged: DamagedBody[]): AsyncGen
   }
   for (const { file, key, fault, refers } of damaged) {
     const what = `${file ?? `the body ${key}`} is ${fault}`;
-    yield { name: 'body', state: 'wrong', found: `${what}; ${refers ?? 'nothing'} refers to it` };
+    yield {
+      name: 'body',
+      state: 'wrong',
+      found: `${what}; ${refers ? `used by ${refers}` : 'nothing refers to it'}`,
+    };
   }
   const all = `${plural(read, 'body', 'bodies')} read, ${bytes(size)}`;
-  if (damaged.length === 0) yield { name: 'bodies', state: 'ok', found: `${all}, all as they were stored` };
+  if (damaged.length === 0) yield { name: 'bodies', state: 'ok', found: `${all}, none damaged` };
   else yield { name: 'bodies', state: 'wrong', found: `${all}; ${damaged.length} damaged`, fix: RESTORE };
 }
 
-/** A hook that never runs is a warning, and no reason to say that everything works. */
-function inAll(checks: readonly Check[], wrong: number): string {
-  if (wrong > 0) return `${wrong} of ${checks.length} wrong.`;
+/** Formats the last line: the number of failed tests, or of warnings. */
+function formatTotal(checks: readonly Check[], wrong: number): string {
+  if (wrong > 0) return `${wrong} of ${plural(checks.length, 'test')} failed.`;
   const warnings = checks.filter((check) => check.state === 'warning').length;
   if (warnings === 0) return 'Everything works.';
-  return `Nothing is wrong, but ${plural(warnings, 'warning')} above ${warnings === 1 ? 'needs' : 'need'} you.`;
+  return `Nothing failed, but ${warnings === 1 ? 'there is 1 warning' : `there are ${warnings} warnings`} above.`;
 }
 
 export const commands = { doctor };

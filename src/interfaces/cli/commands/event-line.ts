@@ -5,7 +5,7 @@ import type { ThreadEvent, ThreadsApi } from '../../../contract/threads.ts';
 import { bytes, count, plural, printable } from '../human.ts';
 import type { Io } from '../io.ts';
 
-/** An event as one line: when, which, what. People get the time of day, pipes the whole moment. */
+/** Formats an event as one line: time, number, type, details. A terminal shows the time of day, a pipe the full timestamp. */
 export function eventLine(
   event: ThreadEvent,
   { interactive, style }: Pick<Io, 'interactive' | 'style'>,
@@ -13,31 +13,31 @@ export function eventLine(
   const when = interactive ? new Date(event.timestamp).toTimeString().slice(0, 8) : event.timestamp;
   const { by } = event.payload;
   const who = typeof by === 'string' && by !== '' ? `  ${style.dim(`by ${plain(by)}`)}` : '';
-  const told = describe(event);
-  return `${style.dim(`${when} #${event.id}`)} ${style.cyan(plain(event.type))}${told ? `  ${told}` : ''}${who}`;
+  const details = describe(event);
+  return `${style.dim(`${when} #${event.id}`)} ${style.cyan(plain(event.type))}${details ? `  ${details}` : ''}${who}`;
 }
 
-/** What an event did, in a few words. */
+/** Describes what an event did, in a few words. */
 export function describe({ type, payload }: ThreadEvent): string {
   const field = (name: string) => (typeof payload[name] === 'string' ? plain(payload[name]) : '');
   const figure = (name: string) => (typeof payload[name] === 'number' ? payload[name] : 0);
   const version = typeof payload.version === 'number' ? `v${payload.version}` : '';
-  const said = (...parts: string[]) => parts.filter((part) => part !== '').join(' · ');
+  const join = (...parts: string[]) => parts.filter((part) => part !== '').join(' · ');
   switch (type) {
     case 'thread.created':
-      return said(version, field('name'));
+      return join(version, field('name'));
     case 'state.patch.applied':
-      return said(version, opsInBrief(payload.ops));
+      return join(version, opsInBrief(payload.ops));
     case 'checkpoint.created':
-      return said(version, Array.isArray(payload.ops) ? plural(payload.ops.length, 'operation') : '');
+      return join(version, Array.isArray(payload.ops) ? plural(payload.ops.length, 'operation') : '');
     case 'artifact.created':
-      return said(version, field('name'), field('type'), bytes(figure('size')), field('ref'));
+      return join(version, field('name'), field('type'), bytes(figure('size')), field('ref'));
     case 'artifact.pulled':
-      return said(`${count(figure('tokens'))} tokens`, field('ref'));
+      return join(`${count(figure('tokens'))} tokens`, field('ref'));
     case 'capability.invoked':
-      return said(field('capability'), payload.cache_hit === true ? 'from the cache' : '', field('ref'));
+      return join(field('capability'), payload.cache_hit === true ? 'from the cache' : '', field('ref'));
     case 'report.generated':
-      return said(field('format'), field('ref'));
+      return join(field('format'), field('ref'));
     default: {
       const { by: _, ...rest } = payload;
       return Object.keys(rest).length === 0 ? '' : short(JSON.stringify(rest), 160);
@@ -45,7 +45,7 @@ export function describe({ type, payload }: ThreadEvent): string {
   }
 }
 
-/** `add /facts/-, replace /plan/0/status`; the first few of many. */
+/** Lists the first three operations of a patch: `add /facts/-, replace /plan/0/status`. */
 function opsInBrief(ops: Json | undefined): string {
   if (!Array.isArray(ops)) return '';
   const named = ops
@@ -55,7 +55,7 @@ function opsInBrief(ops: Json | undefined): string {
   return [...named, ...(ops.length > 3 ? [`${ops.length - 3} more`] : [])].join(', ');
 }
 
-/** On one line, and of harmless characters. */
+/** Puts a text on one line and escapes its control characters. */
 export function plain(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
 }
@@ -66,8 +66,8 @@ export function short(text: string, most: number): string {
 }
 
 /**
- * The newest events that are wanted, oldest first. A log is read forwards, so it goes back from the end in steps: the
- * length of the history does not matter.
+ * Returns the newest events that match `wanted`, oldest first. The log is read in steps from its end, so the cost does
+ * not depend on its length.
  */
 export async function newestEvents(
   threads: ThreadsApi,
@@ -90,5 +90,5 @@ export async function newestEvents(
   return found.slice(Math.max(0, found.length - o.most));
 }
 
-/** Most of a thread's events make versions, but not all. */
+/** Minimum number of events per read. Not every event matches `wanted`, so a smaller step would read too often. */
 const SMALLEST_STEP = 50;

@@ -34,52 +34,49 @@ import {
 
 interface FileArgument {
   readonly space: string;
-  /** Empty where the space alone was named. */
+  /** Empty if the argument names only a space. */
   readonly path: string;
 }
 
-/** `notes/src/main.ts`: the space, and the path in it. */
+/** Splits `notes/src/main.ts` into the space `notes` and the path `src/main.ts`. */
 function fileArgument(text: string): FileArgument {
   const slash = text.indexOf('/');
   if (slash < 0) return { space: text, path: '' };
   return { space: text.slice(0, slash), path: text.slice(slash + 1) };
 }
 
-/** The same where a file must be named. */
-function oneFile(text: string, name: string): FileArgument {
+/** Like `fileArgument`, but throws if the argument names no file. */
+function requireFile(text: string, name: string): FileArgument {
   const file = fileArgument(text);
   if (file.path !== '') return file;
-  throw badUsage(
-    `"${text}" is a space, and not a file in it.`,
-    `Use: ${name} SPACE/PATH, such as notes/plan.md`,
-  );
+  throw badUsage(`"${text}" is a space, not a file.`, `Use: ${name} SPACE/PATH, such as notes/plan.md`);
 }
 
 const put = answerCommand({
   usage: '<file|-> <space/path>',
-  details: `Up to 25 MiB. What was there before stays readable as an earlier version. Behind a slash the name of the file is taken.
-Piped, the path with its space is printed.`,
+  details: `Writes up to 25 MiB. The previous content stays readable as an earlier version. If the target ends with a slash,
+the name of the source file is added. In a pipe it prints the space and path.`,
   flags: {
-    type: { value: 'TYPE', help: 'its media type' },
-    metadata: { short: 'm', value: 'JSON', help: 'an object that goes with it, for everybody to read' },
-    ttl: { value: 'TIME', help: 'how long it lives: 90s, 2h, 7d (until it is deleted)' },
+    type: { value: 'TYPE', help: 'media type' },
+    metadata: { short: 'm', value: 'JSON', help: 'JSON object to store with the file; not encrypted' },
+    ttl: { value: 'TIME', help: 'delete the file after 90s, 2h, 7d (never)' },
     keep: {
       value: 'N',
-      help: `earlier versions to keep, 0 to ${FILE_VERSIONS_MAX} (${FILE_VERSIONS}, or as before)`,
+      help: `number of earlier versions to keep, 0 to ${FILE_VERSIONS_MAX} (${FILE_VERSIONS}, or unchanged)`,
     },
-    'if-match': { value: 'v3', help: 'only where the file is at this version' },
-    new: { help: 'only where there is no such file yet' },
+    'if-match': { value: 'v3', help: 'fail if the file is at another version' },
+    new: { help: 'fail if the file exists' },
   },
   examples: `
-    relay file put plan.md notes/  # as notes/plan.md
-    relay file put main.ts code/src/main.ts --if-match v3  # only over version 3
-    date | relay file put - notes/last-run --keep 0  # from a pipe, without a history`,
+    relay file put plan.md notes/  # write notes/plan.md
+    relay file put main.ts code/src/main.ts --if-match v3  # replace version 3 only
+    date | relay file put - notes/last-run --keep 0  # write standard input, keep no old versions`,
   async ask({ io, args, flags, open }) {
     const target = fileArgument(args[1]!);
     const source = await openPayload(io, args[0]);
     const folder = target.path === '' || target.path.endsWith('/');
     if (folder && args[0] === '-')
-      throw badUsage('What comes from a pipe has no name.', 'Name the file: relay file put - SPACE/PATH');
+      throw badUsage('Standard input has no file name.', 'Name the file: relay file put - SPACE/PATH');
     const { relay } = await open();
     return relay.files.put(target.space, folder ? target.path + source.label : target.path, {
       body: withProgress(io, source.body, source),
@@ -100,29 +97,29 @@ Piped, the path with its space is printed.`,
 
 function metadataOf(text: string): JsonObject {
   const wrong = (reason: string) =>
-    badUsage(`--metadata is no JSON object: ${reason}.`, `Use: --metadata '{"author":"ada"}'`);
+    badUsage(`--metadata is not a JSON object: ${reason}.`, `Use: --metadata '{"author":"ada"}'`);
   const metadata = typedJson(text, wrong);
   if (isJsonObject(metadata)) return metadata;
-  throw wrong('it is something else');
+  throw wrong('it is another JSON value');
 }
 
 const get = defineCommand({
   usage: '<space/path>',
-  details: `The bytes go to standard output as they are. A part costs a model only its own tokens: look at --outline
-first, then take the lines you need. With --json everything but the content is: version, size, hash, type, metadata.`,
+  details: `Writes the bytes to standard output unchanged. To save tokens, look at --outline first, then get only the lines
+you need. --json prints everything except the content: version, size, hash, type and metadata.`,
   flags: {
     ...PART_FLAGS,
-    version: { value: 'N', help: 'an earlier version, as relay file log has it' },
-    cost: { help: 'only what it would cost, in tokens' },
+    version: { value: 'N', help: 'read an earlier version; relay file log lists them' },
+    cost: { help: 'only count the tokens' },
     ...WRITE_FLAGS,
   },
   examples: `
-    relay file get notes/plan.md  # to standard output
-    relay file get notes/plan.md --version 3 --out old.md  # as it was, into a file
-    relay file get code/src/main.ts --grep "TODO" -C 2  # matching lines, each with two around it`,
+    relay file get notes/plan.md  # print the file
+    relay file get notes/plan.md --version 3 --out old.md  # write version 3 to a file
+    relay file get code/src/main.ts --grep "TODO" -C 2  # print matching lines with two lines around each`,
   async run({ io, args, flags, name, open }) {
     const part = partOf(flags, `${name} <space/path>`);
-    const { space, path } = oneFile(args[0]!, name);
+    const { space, path } = requireFile(args[0]!, name);
     const version = parseCount(flags.version?.replace(/^v/, ''), '--version');
     const { files } = (await open()).relay;
     if (flags.cost) {
@@ -149,16 +146,16 @@ interface Listed {
 
 const ls = answerCommand({
   usage: '[space[/prefix]]',
-  details: `Without a space, the spaces there are. What lies deeper is shown by its folder, without --recursive. Piped: version,
-bytes and path of each file.`,
+  details: `Without an argument it lists the spaces. Without --recursive it shows subfolders as one line. In a pipe each line
+has version, bytes and path of a file.`,
   flags: {
-    recursive: { short: 'r', help: 'files in folders too' },
+    recursive: { short: 'r', help: 'also list files in subfolders' },
     ...listFlags(PAGE_ITEMS),
   },
   examples: `
-    relay file ls  # the spaces
-    relay file ls notes  # what is in one
-    relay file ls code/src/ --recursive --all  # everything below a folder`,
+    relay file ls  # list the spaces
+    relay file ls notes  # list the files of a space
+    relay file ls code/src/ --recursive --all  # list all files below a folder`,
   async ask({ args, flags, open }) {
     const most = parseMost(flags, PAGE_ITEMS);
     const { files } = (await open()).relay;
@@ -185,10 +182,12 @@ bytes and path of each file.`,
   },
   print({ spaces, folders, files, more }, { interactive, style, typed }) {
     if (spaces.length + folders.length + files.length === 0)
-      return interactive ? style.dim(typed('None yet. Store one with: relay file put FILE SPACE/')) : '';
-    const shownSize = interactive ? bytes : String;
+      return interactive
+        ? style.dim(typed('There are no files. Write one with: relay file put FILE SPACE/'))
+        : '';
+    const formatSize = interactive ? bytes : String;
     const figures = columns(
-      files.map(({ version, size }) => [`v${version}`, shownSize(size)]),
+      files.map(({ version, size }) => [`v${version}`, formatSize(size)]),
       [1],
     );
     const lines = [
@@ -199,7 +198,7 @@ bytes and path of each file.`,
         return `${figures[i]}  ${printable(path)}${changed}`;
       }),
     ];
-    if (more && interactive) lines.push(style.dim('There are more: say --all'));
+    if (more && interactive) lines.push(style.dim('There are more files. List all with --all.'));
     return lines.join('\n');
   },
 });
@@ -207,12 +206,12 @@ bytes and path of each file.`,
 const log = answerCommand({
   usage: '<space/path>',
   details:
-    'Each with when, by whom, how large and its hash. relay file get SPACE/PATH --version 3 reads one of them.',
+    'Shows time, author, size and hash of each version. Use relay file get SPACE/PATH --version 3 to read one.',
   examples: `
-    relay file log notes/plan.md  # newest first
-    relay file log notes/plan.md --json  # with all that is known of each`,
+    relay file log notes/plan.md  # list the versions
+    relay file log notes/plan.md --json  # print all details as JSON`,
   async ask({ args, name, open }) {
-    const { space, path } = oneFile(args[0]!, name);
+    const { space, path } = requireFile(args[0]!, name);
     return { versions: await (await open()).relay.files.log(space, path) };
   },
   print(answer, io) {
@@ -226,24 +225,24 @@ const log = answerCommand({
 
 const rm = defineCommand({
   usage: '<space/path…>',
-  details: `A file is gone for good, with all its versions. With --recursive everything whose path begins so: notes/drafts/ is a folder,
-and notes/ the whole space. At a terminal that asks first.`,
+  details: `Deletes files and all their versions permanently. With --recursive it deletes every file whose path starts with the
+argument: notes/drafts/ deletes a folder, notes/ the whole space. At a terminal --recursive asks for confirmation.`,
   takes: { min: 1, max: 1000 },
   flags: {
-    recursive: { short: 'r', help: 'everything below' },
-    'if-match': { value: 'v3', help: 'only where the file is at this version' },
+    recursive: { short: 'r', help: 'delete everything below the path' },
+    'if-match': { value: 'v3', help: 'fail if the file is at another version' },
     ...FORCE_FLAG,
   },
   examples: `
-    relay file rm notes/plan.md  # delete one
-    relay file rm notes/plan.md --if-match v3  # unless somebody has changed it
-    relay file rm notes/drafts/ --recursive  # a folder with all that is in it`,
+    relay file rm notes/plan.md  # delete one file
+    relay file rm notes/plan.md --if-match v3  # delete only if it is still at version 3
+    relay file rm notes/drafts/ --recursive  # delete a folder`,
   async run({ io, args, flags, name, open }) {
     const { recursive } = flags;
     if (recursive && flags['if-match'] !== undefined)
-      throw badUsage('--recursive and --if-match do not go together.', 'Delete the files one by one.');
-    const found = args.map((arg) => (recursive ? fileArgument(arg) : oneFile(arg, name)));
-    const question = () => `Delete everything below ${args.join(', ')} for good?`;
+      throw badUsage('--recursive and --if-match cannot be used together.', 'Delete the files one by one.');
+    const found = args.map((arg) => (recursive ? fileArgument(arg) : requireFile(arg, name)));
+    const question = () => `Delete everything below ${args.join(', ')} permanently?`;
     if (recursive && !(await agrees(io, flags, question))) return;
     const client = await (await open()).client();
     return removeEach(io, 'deleted', args, async (_, at) => {

@@ -7,7 +7,7 @@ import { parseCount } from '../human.ts';
 import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
 import { findThread } from './thread-choice.ts';
 
-/** How each client is started with a first prompt. */
+/** Command that starts each client with a first prompt. */
 const STARTS = new Map([
   ['claude', 'claude'],
   ['codex', 'codex'],
@@ -17,21 +17,25 @@ const STARTS = new Map([
 ]);
 
 const handoff = defineCommand({
-  details: `The ask and the folder, constraints, the decisions that matter, files in flight with a summary of the diff, open todos and what to
-read, each line with the place it comes from. Secrets are masked, and you are told where. No model is asked. With --push the brief becomes a pointer, and the line to give is printed.`,
+  details: `The brief contains the task, the folder, constraints, relevant decisions, changed files with a summary of the diff,
+open todos and what to read. Each line names its source. Secrets are masked and reported. No model is called. With --push
+it stores the brief and prints a pointer and a prompt for the other agent.`,
   flags: {
-    to: { value: 'AGENT', help: 'claude, codex, gemini or any other name' },
-    ask: { value: 'TEXT', help: 'what the next agent should do (the current task by default)' },
+    to: { value: 'AGENT', help: 'the next agent: claude, codex, gemini or any name' },
+    ask: { value: 'TEXT', help: 'what the next agent should do (the current task)' },
     context: { multiple: true, value: 'URL|FILE', help: 'what it should read; may be repeated' },
-    thread: { value: 'ID', help: 'a thread whose header goes with it; the beginning of its id will do' },
-    'max-tokens': { value: 'N', help: `the most it may cost a model (${BRIEF_TOKENS})` },
+    thread: {
+      value: 'ID',
+      help: 'include the header of this thread; the first characters of the id are enough',
+    },
+    'max-tokens': { value: 'N', help: `maximum length of the brief in tokens (${BRIEF_TOKENS})` },
     push: { help: 'store the brief and print a pointer to it' },
-    channel: { value: 'NAME', help: 'with --push: announce it there' },
+    channel: { value: 'NAME', help: 'with --push: announce the pointer on this channel' },
     ...PROJECT_FLAGS,
   },
   examples: `
     relay handoff --to codex  # print the brief
-    relay handoff --to gemini --ask "finish the parser" --push  # print the line to start the other agent with`,
+    relay handoff --to gemini --ask "finish the parser" --push  # print a pointer and a command that starts the agent`,
   async run(call) {
     const { io, host, flags } = call;
     const to = needText('--to', flags.to);

@@ -8,21 +8,21 @@ import type { Io } from '../io.ts';
 import { messageContent, messageLine } from './message-line.ts';
 
 const inbox = defineCommand({
-  details: `From the channels it follows, oldest first. Piped: channel and message, one line each. A look changes nothing; with
---mark-read what was shown is not shown again.`,
+  details: `Shows messages from the channels that the agent follows, oldest first. In a pipe it prints one line per message:
+channel, tab, message. Messages stay unread unless you pass --mark-read.`,
   flags: {
-    as: { value: 'NAME', help: 'the agent (RELAY_AGENT)' },
-    'mark-read': { help: 'mark what is shown as read' },
-    limit: { short: 'n', value: 'N', help: `show at most so many (${INBOX_MESSAGES})` },
+    as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' },
+    'mark-read': { help: 'mark the shown messages as read' },
+    limit: { short: 'n', value: 'N', help: `show at most N messages (${INBOX_MESSAGES})` },
   },
   examples: `
-    relay inbox --as claude  # what is new
-    relay inbox --as claude --mark-read --json  # for a hook: once, as JSON`,
+    relay inbox --as claude  # show unread messages
+    relay inbox --as claude --mark-read --json  # print each message once as JSON, for a hook`,
   async run({ io, host, flags, open }) {
     const agent = agentName(io, flags.as, 'inbox');
     const limit = parseCount(flags.limit, '--limit', { min: 1, max: INBOX_MESSAGES });
     const { relay } = await open();
-    const inbox = await readable(host, await relay.inbox.read(agent, { limit }));
+    const inbox = await unsealMessages(host, await relay.inbox.read(agent, { limit }));
     io.result(inbox, () => {
       const { messages, following } = inbox;
       if (!io.interactive) {
@@ -32,20 +32,23 @@ const inbox = defineCommand({
       }
       if (following.length === 0) {
         return io.style.dim(
-          `${agent} follows no channel yet. Begin with: ${io.typed(`relay follow CHANNEL --as ${agent}`)}`,
+          `${agent} follows no channel yet. Follow one with: ${io.typed(`relay follow CHANNEL --as ${agent}`)}`,
         );
       }
-      if (messages.length === 0) return io.style.dim(`Nothing new for ${agent} in ${following.join(', ')}.`);
-      const more = inbox.more ? [io.style.dim('There is more: mark these as read to see it.')] : [];
+      if (messages.length === 0)
+        return io.style.dim(`No new messages for ${agent} in ${following.join(', ')}.`);
+      const more = inbox.more
+        ? [io.style.dim('There are more messages. Mark these as read to see them.')]
+        : [];
       return [...messages.map((each) => messageLine(each, io.style, each.channel)), ...more].join('\n');
     });
-    // After it was shown: who is interrupted in between sees it again.
+    // Mark as read after printing. If the command is interrupted in between, the messages are shown again.
     if (flags['mark-read'] && inbox.messages.length > 0) await relay.inbox.markRead(agent, inbox.cursors);
   },
 });
 
-/** Pointers with their key behind them, where it was sealed to a key of this machine. */
-async function readable(host: Host, inbox: Inbox): Promise<Inbox> {
+/** Adds the decryption key to the pointers of encrypted messages if this machine has the channel key. */
+async function unsealMessages(host: Host, inbox: Inbox): Promise<Inbox> {
   if (!inbox.messages.some(({ sealed_key }) => sealed_key)) return inbox;
   const keyring = await host.relay.keyring();
   const messages = await Promise.all(
@@ -57,24 +60,24 @@ async function readable(host: Host, inbox: Inbox): Promise<Inbox> {
   return { ...inbox, messages };
 }
 
-/** Whose inbox: `--as`, else RELAY_AGENT, which an agent's session sets once. */
+/** Returns the agent whose inbox is meant: `--as`, otherwise RELAY_AGENT. */
 export function agentName(io: Io, flag: string | undefined, command: string): string {
   const name = flag ?? io.env.RELAY_AGENT;
   if (name) return name;
-  throw badUsage('Whose inbox is it?', `Use: relay ${command} --as NAME, or set RELAY_AGENT.`);
+  throw badUsage('The name of the agent is missing.', `Use: relay ${command} --as NAME, or set RELAY_AGENT.`);
 }
 
 const follow = answerCommand({
   usage: '<channel>',
-  details: `For agents and hooks that cannot keep a connection open: what comes is found later with relay inbox. Nothing needs to
-run in between. Following a channel twice changes nothing.`,
+  details: `New messages of the channel are stored in the agent's inbox until it reads them with relay inbox. The agent needs
+no open connection and no running process. Following a channel twice has no effect.`,
   flags: {
-    as: { value: 'NAME', help: 'the agent (RELAY_AGENT)' },
-    since: { value: 'WHEN', help: 'begin behind a sequence number or at a time; all for everything' },
+    as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' },
+    since: { value: 'WHEN', help: 'start after this sequence number or time; all for every stored message' },
   },
   examples: `
-    relay follow reviews --as claude  # from now on
-    relay follow reviews --as claude --since all  # with everything there is`,
+    relay follow reviews --as claude  # receive new messages
+    relay follow reviews --as claude --since all  # receive stored messages too`,
   async ask({ io, args, flags, open }) {
     const agent = agentName(io, flags.as, 'follow <channel>');
     return (await open()).relay.inbox.follow(agent, args[0]!, { since: flags.since });
@@ -85,8 +88,8 @@ run in between. Following a channel twice changes nothing.`,
 
 const unfollow = answerCommand({
   usage: '<channel>',
-  flags: { as: { value: 'NAME', help: 'the agent (RELAY_AGENT)' } },
-  examples: 'relay unfollow reviews --as claude  # what it had not read there is no longer shown',
+  flags: { as: { value: 'NAME', help: 'name of the agent (RELAY_AGENT)' } },
+  examples: 'relay unfollow reviews --as claude  # unread messages of the channel leave the inbox',
   async ask({ io, args, flags, open }) {
     const agent = agentName(io, flags.as, 'unfollow <channel>');
     const channel = args[0]!;

@@ -9,37 +9,37 @@ const PARTS = ['skill', 'hooks', 'mcp'] as const;
 
 const install = defineCommand({
   usage: '<claude|codex|gemini|opencode|openclaw|cursor|vscode|git>…',
-  details: `Settings of others stay as they are, comments and order included; a file that does not parse is not touched. Installing twice
-changes nothing. --remove takes out what was put in, and gives the files back as they were.`,
+  details: `Changes only its own entries in the settings of the agent; other entries, comments and order are kept. A settings file
+that does not parse is not changed. Installing twice has no effect. --remove deletes the entries and restores the files.`,
   flags: {
-    project: { help: 'for this folder (by default)' },
-    user: { help: 'for you, in every folder' },
-    'dry-run': { help: 'show what would change, and change nothing' },
-    check: { help: 'say what is missing or has drifted; ends with 1 if anything has' },
-    remove: { help: 'take it out again' },
-    'approve-tools': { help: 'let Codex run the tools of relay without asking' },
-    only: { multiple: true, value: PARTS.join('|'), help: 'just this part; may be repeated' },
+    project: { help: 'install for this folder (default)' },
+    user: { help: 'install for you, in all folders' },
+    'dry-run': { help: 'show the changes without making them' },
+    check: { help: 'list missing or changed entries; exit code 1 if there are any' },
+    remove: { help: 'remove what was installed' },
+    'approve-tools': { help: 'let Codex call the relay tools without asking' },
+    only: { multiple: true, value: PARTS.join('|'), help: 'install only this part; may be repeated' },
     ...LINKS_FLAG,
   },
   takes: { min: 1, max: 8 },
   examples: `
-    relay install claude  # for this folder, to be committed with it
-    relay install codex gemini --user  # for you, everywhere
-    relay install claude --dry-run  # look first
-    relay install claude --remove  # as if nothing had been
-    relay install git  # git merges the project files by itself`,
+    relay install claude  # install for this folder; commit the files
+    relay install codex gemini --user  # install for all your folders
+    relay install claude --dry-run  # show what would change
+    relay install claude --remove  # uninstall
+    relay install git  # let git merge the project files automatically`,
   async run({ io, host, flags, args }) {
     if (flags.project && flags.user)
-      throw badUsage('--project and --user exclude each other.', 'Choose one.');
+      throw badUsage('--project and --user cannot be used together.', 'Use one of them.');
     if (flags['approve-tools'] && !args.includes('codex'))
-      throw badUsage('--approve-tools is for Codex.', 'Use: relay install codex --approve-tools');
+      throw badUsage('--approve-tools works only for Codex.', 'Use: relay install codex --approve-tools');
     const installer = await host.program.installer();
     for (const client of args) {
       if (installer.clients.includes(client)) continue;
       const near = suggest(client, installer.clients);
       throw badUsage(
-        `"${client}" is no agent that relay knows.`,
-        near ? `Did you mean: relay install ${near}?` : `It knows: ${installer.clients.join(', ')}.`,
+        `"${client}" is not a supported agent.`,
+        near ? `Did you mean: relay install ${near}?` : `Supported: ${installer.clients.join(', ')}.`,
       );
     }
     const only = flags.only?.map((part) => oneOf('--only', part, PARTS)!);
@@ -55,18 +55,19 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     }
     const drifted = reports.some(({ changes }) => changes.some(({ what }) => what !== 'same'));
     const ok = !flags.check || !drifted;
-    const shown = reports.map((report) => (io.json ? report : render(report, io, { ...flags, scope })));
-    io.result({ ok, scope, action, dry_run: dryRun ?? false, reports }, () => shown.join('\n\n'));
+    io.result({ ok, scope, action, dry_run: dryRun ?? false, reports }, () =>
+      reports.map((report) => render(report, io, { ...flags, scope })).join('\n\n'),
+    );
     return ok ? 0 : 1;
   },
 });
 
-/** What a change is called by --check and by --dry-run. */
+/** Name of each kind of change in the output of --check and of --dry-run. */
 const VERBS = {
   same: ['ok', 'same'],
   created: ['missing', 'would create'],
-  changed: ['drifted', 'would change'],
-  deleted: ['drifted', 'would delete'],
+  changed: ['changed', 'would change'],
+  deleted: ['changed', 'would delete'],
   kept: ['edited', 'would keep'],
 } as const;
 
@@ -83,11 +84,11 @@ function render(
     const [checked, planned] = VERBS[what];
     const verb = o.check ? checked : o['dry-run'] ? planned : what;
     lines.push(`  ${paint(verb.padEnd(13))}${path} ${style.dim(`(${parts.join(', ')})`)}`);
-    const shown = o['dry-run'] && what !== 'same' && !parts.includes('skill');
-    if (shown) lines.push(...diff.map((row) => `      ${paintRow(row, io)}`));
+    const showDiff = o['dry-run'] && what !== 'same' && !parts.includes('skill');
+    if (showDiff) lines.push(...diff.map((row) => `      ${paintRow(row, io)}`));
   }
-  const told = o.remove ? [] : notes;
-  return [...lines, ...told.map((note) => `  ${style.yellow('note')}  ${note}`)].join('\n');
+  const visibleNotes = o.remove ? [] : notes;
+  return [...lines, ...visibleNotes.map((note) => `  ${style.yellow('note')}  ${note}`)].join('\n');
 }
 
 function paintRow(row: string, { style }: Io): string {

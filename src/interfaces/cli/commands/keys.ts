@@ -4,51 +4,54 @@ import { answerCommand, badUsage } from '../command.ts';
 import { expiry, moment, parseSpan, plural, printable, type Row, rows } from '../human.ts';
 import type { Io } from '../io.ts';
 
+/** The --tenant flag of commands that the operator can run for another tenant. */
 export const TENANT_FLAG = {
-  tenant: { value: 'NAME', help: 'of another tenant; for whoever runs the relay' },
+  tenant: { value: 'NAME', help: 'use another tenant; only for the operator of the relay' },
 } as const;
 
 function parseScopes(text: string): Scope[] {
   const words = text.split(',').map((word) => word.trim());
   const unknown = words.find((word) => !SCOPES.includes(word as Scope));
   if (unknown === undefined) return words as Scope[];
-  throw badUsage(`There is no scope "${unknown}".`, `The scopes are: ${SCOPES.join(', ')}.`);
+  throw badUsage(`There is no scope "${unknown}".`, `Scopes: ${SCOPES.join(', ')}.`);
 }
 
-/** The key alone where a program reads it; at a terminal with what there is to know. */
+/** Formats a new key: only the key in a pipe, with its details at a terminal. */
 function newKeyText(key: CreatedKey, { interactive, style }: Io): string {
   if (!interactive) return key.key;
   const facts: Row[] = [
     ['id', key.id],
     ['name', printable(key.name)],
-    ['may', rightsOf(key)],
+    ['scopes', scopesText(key)],
     ['tenant', `${key.tenant}, plan ${key.plan}`],
     ['expires', key.expires_at && expiry(key.expires_at)],
   ];
-  const note = style.dim('Keep it now: it is not shown again. Programs take it from CONTEXTRELAY_API_KEY.');
+  const note = style.dim(
+    'Save the key now: it is not shown again. Clients read it from CONTEXTRELAY_API_KEY.',
+  );
   return [style.bold(key.key), rows(style.dim, facts), '', note].join('\n');
 }
 
-function rightsOf({ scopes, channel_prefix }: KeyInfo): string {
+function scopesText({ scopes, channel_prefix }: KeyInfo): string {
   const limited = channel_prefix === null ? '' : ` (channels ${printable(channel_prefix)}…)`;
   return scopes.join(', ') + limited;
 }
 
 const create = answerCommand({
   usage: '<name>',
-  details: `The name is what others see as the sender. A key may push, pull, subscribe, and work with threads and tasks,
-unless --scopes says otherwise. Only its hash is stored: whoever loses it makes another.`,
+  details: `Others see the name as the sender. By default the key has all scopes except admin. The relay stores only the hash of
+the key, so a lost key cannot be shown again.`,
   flags: {
-    scopes: { value: 'LIST', help: 'of push, pull, subscribe, threads, tasks, admin' },
-    'channel-prefix': { value: 'TEXT', help: 'only channels that begin with this' },
-    expires: { value: 'TIME', help: 'stop working after 30d, 12h, …' },
-    plan: { value: 'NAME', help: 'put the tenant on this plan: free, pro, team, …' },
+    scopes: { value: 'LIST', help: 'any of push, pull, subscribe, threads, tasks, admin' },
+    'channel-prefix': { value: 'TEXT', help: 'allow only channels that start with this text' },
+    expires: { value: 'TIME', help: 'expire after 30d, 12h, …' },
+    plan: { value: 'NAME', help: 'set the plan of the tenant: free, pro, team, …' },
     ...TENANT_FLAG,
   },
   examples: `
-    relay keys create laptop  # a key that can do everything but manage keys
-    relay keys create ci --scopes push --channel-prefix builds. --expires 90d  # one that can do little
-    relay keys create ops --tenant acme --plan pro --scopes admin,push,pull  # the first key of another tenant`,
+    relay keys create laptop  # create a key with all scopes except admin
+    relay keys create ci --scopes push --channel-prefix builds. --expires 90d  # create a restricted key
+    relay keys create ops --tenant acme --plan pro --scopes admin,push,pull  # create the first key of a tenant`,
   async ask({ flags, args, open }) {
     const input: NewKey = {
       name: args[0]!,
@@ -64,10 +67,10 @@ unless --scopes says otherwise. Only its hash is stored: whoever loses it makes 
 });
 
 const list = answerCommand({
-  flags: { all: { help: 'also those revoked in the last 30 days' }, ...TENANT_FLAG },
+  flags: { all: { help: 'include keys revoked in the last 30 days' }, ...TENANT_FLAG },
   examples: `
-    relay keys list  # the keys that work
-    relay keys list --all --json  # for a program, the revoked ones too`,
+    relay keys list  # list valid keys
+    relay keys list --all --json  # include revoked keys, as JSON`,
   async ask({ flags, open }) {
     const { relay } = await open();
     return { keys: await relay.keys.list({ all: flags.all, tenant: flags.tenant }) };
@@ -77,20 +80,20 @@ const list = answerCommand({
       const used = key.last_used_at === null ? 'never used' : `used ${moment(key.last_used_at)}`;
       const expires = key.expires_at && `expires ${moment(key.expires_at)}`;
       const revoked = key.revoked_at && style.red(`revoked ${moment(key.revoked_at)}`);
-      const facts = [rightsOf(key), used, expires, revoked].filter(Boolean);
+      const facts = [scopesText(key), used, expires, revoked].filter(Boolean);
       return `${key.id}  ${style.bold(printable(key.name))}\n  ${style.dim(facts.join('; '))}`;
     });
-    return lines.join('\n') || typed('no keys yet; make one with: relay keys create <name>');
+    return lines.join('\n') || typed('no keys yet; create one with: relay keys create <name>');
   },
 });
 
 const revoke = answerCommand({
   usage: '<id…>',
   details:
-    'They stop working with the next request, on every server of the store, and so do the share links they made. The ids are in: relay keys list',
+    'The keys and the share links they created stop working at the next request, on every server of the store. relay keys list shows the ids.',
   takes: { min: 1, max: 100 },
   flags: TENANT_FLAG,
-  examples: 'relay keys revoke key_1a2b3c4d5e6f7081  # revoke one',
+  examples: 'relay keys revoke key_1a2b3c4d5e6f7081  # revoke one key',
   async ask({ flags, args, open }) {
     const { keys } = (await open()).relay;
     const revoked: RevokedKey[] = [];
@@ -100,7 +103,7 @@ const revoke = answerCommand({
   print: ({ revoked }) =>
     revoked
       .map(({ id, name, shares_ended: ended = 0 }) => {
-        const links = ended > 0 ? `, and ${plural(ended, 'share link')} that it made` : '';
+        const links = ended > 0 ? `, and ${plural(ended, 'share link')} that it created` : '';
         return `revoked ${id} (${name})${links}`;
       })
       .join('\n'),
@@ -109,12 +112,12 @@ const revoke = answerCommand({
 const rotate = answerCommand({
   usage: '<id>',
   flags: {
-    grace: { value: 'TIME', help: 'let the old one work for this much longer (not at all)' },
+    grace: { value: 'TIME', help: 'keep the old key valid for this time (0s)' },
     ...TENANT_FLAG,
   },
   examples: `
-    relay keys rotate key_1a2b3c4d5e6f7081  # the old one stops working at once
-    relay keys rotate key_1a2b3c4d5e6f7081 --grace 24h  # programs have a day to take up the new one`,
+    relay keys rotate key_1a2b3c4d5e6f7081  # replace the key; the old one stops working at once
+    relay keys rotate key_1a2b3c4d5e6f7081 --grace 24h  # keep the old key valid for a day`,
   async ask({ flags, args, open }) {
     const grace = parseSpan(flags.grace, '--grace');
     return (await open()).relay.keys.rotate(args[0]!, { grace, tenant: flags.tenant });

@@ -2,12 +2,12 @@ import type { DeadLetter, Message } from '../../../contract/channels.ts';
 import { printable } from '../human.ts';
 import type { Style } from '../io.ts';
 
-/** What a program wants of a message: the pointer, or the signal; a text as it is, anything else as JSON. */
+/** Returns the pointer of a message, or its signal: text unchanged, anything else as JSON. */
 export function messageContent({ url, msg }: Message): string {
   return url ?? (typeof msg === 'string' ? msg : JSON.stringify(msg ?? null));
 }
 
-/** A message as one line for people: when, from whom, what. */
+/** Formats a message as one line for a terminal: time, sender, content. */
 export function messageLine(message: Message, style: Style, channel?: string): string {
   const time = new Date(message.ts).toTimeString().slice(0, 8);
   const { metadata, from, seq, attempt, dead } = message;
@@ -17,7 +17,7 @@ export function messageLine(message: Message, style: Style, channel?: string): s
     dead
       ? `dead letter of ${printable(dead.channel)}, group ${printable(dead.group)}: ${whyDead(dead.reason, dead.attempts)}`
       : null,
-    message.gap ? 'messages before this one are no longer kept' : null,
+    message.gap ? 'earlier messages have expired' : null,
   ].filter((note) => note !== null);
   const where = channel === undefined ? '' : ` ${style.bold(printable(channel))}`;
   const tail = notes.length > 0 ? `  ${style.dim(notes.join(' · '))}` : '';
@@ -25,8 +25,9 @@ export function messageLine(message: Message, style: Style, channel?: string): s
   return `${style.dim(`${time} #${seq}`)}${where} ${style.cyan(printable(from))}  ${content}${tail}`;
 }
 
+/** Returns why a message became a dead letter. */
 export function whyDead(reason: DeadLetter['reason'], attempts: number): string {
   if (reason === 'attempts')
-    return attempts === 1 ? 'its one attempt failed' : `all ${attempts} attempts failed`;
-  return reason === 'age' ? 'nobody took it in time' : 'its pointer was gone';
+    return attempts === 1 ? 'its only attempt failed' : `all ${attempts} attempts failed`;
+  return reason === 'age' ? 'it expired before anyone handled it' : 'its pointer had expired or was revoked';
 }

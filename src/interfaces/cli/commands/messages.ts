@@ -15,26 +15,29 @@ import { emptyInput } from './payload.ts';
 
 const watch = defineCommand({
   usage: '<channel>',
-  details: `Piped, one line a message: the pointer, or the signal. With --exec a shell command runs for each, one after
-the other, with the payload on its standard input and RELAY_URL, RELAY_SEQ, RELAY_FROM, RELAY_METADATA, RELAY_CHANNEL
-(RELAY_MSG and RELAY_JSON for a signal), RELAY_TS, and in a group RELAY_TOKEN and RELAY_ATTEMPT in its environment. In a group each
-message goes to one member: exit code 0 acknowledges it, any other gives it back, and its lease is extended while the command runs.
-What was given back comes again after 1s, 5s, 30s, 2m (relay channel group chooses), and after five attempts is a dead letter: relay
-channel dead list. Without --exec a message of a group is acknowledged once it is printed. A lost connection is opened again and
-nothing is missed.`,
+  details: `In a pipe it prints one line per message: the pointer, or the text of a signal. It reconnects after a lost
+connection without missing messages.
+
+With --exec it runs a shell command for each message, one at a time. The payload is on standard input. The environment
+has RELAY_URL, RELAY_CHANNEL, RELAY_SEQ, RELAY_TS, RELAY_FROM and RELAY_METADATA, for a signal also RELAY_MSG and
+RELAY_JSON, and in a group also RELAY_TOKEN and RELAY_ATTEMPT.
+
+With --group each message goes to one member of the group. Exit code 0 of the command acknowledges the message. Any
+other exit code returns it, and it is retried after 1s, 5s, 30s and 2m (see relay channel group). After five failed
+attempts it becomes a dead letter (see relay channel dead list). Without --exec a printed message is acknowledged.`,
   flags: {
-    since: { value: 'WHEN', help: 'begin behind a sequence number or at a time; all for everything' },
-    group: { short: 'g', value: 'NAME', help: 'share the work with the other members of this group' },
-    as: { value: 'NAME', help: 'remember what was shown under this name, and go on from there' },
-    exec: { short: 'x', value: 'CMD', help: 'run this for each message' },
-    count: { short: 'n', value: 'N', help: 'stop after so many messages' },
-    prefetch: { value: 'N', help: 'in a group: messages to hold at once (1)' },
+    since: { value: 'WHEN', help: 'start after this sequence number or time; all for every stored message' },
+    group: { short: 'g', value: 'NAME', help: 'share the messages with the other members of this group' },
+    as: { value: 'NAME', help: 'save the position under this name and continue from it next time' },
+    exec: { short: 'x', value: 'CMD', help: 'run this shell command for each message' },
+    count: { short: 'n', value: 'N', help: 'stop after N messages' },
+    prefetch: { value: 'N', help: 'in a group: number of messages to lease at once (1)' },
   },
   examples: `
-    relay watch builds  # what comes from now on
-    relay watch builds --since all --json  # everything there is, then what comes, as JSON lines
-    relay watch tasks --group workers --exec "./work.sh"  # one worker of several; start it as often as you like
-    relay pull "$(relay watch reports -n 1)"  # wait for the next report and take it`,
+    relay watch builds  # show new messages
+    relay watch builds --since all --json  # stored messages first, then new ones, as JSON lines
+    relay watch tasks --group workers --exec "./work.sh"  # run a worker; start as many as you like
+    relay pull "$(relay watch reports -n 1)"  # wait for the next report and pull it`,
   async run({ io, args, flags, open }) {
     const channel = args[0]!;
     const most = parseCount(flags.count, '--count', { min: 1 }) ?? Number.POSITIVE_INFINITY;
@@ -66,17 +69,17 @@ function show(io: Io, message: ReceivedMessage): void {
   if (io.json) io.stdout.write(`${JSON.stringify(message)}\n`);
   else if (io.interactive) io.print(messageLine(message, io.style));
   else {
-    if (message.gap) io.warn('messages before this one are no longer kept');
+    if (message.gap) io.warn('earlier messages have expired');
     io.print(messageContent(message).replaceAll('\n', ' '));
   }
 }
 
-/** False where a message of a group was given back because the command failed. Elsewhere a failure is only told. */
+/** Runs the command for a message. Returns false if it failed and the message was returned to its group. */
 async function work(io: Io, open: OpenClient, message: ReceivedMessage, command: string): Promise<boolean> {
   const extending = message.token === undefined ? null : keepExtending(message);
   const failure = await runForMessage(io, open, message, command)
     .catch((error) => {
-      if (isRelayError(error)) return `was not run: ${error.message}`;
+      if (isRelayError(error)) return `did not run: ${error.message}`;
       throw error;
     })
     .finally(() => extending?.stop());
@@ -87,13 +90,14 @@ async function work(io: Io, open: OpenClient, message: ReceivedMessage, command:
 }
 
 function whatNow({ channel, attempt }: ReceivedMessage, { dead, retry_at }: Nacked): string {
-  if (dead) return `given up after ${attempt} attempts, see: relay channel dead list ${printable(channel)}`;
-  return `it comes back in ${span(Math.max((retry_at ?? 0) - Date.now(), 0))}, attempt ${(attempt ?? 1) + 1}`;
+  if (dead)
+    return `it is a dead letter after ${attempt} attempts, see: relay channel dead list ${printable(channel)}`;
+  return `it is retried in ${span(Math.max((retry_at ?? 0) - Date.now(), 0))}, attempt ${(attempt ?? 1) + 1}`;
 }
 
 /**
- * Runs a shell command for one message: the payload, or the signal's text, on its standard input; the rest in RELAY_*
- * variables. What went wrong, or null.
+ * Runs a shell command for one message, with the payload or signal text on standard input and RELAY_* variables in the
+ * environment. Returns a description of the failure, or null.
  */
 async function runForMessage(
   io: Io,
@@ -113,7 +117,7 @@ async function runForMessage(
   child.stdout?.on('data', (chunk: Uint8Array) => io.stdout.write(chunk));
   child.stderr?.on('data', (chunk: Uint8Array) => io.stderr.write(chunk));
   const ended = once(child, 'exit') as Promise<[code: number | null]>;
-  // A command that does not want its input may leave it unread.
+  // The command may exit without reading its input, which fails the pipeline with EPIPE.
   const fed = pipeline(input, child.stdin!).catch(() => {});
   const [code] = await ended;
   await fed;
@@ -121,12 +125,12 @@ async function runForMessage(
   return code === null ? 'was ended by a signal' : `ended with exit code ${code}`;
 }
 
-/** What a command makes of the words of others passes here on its way to a terminal. */
+/** At a terminal, the output of the command is piped through our escape-code filter. */
 function passed({ isTTY }: Io['stdout']): 'pipe' | 'inherit' {
   return isTTY ? 'pipe' : 'inherit';
 }
 
-/** One without a value is not passed on from around this command: it would be another message's. */
+/** Returns the RELAY_* variables of a message. `undefined` clears an inherited variable, which would describe another message. */
 function variables(message: ReceivedMessage): NodeJS.ProcessEnv {
   const { channel, url, msg, seq, ts, from, metadata, token, attempt } = message;
   return {
@@ -143,23 +147,26 @@ function variables(message: ReceivedMessage): NodeJS.ProcessEnv {
   };
 }
 
-/** An environment cannot hold a NUL character. */
+/** Removes NUL characters, which environment variables cannot contain. */
 function clean(text: string): string {
   return text.replaceAll('\u0000', '');
 }
 
 const publish = answerCommand({
   usage: '<channel> [msg|-]',
-  details: `A signal is a short text, up to 16 KiB, for all subscribers of the channel. What is larger is a push:
-relay push FILE --channel NAME.`,
+  details: `Sends a signal: a message of up to 16 KiB without a payload, for all subscribers of the channel. For larger
+content use relay push FILE --channel NAME.`,
   flags: {
-    parse: { help: 'the message is JSON and is sent as such' },
-    'idempotency-key': { value: 'KEY', help: 'sent twice with the same key, it is one message' },
+    parse: { help: 'parse the message as JSON and send it as JSON' },
+    'idempotency-key': {
+      value: 'KEY',
+      help: 'send only one message per key, even if the command is repeated',
+    },
   },
   examples: `
-    relay publish builds "build 512 is green"  # a text
-    relay publish builds --parse '{"build": 512, "ok": true}'  # JSON
-    date | relay publish clock  # from a pipe`,
+    relay publish builds "build 512 is green"  # send a text
+    relay publish builds --parse '{"build": 512, "ok": true}'  # send JSON
+    date | relay publish clock  # send standard input`,
   async ask({ io, args, flags, open }) {
     const [channel, word] = args;
     const text = word === undefined || word === '-' ? await fromInput(io, word) : word;
@@ -171,15 +178,15 @@ relay push FILE --channel NAME.`,
 });
 
 function notJson(reason: string): RelayError {
-  return badUsage(`The message is not JSON: ${reason}.`, 'Leave --parse out to send it as a text.');
+  return badUsage(`The message is not JSON: ${reason}.`, 'Omit --parse to send it as text.');
 }
 
-/** Without the line end that a pipe puts behind it. */
+/** Reads the message from standard input, without its last newline. */
 async function fromInput(io: Io, word: string | undefined): Promise<string> {
   if (word === undefined && io.stdin.isTTY)
     throw badUsage(
-      'There is no message: none was given and nothing is piped in.',
-      'Use: relay publish CHANNEL "some words"',
+      'There is no message: you gave none and standard input is a terminal.',
+      'Use: relay publish CHANNEL "some text"',
     );
   const tooLong = (text: string) => Buffer.byteLength(text) > 2 * SIGNAL_BYTES;
   const text = await pipedText(io, tooLong);
@@ -195,10 +202,10 @@ async function fromInput(io: Io, word: string | undefined): Promise<string> {
 }
 
 const channels = answerCommand({
-  details: 'A channel is there from its first message on, for as long as its messages are kept.',
+  details: 'The first message creates a channel. A channel disappears when its last message expires.',
   examples: `
-    relay channels  # all of them, with what is in them
-    relay channels --json | jq -r ".channels[].name"  # their names`,
+    relay channels  # list channels with their messages and groups
+    relay channels --json | jq -r ".channels[].name"  # print only the names`,
   async ask({ open }) {
     const { relay } = await open();
     const all = Number.POSITIVE_INFINITY;
@@ -208,7 +215,7 @@ const channels = answerCommand({
   print({ channels }, { interactive, style }) {
     if (!interactive) return channels.map(({ name }) => printable(name)).join('\n');
     if (channels.length === 0)
-      return style.dim('There are no channels yet. Begin with: relay publish NAME "hello"');
+      return style.dim('There are no channels yet. Create one with: relay publish NAME "hello"');
     const entries = channels.map(({ name, messages, last_at, groups }): [string, string] => {
       const facts = [plural(messages, 'message')];
       if (last_at !== null) facts.push(`last ${moment(last_at)}`);

@@ -22,15 +22,15 @@ import { withProgress } from '../progress.ts';
 
 export type Body = Uint8Array | ReadableStream<Uint8Array>;
 
-/** What a push sends: small files whole, large ones and pipes as a stream. */
+/** Payload of a push: small files as bytes, large files and pipes as a stream. */
 export interface PayloadSource {
   readonly body: Body;
-  /** Known ahead for a file. */
+  /** Size in bytes. Only set for regular files. */
   readonly size?: number;
   readonly label: string;
 }
 
-/** From a file, or from standard input for `-` or when nothing is named and something is piped in. */
+/** Opens a file, or standard input if `name` is `-` or missing. */
 export async function openPayload(
   io: Io,
   name: string | undefined,
@@ -40,22 +40,22 @@ export async function openPayload(
   if (name !== undefined && name !== '-') return fromFile(io, name, o.limit ?? PAYLOAD_BYTES);
   if (name === undefined && io.stdin.isTTY)
     throw badUsage(
-      'There is nothing to push: no file was named and nothing is piped in.',
+      'There is nothing to push: you named no file and standard input is a terminal.',
       'Use: relay push FILE, or: some-command | relay push',
     );
-  if (io.stdin.isTTY) io.note('Type or paste; end with Ctrl-D on a line of its own.');
+  if (io.stdin.isTTY) io.note('Type or paste the text. End with Ctrl-D on an empty line.');
   const chunks: AsyncIterator<Uint8Array> = io.stdin.stream[Symbol.asyncIterator]();
   const first = await chunks.next();
   if (first.done) throw emptyInput();
-  return { body: streamFrom(begunWith(first.value, chunks)), label: 'standard input' };
+  return { body: streamFrom(prepend(first.value, chunks)), label: 'standard input' };
 }
 
-/** Nothing at all is a mistake of whatever stands before the pipe. */
+/** Creates the error for empty standard input, which usually means that the command before the pipe failed. */
 export function emptyInput(): RelayError {
-  return badUsage('Standard input is empty.', 'See that what stands before the pipe prints something.');
+  return badUsage('Standard input is empty.', 'Check that the command before the pipe prints something.');
 }
 
-async function* begunWith<T>(first: T, rest: AsyncIterator<T>): AsyncGenerator<T> {
+async function* prepend<T>(first: T, rest: AsyncIterator<T>): AsyncGenerator<T> {
   yield first;
   yield* { [Symbol.asyncIterator]: () => rest };
 }
@@ -74,16 +74,16 @@ async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSou
     const { size } = stat;
     if (size > limit)
       throw new RelayError('too_large', { what: `${name}, with its ${exactBytes(size)},`, limit });
-    // Both the stream's end and whoever cancels it close the file.
+    // The read stream closes the file when it ends or is cancelled.
     return { body: streamFrom(file.createReadStream({ end: size - 1 })), size, label };
   } catch (error) {
-    // The first error is the one to tell.
+    // Report the first error, not an error from closing.
     await file.close().catch(() => {});
     throw error;
   }
 }
 
-/** A short file is read at once, sooner than what would read it behind our back is loaded. Null for a long one, a pipe, a device. */
+/** Reads a small file synchronously, which is faster than loading the stream code. Returns null for large files, pipes and devices. */
 function shortFile(name: string, path: string): Uint8Array | null {
   let stat: Stats;
   try {
@@ -99,20 +99,20 @@ function shortFile(name: string, path: string): Uint8Array | null {
 function unreadable(name: string, { code }: NodeJS.ErrnoException): RelayError {
   const why: { [code: string]: string } = {
     ENOENT: 'there is no such file',
-    EACCES: 'you may not read it',
+    EACCES: 'permission denied',
     ENOTDIR: 'a part of its path is not a folder',
-    ELOOP: 'its links go in circles',
+    ELOOP: 'its symbolic links form a loop',
   };
   return new RelayError('failed', {
     what: `${name} cannot be read: ${why[code ?? ''] ?? code}.`,
     hint:
       code === 'ENOENT' && /\s/.test(name)
-        ? 'Check the name; words themselves are piped in: echo "…" | relay push'
-        : 'Check the name; use - for standard input.',
+        ? 'Check the file name. To push a text, use: echo "…" | relay push'
+        : 'Check the file name, or use - for standard input.',
   });
 }
 
-/** Writes a payload to standard output, or into a file that is complete or not there. `about` is told beside it with --json. */
+/** Writes a payload to standard output or to a file. The file is replaced only when it is complete. `about` is added to the --json output. */
 export async function writePayload(
   io: Io,
   body: Body,
@@ -127,17 +127,17 @@ export async function writePayload(
     if (first && io.interactive && !o.force && !isText(chunk)) throw notForTerminals();
     first = false;
     last = chunk.at(-1) ?? last;
-    // What came whole is written at once; a Node stream would take longer to make than to use.
+    // Bytes in memory are written directly. Creating a Node stream would take longer than the write.
     if (body instanceof Uint8Array) out.write(chunk);
     else await out.send(chunk);
   }
-  // The prompt of the shell begins on a line of its own; a pipe gets the bytes and nothing else.
+  // At a terminal, end with a newline so that the shell prompt starts on its own line. A pipe gets only the bytes.
   if (io.interactive && last !== LINE_FEED && !first) io.stdout.write('\n');
 }
 
 const LINE_FEED = 0x0a;
 
-/** Enough to tell text from bytes that would upset a terminal. */
+/** Number of bytes that are checked to distinguish text from binary data. */
 const LOOK_BYTES = 8192;
 
 function isText(chunk: Uint8Array): boolean {
@@ -150,10 +150,11 @@ function isText(chunk: Uint8Array): boolean {
   }
 }
 
+/** Creates the error for binary data that would go to a terminal. */
 export function notForTerminals(): RelayError {
   return badUsage(
-    'This payload is not text and would upset the terminal.',
-    'Write it to a file with --out FILE, pipe it on, or insist with --force.',
+    'This payload is binary and is not printed to a terminal.',
+    'Write it to a file with --out FILE, pipe it to another command, or print it with --force.',
   );
 }
 
@@ -166,18 +167,18 @@ async function toFile(
   const target = resolve(io.cwd, name);
   const { open, realpath, rename, rm, stat } = promises;
   const path = await realpath(target).catch(() => target);
-  const there = await stat(path).catch(() => null);
-  if (there?.isDirectory())
+  const existing = await stat(path).catch(() => null);
+  if (existing?.isDirectory())
     throw badUsage(`${name} is a folder.`, `Name a file in it: --out ${join(name, 'FILE')}`);
-  // A device or a pipe cannot be replaced; it takes the bytes as they come.
-  const direct = there !== null && !there.isFile();
+  // A device or a pipe cannot be replaced by a rename, so the bytes are written to it directly.
+  const direct = existing !== null && !existing.isFile();
   const draft = direct ? path : join(dirname(path), `.${basename(path)}.${process.pid}.part`);
   const file = await open(draft, direct ? 'w' : 'wx').catch((error) => {
     throw unwritable(name, error);
   });
   let written = 0;
   try {
-    if (there && !direct) await file.chmod(there.mode & 0o777);
+    if (existing && !direct) await file.chmod(existing.mode & 0o777);
     for await (const chunk of chunksOf(withProgress(io, body, { label: basename(path), size }))) {
       await file.writeFile(chunk);
       written += chunk.byteLength;
@@ -185,7 +186,7 @@ async function toFile(
     await file.close();
     if (!direct) await rename(draft, path);
   } catch (error) {
-    // The first error is the one to tell; the file may be closed already.
+    // Report the first error. Closing fails if the file is closed already.
     await file.close().catch(() => {});
     if (!direct) await rm(draft, { force: true });
     throw error;
@@ -196,12 +197,12 @@ async function toFile(
 function unwritable(name: string, { code }: NodeJS.ErrnoException): RelayError {
   const why: { [code: string]: string } = {
     ENOENT: 'there is no such folder',
-    EACCES: 'you may not write there',
+    EACCES: 'permission denied',
   };
   return refusal(
     'failed',
     `${name} cannot be written: ${why[code ?? ''] ?? code}.`,
-    'Choose another place for --out.',
+    'Choose another path for --out.',
   );
 }
 
@@ -209,14 +210,14 @@ function chunksOf(body: Body): Iterable<Uint8Array> | AsyncIterable<Uint8Array> 
   return body instanceof Uint8Array ? [body] : body;
 }
 
-/** A whole payload as text, up to a limit. */
+/** Reads a whole payload as text, up to `limit` bytes. */
 export async function readAllText(body: Body, limit: number): Promise<string> {
   const text = decodeUtf8(await collect(body, { bytes: limit, what: 'the text' }));
   if (text !== null) return text;
-  throw badUsage('That is not text.', 'Push it, and send the pointer.');
+  throw badUsage('The content is not text.', 'Push it with relay push and send the pointer.');
 }
 
-/** A text that is either in the words or in a file; `-` for standard input. Undefined where neither is given. */
+/** Returns the text argument, or reads it from a file or from standard input (`-`). Undefined if neither is given. */
 export async function textOrFile(
   io: Io,
   what: string,
@@ -224,12 +225,12 @@ export async function textOrFile(
   file: string | undefined,
 ): Promise<string | undefined> {
   if (text !== undefined && file !== undefined)
-    throw badUsage(`The ${what} is either in the words or in the file.`, 'Leave one out.');
+    throw badUsage(`The ${what} is given twice: as an argument and as a file.`, 'Remove one of them.');
   if (file === undefined && text !== '-') return text;
   return readAllText((await openPayload(io, file ?? '-')).body, PAYLOAD_BYTES);
 }
 
-/** JSON from `--json '…'`, from a file, or with `-` for either from standard input. */
+/** Reads JSON from `--json '…'`, from a file, or from standard input if either is `-`. */
 export async function jsonInput(
   io: Io,
   command: string,
@@ -237,7 +238,7 @@ export async function jsonInput(
 ): Promise<Json | undefined> {
   if (o.flag !== undefined && o.file !== undefined)
     throw badUsage(
-      `--json and ${o.file} do not go together.`,
+      `--json and the file ${o.file} cannot be used together.`,
       `Use: relay ${command} --json '…', or: relay ${command} FILE`,
     );
   if (o.flag !== undefined && o.flag !== '-') return parseInput(o.flag, '--json');
@@ -252,38 +253,38 @@ function parseInput(text: string, label: string): Json {
   return typedJson(text, (reason) =>
     badUsage(
       `${label} is not valid JSON: ${reason.replace(/\.?$/, '.')}`,
-      'In a shell, single quotes around it keep the double quotes inside.',
+      'In a shell, put the JSON in single quotes.',
     ),
   );
 }
 
-/** A part of a payload or an artifact instead of the whole. */
+/** Flags that select a part of a payload, an artifact or a file. */
 export const PART_FLAGS = {
   lines: { value: 'A-B', help: 'only these lines: 10-40, 10-, 7, or -20 for the last 20' },
-  grep: { value: 'PATTERN', help: 'only lines that match (RE2 syntax), with their numbers' },
-  context: { short: 'C', value: 'N', help: 'with --grep: lines around each match' },
-  'ignore-case': { short: 'i', help: 'with --grep: upper and lower case alike' },
+  grep: { value: 'PATTERN', help: 'only matching lines, with line numbers (RE2 syntax)' },
+  context: { short: 'C', value: 'N', help: 'with --grep: also print N lines around each match' },
+  'ignore-case': { short: 'i', help: 'with --grep: ignore upper and lower case' },
   'json-pointer': {
     value: '/a/b',
     mayBeEmpty: true,
-    help: 'only this place of a JSON payload (RFC 6901)',
+    help: 'only this value of a JSON payload (RFC 6901)',
   },
-  outline: { help: 'only headings, definitions or the shape, with line numbers' },
+  outline: { help: 'only headings, definitions or JSON structure, with line numbers' },
 } as const satisfies Flags;
 
-/** Where a payload goes to. */
+/** Flags that select where a payload is written. */
 export const WRITE_FLAGS = {
-  out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
-  force: { short: 'f', help: 'write binary data even to a terminal' },
+  out: { short: 'o', value: 'FILE', help: 'write to this file; it is never left incomplete' },
+  force: { short: 'f', help: 'print binary data even to a terminal' },
 } as const satisfies Flags;
 
-/** The part that the flags ask for, of what `command` takes; undefined where the whole is meant. */
+/** Returns the part that the flags select, or undefined for the whole. `command` is used in hints. */
 export function partOf(flags: FlagValues<typeof PART_FLAGS>, command: string): PartRequest | undefined {
   const given = (['lines', 'grep', 'json-pointer', 'outline'] as const).filter(
     (name) => flags[name] !== undefined,
   );
   if (given.length > 1)
-    throw badUsage(`--${given[0]} and --${given[1]} do not go together.`, 'Take one part at a time.');
+    throw badUsage(`--${given[0]} and --${given[1]} cannot be used together.`, 'Use one of them.');
   if (flags.grep === undefined && (flags.context !== undefined || flags['ignore-case']))
     throw badUsage('--context and --ignore-case need --grep.', `Use: ${command} --grep PATTERN -C 2`);
   if (flags.lines !== undefined) return { lines: flags.lines };
@@ -295,7 +296,7 @@ export function partOf(flags: FlagValues<typeof PART_FLAGS>, command: string): P
   return flags.outline ? { outline: true } : undefined;
 }
 
-/** A part is lines of text, and lines end. */
+/** Writes a part and ends it with a newline. */
 export async function writePart(
   io: Io,
   part: Part,
@@ -313,14 +314,14 @@ export async function writePart(
     );
 }
 
-/** Opens the relay for the pointer that a command is about: its first word. */
+/** Opens the relay for the pointer in the first argument of a command. */
 export async function openPointer({ io, args, open }: Invocation) {
   const pointer = await pointerArgument(io, args[0]!);
   const opened = await open();
   return { client: await opened.client(), remote: opened.remote, url: await opened.resolve(pointer) };
 }
 
-/** A pointer from the command line, or with `-` from standard input: `relay push f | relay pull -`. */
+/** Returns the pointer argument, or reads it from standard input if it is `-`: `relay push f | relay pull -`. */
 export async function pointerArgument(io: Io, word: string): Promise<string> {
   const text = word === '-' ? await firstLine(io) : word;
   parseReadable(text);
@@ -331,12 +332,12 @@ async function firstLine(io: Io): Promise<string> {
   const text = await pipedText(io, (given) => /\S\s*\n/.test(given) || given.length > POINTER_CHARS);
   const line = text.trim().split('\n')[0]!.slice(0, POINTER_CHARS);
   if (line) return line;
-  throw badUsage('No pointer came from standard input.', 'Use: relay push FILE | relay pull -');
+  throw badUsage('Standard input contains no pointer.', 'Use: relay push FILE | relay pull -');
 }
 
 const POINTER_CHARS = 4096;
 
-/** Says what of an encrypted push others can read all the same, and who cannot read the rest. */
+/** Warns that metadata is not encrypted, and that subscribers without a channel key cannot decrypt the payload. */
 export async function warnOfEncryption(
   io: Io,
   client: ContextRelay,
@@ -344,9 +345,9 @@ export async function warnOfEncryption(
 ): Promise<void> {
   const names = Object.keys(metadata);
   if (names.length > 0)
-    io.warn(`metadata is never encrypted: everybody can read ${names.map(printable).join(', ')}.`);
+    io.warn(`metadata is not encrypted: the relay can read ${names.map(printable).join(', ')}.`);
   if (channel === undefined || (await client.hasChannelKey(channel))) return;
   const name = printable(channel);
-  io.warn(`there is no key for the channel ${name}: its subscribers cannot read what is encrypted.`);
-  io.note(`  → relay channel key new ${name}, and for them: relay channel key add ${name}`);
+  io.warn(`there is no key for the channel ${name}, so its subscribers cannot decrypt the payload.`);
+  io.note(`  → Run relay channel key new ${name}. Each subscriber runs: relay channel key add ${name}`);
 }

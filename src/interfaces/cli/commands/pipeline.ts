@@ -17,35 +17,39 @@ import { findThread } from './thread-choice.ts';
 
 const run = defineCommand({
   usage: 'FILE | --run ID | --of RUN --from STEP',
-  details: `A run is a thread. Steps begin as soon as what they need is there; a failing step stops only what depends on
-it, and what needs a skipped step is skipped too unless its condition asks for steps.ID.status. After a crash or Ctrl-C, --resume goes on: what is recorded never runs again, and what was under way runs once more under
-the same RELAY_STEP_KEY. Whoever runs it holds it: a second one is refused, or waits out the hold of one who is not heard of any
-more. What the last steps said goes to stdout, everything else to stderr.`,
+  details: `Each run is stored as a thread. A step starts when the steps it needs are done. A failed step stops only the steps that
+depend on it. A step that needs a skipped step is skipped too, unless its condition uses steps.ID.status. After a crash or
+Ctrl-C, --resume continues the run: finished steps are not repeated, and interrupted steps run again with the same
+RELAY_STEP_KEY. Only one process runs a run at a time; a second one fails, or waits for the lease of a process that has
+died. The output of the last steps goes to standard output, everything else to standard error.`,
   flags: {
-    input: { value: 'NAME=VALUE', multiple: true, short: 'i', help: 'a value for the pipeline' },
-    'max-parallel': { value: 'N', help: 'so many steps at once' },
-    resume: { help: 'go on with the newest run of this pipeline that is not done' },
-    run: { value: 'ID', help: 'go on with this run' },
-    of: { value: 'RUN', help: 'a new run with the results of this one, up to --from' },
-    from: { value: 'STEP', help: 'with --of: do this step again, and all that depends on it' },
-    'take-over': { help: 'go on with a run at once, though it is held elsewhere' },
-    only: { value: 'STEP', multiple: true, help: 'only this step and what it needs' },
+    input: { value: 'NAME=VALUE', multiple: true, short: 'i', help: 'set an input of the pipeline' },
+    'max-parallel': { value: 'N', help: 'run at most N steps at once' },
+    resume: { help: 'continue the newest unfinished run of this pipeline' },
+    run: { value: 'ID', help: 'continue this run' },
+    of: { value: 'RUN', help: 'start a new run that reuses the results of this run before --from' },
+    from: { value: 'STEP', help: 'with --of: repeat this step and all steps that depend on it' },
+    'take-over': { help: 'continue a run at once, even if another process holds its lease' },
+    only: { value: 'STEP', multiple: true, help: 'run only this step and the steps it needs' },
   },
   takes: { max: 1 },
   examples: `
-    relay pipeline run review.yaml --input branch=main  # from the start
-    relay pipeline run review.yaml --resume  # go on after a crash, a failure or Ctrl-C
-    relay pipeline run --run 550e8400  # go on with this one, by the file it was started with
-    relay pipeline run --of 550e8400 --from review  # do review again, and what comes after it, in a new run`,
+    relay pipeline run review.yaml --input branch=main  # start a run
+    relay pipeline run review.yaml --resume  # continue after a crash, a failure or Ctrl-C
+    relay pipeline run --run 550e8400  # continue this run with the file it was started with
+    relay pipeline run --of 550e8400 --from review  # repeat the step review and later steps in a new run`,
   async run({ io, host, flags, args }) {
     const file = args[0] === undefined ? null : await readPipelineFile(io, args[0]);
     if (!file && !flags.run && !flags.of)
-      throw badUsage('relay pipeline run needs a file, or --run ID.', 'See relay pipeline run --help.');
+      throw badUsage(
+        'relay pipeline run needs a file, --run ID or --of RUN.',
+        'See relay pipeline run --help.',
+      );
     checkRerun(flags);
     const parallel = flags['max-parallel'] || undefined;
     const only = flags.only?.flatMap((ids) => ids.split(',')).filter((id) => id !== '');
     await using work = await host.agents.openWork(io.cwd);
-    using stop = interruption(() => io.note('stopping; once more to stop at once'));
+    using stop = interruption(() => io.note('Stopping. Press Ctrl-C again to stop at once.'));
     let progress: RunProgress | null = null;
     const o: RunOptions = {
       signal: stop.signal,
@@ -55,14 +59,14 @@ more. What the last steps said goes to stdout, everything else to stderr.`,
       waiting: ({ holder, until }) => {
         const left = Math.max(1, Math.ceil((Date.parse(until) - Date.now()) / 1000));
         io.note(
-          `held by ${printable(holder)}; unless heard of, it is free in ${left} s (at once with --take-over)`,
+          `Another process runs it: ${printable(holder)}. Its lease ends in ${left} s if it has died. Use --take-over to continue at once.`,
         );
       },
       begun: (run, pipeline) => {
         if (!io.json) io.note(`run ${run}`);
         progress = new RunProgress(io, only?.length ?? pipeline.steps.length);
       },
-      progress: (told) => progress?.take(told),
+      progress: (event) => progress?.update(event),
     };
     let summary: RunSummary;
     try {
@@ -70,7 +74,7 @@ more. What the last steps said goes to stdout, everything else to stderr.`,
         const of = await findThread(work.threads, flags.of);
         summary = await work.pipelines.rerun(of, flags.from!, file, o);
       } else {
-        const run = await resumed(work, file, flags);
+        const run = await runToResume(work, file, flags);
         summary =
           run === null
             ? await work.pipelines.start(file!, inputs(flags.input), o)
@@ -79,7 +83,7 @@ more. What the last steps said goes to stdout, everything else to stderr.`,
     } finally {
       (progress as RunProgress | null)?.[Symbol.dispose]();
     }
-    return await tell(io, work, summary);
+    return await printRun(io, work, summary);
   },
 });
 
@@ -92,30 +96,29 @@ function checkRerun(flags: {
 }): void {
   if ((flags.of === undefined) !== (flags.from === undefined))
     throw badUsage(
-      '--of names a run and --from the step to do again.',
+      '--of RUN and --from STEP must be used together.',
       'For example: --of 550e8400 --from review',
     );
   if (flags.of === undefined) return;
   if (flags.run !== undefined || flags.resume)
-    throw badUsage('--of begins a new run.', 'Leave --run and --resume out.');
-  if (flags.input)
-    throw badUsage('A run with the results of another has its inputs too.', 'Leave --input out.');
+    throw badUsage('--of starts a new run and cannot be combined with --run or --resume.', 'Use --of alone.');
+  if (flags.input) throw badUsage('--of reuses the inputs of the earlier run.', 'Omit --input.');
 }
 
-/** The run to go on with; null for a new one. */
-async function resumed(
+/** Returns the run to resume, or null to start a new one. */
+async function runToResume(
   work: AgentWork,
   file: PipelineFile | null,
   flags: { readonly run?: string; readonly resume?: boolean; readonly input?: string[] },
 ): Promise<string | null> {
-  const going = flags.run !== undefined || flags.resume;
+  const isResume = flags.run !== undefined || flags.resume;
   if (flags.run !== undefined && flags.resume)
     throw badUsage(
-      '--run names the run to go on with, and --resume looks for one.',
-      `Leave one out: relay pipeline run --run ${flags.run}`,
+      '--run and --resume cannot be used together.',
+      `Use one of them: relay pipeline run --run ${flags.run}`,
     );
-  if (going && flags.input)
-    throw badUsage('A run keeps the inputs it began with.', 'Leave --input out, or start a new run.');
+  if (isResume && flags.input)
+    throw badUsage('A resumed run keeps its inputs.', 'Omit --input, or start a new run.');
   if (flags.run !== undefined) return findThread(work.threads, flags.run);
   if (!flags.resume) return null;
   const name = readPipeline(file!.text, file!.name).pipeline?.name ?? file!.name;
@@ -124,8 +127,8 @@ async function resumed(
   if (open) return open.run;
   throw refusal(
     'missing',
-    `run of ${name} that is not done`,
-    'Leave --resume out to start one; relay pipeline list shows those there were.',
+    `unfinished run of ${name}`,
+    'Omit --resume to start a new run. relay pipeline list shows the runs.',
   );
 }
 
@@ -134,19 +137,19 @@ function inputs(given: readonly string[] | undefined): { [name: string]: string 
     (given ?? []).map((pair) => {
       const at = pair.indexOf('=');
       if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
-      throw badUsage(`--input takes NAME=VALUE, not "${pair}".`, 'For example: --input topic=tea');
+      throw badUsage(`--input needs NAME=VALUE, not "${pair}".`, 'For example: --input topic=tea');
     }),
   );
 }
 
-async function tell(io: Io, work: AgentWork, summary: RunSummary): Promise<number> {
+async function printRun(io: Io, work: AgentWork, summary: RunSummary): Promise<number> {
   const { run, status, results } = summary;
   if (io.json) io.result(summary, '');
   else {
     let last: number | undefined;
     for (const { ref } of results) {
       const { body } = await work.threads.content(run, ref, { counted: !io.interactive });
-      // One output begins on a line of its own behind another.
+      // Start each output on a new line.
       if (last !== undefined && last !== LINE_FEED) io.stdout.write('\n');
       for await (const chunk of body instanceof Uint8Array ? [body] : body) {
         await io.stdout.send(chunk);
@@ -157,21 +160,21 @@ async function tell(io: Io, work: AgentWork, summary: RunSummary): Promise<numbe
     io.note(`${tally(summary)} · run ${run}`);
   }
   if (status === 'done' || status === 'partial') return EXIT.ok;
-  if (!io.json) io.note(`go on with: relay pipeline run --run ${run}`);
+  if (!io.json) io.note(`continue with: relay pipeline run --run ${run}`);
   return status === 'interrupted' ? INTERRUPTED : EXIT.failed;
 }
 
 const LINE_FEED = 0x0a;
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const REDRAW_MS = 100;
-/** Rows of running steps at a terminal; the others are counted. */
+/** Maximum number of running steps shown at a terminal. The others are only counted. */
 const ROWS = 8;
 
-/** Tells how a run goes, on stderr: lines where nobody looks, and below them what runs now where someone does. */
+/** Shows the progress of a run on stderr: one line per event, and at a terminal a live list of running steps below. */
 class RunProgress implements Disposable {
   readonly #io: Io;
   readonly #total: number;
-  readonly #running = new Map<string, { since: number; said: string; attempt: number }>();
+  readonly #running = new Map<string, { since: number; lastLine: string; attempt: number }>();
   readonly #timer: NodeJS.Timeout | null;
   #ended = 0;
   #drawn = 0;
@@ -184,16 +187,16 @@ class RunProgress implements Disposable {
     this.#timer = live ? setInterval(() => this.#draw(), REDRAW_MS) : null;
   }
 
-  take(progress: Progress): void {
+  update(progress: Progress): void {
     const { step, status, attempt = 1, text } = progress;
     if (status === 'said') {
       const row = this.#running.get(step);
       const line = text?.trim().split('\n').at(-1)?.trim();
-      if (row && line) row.said = line;
+      if (row && line) row.lastLine = line;
       return;
     }
     if (status === 'running') {
-      this.#running.set(step, { since: performance.now(), said: '', attempt });
+      this.#running.set(step, { since: performance.now(), lastLine: '', attempt });
       if (!this.#timer && !this.#io.json && attempt === 1) this.#line(`${step} running`);
       return;
     }
@@ -203,7 +206,7 @@ class RunProgress implements Disposable {
     }
     if (this.#io.json) return;
     this.#erase();
-    this.#line(this.#told(progress));
+    this.#line(this.#format(progress));
   }
 
   [Symbol.dispose](): void {
@@ -211,10 +214,10 @@ class RunProgress implements Disposable {
     this.#erase();
   }
 
-  #told({ step, status, duration_ms, ref, cached, known, why, attempt }: Progress): string {
+  #format({ step, status, duration_ms, ref, cached, known, why, attempt }: Progress): string {
     const style = this.#io.errorStyle;
     if (status === 'retrying')
-      return `${step} ${style.yellow('again')} in ${seconds(duration_ms ?? 0)}: ${printable(why ?? '')}`;
+      return `${step} ${style.yellow('retry')} in ${seconds(duration_ms ?? 0)}: ${printable(why ?? '')}`;
     const notes = [
       ...(known ? ['recorded before'] : cached ? ['from the cache'] : []),
       ...(!known && !cached && duration_ms !== undefined ? [seconds(duration_ms)] : []),
@@ -234,10 +237,10 @@ class RunProgress implements Disposable {
     const { stderr, errorStyle: style } = this.#io;
     const frame = FRAMES[this.#tick++ % FRAMES.length]!;
     const now = performance.now();
-    const rows = [...this.#running].slice(0, ROWS).map(([step, { since, said }]) => {
+    const rows = [...this.#running].slice(0, ROWS).map(([step, { since, lastLine }]) => {
       const head = `${frame} ${step} ${seconds(now - since)}`;
       const room = stderr.columns - head.length - 3;
-      return `${head} ${room > 10 ? style.dim(printable(said).slice(0, room)) : ''}`;
+      return `${head} ${room > 10 ? style.dim(printable(lastLine).slice(0, room)) : ''}`;
     });
     const more = this.#running.size - rows.length;
     rows.push(style.dim(`${this.#ended} of ${this.#total} done${more > 0 ? `, ${more} more running` : ''}`));
@@ -253,10 +256,9 @@ class RunProgress implements Disposable {
 
 const validate = defineCommand({
   usage: 'FILE',
-  details:
-    'Ends with 2 where something is wrong. What is merely odd, such as an input that is never used, is a warning.',
+  details: 'The exit code is 2 if there is an error. An unused input, for example, is only a warning.',
   takes: { min: 1 },
-  examples: 'relay pipeline validate review.yaml  # file:line: what is wrong',
+  examples: 'relay pipeline validate review.yaml  # print errors as file:line: message',
   async run({ io, args }) {
     const file = await readPipelineFile(io, args[0]!);
     const { pipeline, problems } = readPipeline(file.text, file.name);
@@ -287,15 +289,15 @@ async function readPipelineFile(io: Io, name: string): Promise<PipelineFile> {
 const graph = defineCommand({
   usage: 'FILE | --run ID',
   flags: {
-    run: { value: 'ID', help: 'draw this run, with what became of each step' },
-    mermaid: { help: 'for documents; this is also what comes out of a pipe' },
-    text: { help: 'for a terminal' },
+    run: { value: 'ID', help: 'draw this run with the status of each step' },
+    mermaid: { help: 'print Mermaid (default in a pipe)' },
+    text: { help: 'print text (default at a terminal)' },
   },
   takes: { max: 1 },
   examples: `
-    relay pipeline graph review.yaml  # in rounds, at the terminal
-    relay pipeline graph review.yaml --mermaid  # as Mermaid
-    relay pipeline graph --run 550e8400  # a run`,
+    relay pipeline graph review.yaml  # print the steps in the order they run
+    relay pipeline graph review.yaml --mermaid  # print a Mermaid diagram
+    relay pipeline graph --run 550e8400  # print a run`,
   async run({ io, host, flags, args }) {
     let pipeline: Pipeline;
     let statusOf: (step: string) => string | undefined = () => undefined;
@@ -316,14 +318,14 @@ const graph = defineCommand({
   },
 });
 
-/** A step of many has the worst of their statuses. */
+/** Returns the status of each step. A step with several items has the worst status of its items. */
 function statuses({ steps }: RunSummary): (step: string) => string | undefined {
   const found = new Map<string, string>();
   const worst = ['failed', 'blocked', 'running', 'pending', 'skipped', 'done'];
   for (const { step, status } of steps) {
     const id = stepOf(step);
-    const known = found.get(id);
-    if (known === undefined || worst.indexOf(status) < worst.indexOf(known)) found.set(id, status);
+    const previous = found.get(id);
+    if (previous === undefined || worst.indexOf(status) < worst.indexOf(previous)) found.set(id, status);
   }
   return (step) => found.get(step);
 }
@@ -345,10 +347,10 @@ function inRounds(pipeline: Pipeline, statusOf: (step: string) => string | undef
 
 const list = answerCommand({
   usage: '[PIPELINE]',
-  flags: { limit: { value: 'N', help: 'so many of the newest (20)' } },
+  flags: { limit: { value: 'N', help: 'show at most N runs (20)' } },
   examples: `
-    relay pipeline list  # the newest first
-    relay pipeline list review  # only those of one pipeline`,
+    relay pipeline list  # list the newest runs
+    relay pipeline list review  # list the runs of one pipeline`,
   async ask({ io, host, flags, args }) {
     const limit = parseCount(flags.limit || undefined, '--limit', { min: 1, max: 1000 }) ?? 20;
     await using work = await host.agents.openWork(io.cwd);
@@ -360,14 +362,14 @@ const list = answerCommand({
       const facts = style.dim(`${tally(run)} · ${moment(run.started_at)}`);
       return `${run.run}  ${run.pipeline.padEnd(width)}${paint(run.status, style)}  ${facts}`;
     });
-    return lines.join('\n') || 'There were none yet.';
+    return lines.join('\n') || 'There are no runs yet.';
   },
 });
 
 const show = answerCommand({
   usage: 'RUN',
   takes: { min: 1 },
-  examples: 'relay pipeline show 550e8400  # each step, with the ref of its result',
+  examples: 'relay pipeline show 550e8400  # show each step with the ref of its result',
   async ask({ io, host, args }) {
     await using work = await host.agents.openWork(io.cwd);
     const { summary } = await work.pipelines.show(await findThread(work.threads, args[0]!));
@@ -386,7 +388,7 @@ const show = answerCommand({
   },
 });
 
-/** What became of each step, one line each. */
+/** Formats the outcome of each step, one line per step. */
 function stepTable({ steps }: RunSummary, style: Style): string {
   const width = Math.max(4, ...steps.map(({ step }) => step.length)) + 2;
   return steps
@@ -410,7 +412,7 @@ export function paint(status: string, style: Style): string {
   return status === 'running' ? style.cyan(word) : style.yellow(word);
 }
 
-/** `3 done, 1 failed, 2 blocked` */
+/** Counts the steps by status: `3 done, 1 failed, 2 blocked`. */
 export function tally(summary: Pick<RunSummary, 'steps'>): string {
   const groups = Map.groupBy(summary.steps, ({ status }) => status);
   return [...groups].map(([status, { length }]) => `${length} ${status}`).join(', ') || plural(0, 'step');
@@ -420,34 +422,34 @@ export function seconds(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : span(ms);
 }
 
-/** The two commands that a task may be, word for word as the dashboard offers them. */
+/** Matches the two commands that a task may contain, exactly as the dashboard sends them. */
 const ORDER = /^relay pipeline run (?:--run ([0-9a-f-]{36})|--of ([0-9a-f-]{36}) --from ([\w.-]+))\s*$/;
 
 /**
- * Goes on with runs of pipelines and does steps of them again. What is run comes from the files of the folder and never from
- * the run, which whoever may write threads could have made up.
+ * Creates a runner that resumes pipeline runs and repeats steps. It takes the pipeline only from the files in the folder,
+ * never from the run: anyone who may write threads could have forged the run.
  */
 export function pipelineRunner(io: Io, host: Host, folder: string): Runner {
   return {
     kind: PIPELINE_RUNNER,
     target: folder,
     async open() {
-      await filesIn(io, folder);
+      await pipelineFiles(io, folder);
     },
     async run({ text, signal }): Promise<Ran> {
-      const [, resumed, of, from] = ORDER.exec(text.trim()) ?? [];
-      const run = resumed ?? of;
+      const [, resume, of, from] = ORDER.exec(text.trim()) ?? [];
+      const run = resume ?? of;
       if (run === undefined)
         return {
           output: '',
-          failed: 'This bridge takes nothing but relay pipeline run --run, and --of with --from.',
+          failed: 'This bridge accepts only: relay pipeline run --run ID, or --of RUN --from STEP.',
         };
       await using work = await host.agents.openWork(io.cwd);
       try {
         const { pipeline } = await work.threads.run(run);
-        const file = (await filesIn(io, folder)).get(pipeline);
+        const file = (await pipelineFiles(io, folder)).get(pipeline);
         if (!file)
-          return { output: '', failed: `There is no file of the pipeline ${pipeline} in ${folder}.` };
+          return { output: '', failed: `The folder ${folder} has no file for the pipeline ${pipeline}.` };
         const summary = from
           ? await work.pipelines.rerun(run, from, file, { signal })
           : await work.pipelines.resume(run, file, { signal });
@@ -462,8 +464,8 @@ export function pipelineRunner(io: Io, host: Host, folder: string): Runner {
   };
 }
 
-/** By the name of the pipeline. Files that are no pipelines are left alone. */
-async function filesIn(io: Io, folder: string): Promise<Map<string, PipelineFile>> {
+/** Returns the pipeline files of a folder by pipeline name. Ignores YAML files that are not pipelines. */
+async function pipelineFiles(io: Io, folder: string): Promise<Map<string, PipelineFile>> {
   const found = new Map<string, PipelineFile>();
   const names = await readdir(resolve(io.cwd, folder)).catch(() => {
     throw new RelayError('missing', { what: `folder ${folder}` });

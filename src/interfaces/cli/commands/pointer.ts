@@ -45,32 +45,31 @@ import {
 
 const push = defineCommand({
   usage: '[file|-]',
-  details: `Takes a file, or what is piped in, up to 25 MiB. At a terminal it prints the pointer, size, tokens and
-expiry; piped, the pointer alone. Whoever has the pointer can pull it until it expires or is revoked. On a relay
-with keys, by default only your tenant can, with a key: --visibility link makes the pointer enough.
-With --encrypt the relay sees only ciphertext: the key is behind #key= in the pointer and travels nowhere
-else. Metadata is never encrypted. A file's name is in its metadata, but not with
---encrypt.`,
+  details: `Reads a file or standard input, up to 25 MiB. At a terminal it prints the pointer, size, tokens and
+expiry. In a pipe it prints only the pointer. Anyone who has the pointer can pull the payload until it expires or is
+revoked. On a relay with API keys only keys of your tenant can pull it, unless you pass --visibility link.
+With --encrypt the relay stores only ciphertext. The key is the #key= part of the pointer, which is never sent to
+the relay. Metadata is not encrypted. The file name is stored as metadata, except with --encrypt.`,
   flags: {
-    encrypt: { short: 'e', help: 'encrypt it here; the key is in the pointer alone' },
-    ttl: { value: 'TIME', help: 'expire after 90s, 15m, 2h, 7d or that many seconds (24h)' },
-    meta: { short: 'm', value: 'K=V', multiple: true, help: 'metadata; K:=JSON for numbers and lists' },
-    name: { value: 'NAME', help: 'the same as --meta name=NAME (that of the file)' },
-    channel: { short: 'c', value: 'NAME', help: 'announce it on this channel' },
-    'max-pulls': { value: 'N', help: 'allow only so many pulls' },
+    encrypt: { short: 'e', help: 'encrypt on this machine; only the pointer contains the key' },
+    ttl: { value: 'TIME', help: 'expire after 90s, 15m, 2h, 7d or a number of seconds (24h)' },
+    meta: { short: 'm', value: 'K=V', multiple: true, help: 'add metadata; K:=JSON for numbers and lists' },
+    name: { value: 'NAME', help: 'same as --meta name=NAME (name of the file)' },
+    channel: { short: 'c', value: 'NAME', help: 'announce the pointer on this channel' },
+    'max-pulls': { value: 'N', help: 'allow at most N pulls' },
     visibility: {
       value: 'link|tenant',
-      help: 'who may pull: anyone with the pointer, or your tenant (link; tenant with keys)',
+      help: 'who may pull: anyone with the pointer, or only your tenant (link; tenant if the relay uses API keys)',
     },
-    count: { help: 'count the tokens also when piped' },
-    'no-count': { help: 'do not count the tokens' },
+    count: { help: 'count tokens in a pipe too' },
+    'no-count': { help: 'do not count tokens' },
   },
   examples: `
-    relay push notes.md  # a pointer that is good for 24 hours
-    git diff | relay push --ttl 2h  # from a pipe, for two hours
-    relay push .env --encrypt --max-pulls 1  # a secret, for one reader
-    relay push survey.md -m topic=survey -m pages:=12  # with metadata for a peek
-    url=$(relay push report.md)  # the pointer alone, for a script`,
+    relay push notes.md  # print a pointer that works for 24 hours
+    git diff | relay push --ttl 2h  # push standard input for two hours
+    relay push .env --encrypt --max-pulls 1  # push a secret that can be pulled once
+    relay push survey.md -m topic=survey -m pages:=12  # add metadata that relay peek shows
+    url=$(relay push report.md)  # save the pointer in a variable`,
   async run({ io, args, flags, open }) {
     const options = {
       encrypted: flags.encrypt,
@@ -87,9 +86,9 @@ else. Metadata is never encrypted. A file's name is in its metadata, but not wit
     const client = await (await open()).client();
     const body = withProgress(io, kept.body, source);
     const pushed = await client.pushDetailed(body, { ...options, metadata, size: source.size });
-    tell(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
+    printPushed(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
     if (pushed.visibility === 'tenant' && options.visibility === undefined && !io.interactive)
-      io.note(`It can be pulled ${TENANT_ONLY}; --visibility link makes the pointer enough.`);
+      io.note(`It can be pulled ${TENANT_ONLY}. With --visibility link the pointer alone is enough.`);
     if (flags.encrypt) await warnOfEncryption(io, client, options);
     else warnOfSecrets(io, kept.beginning(), pushed.id);
   },
@@ -103,8 +102,8 @@ function readMetadata(pairs: readonly string[], name: string | undefined): JsonO
     const match = /^([^=]+?)(:?=)(.*)$/s.exec(pair);
     if (!match)
       throw badUsage(
-        `--meta does not understand "${pair}".`,
-        'Say it as --meta topic=survey, or --meta pages:=12 for a number.',
+        `--meta "${pair}" is not valid.`,
+        'Use --meta topic=survey for a text, or --meta pages:=12 for a number.',
       );
     const [, key, sign, value] = match as unknown as [string, string, string, string];
     metadata[key] = sign === '=' ? value : typedJson(value, () => notJson(key, value));
@@ -113,7 +112,7 @@ function readMetadata(pairs: readonly string[], name: string | undefined): JsonO
   return Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 
-/** What only a pipe or a device knows has no name that tells anything. */
+/** Adds the file name to the metadata. Pipes and devices, which have no size, get no name. */
 function withFileName(
   metadata: JsonObject | undefined,
   { size, label }: PayloadSource,
@@ -123,12 +122,12 @@ function withFileName(
 
 function notJson(key: string, text: string): RelayError {
   return badUsage(
-    `--meta ${key}:= wants JSON, not "${text}".`,
+    `--meta ${key}:= needs JSON, not "${text}".`,
     `For a text use one equals sign: --meta ${key}=${text}`,
   );
 }
 
-function tell(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): void {
+function printPushed(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): void {
   io.result({ ...pushed, encrypted: o.encrypted }, () => {
     if (!io.interactive) return pushed.url;
     const facts = [
@@ -143,7 +142,7 @@ function tell(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): 
   });
 }
 
-/** Keeps as much of the beginning of what passes through as the search for secrets looks at, and counts all of it. */
+/** Counts the bytes of the body and keeps its first SECRET_SCAN_CHARS bytes for the secret scan. */
 function keepBeginning(body: Body): { body: Body; size(): number; beginning(): Uint8Array } {
   if (body instanceof Uint8Array)
     return { body, size: () => body.byteLength, beginning: () => body.subarray(0, SECRET_SCAN_CHARS) };
@@ -161,35 +160,35 @@ function keepBeginning(body: Body): { body: Body; size(): number; beginning(): U
   return { body: passing, size: () => SECRET_SCAN_CHARS - left, beginning: () => Buffer.concat(kept) };
 }
 
-/** Says what kind of secret is in which line, and what to type; never the secret. Says nothing about binary data. */
+/** Warns about secrets in a text: prints kind and line, never the secret itself. Skips binary data. */
 function warnOfSecrets(io: Io, beginning: Uint8Array, id: string): void {
   if (beginning.includes(0)) return;
   const found = findSecrets(new TextDecoder().decode(beginning));
   if (found.length === 0) return;
   const named = found.slice(0, 3).map(({ kind, line }) => `${kind} in line ${line}`);
   if (found.length > 3) named.push(`${found.length - 3} more`);
-  io.warn(`this looks like it holds a secret (${named.join(', ')}), and it was stored unencrypted.`);
+  io.warn(`the payload seems to contain a secret (${named.join(', ')}) and was stored unencrypted.`);
   io.note(`  → relay rm ${id}, then push it again with --encrypt`);
 }
 
 const FLAGS = {
   ...PART_FLAGS,
-  cost: { help: 'only what it would cost, in tokens; takes nothing' },
+  cost: { help: 'only count the tokens, without reading the payload' },
   ...WRITE_FLAGS,
 } as const satisfies Flags;
 
 const pull = defineCommand({
   usage: '<url>',
-  details: `The bytes go to standard output as they are. A part costs a model only its own tokens: look at --outline
-first, then take the lines you need. --cost tells the price of either without taking it.`,
+  details: `Writes the bytes to standard output unchanged. To save tokens, look at --outline first, then pull only the
+lines you need. --cost counts the tokens of the payload or of a part, and does not count as a pull.`,
   flags: FLAGS,
   examples: `
-    relay pull <url>  # the payload, to standard output
-    relay pull <url> --outline  # what is in it, for a few tokens
-    relay pull <url> --lines 120-180  # these lines
-    relay pull <url> --grep "TODO|FIXME" -C 2  # matching lines, each with two around it
-    relay pull <url> --out report.pdf  # into a file
-    relay pull <url> --cost  # what a model would pay for it`,
+    relay pull <url>  # print the payload
+    relay pull <url> --outline  # print headings or definitions only
+    relay pull <url> --lines 120-180  # print these lines
+    relay pull <url> --grep "TODO|FIXME" -C 2  # print matching lines with two lines around each
+    relay pull <url> --out report.pdf  # write to a file
+    relay pull <url> --cost  # count the tokens`,
   async run(call) {
     const { io, flags } = call;
     const part = partOf(flags, 'relay pull <url>');
@@ -200,11 +199,11 @@ first, then take the lines you need. --cost tells the price of either without ta
     }
     if (part) return writePart(io, await client.pullPart(url, part), flags);
     if (io.json && flags.out === undefined) return io.result(await envelope(client, url), '');
-    // Looking is free on the local store, and worth a request where someone watches.
+    // inspect is free on the local store. On a server it is an extra request, made only at a terminal.
     const look = remote === null || io.interactive || io.stderr.isTTY;
     const found = look ? await client.inspect(url) : undefined;
     const size = found?.size ?? undefined;
-    // Before it counts as a pull.
+    // Check before the payload is read, because reading counts as a pull.
     if (found?.text === false && io.interactive && !flags.force && flags.out === undefined)
       throw notForTerminals();
     const small = size !== undefined && size <= INLINE_BLOB_BYTES;
@@ -213,7 +212,7 @@ first, then take the lines you need. --cost tells the price of either without ta
   },
 });
 
-/** The shape that a pull over HTTP answers with. */
+/** Returns the payload and metadata in the JSON format of a pull over HTTP. */
 async function envelope(client: ContextRelay, url: string): Promise<JsonObject> {
   const { metadata } = await client.inspect(url);
   const content = await client.pullBytes(url);
@@ -221,16 +220,16 @@ async function envelope(client: ContextRelay, url: string): Promise<JsonObject> 
   return text === null ? { data: toBase64(content), metadata, encoding: 'base64' } : { data: text, metadata };
 }
 
-const UNKNOWN = 'unknown: the server does not tell';
+const UNKNOWN = 'unknown: the server does not report it';
 
 const peek = answerCommand({
   usage: '<url>',
-  details: `At a terminal: everything known about the pointer. Piped: the metadata as JSON. With --json: all of it.
-A peek is free: it reads no payload and counts as no pull. Of a pointer on a server that tells only the metadata, as the
-original ContextRelay does, the rest is unknown.`,
+  details: `At a terminal it shows size, tokens, expiry and metadata. In a pipe it prints the metadata as JSON. With --json
+it prints everything. A peek does not count as a pull. Servers of the original ContextRelay report only the
+metadata.`,
   examples: `
-    relay peek http://127.0.0.1:7474/pull/<uuid>  # what it is, how large, until when
-    relay peek <url> | jq -r .summary  # one field of the metadata`,
+    relay peek http://127.0.0.1:7474/pull/<uuid>  # show size, expiry and metadata
+    relay peek <url> | jq -r .summary  # print one field of the metadata`,
   async ask(call) {
     const { client, url } = await openPointer(call);
     return client.inspect(url);
@@ -265,11 +264,11 @@ function pushed(at: string, from: string | null): string {
 const rm = defineCommand({
   usage: '<url…>',
   details:
-    'The payload is deleted and the pointer answers like one that never existed. Only its owner can do that.',
+    'Deletes the payload. The pointer then answers as if it had never existed. Only the owner can revoke a pointer.',
   takes: { min: 1, max: 1000 },
   examples: `
-    relay rm http://127.0.0.1:7474/pull/<uuid>  # revoke one
-    relay rm <url> <url>  # several; those that are gone already are named, the others are revoked`,
+    relay rm http://127.0.0.1:7474/pull/<uuid>  # revoke one pointer
+    relay rm <url> <url>  # revoke several; failures are listed`,
   async run({ io, args, open }) {
     const urls: string[] = [];
     for (const arg of args) urls.push(await pointerArgument(io, arg));
@@ -281,17 +280,16 @@ const rm = defineCommand({
   },
 });
 
-const LOOK_EVERY_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
 const receipts = defineCommand({
   usage: '<url>',
-  details: `The ladder goes stored, notified, pulled, acked, result. A rung is shown where there is evidence for it: a
-subscriber that answered after the message, bytes that were read, an acknowledgement, a result. Nothing turns into
-"delivered" by waiting.`,
-  flags: { watch: { short: 'w', help: 'go on and show what is new, until there is a result' } },
+  details: `A pointer goes through the stages stored, notified, pulled, acked and result. A stage is shown only if there is
+evidence for it: a subscriber that confirmed the message, bytes that were read, an acknowledgement or a result.`,
+  flags: { watch: { short: 'w', help: 'keep showing new receipts until there is a result' } },
   examples: `
-    relay receipts <url>  # how far it has come
-    relay receipts <url> --watch  # as it happens`,
+    relay receipts <url>  # show the receipts so far
+    relay receipts <url> --watch  # show receipts as they arrive`,
   async run(call) {
     const { io, flags } = call;
     const { client, url } = await openPointer(call);
@@ -306,8 +304,8 @@ subscriber that answered after the message, bytes that were read, an acknowledge
     const { signal } = interrupted;
     show(ladder.receipts);
     while (ladder.reached !== 'result' && !signal.aborted) {
-      // It rejects when the wait is interrupted, which ends the loop.
-      await setTimeout(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+      // setTimeout rejects when Ctrl-C interrupts the wait.
+      await setTimeout(POLL_INTERVAL_MS, undefined, { signal }).catch(() => {});
       if (signal.aborted) break;
       const seen = new Set(ladder.receipts.map((receipt) => JSON.stringify(receipt)));
       ladder = await client.receipts(url);
@@ -323,18 +321,18 @@ function line(receipt: Receipt, style: Style): string {
   return `${style.bold(rung.padEnd(9))} ${style.cyan(printable(by))}  ${style.dim(notes)}`;
 }
 
-/** What is known of each rung of the ladder, in words. */
+/** Formats the evidence of each receipt stage. */
 const EVIDENCE: { readonly [R in Receipt['rung']]: (receipt: Receipt) => string[] } = {
   stored: ({ bytes: size = 0 }) => [bytes(size)],
   notified: ({ count = 1 }) => (count > 1 ? [plural(count, 'subscriber')] : []),
   pulled: ({ count = 1, retries, bytes: size = 0 }) => [
     plural(count, 'time'),
-    ...(retries ? [`${retries} of them again`] : []),
+    ...(retries ? [`${retries} of them retries`] : []),
     bytes(size),
   ],
   acked: ({ group }) => (group === undefined ? [] : [`in the group ${printable(group)}`]),
   dead: ({ group = '', reason = 'attempts', attempts = 0 }) => [
-    `given up by the group ${printable(group)}`,
+    `the group ${printable(group)} gave up`,
     whyDead(reason, attempts),
   ],
   result: ({ status, summary, url }) =>

@@ -12,22 +12,22 @@ import {
   type Invocation,
 } from '../command.ts';
 
-/** What may be told to every command that reads or writes a folder which others may have filled. */
+/** The --follow-links flag of every command that reads or writes a folder with content of others. */
 export const LINKS_FLAG = {
-  'follow-links': { help: 'follow symbolic links that lead out of the folder' },
+  'follow-links': { help: 'follow symbolic links that point outside the folder' },
 } as const satisfies Flags;
 
-/** What every command about a project understands. */
+/** Flags of every project command. */
 export const PROJECT_FLAGS = {
   ...LINKS_FLAG,
-  dir: { value: 'DIR', help: 'the project folder (here, or the nearest one above that has the files)' },
+  dir: { value: 'DIR', help: 'project folder (this folder or the nearest parent with project files)' },
 } as const satisfies Flags;
 
-/** A command that gets one answer about the project it is called for, and takes --dir. */
+/** Defines a command that works on a project and accepts --dir and --follow-links. */
 export function projectCommand<const F extends Flags, A>(
   spec: Omit<AnswerSpec<F, A>, 'ask'> & {
     ask(project: Project, call: Invocation<F>): Promise<A>;
-    /** Its words go into a project file, so a secret among them is warned of. */
+    /** The command writes its arguments to a project file, so it warns if they contain a secret. */
     readonly stores?: boolean;
   },
 ): Command {
@@ -43,7 +43,7 @@ export function projectCommand<const F extends Flags, A>(
   });
 }
 
-/** The project a command is about; refuses where there is none. */
+/** Opens the project of a command. Throws if there is none. */
 export async function theProject({ io, host, flags }: Invocation<typeof PROJECT_FLAGS>): Promise<Project> {
   const o = { followLinks: flags['follow-links'] };
   if (flags.dir !== undefined) return host.projects.open(resolve(io.cwd, flags.dir), o);
@@ -52,7 +52,7 @@ export async function theProject({ io, host, flags }: Invocation<typeof PROJECT_
   return found;
 }
 
-/** A text that must say something: on one line, unless `keep` asks for its lines. */
+/** Returns a text that must not be empty. Joins its lines unless `keep` is set. */
 export function needText(
   name: string,
   value: string | undefined,
@@ -63,7 +63,7 @@ export function needText(
     const missing = value === undefined && name.startsWith('--');
     throw badUsage(
       missing ? `${name} is missing.` : `${name} must not be empty.`,
-      missing ? `Say it in a few words: ${name} "…"` : 'Say it in a few words.',
+      missing ? `Pass a short text: ${name} "…"` : 'Pass a short text.',
     );
   }
   return text;

@@ -13,12 +13,12 @@ import { LINKS_FLAG, needText, PROJECT_FLAGS, projectCommand, theProject } from 
 
 const init = answerCommand({
   usage: '[dir]',
-  details: `They are filled with what can be found out: name, description, stack and folders, from package.json, pyproject.toml,
-Cargo.toml, go.mod, the README and git; decisions that have files of their own, as in docs/adr, are named. A file that exists is kept.`,
-  flags: { force: { help: 'write files that exist anew; what they held is lost' }, ...LINKS_FLAG },
+  details: `Fills in name, description, stack and folders from package.json, pyproject.toml, Cargo.toml, go.mod, the README and
+git. Lists decisions that already have their own files, such as those in docs/adr. Does not change existing files.`,
+  flags: { force: { help: 'overwrite existing files; their content is lost' }, ...LINKS_FLAG },
   examples: `
-    relay project init  # in this folder
-    relay project init ../api  # in another one`,
+    relay project init  # create the files in this folder
+    relay project init ../api  # create them in another folder`,
   async ask({ io, host, flags, args }) {
     const folder = resolve(io.cwd, args[0] ?? '.');
     const project = await host.projects.open(folder, { followLinks: flags['follow-links'] });
@@ -27,26 +27,29 @@ Cargo.toml, go.mod, the README and git; decisions that have files of their own, 
   print: ({ written, kept }, { style, typed }) =>
     [
       ...written.map((name) => `${style.green('wrote')}  ${name}`),
-      ...kept.map((name) => `${style.dim('kept')}   ${name} ${style.dim('(it is there already)')}`),
+      ...kept.map((name) => `${style.dim('kept')}   ${name} ${style.dim('(it exists already)')}`),
       '',
       written.length > 0
-        ? typed('Look through PROJECT.md; then begin each session with: relay project start')
-        : 'Nothing to do. --force would write them anew.',
+        ? typed('Check PROJECT.md. Then start each session with: relay project start')
+        : 'Nothing to do. Use --force to overwrite the files.',
     ].join('\n'),
 });
 
 const start = projectCommand({
-  details: `For a new session, a sub-agent, a cron or a heartbeat run: reads PROJECT.md, state.json, todos.json and the decisions that
-matter, checks them, and prints one page with the source and the age of each part, and what was committed since.`,
+  details: `Run it at the start of a session, a sub-agent or a scheduled job. It checks PROJECT.md, state.json, todos.json and
+decisions.md, and prints one page with the important parts, the source and age of each part, and the commits since then.`,
   flags: {
-    for: { value: 'TASK', help: 'what it is for, or a hand-off such as HANDOFF-002' },
-    'max-tokens': { value: 'N', help: `the most it may cost a model (${BRIEF_TOKENS})` },
+    for: {
+      value: 'TASK',
+      help: 'put decisions and todos about this task first; or a hand-off such as HANDOFF-002',
+    },
+    'max-tokens': { value: 'N', help: `maximum length of the brief in tokens (${BRIEF_TOKENS})` },
   },
   examples: `
-    relay project start  # the brief, for a prompt
-    relay project start --for "the login form"  # with the decisions and todos about that first
-    relay project start --for HANDOFF-002  # for the sub-agent that was given this task
-    relay project start --json  # for a program`,
+    relay project start  # print the brief
+    relay project start --for "the login form"  # put parts about this task first
+    relay project start --for HANDOFF-002  # print the brief for a handed-off task
+    relay project start --json  # print the brief as JSON`,
   async ask(project, { io, host, flags }) {
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
     const { draft, now } = await coldStart(project, flags.for ?? null);
@@ -71,26 +74,27 @@ matter, checks them, and prints one page with the source and the age of each par
 
 const sync = projectCommand({
   stores: true,
-  details: `Lists are added to, never replaced, so that parallel sessions do not lose each other's lines. What is done leaves the lists
-of what was next, blocked and in progress; a todo that is named by its number is completed.`,
+  details: `Run it at the end of a session. It adds to the lists and never replaces them, so parallel sessions do not overwrite
+each other. A step passed with --done is removed from the next, blocked and in-progress lists. --done TODO-003 completes
+that todo.`,
   flags: {
-    phase: { value: 'WORDS', help: 'the stage the project is in' },
-    task: { value: 'WORDS', help: 'what is being worked on' },
-    doing: { value: 'WORDS', mayBeEmpty: true, help: 'the step in progress; empty for none' },
-    done: { multiple: true, value: 'STEP', help: 'finished: words, or TODO-003; may be repeated' },
-    next: { multiple: true, value: 'STEP', help: 'to do next; may be repeated' },
-    blocked: { multiple: true, value: 'STEP', help: 'stuck, and why; may be repeated' },
-    drop: { multiple: true, value: 'STEP', help: 'no longer next or blocked, without being done' },
-    note: { value: 'WORDS', help: 'the notes for the next session (replaces the last ones)' },
-    todo: { multiple: true, value: 'TITLE', help: 'a new todo; may be repeated' },
-    decision: { multiple: true, value: '"TITLE: WHAT"', help: 'a decision, appended to decisions.md' },
-    session: { value: 'ID', help: 'which session this was' },
-    commit: { help: 'commit the project files, and only these' },
+    phase: { value: 'TEXT', help: 'phase of the project' },
+    task: { value: 'TEXT', help: 'current task' },
+    doing: { value: 'TEXT', mayBeEmpty: true, help: 'step in progress; an empty text clears it' },
+    done: { multiple: true, value: 'STEP', help: 'finished step or todo, such as TODO-003; may be repeated' },
+    next: { multiple: true, value: 'STEP', help: 'next step; may be repeated' },
+    blocked: { multiple: true, value: 'STEP', help: 'blocked step with the reason; may be repeated' },
+    drop: { multiple: true, value: 'STEP', help: 'remove a step from the next and blocked lists' },
+    note: { value: 'TEXT', help: 'note for the next session; replaces the last note' },
+    todo: { multiple: true, value: 'TITLE', help: 'add a todo; may be repeated' },
+    decision: { multiple: true, value: '"TITLE: TEXT"', help: 'append a decision to decisions.md' },
+    session: { value: 'ID', help: 'id of this session' },
+    commit: { help: 'commit the project files and nothing else' },
   },
   examples: `
-    relay project sync --done "login form" --next "password reset"  # a usual end
-    relay project sync --done TODO-003 --note "CORS needs a proxy" --commit  # with a todo, a note and a commit
-    relay project sync --decision "Use JWT: no sessions on the server"  # with a decision`,
+    relay project sync --done "login form" --next "password reset"  # record progress
+    relay project sync --done TODO-003 --note "CORS needs a proxy" --commit  # complete a todo, add a note, commit
+    relay project sync --decision "Use JWT: no sessions on the server"  # record a decision`,
   async ask(project, { flags }) {
     const texts = (name: 'done' | 'next' | 'blocked' | 'drop') =>
       flags[name]?.map((text) => needText(`--${name}`, text));
@@ -107,7 +111,7 @@ of what was next, blocked and in progress; a todo that is named by its number is
       todos: flags.todo?.map((title) => ({ title: needText('--todo', title) })),
       decisions: flags.decision?.map((text) => splitDecision(text, flags.task)),
     });
-    // In the history it could not be taken out any more.
+    // Do not commit a secret: it would stay in the git history.
     const commit =
       flags.commit && !holdsSecret(flags)
         ? await project.commit(commitMessage(flags.task ?? flags.done?.[0]))
@@ -127,8 +131,8 @@ function splitDecision(text: string, task: string | undefined): NewDecision {
   const found = /^([^:]+):\s*(.+)$/s.exec(text.trim());
   if (!found)
     throw badUsage(
-      `A decision needs a title and what was decided: "${text}".`,
-      'For example: --decision "Use JWT: no sessions on the server". relay decide takes the rest too.',
+      `--decision needs a title, a colon and a text: "${text}".`,
+      'For example: --decision "Use JWT: no sessions on the server". Use relay decide for more details.',
     );
   return {
     title: found[1]!,
@@ -148,22 +152,22 @@ function holdsSecret(flags: object): boolean {
 }
 
 function commitMessage(about: string | undefined): string {
-  const words = about?.replace(/\s+/g, ' ').slice(0, 60);
-  return words ? `project: sync after ${words}` : 'project: sync';
+  const subject = about?.replace(/\s+/g, ' ').slice(0, 60);
+  return subject ? `project: sync after ${subject}` : 'project: sync';
 }
 
 const check = projectCommand({
-  details: `decisions.md is only ever appended to: every decision that was ever committed, on any branch that was merged, is still there
-as it was first written. Where git does not have the file, the seal that relay keeps of every decision it has seen stands in for the
-commits (in .relay, on this machine only).`,
+  details: `Decisions must not change after they are recorded. The check compares decisions.md with all versions in the git
+history. If git does not track the file, it compares with the hashes that relay stores in .relay on this machine. The exit
+code is 1 if something is wrong.`,
   flags: {
     accept: {
-      help: 'append a decision that accepts the changes to earlier ones; later changes are told again',
+      help: 'accept the changed decisions by appending a new decision; later changes are reported again',
     },
   },
   examples: `
-    relay project check  # ends with 1 when something is wrong
-    relay project check --accept  # a change to a decision was meant`,
+    relay project check  # check the project files
+    relay project check --accept  # accept changes to decisions`,
   async ask(project, { flags }) {
     const findings = await project.check({ accept: flags.accept });
     return { ok: !findings.some(({ level }) => level === 'wrong'), folder: project.files.folder, findings };
@@ -181,22 +185,24 @@ commits (in .relay, on this machine only).`,
 
 const merge = answerCommand({
   usage: '[<base> <ours> <theirs> <path>]',
-  details: `Resolves the conflicts that git left in PROJECT.md, state.json, decisions.md and todos.json: both sides are kept, todos and state
-are merged field by field, and equal numbers from two branches are told apart with every reference to them. git does it by itself after
-relay install git, which runs this command with the four words of a merge driver.`,
+  details: `Merges PROJECT.md, state.json, decisions.md and todos.json and keeps the changes of both sides. Todos and state are
+merged field by field. If both branches used the same number, one of them gets a new number, also where it is referenced.
+After relay install git, git runs this command automatically as a merge driver.`,
   takes: { min: 0, max: 4 },
-  flags: { ...PROJECT_FLAGS, driver: { help: 'merge one file, as git asks a merge driver to' } },
+  flags: { ...PROJECT_FLAGS, driver: { help: 'merge one file; used by git as a merge driver' } },
   examples: `
-    relay project merge  # after git merge, rebase or cherry-pick stopped
-    relay install git  # so that git does it by itself in this repository`,
+    relay project merge  # resolve conflicts after git merge, rebase or cherry-pick
+    relay install git  # let git merge the project files automatically`,
   async ask(call) {
     const { args, flags, host, io } = call;
     if (!flags.driver) {
-      if (args.length > 0) throw badUsage(`"${args[0]}" is one word too many.`, 'Use: relay project merge');
+      if (args.length > 0)
+        throw badUsage(`The argument "${args[0]}" needs --driver.`, 'Use: relay project merge');
       return (await theProject(call)).merge();
     }
     const [base, ours, theirs, path] = args.map((word) => resolve(io.cwd, word));
-    if (!path) throw badUsage('--driver takes four words.', 'Use: relay project merge --driver %O %A %B %P');
+    if (!path)
+      throw badUsage('--driver needs four arguments.', 'Use: relay project merge --driver %O %A %B %P');
     const read = (file: string | undefined) => readFile(file!, 'utf8');
     const sides = { base: await read(base), ours: await read(ours), theirs: await read(theirs) };
     const project = await host.projects.open(dirname(path), { followLinks: flags['follow-links'] });
@@ -205,13 +211,14 @@ relay install git, which runs this command with the four words of a merge driver
     return { written: [args[3]!], conflicts: conflict ? [args[3]!] : [], renumbered: [] };
   },
   print({ written, conflicts, renumbered }, { style }) {
-    if (written.length === 0) return 'Nothing to merge: no project file has a conflict or a number twice.';
+    if (written.length === 0)
+      return 'Nothing to merge: no project file has a conflict or a duplicate number.';
     const lines = written
       .filter((name) => !conflicts.includes(name))
       .map((name) => `${style.green('merged')}    ${name}`);
     for (const name of conflicts) {
       lines.push(
-        `${style.red('conflict')}  ${name}: both sides changed the same lines; choose by hand, then git add ${name}`,
+        `${style.red('conflict')}  ${name}: both sides changed the same lines; edit the file, then run git add ${name}`,
       );
     }
     for (const { from, to, side } of renumbered) lines.push(`${from} of ${side} is ${to} now`);
@@ -224,21 +231,21 @@ const handoff = projectCommand({
   stores: true,
   usage: '<task>',
   details:
-    'Writes the task down and prints the line to give to the child, which remembers nothing of this session.',
+    'Records the task in state.json and prints a prompt for the sub-agent, which has no memory of this session.',
   flags: {
-    expect: { value: 'OUTPUT', help: 'what should come back' },
-    context: { multiple: true, value: 'URL|FILE', help: 'what the child should read; may be repeated' },
-    deadline: { value: 'TIME', help: 'how long it may take: 90s, 30m, 2h; then it is shown as overdue' },
+    expect: { value: 'OUTPUT', help: 'the expected result' },
+    context: { multiple: true, value: 'URL|FILE', help: 'what the sub-agent should read; may be repeated' },
+    deadline: { value: 'TIME', help: 'mark the task as overdue after 90s, 30m, 2h' },
   },
   examples: `
-    relay project handoff "Port the parser to Rust" --expect "a passing cargo test"  # prints the line for the child
-    relay project handoff "Run the tests" --expect "what fails" --deadline 30m  # with half an hour for it
-    relay project handoff "Review it" --expect "a list of faults" --context https://…/pull/…  # with a pointer to read`,
+    relay project handoff "Port the parser to Rust" --expect "a passing cargo test"  # print the prompt for the sub-agent
+    relay project handoff "Run the tests" --expect "what fails" --deadline 30m  # set a deadline
+    relay project handoff "Review it" --expect "a list of faults" --context https://…/pull/…  # add a pointer to read`,
   async ask(project, { io, args, flags }) {
     const { folder } = project.files;
     const deadlineMs = parseMilliseconds(flags.deadline, '--deadline');
     if (deadlineMs !== undefined && (deadlineMs < 1_000 || deadlineMs > HANDOFF_DEADLINE_MS))
-      throw badUsage('--deadline is from one second to 30 days.', 'For example: --deadline 30m');
+      throw badUsage('--deadline must be between one second and 30 days.', 'For example: --deadline 30m');
     const handoff = await project.handOff({
       task: needText('The task', args[0], { keep: true }),
       expect: (flags.expect ?? '').trim(),
@@ -256,15 +263,19 @@ const handoff = projectCommand({
 const report = projectCommand({
   stores: true,
   usage: '[id]',
-  details: 'Without an id the only open hand-off is meant. RELAY_HANDOFF may name it too.',
+  details: 'Without an id it uses RELAY_HANDOFF, or the hand-off that is open if there is only one.',
   flags: {
-    result: { value: 'TEXT', help: 'what came out' },
-    artifact: { multiple: true, value: 'URL|FILE', help: 'where the rest is; may be repeated' },
-    failed: { help: 'it did not work; the result says why' },
+    result: { value: 'TEXT', help: 'the result, or the reason for a failure' },
+    artifact: {
+      multiple: true,
+      value: 'URL|FILE',
+      help: 'pointer or file with more results; may be repeated',
+    },
+    failed: { help: 'report that the task failed' },
   },
   examples: `
-    relay project report HANDOFF-002 --result "ported; 41 tests pass"  # it is done
-    relay project report --result "no access to the registry" --failed  # it did not work`,
+    relay project report HANDOFF-002 --result "ported; 41 tests pass"  # report success
+    relay project report --result "no access to the registry" --failed  # report a failure`,
   ask: (project, { io, args, flags }) =>
     project.report(args[0] ?? (io.env.RELAY_HANDOFF || null), {
       result: needText('--result', flags.result, { keep: true }),
@@ -275,29 +286,29 @@ const report = projectCommand({
     io.typed(`${id} is ${status}. Its parent reads it with: relay project result ${id}`),
 });
 
-type Told = Handoff & { readonly overdue: boolean };
+type HandoffStatus = Handoff & { readonly overdue: boolean };
 
 const result = projectCommand({
   usage: '[id]',
-  details: `Without an id, the newest hand-off. The exit code is 0 where it is done, 1 where it failed and 5 while it is open, also when its
-deadline has passed.`,
+  details: `Without an id it shows the newest hand-off. The exit code is 0 if the task is done, 1 if it failed and 5 while it is
+open or overdue.`,
   flags: {
-    all: { help: 'list every hand-off' },
-    wait: { help: 'wait for the result, until the deadline of the hand-off at most' },
-    timeout: { value: 'TIME', help: 'with --wait: so long at most: 90s, 15m, 2h (10m)' },
+    all: { help: 'list all hand-offs' },
+    wait: { help: 'wait for the result, at most until the deadline of the hand-off' },
+    timeout: { value: 'TIME', help: 'with --wait: maximum time, such as 90s, 15m, 2h (10m)' },
   },
   examples: `
-    relay project result HANDOFF-002  # the result of one
-    relay project result HANDOFF-002 --wait  # as soon as it is there
-    relay project result --all  # where all of them stand`,
-  async ask(project, { args, flags }): Promise<{ handoffs: readonly Told[] } | Told> {
-    const told = (handoff: Handoff) => ({ ...handoff, overdue: isOverdue(handoff, Date.now()) });
-    if (flags.all) return { handoffs: (await project.read()).handoffs.map(told) };
+    relay project result HANDOFF-002  # show the result of a hand-off
+    relay project result HANDOFF-002 --wait  # wait for the result
+    relay project result --all  # list all hand-offs with their status`,
+  async ask(project, { args, flags }): Promise<{ handoffs: readonly HandoffStatus[] } | HandoffStatus> {
+    const addOverdue = (handoff: Handoff) => ({ ...handoff, overdue: isOverdue(handoff, Date.now()) });
+    if (flags.all) return { handoffs: (await project.read()).handoffs.map(addOverdue) };
     const wait = parseMilliseconds(flags.timeout, '--timeout') ?? TASK_TIMEOUT_MS;
-    return told(await project.result(args[0] ?? null, flags.wait ? Date.now() + wait : 0));
+    return addOverdue(await project.result(args[0] ?? null, flags.wait ? Date.now() + wait : 0));
   },
   print(answer) {
-    if (!('handoffs' in answer)) return inWords(answer);
+    if (!('handoffs' in answer)) return formatHandoff(answer);
     const lines = answer.handoffs.map(
       ({ id, status, overdue, task }) =>
         `${id}  ${(overdue ? 'overdue' : status).padEnd(7)}  ${plainLine(task, 80)}`,
@@ -309,7 +320,7 @@ deadline has passed.`,
 
 const EXITS = { done: EXIT.ok, failed: EXIT.failed, open: EXIT.unreachable };
 
-function inWords({ id, status, overdue, deadline, task, result, artifacts }: Told): string {
+function formatHandoff({ id, status, overdue, deadline, task, result, artifacts }: HandoffStatus): string {
   if (overdue) return `${id} is overdue, its deadline was ${deadline}: ${plainLine(task)}`;
   if (status === 'open') return `${id} is still open: ${plainLine(task)}`;
   return [
@@ -324,16 +335,20 @@ const decide = projectCommand({
   stores: true,
   usage: '<title>',
   details:
-    'Decisions are numbered and never changed. A new one replaces an old one by saying so: --supersedes ADR-002.',
+    'Decisions are numbered and never changed. To replace an old decision, record a new one with --supersedes ADR-002.',
   flags: {
-    context: { value: 'TEXT', help: 'what made it necessary' },
+    context: { value: 'TEXT', help: 'why a decision was needed' },
     decision: { value: 'TEXT', help: 'what was decided' },
-    consequences: { value: 'TEXT', help: 'what follows from it, good and bad' },
-    status: { value: 'WORD', help: 'Accepted by default; Proposed, Rejected, …' },
-    supersedes: { multiple: true, value: 'ADR', help: 'the decision it replaces; may be repeated' },
+    consequences: { value: 'TEXT', help: 'good and bad consequences' },
+    status: { value: 'WORD', help: 'Proposed, Accepted, Rejected, … (Accepted)' },
+    supersedes: {
+      multiple: true,
+      value: 'ADR',
+      help: 'the decision that this one replaces; may be repeated',
+    },
   },
   examples: `
-    relay decide "Use JWT" --context "stateless servers" --decision "JWT and refresh tokens" --consequences "revocation needs a list"  # prints its number`,
+    relay decide "Use JWT" --context "stateless servers" --decision "JWT and refresh tokens" --consequences "revocation needs a list"  # record a decision and print its number`,
   async ask(project, { args, flags }) {
     const decision = {
       title: needText('The title', args[0]),

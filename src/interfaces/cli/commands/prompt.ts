@@ -13,25 +13,25 @@ import { count, parseCount, passedOn, span } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';
 import { findArtifact, findThread, THREAD_FLAG, useThread } from './thread-choice.ts';
 
-/** What `relay run` and `relay wrap run` have in common. */
+/** Flags that `relay run` and `relay wrap run` share. */
 export const PROMPT_FLAGS = {
   ...THREAD_FLAG,
-  new: { help: 'begin a new thread; one is made anyway where none has been used yet' },
+  new: { help: 'create a new thread (also done if there is no default thread)' },
   attach: {
     value: 'FILE',
     multiple: true,
-    help: 'put a file into the thread first; - is stdin. Its preview travels, the rest is a pull away',
+    help: 'store a file in the thread first (- for standard input); the prompt contains its preview',
   },
   with: {
     value: 'REF',
     multiple: true,
-    help: 'show this artifact in any case: a ref, its beginning, or a name',
+    help: 'always include the preview of this artifact: ref, its first characters, or name',
   },
-  system: { value: 'TEXT', help: 'who the model is to be' },
-  'dry-run': { help: 'show the prompt and what it costs; ask nobody, keep nothing' },
+  system: { value: 'TEXT', help: 'system prompt' },
+  'dry-run': { help: 'show the prompt and its tokens; send and store nothing' },
 } as const satisfies Flags;
 
-/** The words: from the command line, or from stdin for `-`. */
+/** Returns the prompt from the command line, or from standard input for `-`. */
 export async function promptWords(io: Io, args: readonly string[]): Promise<string> {
   const words = args.join(' ');
   if (words !== '-') return words;
@@ -41,15 +41,15 @@ export async function promptWords(io: Io, args: readonly string[]): Promise<stri
   throw new RelayError('too_large', {
     what: 'a prompt',
     limit: PROMPT_WORDS_BYTES,
-    hint: 'Put the material into the thread with --attach -; its preview travels.',
+    hint: 'Store long material in the thread with --attach -. The prompt then contains its preview.',
   });
 }
 
 type PromptCall = Pick<Invocation<typeof PROMPT_FLAGS>, 'io' | 'host' | 'flags'>;
 
 /**
- * Finds or makes the thread, puts in what is attached, and has the bundle asked; with --dry-run it is only shown. A thread
- * that was made for this goes again where nothing comes of it.
+ * Finds or creates the thread, stores the attachments, builds the prompt bundle and calls `ask` with it. With --dry-run it
+ * only prints the bundle. A thread created for this call is deleted if the call fails or is a dry run.
  */
 export async function withBundle(
   call: PromptCall,
@@ -76,7 +76,7 @@ export async function withBundle(
     return code;
   } catch (error) {
     if (found === null) {
-      // The error that is thrown says what went wrong; that an empty thread stays behind adds nothing.
+      // Ignore errors of the cleanup: the error thrown below is the one to report.
       await work.threads.delete(thread_id).catch(() => {});
       await (await host.relay.threadMemory()).forget(thread_id).catch(() => {});
     }
@@ -84,12 +84,12 @@ export async function withBundle(
   }
 }
 
-/** The one that is named, or the one used last; null where there is none, or a new one is wanted. */
+/** Returns the named or default thread, or null if a new one is needed. */
 async function chosenThread({ io, host, flags }: PromptCall, work: AgentWork): Promise<string | null> {
   const named = flags.thread ?? (io.env.RELAY_THREAD || undefined);
   if (flags.new) {
     if (flags.thread === undefined) return null;
-    throw badUsage('A thread is either named or new.', 'Leave one out.');
+    throw badUsage('--thread and --new cannot be used together.', 'Use one of them.');
   }
   if (named !== undefined) return findThread(work.threads, named);
   const last = (await host.relay.threadMemory()).get();
@@ -102,7 +102,7 @@ async function chosenThread({ io, host, flags }: PromptCall, work: AgentWork): P
   }
 }
 
-/** Gives the ref of what is a part of the thread now. */
+/** Stores a file or standard input as an artifact of the thread and returns its ref. */
 async function attach(io: Io, work: AgentWork, thread: string, name: string): Promise<string> {
   if (name === '-') {
     const body = Readable.toWeb(io.stdin.stream) as ReadableStream<Uint8Array>;
@@ -120,7 +120,7 @@ function threadName(words: string): string {
   return [...line].length > 60 ? `${[...line].slice(0, 59).join('')}…` : line;
 }
 
-/** The whole prompt and its price, for --dry-run. */
+/** Prints the whole prompt and its token count, for --dry-run. */
 function showBundle(io: Io, bundle: Bundle): void {
   const { system, user, tokens, pasted, state_ref, fingerprint } = bundle;
   const artifacts = bundle.artifacts.map(({ ref, name, size }) => ({ ref, name, size }));
@@ -132,7 +132,7 @@ function showBundle(io: Io, bundle: Bundle): void {
   if (!io.json) io.note(price(priced));
 }
 
-/** `1,204 tokens instead of 48,320 pasted (o200k_base)` */
+/** Formats the cost of a prompt: `1,204 tokens instead of 48,320 pasted (o200k_base)`. */
 function price({
   prompt,
   pasted,
@@ -142,56 +142,57 @@ function price({
   return `${estimated ? 'about ' : ''}${count(prompt)} tokens instead of ${count(pasted)} pasted (${tokenizer})`;
 }
 
-/** `; billed 2,100 in (1,800 cached), 80 out` */
+/** Formats the tokens that the provider billed: `; billed 2,100 in (1,800 cached), 80 out`. */
 function bill({ input_tokens, output_tokens, cached_input_tokens = 0 }: Billed): string {
   const cached = cached_input_tokens > 0 ? ` (${count(cached_input_tokens)} cached)` : '';
   return `; billed ${count(input_tokens)} in${cached}, ${count(output_tokens)} out`;
 }
 
-/** What came of it, for people. */
-function tellOutcome(io: Io, outcome: PromptOutcome): void {
+/** Prints the outcome of a prompt as notes on stderr. */
+function printOutcome(io: Io, outcome: PromptOutcome): void {
   const { thread_id, artifact_ref, state_ref, billed, patch, session_cache_hit, cut, model, tokens } =
     outcome;
-  if (cut) io.warn(`${model} was not done when it reached its limit; see --max-tokens.`);
+  if (cut) io.warn(`The answer of ${model} was cut off at the token limit; see --max-tokens.`);
   if (patch.status === 'refused')
-    io.warn(`What ${model} wanted to be remembered was refused: ${patch.why}. The rest is kept.`);
+    io.warn(`The state change by ${model} was rejected: ${patch.why}. The answer is stored.`);
   const cost = session_cache_hit
-    ? 'answered before, from the session cache'
+    ? 'answered from the session cache'
     : `${price(tokens)}${billed ? bill(billed) : ''}`;
   io.note(cost);
-  const learnt = patch.status === 'applied' ? `, ${patch.ops} remembered` : '';
-  io.note(`answer ${artifact_ref} · state ${state_ref}${learnt} · thread ${thread_id}`);
+  const changes = patch.status === 'applied' ? ` (${patch.ops} changes)` : '';
+  io.note(`answer ${artifact_ref} · state ${state_ref}${changes} · thread ${thread_id}`);
 }
 
-/** Those that choose another provider than the first by being set; that of a compatible server is explained by itself. */
+/** Environment variables that select a provider. Excludes the default provider and compatible servers, which have their own sentence. */
 const OTHER_VARIABLES = Object.values(PROVIDERS).slice(1, -1).map(variableOf).join(', ');
 
 const run = defineCommand({
-  usage: '"WORDS" | -',
-  details: `relay "WORDS" is the same. The prompt is bounded: the state of the thread, what its artifacts say
-about the words, and the words. A model that can call tools may search the thread and pull parts of artifacts while it answers, within
-limits; what that cost is told. The answer is kept as an artifact of the thread. Anthropic is asked (ANTHROPIC_API_KEY) unless
-another provider is named, or only another one's variable is set: ${OTHER_VARIABLES}, or
-RELAY_MODEL_URL for anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL, else "models" in config.json, such as
-{"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else one that is built in. A model that sends nothing
-for five minutes is given up: RELAY_MODEL_TIMEOUT=SECONDS waits longer, or less.`,
+  usage: '"PROMPT" | -',
+  details: `Short form: relay "PROMPT". The model gets the header of the thread, passages of its artifacts that match the prompt,
+and the prompt. A model that supports tools can also search the thread and pull parts of artifacts. The answer is stored as
+an artifact of the thread.
+
+The default provider is Anthropic (ANTHROPIC_API_KEY). Choose another with --provider, or set only its variable:
+${OTHER_VARIABLES}, or RELAY_MODEL_URL for an OpenAI-compatible server. The model is --model, else RELAY_MODEL, else the
+entry in config.json, such as {"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else a built-in default.
+A model that sends nothing for five minutes is stopped; RELAY_MODEL_TIMEOUT=SECONDS changes this.`,
   flags: {
     ...PROMPT_FLAGS,
     provider: { value: 'NAME', help: `${PROVIDER_LIST} (RELAY_PROVIDER)` },
-    model: { value: 'NAME', help: 'which of its models (RELAY_MODEL)' },
-    'base-url': { value: 'URL', help: 'where an OpenAI-compatible server is (RELAY_MODEL_URL)' },
-    'max-tokens': { value: 'N', help: 'how much it may say at most' },
-    cli: { value: 'PROGRAM', help: 'ask a program instead, as relay wrap run does' },
-    'no-tools': { help: 'the model answers from the prompt alone' },
-    cache: { help: 'take the answer to an identical prompt, where there is one' },
+    model: { value: 'NAME', help: 'name of the model (RELAY_MODEL)' },
+    'base-url': { value: 'URL', help: 'address of an OpenAI-compatible server (RELAY_MODEL_URL)' },
+    'max-tokens': { value: 'N', help: 'maximum length of the answer in tokens' },
+    cli: { value: 'PROGRAM', help: 'run a program instead of a model, like relay wrap run' },
+    'no-tools': { help: 'do not give the model tools' },
+    cache: { help: 'reuse the stored answer to an identical prompt' },
   },
   takes: { min: 1, max: 1 },
   examples: `
-    relay "summarise this repo" --new --attach README.md  # a new thread, a file, an answer
-    relay run "and the risks?"  # go on with the thread used last
-    relay run "is it done?" --with spec.md  # an artifact of the thread that is shown in any case
-    relay run "why?" --thread 550e8400 --dry-run  # see the prompt and its price first
-    relay run "explain" --provider ollama --model qwen3  # ask a model of your own`,
+    relay "summarise this repo" --new --attach README.md  # ask about a file in a new thread
+    relay run "and the risks?"  # continue in the default thread
+    relay run "is it done?" --with spec.md  # include an artifact of the thread
+    relay run "why?" --thread 550e8400 --dry-run  # show the prompt and its tokens only
+    relay run "explain" --provider ollama --model qwen3  # ask a local model`,
   async run({ io, host, flags, args }) {
     const words = await promptWords(io, args);
     await using work = await host.agents.openWork(io.cwd);
@@ -201,7 +202,7 @@ for five minutes is given up: RELAY_MODEL_TIMEOUT=SECONDS waits longer, or less.
       baseUrl: flags['base-url'],
       maxTokens: parseCount(flags['max-tokens'] || undefined, '--max-tokens', { min: 1 }),
     };
-    // Before anything is made: without a model there is nothing to make it for.
+    // Choose the model first, so that an error leaves no new thread behind.
     const model = flags['dry-run'] || flags.cli !== undefined ? null : work.model(choice);
     return await withBundle({ io, host, flags }, work, words, (bundle) =>
       model === null
@@ -217,42 +218,42 @@ async function askModel(
   bundle: Bundle,
   { model, ...o }: { readonly model: Model; readonly cache?: boolean; readonly tools: boolean },
 ): Promise<number> {
-  let said = '';
-  // Into a pipe goes the answer alone, so what is said before a pull has to be waited for.
+  let answer = '';
+  // A pipe gets only the final answer. Text before a tool call is not part of it, so the output waits for the end.
   const waits = !io.interactive && o.tools;
   const write = (text: string) => !io.json && io.stdout.write(passedOn(io, text));
   const onText = (text: string) => {
-    said += text;
+    answer += text;
     if (!waits) write(text);
   };
   const onPull = ({ what, tokens }: Pull) => {
-    if (said !== '' && !waits) write('\n');
-    said = '';
+    if (answer !== '' && !waits) write('\n');
+    answer = '';
     io.note(`${model.name} pulled ${count(tokens)} tokens: ${what}`);
   };
   const onSilence = (ms: number, most: number) => {
-    const so = said === '' ? 'nothing yet' : 'nothing more';
-    io.note(`${model.name} says ${so}, after ${span(ms)}; it is given up after ${span(most)} of silence.`);
+    io.note(
+      `${model.name} has sent nothing for ${span(ms)}. It is stopped after ${span(most)} without output.`,
+    );
   };
   try {
     const outcome = await work.prompts.ask(bundle, model, { ...o, onText, onSilence, onPull });
-    if (io.json) io.result({ ...outcome, text: said }, '');
+    if (io.json) io.result({ ...outcome, text: answer }, '');
     else {
-      if (waits) write(said);
-      if (!said.endsWith('\n')) io.stdout.write('\n');
-      tellOutcome(io, outcome);
+      if (waits) write(answer);
+      if (!answer.endsWith('\n')) io.stdout.write('\n');
+      printOutcome(io, outcome);
     }
     return 0;
   } catch (error) {
-    if (waits) write(said);
-    if (said !== '' && !io.json) io.stdout.write('\n');
+    if (waits) write(answer);
+    if (answer !== '' && !io.json) io.stdout.write('\n');
     throw error;
   }
 }
 
 /**
- * Puts a bundle to a program. What it says goes on as it comes, byte for byte unless to a terminal, and into the thread beside it; its exit code
- * is ours.
+ * Runs a program with a prompt bundle. Its output is printed as it arrives and stored in the thread. Returns its exit code.
  */
 export async function runWrapped(
   io: Io,
@@ -260,34 +261,34 @@ export async function runWrapped(
   bundle: Bundle,
   call: Pick<ProgramRun, 'cli' | 'args' | 'promptBy'>,
 ): Promise<number> {
-  const passage = new Passage(io);
+  const output = new OutputTee(io);
   const ended = work.programs.run({
     ...call,
     prompt: `${bundle.system}\n\n${bundle.user}`,
     terminal: false,
     thread: bundle.thread_id,
-    onOutput: (chunk) => passage.take(chunk),
+    onOutput: (chunk) => output.write(chunk),
     ...(io.stderr.isTTY ? { onComplaint: (chunk) => io.stderr.write(chunk) } : {}),
   });
-  // What it rejects with is thrown where it is awaited, below.
-  ended.catch(() => {}).finally(() => passage.end());
-  const anything = await passage.began;
+  // An error of `ended` is thrown below, where it is awaited.
+  ended.catch(() => {}).finally(() => output.end());
+  const anything = await output.began;
   let outcome: PromptOutcome | null = null;
   if (anything) {
     outcome = await work.prompts
       .record(bundle, {
         by: call.cli,
-        body: passage.body,
+        body: output.body,
         name: `${call.cli.split(/[\\/]/).at(-1)}.md`,
         end: async () => {
           const { code, signal } = await ended;
           const more = { exit_code: code, ...(signal ? { signal } : {}) };
-          return { tail: passage.tail, more, failed: code !== 0 };
+          return { tail: output.tail, more, failed: code !== 0 };
         },
       })
       .catch((error: unknown) => {
-        // It has been shown; that it could not be kept must not end the program.
-        io.warn(`What ${call.cli} said is not kept: ${(error as Error).message}`);
+        // A storage error must not stop the program, whose output is printed anyway.
+        io.warn(`The output of ${call.cli} could not be stored: ${(error as Error).message}`);
         return null;
       });
   }
@@ -295,44 +296,44 @@ export async function runWrapped(
   if (!anything)
     await work.prompts
       .handedOver(bundle, call.cli)
-      .catch((error: Error) => io.warn(`The ledger does not know of it: ${error.message}`));
+      .catch((error: Error) => io.warn(`The prompt could not be recorded: ${error.message}`));
   if (io.json) io.result({ ...outcome, exit_code: code }, '');
-  else if (outcome) tellOutcome(io, outcome);
-  else if (!anything) io.note(`${call.cli} said nothing; nothing was kept.`);
+  else if (outcome) printOutcome(io, outcome);
+  else if (!anything) io.note(`${call.cli} printed nothing, so nothing was stored.`);
   if (outcome && code !== 0 && !io.json)
-    io.note(`${call.cli} ended with ${code}: what it said is kept, and nothing of it is remembered.`);
+    io.note(`${call.cli} exited with ${code}. Its output is stored; the state was not changed.`);
   return code;
 }
 
-/** What a program says, on its way to the terminal; the thread reads it from `body` as it passes. */
-class Passage {
+/** Copies the output of a program to stdout and to `body`, from which it is stored in the thread. */
+class OutputTee {
   readonly #io: Io;
   readonly #decoder = new TextDecoder();
   readonly #stream = new TransformStream<Uint8Array, Uint8Array>();
   readonly #writer = this.#stream.writable.getWriter();
   readonly #began = Promise.withResolvers<boolean>();
   readonly body = this.#stream.readable;
-  /** Whether anything came before the end. */
+  /** Resolves to true at the first chunk, or to false if the program ends without output. */
   readonly began = this.#began.promise;
-  /** The end of what has passed. */
+  /** The last ANSWER_TAIL_CHARS characters of the output. */
   tail = '';
 
   constructor(io: Io) {
     this.#io = io;
   }
 
-  async take(chunk: Uint8Array): Promise<void> {
-    // With --json stdout is for the result. A reader that went away does not end the program or its record.
+  async write(chunk: Uint8Array): Promise<void> {
+    // With --json stdout has only the result. Ignore a closed pipe, so that the program and its record continue.
     if (!this.#io.json) await this.#io.stdout.send(chunk).catch(() => {});
     this.tail = (this.tail + this.#decoder.decode(chunk, { stream: true })).slice(-ANSWER_TAIL_CHARS);
     this.#began.resolve(true);
-    // Where the store wants no more of it, the terminal still does.
+    // The write fails if storing has failed. The terminal still gets the output.
     await this.#writer.write(chunk.slice()).catch(() => {});
   }
 
   end(): void {
     this.#began.resolve(false);
-    // Where the store wanted no more of it, the stream is closed already.
+    // The stream is closed already if storing has failed.
     this.#writer.close().catch(() => {});
   }
 }

@@ -20,49 +20,49 @@ import { type Io, interruption, type Style } from '../io.ts';
 import { TENANT_FLAG } from './keys.ts';
 
 const up = defineCommand({
-  details: `The commands work on the local store without a server. Run one when other machines, programs or a
-browser shall reach it. It serves the same store, so pointers made before work at once.
-It listens on loopback unless --host says otherwise. It asks for API keys wherever others can reach it: on
-any other address, with a --public-url that is not loopback, or behind a trusted proxy.`,
+  details: `Commands on this machine use the local store directly and need no server. Start a server for other machines, other
+programs or the dashboard. It serves the same store. By default it listens only on loopback (127.0.0.1). It requires API
+keys if others can reach it: on another address, with a --public-url that is not loopback, or behind a trusted proxy.`,
   flags: {
-    port: { value: 'N', help: 'listen on this port (7474); 0 takes a free one' },
-    engine: { value: 'URL', help: 'keep everything in a NATS cluster: nats://a:4222,b:4222,c:4222' },
+    port: { value: 'N', help: 'port to listen on (7474); 0 for any free port' },
+    engine: { value: 'URL', help: 'store data in a NATS cluster: nats://a:4222,b:4222,c:4222' },
     'engine-file': {
       value: 'FILE',
-      help: 'read that address from a file, so that ps does not show its password',
+      help: 'read the --engine address from a file, so that ps does not show its password',
     },
-    blobs: { value: 'URL', help: 'keep bodies above 1 MiB in a bucket: s3://bucket?endpoint=https://…' },
-    host: { value: 'ADDRESS', help: 'listen on this address (127.0.0.1)' },
-    auth: { help: 'ask for API keys on loopback too; the first start makes one' },
-    open: { help: 'ask for no keys, even where others can reach it' },
-    'public-url': { value: 'URL', help: 'what pointers begin with, where a proxy is in front' },
+    blobs: { value: 'URL', help: 'store payloads above 1 MiB in a bucket: s3://bucket?endpoint=https://…' },
+    host: { value: 'ADDRESS', help: 'address to listen on (127.0.0.1)' },
+    auth: { help: 'require API keys on loopback too; the first start creates one' },
+    open: { help: 'require no keys, even if others can reach the server' },
+    'public-url': { value: 'URL', help: 'address of the proxy in front of the server, used in pointers' },
     'tls-cert': { value: 'FILE', help: 'serve https with this certificate (PEM)' },
-    'tls-key': { value: 'FILE', help: 'the private key of the certificate (PEM)' },
+    'tls-key': { value: 'FILE', help: 'private key of the certificate (PEM)' },
     'trust-proxy': {
       value: 'NETWORK',
       multiple: true,
-      help: 'believe X-Forwarded-* of a proxy there: an address, 10.0.0.0/8, loopback',
+      help: 'trust X-Forwarded-* headers from this proxy: an address, 10.0.0.0/8 or loopback',
     },
-    project: { value: 'DIR', multiple: true, help: 'show the todos, decisions and brief of this project' },
-    'loopback-webhooks': { help: 'let A2A webhooks be on this machine' },
+    project: { value: 'DIR', multiple: true, help: 'show this project in the dashboard; may be repeated' },
+    'loopback-webhooks': { help: 'allow A2A webhooks to this machine' },
     detach: { short: 'd', help: 'run in the background; stop it with relay down' },
   },
   examples: `
     relay up  # serve on http://127.0.0.1:7474 until Ctrl-C
-    relay up --detach  # in the background; fine to call when it runs already
-    relay up --port 0  # on a port that is free
-    relay up --host 0.0.0.0  # for other machines, with API keys
-    relay up --engine nats://a:4222,b:4222,c:4222  # one of several servers over one cluster
-    relay up --public-url https://relay.example --trust-proxy loopback  # behind a proxy on this machine`,
+    relay up --detach  # run in the background; does nothing if a server runs already
+    relay up --port 0  # listen on any free port
+    relay up --host 0.0.0.0  # serve other machines, with API keys
+    relay up --engine nats://a:4222,b:4222,c:4222  # run one of several servers on a NATS cluster
+    relay up --public-url https://relay.example --trust-proxy loopback  # run behind a proxy on this machine`,
   async run({ io, host, flags }) {
     const server = await host.server();
     if (host.remote !== null && io.interactive)
-      io.warn(`CONTEXTRELAY_URL or --url is set: other commands talk to ${host.remote}, not to this server.`);
-    if (flags.auth && flags.open) throw badUsage('--auth and --open exclude each other.', 'Give one.');
+      io.warn(`CONTEXTRELAY_URL or --url is set: other commands use ${host.remote}, not this server.`);
+    if (flags.auth && flags.open)
+      throw badUsage('--auth and --open cannot be used together.', 'Use one of them.');
     if (flags.engine && flags['engine-file'])
-      throw badUsage('--engine and --engine-file exclude each other.', 'Give one.');
+      throw badUsage('--engine and --engine-file cannot be used together.', 'Use one of them.');
     if (flags.engine?.includes('@')) {
-      io.warn('Every user of this machine sees the password in --engine, for example with ps.');
+      io.warn('Every user of this machine can see the password in --engine, for example with ps.');
       io.note('  → Use --engine-file FILE, or the variable RELAY_ENGINE.');
     }
     const where: ServeOptions = {
@@ -87,39 +87,38 @@ any other address, with a --public-url that is not loopback, or behind a trusted
         throw refusal(
           'failed',
           `A relay already serves this home: ${url} (pid ${pid}).`,
-          'Stop it with: relay down. Or give this one a home of its own with --home DIR.',
+          'Stop it with: relay down. Or use another home with --home DIR.',
         );
       return io.result({ ...running, already_running: true }, `already running on ${url} (pid ${pid})`);
     }
     const left = server.leftBehind();
-    if (left !== null)
-      io.note(`The server with pid ${left.pid} ended without stopping properly; starting anew.`);
+    if (left !== null) io.note(`The last server (pid ${left.pid}) ended unexpectedly. Starting a new one.`);
     const keys = server.asksForKeys(where);
     const exposed = server.exposedAs(where);
     if (!keys && exposed !== null)
-      io.warn(`Everyone who can reach ${exposed} can read and write: there are no keys.`);
+      io.warn(`Everyone who can reach ${exposed} can read and write, because no keys are required.`);
     const cluster = server.cluster(where);
     const first = keys ? await server.firstKey(where) : null;
     if (first && exposed !== null) {
-      io.note(`This relay asks for API keys, because others can reach it at ${exposed}.`);
-      io.note('  → Make one for each client: relay keys create NAME. To serve without keys: relay up --open');
+      io.note(`This relay requires API keys, because others can reach it at ${exposed}.`);
+      io.note(
+        '  → Create a key for each client: relay keys create NAME. To serve without keys: relay up --open',
+      );
     }
-    /** Where others reach it. What goes over the network without TLS is said, unless a proxy in front has it. */
+    /** Returns the addresses of the server. Warns if keys are sent without TLS and no proxy provides it. */
     const reach = async (url: string) => {
       const addresses = await server.reachableAt(where.host, url);
       const secure = [url, where.publicUrl ?? server.defaults.publicUrl].some((one) =>
         one?.startsWith('https:'),
       );
       if (keys && addresses.length > 0 && !secure) {
-        io.warn('Without TLS, keys and payloads travel in the clear.');
-        io.note(
-          '  → Give --tls-cert and --tls-key, or put a proxy with TLS in front: --public-url https://…',
-        );
+        io.warn('Without TLS, keys and payloads are sent unencrypted.');
+        io.note('  → Use --tls-cert and --tls-key, or a proxy with TLS and --public-url https://…');
       }
       return addresses;
     };
     if (flags.detach) {
-      const background = await orElsewhere(io, server, where, ' --detach', async (o) => {
+      const background = await startOnFreePort(io, server, where, ' --detach', async (o) => {
         const taken = o.port === 0 ? null : await server.portTaken(o);
         if (taken) throw new RelayError('port_taken', { ...o, by: '' });
         return server.detach(o);
@@ -128,17 +127,17 @@ any other address, with a --public-url that is not loopback, or behind a trusted
       greet(io, host.home, background.url, background, first, await reach(background.url), cluster);
       return;
     }
-    const serving = await orElsewhere(io, server, where, '', (o) => server.serve(o));
-    // Ready to stop before it says that it listens: whoever waits for that line may stop it at once.
+    const serving = await startOnFreePort(io, server, where, '', (o) => server.serve(o));
+    // Handle signals before printing the address: a script that waits for this line may stop the server at once.
     using _ = interruption(() => {
-      io.note('stopping; what was accepted is still answered (again to stop at once)');
+      io.note('Stopping. Open requests are still answered. Press Ctrl-C again to stop at once.');
       serving.stop();
     });
     try {
       await warnIfFull(io, server, serving.url, serving.isFull);
       greet(io, host.home, serving.url, null, first, await reach(serving.url), cluster);
     } catch (error) {
-      // Standard output may be a file on a full disk. A start that fails, ends.
+      // Printing can fail, for example if stdout is a file on a full disk. Stop the server then.
       serving.stop();
       await serving.stopped;
       throw error;
@@ -150,13 +149,13 @@ any other address, with a --public-url that is not loopback, or behind a trusted
 async function warnIfFull(io: Io, server: ServerControl, url: string, isFull = false): Promise<void> {
   if (!isFull && (await server.health(url))?.writable !== false) return;
   io.warn(
-    'There is no room left for new data. The relay serves and deletes what is there, and answers writes with 507.',
+    'There is no space left for new data. The relay still serves reads and deletions, and answers writes with 507.',
   );
-  io.note('  → Free some space, or run relay prune. GET /ready says what is full.');
+  io.note('  → Free some space, or run relay prune. GET /ready shows what is full.');
 }
 
-/** A taken port is not the end: say by what, and offer the next. `detach` is how a command says that it shall. */
-async function orElsewhere<T>(
+/** Starts the server. If the port is taken, names the program that uses it and offers a free port. `detach` is added to the suggested command. */
+async function startOnFreePort<T>(
   io: Io,
   server: ServerControl,
   where: ServeOptions,
@@ -168,14 +167,14 @@ async function orElsewhere<T>(
   } catch (error) {
     if (!isRelayError(error, 'port_taken')) throw error;
     const taken = await server.portTaken(where);
-    // Free again in the meantime.
+    // The port has become free in the meantime.
     if (taken === null) return start(where);
     const by = taken.by ? ` ${taken.by}` : '';
     if (taken.free === null) throw new RelayError('port_taken', { ...where, by });
     const question = `Port ${where.port} is taken${by}. Listen on ${taken.free} instead? [Y/n] `;
     const answer = io.json ? null : await io.ask(question);
     if (answer !== null && /^(y(es)?)?$/i.test(answer))
-      return orElsewhere(io, server, { ...where, port: taken.free }, detach, start);
+      return startOnFreePort(io, server, { ...where, port: taken.free }, detach, start);
     const command = `relay up --port ${taken.free}${where.open ? ' --open' : ''}${detach}`;
     throw new RelayError('port_taken', {
       ...where,
@@ -188,9 +187,9 @@ async function orElsewhere<T>(
 }
 
 const LOGIN =
-  'Commands need the address of the cluster with its login too. Set RELAY_ENGINE, or engine_file in the configuration.';
+  'Commands on this machine also need the address of the cluster with its login. Set RELAY_ENGINE, or engine_file in the configuration.';
 
-/** Three commands to try, which work as they stand in another terminal. */
+/** Prints the address, where the data is, and three commands to try in another terminal. */
 function greet(
   io: Io,
   home: string,
@@ -214,7 +213,10 @@ function greet(
       ['data in', cluster?.shown ?? home],
       ['pid', background && String(pid)],
       ['log', background && (background.log ?? '-')],
-      ['admin key', first && `${style.bold(first.key)}  (shown this once; more: ${relay} keys create)`],
+      [
+        'admin key',
+        first && `${style.bold(first.key)}  (shown only once; create more with: ${relay} keys create)`,
+      ],
     ];
     return [
       `listening on ${style.bold(style.cyan(url))}`,
@@ -231,33 +233,33 @@ function greet(
   });
 }
 
-/** An address as pointers begin with it. */
+/** Normalizes --public-url to an origin and path without a trailing slash. */
 function baseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username)
     return url.origin + url.pathname.replace(/\/+$/, '');
   throw badUsage(
-    '--public-url takes an address that begins with http:// or https://.',
+    '--public-url must start with http:// or https://.',
     'For example: --public-url https://relay.example',
   );
 }
 
 const down = defineCommand({
-  details: 'What it has accepted is still answered. That none runs is no error.',
-  flags: { force: { help: 'end it at once if it does not stop by itself' } },
+  details: 'The server answers open requests first. It is not an error if no server runs.',
+  flags: { force: { help: 'kill the server if it does not stop' } },
   examples: `
     relay down  # stop the server of this home
-    relay down --force  # also when it hangs`,
+    relay down --force  # stop a server that hangs`,
   async run({ io, host, flags }) {
     const server = await host.server();
     const running = server.running();
     if (running === null)
-      return io.result({ stopped: false, running: false }, `no relay runs on ${host.home}`);
+      return io.result({ stopped: false, running: false }, `no relay server runs for ${host.home}`);
     if (!(await server.stop(running, { force: flags.force === true })))
       throw refusal(
         'failed',
-        `The relay with pid ${running.pid} has not stopped within 15 seconds.`,
-        'End it with: relay down --force',
+        `The relay server with pid ${running.pid} has not stopped within 15 seconds.`,
+        'Kill it with: relay down --force',
       );
     io.result(
       { stopped: true, pid: running.pid, url: running.url },
@@ -268,9 +270,9 @@ const down = defineCommand({
 
 const status = defineCommand({
   examples: `
-    relay status  # the local server and store
-    relay status --json  # the same for a program
-    relay status --url https://relay.example  # whether that server answers`,
+    relay status  # show the local server and store
+    relay status --json  # print JSON
+    relay status --url https://relay.example  # check whether a server answers`,
   async run({ io, host }) {
     return host.remote === null ? local(io, host) : remote(io, host, host.remote);
   },
@@ -299,8 +301,8 @@ async function local(io: Io, host: Host): Promise<number> {
   const json = { running: running !== null, healthy, server: running, health, home: host.home, usage, store };
   io.result(json, () => {
     const { style } = io;
-    const ended = left ? ` (pid ${left.pid} ended without stopping properly)` : '';
-    const held = usage
+    const ended = left ? ` (pid ${left.pid} ended unexpectedly)` : '';
+    const stored = usage
       ? `${plural(usage.blobs.count, 'payload')}, ${bytes(usage.blobs.bytes)}; ${bytes(usage.diskBytes)} on disk`
       : 'nothing yet';
     return rows(style.dim, [
@@ -308,26 +310,26 @@ async function local(io: Io, host: Host): Promise<number> {
         'server',
         running
           ? `${running.url}, pid ${running.pid}, ${stateOf(running, health, style)}`
-          : `none runs${ended}`,
+          : `not running${ended}`,
       ],
       [
         '',
         running
           ? (health?.restart ?? null)
-          : style.dim(io.typed('not needed on this machine; start one with: relay up')),
+          : style.dim(io.typed('not needed for commands on this machine; start one with: relay up')),
       ],
       ['log', running?.log || null],
       ['home', host.home],
       ...(store ? storeLines(store) : []),
       ['store', refused?.message ?? null],
       ['', refused?.hint ?? null],
-      ['holds', refused ? null : held],
+      ['stored', refused ? null : stored],
     ]);
   });
   return healthy ? 0 : 1;
 }
 
-const NO_ROOM = 'its store is full; it serves reads and deletions';
+const NO_ROOM = 'its store is full; it only serves reads and deletions';
 
 function stateOf({ started_at }: RunningServer, health: Health | null, { red, green }: Style): string {
   const full = health?.writable === false ? red(NO_ROOM) : green('healthy');
@@ -335,7 +337,7 @@ function stateOf({ started_at }: RunningServer, health: Health | null, { red, gr
   return `up for ${span(Date.now() - Date.parse(started_at))}, ${state}`;
 }
 
-/** Where there is a cluster: what it is, how many copies there are, who decides, and what is behind. */
+/** Returns rows about a cluster: engine, replicas, leader and backlog. For other stores only the warnings. */
 function storeLines(state: Awaited<ReturnType<LocalStore['state']>>): Row[] {
   const { engine, replicas, leader, backlog, warnings, unseen = [] } = state;
   const lines = [...warnings, ...unseen].map((sentence): Row => ['', sentence]);
@@ -352,7 +354,7 @@ async function lookAtStore(host: Host) {
     await using store = await host.store.open();
     return { ...nothing, usage: await store.usage(), store: await store.state() };
   } catch (error) {
-    // The server's store is not that of the configuration; how the server is can be told all the same.
+    // The configuration is wrong. Report it, but still show the state of the server.
     if (!isRelayError(error, 'bad_config')) throw error;
     return { ...nothing, refused: error };
   }
@@ -360,26 +362,29 @@ async function lookAtStore(host: Host) {
 
 const open = defineCommand({
   usage: '[THREAD | POINTER | CHANNEL]',
-  details: `Opens the dashboard of the server in a browser, at the page of a thread, a pointer or a channel where one is named. Where there
-is no browser, the address is printed.`,
-  flags: { print: { help: 'print the address and open nothing' } },
+  details: `Opens the overview, or the page of a thread, a pointer or a channel. If there is no browser, it prints the address.`,
+  flags: { print: { help: 'only print the address' } },
   examples: `
-    relay open  # the overview
-    relay open 550e8400-e29b-41d4-a716-446655440000  # a thread, a run of a pipeline, or a pointer
-    relay open agent-tasks  # a channel
-    relay open --print  # only the address`,
+    relay open  # open the overview
+    relay open 550e8400-e29b-41d4-a716-446655440000  # open a thread, a pipeline run or a pointer
+    relay open agent-tasks  # open a channel
+    relay open --print  # print the address`,
   async run(invocation) {
     const { io, host, flags, args } = invocation;
     const base = (host.remote ?? (await host.server()).running()?.url)?.replace(/\/$/, '');
     if (base === undefined)
-      throw refusal('failed', 'No server runs, so there is no page to open.', 'Start one: relay up --detach');
+      throw refusal(
+        'failed',
+        'No server runs, so there is no dashboard to open.',
+        'Start one with: relay up --detach',
+      );
     const url = base + (args[0] === undefined ? '/ui/' : await pageOf(invocation, args[0]));
     const opened = !flags.print && io.interactive && !io.json && (await openBrowser(url, io.env));
     io.result({ url, opened }, opened ? `opened ${url}` : url);
   },
 });
 
-/** Has the system show a page; false where there is no screen, or nothing to show it with. The address is no part of a command line that a shell reads. */
+/** Opens a page in the browser of the system. Returns false if there is no display or no browser. Uses no shell, so the URL needs no quoting. */
 export function openBrowser(url: string, env: Io['env'], platform = process.platform): Promise<boolean> {
   const screen = platform === 'darwin' || platform === 'win32' || env.DISPLAY || env.WAYLAND_DISPLAY;
   if (!screen) return Promise.resolve(false);
@@ -399,7 +404,7 @@ export function openBrowser(url: string, env: Io['env'], platform = process.plat
   });
 }
 
-/** A channel may have any name; what looks like an id or the address of a pointer is none. */
+/** Returns the dashboard path for an argument: a thread or pointer if it looks like an id or pointer, otherwise a channel. */
 async function pageOf({ open }: Invocation, word: string): Promise<string> {
   const pointer = pointerIn(word);
   if (pointer === null) return `/ui/channels/${encodeURIComponent(word)}`;
@@ -414,7 +419,7 @@ async function pageOf({ open }: Invocation, word: string): Promise<string> {
   }
 }
 
-/** With its fragment: what decrypts it stays in the address, and no server gets to see it. */
+/** Returns the path of a pointer with its key in the fragment, which browsers do not send to the server. */
 function pointerIn(word: string): string | null {
   try {
     const { id, key } = parsePointer(word);
@@ -426,13 +431,13 @@ function pointerIn(word: string): string | null {
 
 const usage = defineCommand({
   flags: {
-    month: { value: 'YYYY-MM', help: 'another month, in UTC' },
-    csv: { help: 'a table by day, key and operation, for a spreadsheet' },
+    month: { value: 'YYYY-MM', help: 'show this month (UTC)' },
+    csv: { help: 'print CSV by day, key and operation' },
     ...TENANT_FLAG,
   },
   examples: `
-    relay usage  # this month
-    relay usage --month 2026-10 --csv  # another one, as a table`,
+    relay usage  # show this month
+    relay usage --month 2026-10 --csv  # print another month as CSV`,
   async run({ io, flags, open }) {
     const { relay } = await open();
     const report = await relay.usage.get({ month: flags.month, tenant: flags.tenant });
@@ -454,31 +459,31 @@ function summary(report: UsageReport, io: Io): string {
     ['pushes', meter(report.pushes)],
     ['pulls', meter(report.pulls)],
     ['storage', meter(report.storage, bytes)],
-    ['moved', bytes(moved)],
+    ['transferred', bytes(moved)],
   ]);
 }
 
-function meter({ used, limit }: Meter, told = count): string {
-  return limit === null ? told(used) : `${told(used)} of ${told(limit)}`;
+function meter({ used, limit }: Meter, format = count): string {
+  return limit === null ? format(used) : `${format(used)} of ${format(limit)}`;
 }
 
 const mcp = defineCommand({
-  details: `For the configuration of a coding agent or a desktop client: it starts this command and talks to it. It works on
-the local store, or on the server that CONTEXTRELAY_URL names, with CONTEXTRELAY_API_KEY. It ends when the
-client closes its end. A running relay serves the same tools over HTTP at /mcp.`,
+  details: `Put this command in the MCP configuration of a coding agent or desktop client, which starts it. It uses the local
+store, or the server in CONTEXTRELAY_URL with CONTEXTRELAY_API_KEY. It exits when the client closes the connection. A
+relay server offers the same tools over HTTP at /mcp.`,
   flags: {
     tools: { value: 'A,B', help: 'offer only these tools' },
     budget: {
       value: 'TOKENS',
-      help: `the most a pull answers with before it asks to take a part (${count(MCP_BUDGET_TOKENS)})`,
+      help: `maximum tokens of a pull; for more the model has to pull a part (${count(MCP_BUDGET_TOKENS)})`,
     },
   },
   examples: `
-    relay mcp  # what to put into the client, as its command
-    relay mcp --tools push_context,peek_context,pull_context  # three tools and no more`,
+    relay mcp  # use this as the command in the client
+    relay mcp --tools push_context,peek_context,pull_context  # offer only three tools`,
   async run({ io, host, flags }) {
     const budget = parseCount(flags.budget, '--budget', { min: 100, max: 10_000_000 }) ?? MCP_BUDGET_TOKENS;
-    if (io.stdin.isTTY) io.note('This talks to programs, not to people. End it with Ctrl-D.');
+    if (io.stdin.isTTY) io.note('This command talks MCP to a program. Press Ctrl-D to stop it.');
     await host.agents.serveMcp({
       tools: flags.tools ?? null,
       budget,
@@ -486,14 +491,14 @@ client closes its end. A running relay serves the same tools over HTTP at /mcp.`
       typed: io.typed,
       stdin: io.stdin.stream,
       stdout: io.stdout.stream,
-      onError: (error) => io.warn(inOneLine(error)),
-      onWarning: (text) => io.warn(inOneLine(text)),
+      onError: (error) => io.warn(shortLine(error)),
+      onWarning: (text) => io.warn(shortLine(text)),
     });
   },
 });
 
-/** The log of a client is no place for a page about one message that could not be read. */
-function inOneLine(error: unknown): string {
+/** Shortens an error to one line of at most MOST_CHARS characters for the log of the client. */
+function shortLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length > MOST_CHARS ? `${line.slice(0, MOST_CHARS)}…` : line;

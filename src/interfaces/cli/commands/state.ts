@@ -12,13 +12,13 @@ import { jsonInput } from './payload.ts';
 import { openThread, readCommand, THREAD_FLAG } from './thread-choice.ts';
 
 const header = answerCommand({
-  details: `At most 2 048 bytes and 500 tokens however large the state is; the same state gives the same bytes. The
-newest facts, the constraints, what is open, what comes next, and refs to what is stored. Piped, reading it is
-counted in relay stats.`,
+  details: `The header has at most 2,048 bytes and 500 tokens, no matter how large the state is. It contains the newest
+facts, the constraints, open questions, next steps and artifact refs. The same state always gives the same bytes. In a
+pipe, reading it is counted in relay stats.`,
   flags: THREAD_FLAG,
   examples: `
-    relay state header --thread 550e84  # token-efficient
-    claude -p "$(relay state header) Go on with the next step."  # in front of a prompt`,
+    relay state header --thread 550e84  # print the header of a thread
+    claude -p "$(relay state header) Go on with the next step."  # put the header in a prompt`,
   async ask(call) {
     const { threads, id } = await openThread(call);
     return threads.header(id, { counted: !call.io.interactive });
@@ -28,39 +28,42 @@ counted in relay stats.`,
 
 const get = readCommand('states', {
   usage: '[/path]',
-  details: 'Always JSON. A path is a JSON Pointer (RFC 6901), the same as in a patch.',
+  details: 'Always prints JSON. The path is a JSON Pointer (RFC 6901), as in a patch.',
   flags: {
-    at: { value: 'v3', help: 'as it was at this version' },
-    path: { value: '/PATH', help: 'one place: the same as /path by itself' },
+    at: { value: 'v3', help: 'read this version (the latest)' },
+    path: { value: '/PATH', help: 'print only this value; same as the argument /path' },
     ...THREAD_FLAG,
   },
   examples: `
-    relay state get --thread 550e84  # all of it
-    relay state get --at v3  # as it was at version 3
-    relay state get /facts/0/value  # one place`,
+    relay state get --thread 550e84  # print the whole state
+    relay state get --at v3  # print version 3
+    relay state get /facts/0/value  # print one value`,
   async ask({ threads, id }, call) {
     const state = await threads.state(id, { at: call.flags.at, counted: false });
     const path = call.flags.path ?? call.args[0];
-    return path === undefined ? state : placeOf(state as unknown as Json, path);
+    return path === undefined ? state : valueAt(state as unknown as Json, path);
   },
   print: (found, io) => JSON.stringify(found, null, io.interactive ? 2 : undefined),
 });
 
-function placeOf(state: Json, pointer: string): Json {
+function valueAt(state: Json, pointer: string): Json {
   const path = parsePath(pointer);
   if (path === null)
-    throw badUsage(`"${pointer}" is not a JSON Pointer.`, 'It begins with a slash: relay state get /facts/0');
+    throw badUsage(
+      `"${pointer}" is not a JSON Pointer.`,
+      'A JSON Pointer starts with a slash: relay state get /facts/0',
+    );
   let at: Json | undefined = state;
   for (const segment of path) at = at === undefined ? undefined : childAt(at, segment);
   if (at !== undefined) return at;
-  throw refusal('not_found', `${pointer} of the state`, 'relay state get shows what there is.');
+  throw refusal('not_found', `${pointer} of the state`, 'Print the whole state with: relay state get');
 }
 
 const patch = answerCommand({
   usage: '[file|-]',
-  details: `The patch is a JSON array of operations (RFC 6902), in --json '…', in a file, or with - on standard input. A
-version comes of it; what is refused changes nothing. Without --if-match, patches of several agents all get in, in some
-order; with it, one that was made for an older version is refused and told the current one.
+  details: `Applies a JSON Patch (RFC 6902) and creates a new version. The whole patch is applied or none of it. Pass it
+with --json, as a file, or on standard input (-). With --if-match v7 the patch is rejected if the state is no longer at
+v7.
 
   facts           {"id", "key", "value"}
   constraints     {"id", "description", "severity"?}
@@ -70,26 +73,26 @@ order; with it, one that was made for an older version is refused and told the c
   plan            {"id", "step", "status"?}
   last_actions    {"description", "result_ref"?}
 
-Here --json is for the patch; --output json asks for an answer in JSON.`,
+In this command --json passes the patch. Use --output json for JSON output.`,
   flags: {
-    json: { value: 'PATCH', help: 'the operations; - reads them from standard input' },
-    'if-match': { value: 'v7', help: 'refuse where the state is at another version' },
+    json: { value: 'PATCH', help: 'the patch, or - for standard input' },
+    'if-match': { value: 'v7', help: 'reject the patch if the state is at another version' },
     ...THREAD_FLAG,
   },
   examples: `
     relay state patch --json '[{"op":"add","path":"/facts/-","value":{"id":"f1","key":"db","value":"SQLite"}}]'  # add a fact
-    relay state patch --if-match v7 --json '[{"op":"replace","path":"/plan/0/status","value":"done"}]'  # only if nothing has changed since v7
-    relay state patch patch.json --thread 550e84  # from a file`,
+    relay state patch --if-match v7 --json '[{"op":"replace","path":"/plan/0/status","value":"done"}]'  # only if the state is still at v7
+    relay state patch patch.json --thread 550e84  # read the patch from a file`,
   async ask(call) {
     const { io, args, flags } = call;
     const ops = await jsonInput(io, 'state patch', { flag: flags.json, file: args[0] });
     if (ops === undefined)
       throw badUsage(
-        'There is no patch.',
-        "Use: relay state patch --json '[…]', or a file, or - for standard input.",
+        'The patch is missing.',
+        "Use: relay state patch --json '[…]', or name a file, or - for standard input.",
       );
     const { threads, id } = await openThread(call, { use: true });
-    // The domain says what is wrong with which operation.
+    // The domain validates the operations and reports which one is wrong.
     return threads.patch(id, { ops: ops as unknown as PatchOp[], if_match: flags['if-match'] });
   },
   print: ({ state_ref }, io) => labelled(io, 'state_ref', state_ref),
@@ -97,25 +100,26 @@ Here --json is for the patch; --output json asks for an answer in JSON.`,
 
 const diff = answerCommand({
   usage: '[<from> [<to>]]',
-  details: `Without versions, what the newest one changed; with one, everything since it. With --json it is a JSON Patch
-that leads from the one to the other, which can be sent; version, time and metrics are left out of it.`,
-  flags: { at: { value: 'v3', help: 'what this version changed' }, ...THREAD_FLAG },
+  details: `Without versions it shows the latest change. With one version it shows all changes since then. With --json the
+output contains a JSON Patch from the first version to the second, which relay state patch accepts. Version, time and
+metrics are not compared.`,
+  flags: { at: { value: 'v3', help: 'show the changes of this version' }, ...THREAD_FLAG },
   examples: `
-    relay state diff  # the newest change
-    relay state diff v3  # all since version 3
-    relay state diff v3 v7 --thread 550e84  # between two versions
-    relay state diff v9 v8 --json | jq .ops | relay state patch -  # take a change back, as a new version`,
+    relay state diff  # show the latest change
+    relay state diff v3  # show all changes since version 3
+    relay state diff v3 v7 --thread 550e84  # compare two versions
+    relay state diff v9 v8 --json | jq .ops | relay state patch -  # undo version 9 in a new version`,
   async ask(call) {
     const { args, flags } = call;
     if (flags.at !== undefined && args.length > 0)
       throw badUsage(
-        '--at is about one version, and does not go with others.',
+        '--at names one version and cannot be combined with other versions.',
         `Use: relay state diff ${args.join(' ')}, or: relay state diff --at ${flags.at}`,
       );
     const { threads, id } = await openThread(call);
     if (args.length > 0) return threads.diff(id, { from: args[0]!, to: args[1] });
     const version = flags.at === undefined ? (await threads.get(id)).state_version : parseVersion(flags.at);
-    // From the version before. The first one began with nothing.
+    // Compare with the previous version. Version 1 has no previous one and is compared with itself.
     return threads.diff(id, { from: `v${Math.max(1, version - 1)}`, to: `v${version}` });
   },
   print(diff, { interactive, style }) {
@@ -135,22 +139,21 @@ function opLine(op: PatchOp, style: Style): string {
 }
 
 const revert = answerCommand({
-  details: `Makes a version that equals the one you name. Nothing is lost: the versions between them stay, can be read and
-compared, and can be gone back to in the same way.`,
+  details: `Creates a new version with the content of the earlier one. All versions in between are kept.`,
   flags: {
-    to: { value: 'v3', help: 'the version to go back to' },
-    'if-match': { value: 'v7', help: 'refuse where the state is at another version' },
+    to: { value: 'v3', help: 'the version to restore' },
+    'if-match': { value: 'v7', help: 'fail if the state is at another version' },
     ...THREAD_FLAG,
   },
   examples: `
-    relay state revert --to v3  # the state as it was at version 3
-    relay state diff v3  # what that would undo, before you do it`,
+    relay state revert --to v3  # restore version 3
+    relay state diff v3  # see first which changes this would undo`,
   async ask(call) {
     const { to, 'if-match': if_match } = call.flags;
     if (to === undefined)
       throw badUsage(
-        'There is no version to go back to.',
-        'Use: relay state revert --to v3. See what there is: relay state log',
+        'The version to restore is missing.',
+        'Use: relay state revert --to v3. List the versions with: relay state log',
       );
     const { threads, id } = await openThread(call, { use: true });
     return threads.revert(id, { to, if_match });
@@ -160,16 +163,16 @@ compared, and can be gone back to in the same way.`,
 
 const log = answerCommand({
   details:
-    'Each with when, by whom and what. relay state diff --at v3 shows one of them, relay state get --at v3 all.',
+    'Shows time, author and changes of each version. Use relay state diff --at v3 for the changes of one version and relay state get --at v3 for its content.',
   flags: {
-    at: { value: 'v3', help: 'from this version backwards' },
+    at: { value: 'v3', help: 'start at this version and list older ones' },
     ...listFlags(20),
     ...THREAD_FLAG,
   },
   examples: `
-    relay state log  # the newest 20
-    relay state log --at v3 --thread 550e84  # how it came to version 3
-    relay state log --all --json  # every version with its operations`,
+    relay state log  # list the newest 20 versions
+    relay state log --at v3 --thread 550e84  # list version 3 and older
+    relay state log --all --json  # list all versions with their operations`,
   async ask(call) {
     const most = parseMost(call.flags, 20);
     const newest = call.flags.at === undefined ? Number.POSITIVE_INFINITY : parseVersion(call.flags.at);
@@ -178,7 +181,7 @@ const log = answerCommand({
       VERSION_EVENTS.has(type) &&
       typeof payload.version === 'number' &&
       payload.version <= newest &&
-      // One that lost a race in a Go relay names the version of another, and the number of its operations.
+      // In logs of a Go relay, a patch that lost a race has the version of another patch, and a number as `ops`.
       typeof payload.ops !== 'number';
     const events = (await newestEvents(threads, id, { most, wanted })).reverse();
     return { versions: events.map((event) => ({ state_ref: `v${event.payload.version}`, ...event })) };
@@ -189,36 +192,36 @@ const log = answerCommand({
       const by = typeof payload.by === 'string' ? plain(payload.by) : '';
       return [
         state_ref,
-        `${io.style.dim(`${when(io, timestamp)}  ${by}`)}  ${whatItDid(version, state_ref)}`,
+        `${io.style.dim(`${when(io, timestamp)}  ${by}`)}  ${describeVersion(version, state_ref)}`,
       ];
     });
     return rows(io.style.cyan, entries);
   },
 });
 
-/** The version stands in front already. */
-function whatItDid(event: ThreadEvent, stateRef: string): string {
-  const told = describe(event).replace(new RegExp(`^${stateRef}(?: · |$)`), '');
+/** Describes the event without its version, which is already in the first column. */
+function describeVersion(event: ThreadEvent, stateRef: string): string {
+  const details = describe(event).replace(new RegExp(`^${stateRef}(?: · |$)`), '');
   const verb: { [type: string]: string } = {
-    'thread.created': 'began',
+    'thread.created': 'created',
     'artifact.created': 'artifact',
     'checkpoint.created': 'compacted',
   };
-  return [verb[event.type] ?? '', told].filter((part) => part !== '').join(' ');
+  return [verb[event.type] ?? '', details].filter((part) => part !== '').join(' ');
 }
 
 const compact = answerCommand({
-  details: `Repeated actions are put together; of actions and artifact refs the newest stay, and whatever is still
-referred to. It makes a version, and every earlier one can still be read. A long session does this by itself.`,
+  details: `Merges repeated actions and drops old actions and artifact refs that nothing refers to. Creates a new version;
+earlier versions are kept. Long sessions are compacted automatically.`,
   flags: THREAD_FLAG,
-  examples: 'relay state compact --thread 550e84  # says what was left out',
+  examples: 'relay state compact --thread 550e84  # compact the state and print what was dropped',
   async ask(call) {
     const { threads, id } = await openThread(call, { use: true });
     return threads.compact(id);
   },
   print: ({ state_ref, dropped }, io) =>
     labelled(io, 'state_ref', state_ref, [
-      `${plural(dropped.actions, 'action')} and ${plural(dropped.artifacts, 'artifact ref')} left out`,
+      `${plural(dropped.actions, 'action')} and ${plural(dropped.artifacts, 'artifact ref')} dropped`,
     ]),
 });
 

@@ -7,11 +7,10 @@ import type { Io } from '../io.ts';
 import { progressBar } from '../progress.ts';
 
 const init = answerCommand({
-  details: `Nothing needs it: every command makes what it misses. It shows where things are, and what is there already
-stays as it is.`,
+  details: `This is optional: other commands create the store when they need it. An existing store is not changed.`,
   examples: `
-    relay init  # in ~/.relay
-    relay init --home ./relay  # somewhere else; RELAY_HOME says the same`,
+    relay init  # create ~/.relay
+    relay init --home ./relay  # create another home; RELAY_HOME does the same`,
   async ask({ host }) {
     const { config, written } = await host.store.init();
     await using store = await host.store.open();
@@ -21,7 +20,7 @@ stays as it is.`,
   print({ home, config, config_written }, { interactive, style, typed }) {
     const facts = rows(style.dim, [
       ['home', home],
-      ['config', `${config}${config_written ? '' : ' (was there, left as it is)'}`],
+      ['config', `${config}${config_written ? '' : ' (existed, not changed)'}`],
       ['storage', 'ready'],
     ]);
     const next = `\nNext: ${style.cyan(typed('relay thread new --name my-first-run'))}, or ${typed('relay demo')}.`;
@@ -31,8 +30,8 @@ stays as it is.`,
 
 const prune = answerCommand({
   details:
-    'What has expired is invisible at once; this reclaims its space. A running server does so by itself.',
-  examples: 'relay prune  # sweep the local store',
+    'Expired data is already invisible; this command frees its disk space. A running server does this automatically.',
+  examples: 'relay prune  # clean up the local store',
   async ask({ host }) {
     await using store = await host.store.open();
     return await store.sweep();
@@ -45,8 +44,8 @@ const prune = answerCommand({
 
 const du = answerCommand({
   examples: `
-    relay du  # of the local store
-    relay du --json  # in bytes`,
+    relay du  # show the size of the local store
+    relay du --json  # print sizes in bytes as JSON`,
   async ask({ host }) {
     await using store = await host.store.open();
     return { home: host.home, ...(await store.usage()) };
@@ -67,16 +66,16 @@ const du = answerCommand({
 const backup = answerCommand({
   usage: '<dir>',
   details:
-    'The copy is consistent, also while a server or other commands write. The folder must be new or empty. What is damaged is named and left out; it ends with 1 then. Of a NATS cluster, each thread and each channel is as it was at one moment; the copy is a home folder like any other.',
+    'The backup is consistent even if a server or other commands write at the same time. The folder must be new or empty. Damaged payloads are listed and skipped; the exit code is then 1. With a NATS cluster each thread and each channel is consistent in itself. The backup is a normal home folder.',
   flags: { engine: { value: 'URL', help: 'back up this NATS cluster (RELAY_ENGINE)' } },
   examples: `
-    relay backup ~/relay-backup  # copy the local store there
-    relay backup /mnt/relay-$(date +%F)  # one a day
-    relay backup --engine nats://a:4222,b:4222,c:4222 /mnt/relay  # of a cluster`,
+    relay backup ~/relay-backup  # back up the local store
+    relay backup /mnt/relay-$(date +%F)  # make a daily backup
+    relay backup --engine nats://a:4222,b:4222,c:4222 /mnt/relay  # back up a cluster`,
   async ask({ io, host, args, flags }) {
     const backup = resolve(io.cwd, args[0]!);
     const { lost } = await host.store.backup(backup, flags.engine);
-    for (const key of lost) io.warn(`The body of ${key} is damaged, and not in the backup.`);
+    for (const key of lost) io.warn(`The payload ${key} is damaged and not in the backup.`);
     return {
       home: (flags.engine ?? host.store.engine) === null ? host.home : 'the cluster',
       backup,
@@ -90,18 +89,21 @@ const backup = answerCommand({
 const restore = answerCommand({
   usage: '<dir>',
   details:
-    'The store that is there now is kept aside, not deleted, and is replaced only with --force. A store of a NATS cluster, or one that gets a bucket, must be empty.',
+    'An existing store is replaced only with --force; it is renamed, not deleted. A NATS cluster must be empty, and so must a store that uses a bucket.',
   flags: {
     engine: { value: 'URL', help: 'restore into this NATS cluster (RELAY_ENGINE)' },
-    blobs: { value: 'URL', help: 'keep bodies above 1 MiB in this bucket (into a cluster also RELAY_BLOBS)' },
-    force: { help: 'replace the store that is there' },
-    partial: { help: 'also a backup with damaged bodies, without these; it ends with 1 then' },
+    blobs: {
+      value: 'URL',
+      help: 'store payloads above 1 MiB in this bucket (for a cluster also RELAY_BLOBS)',
+    },
+    force: { help: 'replace the existing store' },
+    partial: { help: 'restore even if payloads are damaged, without them; exit code 1' },
   },
   examples: `
-    relay restore ~/relay-backup  # into an empty home
-    relay restore ~/relay-backup --force  # in place of what is there
-    relay restore ~/relay-backup --home /tmp/look  # somewhere else, to look into it
-    relay restore /mnt/relay --engine nats://a:4222,b:4222,c:4222  # into an empty cluster`,
+    relay restore ~/relay-backup  # restore into an empty home
+    relay restore ~/relay-backup --force  # replace the existing store
+    relay restore ~/relay-backup --home /tmp/look  # restore into another home
+    relay restore /mnt/relay --engine nats://a:4222,b:4222,c:4222  # restore into an empty cluster`,
   async ask({ io, host, args, flags }) {
     const cluster = flags.engine ?? host.store.engine;
     const running = cluster === null ? (await host.server()).running() : null;
@@ -115,7 +117,7 @@ const restore = answerCommand({
     const { engine, blobs } = flags;
     const o = { force: flags.force === true, partial: flags.partial === true, engine, blobs };
     const { lost } = await host.store.restore(restored, o);
-    for (const key of lost) io.warn(`The body of ${key} is damaged in the backup, and was left out.`);
+    for (const key of lost) io.warn(`The payload ${key} is damaged in the backup and was not restored.`);
     return {
       home: cluster === null ? host.home : 'the cluster',
       restored,
@@ -126,7 +128,7 @@ const restore = answerCommand({
   print: ({ home, restored }) => `restored ${restored} into ${home}`,
 });
 
-/** A store is a home folder or the address of a cluster. */
+/** Returns the address of a cluster unchanged, and a home folder as an absolute path. */
 function storeArgument(io: Io, place: string): string {
   return /^[a-z]+:\/\//.test(place) ? place : resolve(io.cwd, place);
 }
@@ -134,18 +136,18 @@ function storeArgument(io: Io, place: string): string {
 const copy = answerCommand({
   usage: '<from> <to>',
   details:
-    'A store is a home folder or the address of a NATS cluster. The first one may be in use: it is copied in passes, and takes nothing new for some seconds only while the last changes are copied. Then everything has been compared, the first store can only be read and says where it went, and the second one is the store: start the servers on it. Messages keep their numbers, so clients go on where they were. Interrupted, it goes on when it is called again.',
-  flags: { blobs: { value: 'URL', help: 'keep bodies above 1 MiB of the new store in this bucket' } },
+    'A store is a home folder or the address of a NATS cluster. The source may be in use; it rejects writes only for the few seconds at the end in which the last changes are copied and compared. Then the source is read-only and names the new store. Start the servers on the new store. Messages keep their sequence numbers, so clients continue where they were. If the command is interrupted, run it again to continue.',
+  flags: { blobs: { value: 'URL', help: 'store payloads above 1 MiB of the new store in this bucket' } },
   examples: `
-    relay engine copy ~/.relay nats://a:4222,b:4222,c:4222  # from one machine to a cluster
-    relay engine copy nats://a:4222,b:4222,c:4222 ~/.relay-new  # and back
-    relay engine copy ~/.relay /mnt/relay  # to another disk`,
+    relay engine copy ~/.relay nats://a:4222,b:4222,c:4222  # move from a folder to a cluster
+    relay engine copy nats://a:4222,b:4222,c:4222 ~/.relay-new  # move from a cluster to a folder
+    relay engine copy ~/.relay /mnt/relay  # move to another disk`,
   async ask({ io, host, args, flags }) {
     const [from, to] = args.map((place) => storeArgument(io, place)) as [string, string];
-    const { report, end } = shown(io);
+    const { report, end } = copyProgress(io);
     try {
       const copied = await host.store.copy(from, to, report, flags.blobs);
-      for (const key of copied.lost) io.warn(`The body of ${key} is damaged, and was not copied.`);
+      for (const key of copied.lost) io.warn(`The payload ${key} is damaged and was not copied.`);
       return copied;
     } finally {
       end();
@@ -155,14 +157,14 @@ const copy = answerCommand({
   print: (copied) =>
     [
       `copied ${copied.from} to ${copied.to}: ${plural(copied.blobs, 'body', 'bodies')} with ${bytes(copied.bytes)}, ${plural(copied.records, 'record')}, ${count(copied.entries)} entries in ${plural(copied.logs, 'log')}`,
-      `nobody could write for ${span(copied.frozen_ms)}; from now on the store is ${copied.to}`,
+      `writes were rejected for ${span(copied.frozen_ms)}; the store is now ${copied.to}`,
     ].join('\n'),
 });
 
 const LABELS = { copy: 'copying', check: 'comparing', switch: 'switching over' };
 
-/** A bar for each step, where someone is looking. */
-export function shown(io: Io): { report: CopyReport; end(): void } {
+/** Shows a progress bar for each step of a copy at a terminal. */
+export function copyProgress(io: Io): { report: CopyReport; end(): void } {
   let bar: ReturnType<typeof progressBar> | null = null;
   const end = () => {
     bar?.[Symbol.dispose]();
@@ -178,13 +180,11 @@ export function shown(io: Io): { report: CopyReport; end(): void } {
 const reopen = answerCommand({
   usage: '<store>',
   details:
-    'For a store that relay engine copy has left. What was written since into the one that it moved to is not there: copy it back instead, unless nothing was.',
-  examples: 'relay engine reopen ~/.relay  # go on with the old store after all',
+    'Use it after relay engine copy to return to the old store. Data written to the new store since then is missing in the old one; to keep it, use relay engine copy back instead.',
+  examples: 'relay engine reopen ~/.relay  # use the old store again',
   ask: ({ io, host, args }) => host.store.reopen(storeArgument(io, args[0]!)),
   print: ({ store, was }) =>
-    was === null
-      ? `${store} can be written already`
-      : `${store} can be written again; it had moved to ${was}`,
+    was === null ? `${store} is already writable` : `${store} is writable again; it had been moved to ${was}`,
 });
 
 export const commands = { init, prune, du, backup, restore, copy, reopen };

@@ -13,7 +13,7 @@ import { moment, oneOf, parseCount, parseMilliseconds, printable, rows, span } f
 import type { Io } from '../io.ts';
 import { pointerArgument, textOrFile, warnOfEncryption } from './payload.ts';
 
-/** A task in one line, for lists. */
+/** Formats a task as one line for lists. */
 export function taskLine(io: Io, task: TaskInfo): string {
   const { green, red, cyan, yellow } = io.style;
   const word = task.stuck === null ? task.state : 'stuck';
@@ -27,15 +27,15 @@ export function taskLine(io: Io, task: TaskInfo): string {
 
 function taskFacts(io: Io, task: TaskInfo): string {
   const { lease, result } = task;
-  const told = (text: string | null | undefined) => (text ? printable(text) : null);
+  const orNull = (text: string | null | undefined) => (text ? printable(text) : null);
   return rows(io.style.dim, [
     ['state', task.state + (task.attempt > 1 ? `, attempt ${task.attempt}` : '')],
-    ['stuck', told(task.stuck)],
-    ['about', told(task.summary)],
+    ['stuck', orNull(task.stuck)],
+    ['about', orNull(task.summary)],
     ['from', `${printable(task.from)}, ${moment(task.created_at)}`],
     ['channel', `${printable(task.channel)} → ${printable(task.done_channel)}`],
     ['task', task.url],
-    ['agent', told(task.agent)],
+    ['agent', orNull(task.agent)],
     ['lease', lease && `${printable(lease.member)}, ${moment(lease.lease_until)}`],
     [
       'result',
@@ -46,8 +46,8 @@ function taskFacts(io: Io, task: TaskInfo): string {
   ]);
 }
 
-/** The answer as it came; a failed one is told on stderr too. The exit code. */
-export function tellAnswer(io: Io, answer: TaskAnswer): number {
+/** Prints the result of a task and returns the exit code. A failure is also reported on stderr. */
+export function printAnswer(io: Io, answer: TaskAnswer): number {
   io.result(answer, answer.text);
   if (answer.status === 'done') return 0;
   const why = answer.summary ?? firstLine(answer.text, TASK_SUMMARY_CHARS);
@@ -56,28 +56,28 @@ export function tellAnswer(io: Io, answer: TaskAnswer): number {
   return 1;
 }
 
-/** The client's side of a bridge: it sends tasks and waits for their results. */
+/** Opens the client side of a bridge, which sends tasks and waits for results. */
 async function openBridge(open: Invocation['open']): Promise<AgentBridge> {
   const opened = await open();
   return new AgentBridge(await opened.client(), { resolve: opened.resolve });
 }
 
-/** A task is named by its id or by its pointer; `-` for one that is piped in. */
+/** Returns the id of a task from its id or pointer, or from standard input for `-`. */
 async function taskArgument(io: Io, word: string): Promise<string> {
   return parsePointer(await pointerArgument(io, word)).id;
 }
 
 const list = answerCommand({
   details:
-    'Those on agent-tasks and on every channel that a bridge has worked on lately, those for one agent alone among them, or on one channel.',
+    'Without --channel it lists tasks on agent-tasks and on all channels that bridges have used lately.',
   flags: {
-    channel: { short: 'c', value: 'NAME', help: 'only on this task channel' },
-    state: { value: 'STATE', help: 'only queued, running, acked, done, failed or canceled ones' },
-    limit: { short: 'n', value: 'N', help: 'so many (20)' },
+    channel: { short: 'c', value: 'NAME', help: 'only tasks on this channel' },
+    state: { value: 'STATE', help: 'only queued, running, acked, done, failed or canceled tasks' },
+    limit: { short: 'n', value: 'N', help: 'show at most N tasks (20)' },
   },
   examples: `
-    relay task list  # what there is to do, and what was done
-    relay task list --state running  # what agents are at`,
+    relay task list  # list tasks
+    relay task list --state running  # list running tasks`,
   async ask({ flags, open }) {
     const limit = parseCount(flags.limit, '--limit', { min: 1, max: TASKS_LISTED }) ?? 20;
     const state = oneOf('--state', flags.state, TASK_STATES);
@@ -88,7 +88,7 @@ const list = answerCommand({
 
 const show = defineCommand({
   usage: '<id|url>',
-  examples: 'relay task show <id>  # where it stands, with the evidence for it',
+  examples: 'relay task show <id>  # show state, receipts and result',
   async run({ io, args, open }) {
     const id = await taskArgument(io, args[0]!);
     const task = await (await open()).relay.tasks.get(id);
@@ -99,13 +99,13 @@ const show = defineCommand({
       );
       const parts = [taskFacts(io, task)];
       if (ladder.length > 0) parts.push(`${io.style.dim('receipts')}\n${ladder.join('\n')}`);
-      if (answer !== null) parts.push(`${io.style.dim('what came back')}\n${printable(answer)}`);
+      if (answer !== null) parts.push(`${io.style.dim('result text')}\n${printable(answer)}`);
       return parts.join('\n\n');
     });
   },
 });
 
-/** What came back, or why it cannot be shown: where the task stands is worth knowing all the same. */
+/** Returns the text of the result, or the reason why it cannot be read, so that the rest is still shown. */
 async function resultOf(bridge: AgentBridge, id: string): Promise<string> {
   try {
     return (await bridge.wait(id)).text;
@@ -117,42 +117,42 @@ async function resultOf(bridge: AgentBridge, id: string): Promise<string> {
 
 const done = settlementCommand('done');
 
-/** `relay task done` and `relay task fail` differ in one word. */
+/** Defines `relay task done` or `relay task fail`. */
 function settlementCommand(status: 'done' | 'failed'): Command {
   const word = status === 'done' ? 'done' : 'fail';
   const text = status === 'done' ? 'Tests pass; nothing is left' : 'The build does not start';
   return answerCommand({
     usage: '<id|url> [text|-]',
-    details: `The text is what the sender gets; - reads it from standard input, --file from a file. It is brought once:
-the same again is fine, another result is refused. The first line is the summary unless --summary says another.
-With --encrypt there is no summary, and the sender needs the key of the done channel.`,
+    details: `Sends the text to the sender of the task. Pass it as an argument, with --file, or on standard input (-). A task has
+one result: the same result again is accepted, another one is rejected. The summary is the first line, or --summary. With
+--encrypt there is no automatic summary, and the sender needs the key of the done channel.`,
     takes: { min: 1, max: 2 },
     flags: {
-      file: { short: 'f', value: 'FILE', help: 'the result is in this file' },
-      summary: { short: 's', value: 'TEXT', help: 'one line for lists' },
-      encrypt: { short: 'e', help: 'encrypt it; the sender needs the done channel’s key' },
+      file: { short: 'f', value: 'FILE', help: 'read the result from this file' },
+      summary: { short: 's', value: 'TEXT', help: 'one-line summary' },
+      encrypt: { short: 'e', help: 'encrypt the result; the sender needs the key of the done channel' },
     },
     examples: `
-      relay task ${word} <id> "${text}"  # the result in words
-      relay task ${word} <id> --file report.md --summary "see the report"  # a long one`,
+      relay task ${word} <id> "${text}"  # send a short text
+      relay task ${word} <id> --file report.md --summary "see the report"  # send a file with a summary`,
     async ask({ io, args, flags, open }) {
       const id = await taskArgument(io, args[0]!);
-      // Standard input only where it was asked for: an agent's shell may hold it open for ever.
+      // Read standard input only for `-`, because the shell of an agent may never close it.
       const data = await textOrFile(io, 'result', args[1], flags.file);
       const opened = await open();
-      if (flags.encrypt) return bringEncrypted(io, opened, { id, status, data, summary: flags.summary });
+      if (flags.encrypt) return submitEncrypted(io, opened, { id, status, data, summary: flags.summary });
       const result = await opened.relay.tasks[word](id, { data, summary: flags.summary });
       const sent = await (await opened.client()).inspect(id).catch(() => null);
       if (sent && isCiphertext(sent))
-        io.warn('the task is encrypted and its result is not: --encrypt hides it.');
+        io.warn('the task is encrypted but its result is not. Use --encrypt to encrypt it.');
       return result;
     },
     print: (result, io) => (io.interactive ? `${result.status}: ${result.url}` : result.url),
   });
 }
 
-/** Encrypted here and brought as a push: the relay, which settles tasks otherwise, must not see it. */
-async function bringEncrypted(
+/** Encrypts the result on this machine and pushes it, so that the relay cannot read it. */
+async function submitEncrypted(
   io: Io,
   { relay, client: openClient }: OpenClient,
   { id, status, data, summary }: Settlement & { readonly id: string; readonly status: 'done' | 'failed' },
@@ -165,7 +165,7 @@ async function bringEncrypted(
   const result = { id, status, doneChannel, encrypted: true, about };
   const url = await pushResult(client, text, result).catch((error) => {
     if (!isRelayError(error, 'idempotency_conflict')) throw error;
-    const hint = `Read it: relay task show ${id}`;
+    const hint = `Read it with: relay task show ${id}`;
     throw new RelayError('conflict', { what: 'This task already has a result.', hint });
   });
   return { ...(await relay.tasks.get(id)).result!, url };
@@ -175,12 +175,12 @@ const fail = settlementCommand('failed');
 
 const cancel = answerCommand({
   usage: '<id|url> [reason]',
-  details: `Nobody is given it any more, and the bridge that is at it stops the work, wherever it runs: the command and all that
-it has started, the agent behind A2A or ACP, an agent in a terminal that the relay knows how to stop. Whoever waits for the result is told who called it
-off. Where a result was first, that stays, and the exit code is 1.`,
+  details: `A queued task is not started. The bridge of a running task stops the work: it ends the command with its child processes,
+cancels the task at an A2A or ACP agent, or interrupts a supported agent in a terminal. Anyone who waits for the result gets
+the reason. If the task already has a result, the result stays and the exit code is 1.`,
   examples: `
-    relay task cancel <id>  # stop it
-    relay task cancel <id> "done by hand"  # and say why`,
+    relay task cancel <id>  # cancel a task
+    relay task cancel <id> "done by hand"  # cancel with a reason`,
   async ask({ io, args, open }) {
     const id = await taskArgument(io, args[0]!);
     return (await open()).relay.tasks.cancel(id, { reason: args[1] });
@@ -191,13 +191,13 @@ off. Where a result was first, that stays, and the exit code is 1.`,
 const wait = defineCommand({
   usage: '<id|url>',
   details:
-    'For a task that was sent before, here or elsewhere. The exit code is 1 where it failed, 5 where no result came.',
-  flags: { timeout: { value: 'TIME', help: 'wait so long: 90s, 15m, 2h (10m)' } },
-  examples: 'relay task wait <id>  # the result, as soon as it is there',
+    'Works for every task of this relay, no matter where it was sent from. The exit code is 1 if the task failed, 5 if there is no result in time.',
+  flags: { timeout: { value: 'TIME', help: 'maximum time, such as 90s, 15m, 2h (10m)' } },
+  examples: 'relay task wait <id>  # wait for the result and print it',
   async run({ io, args, flags, open }) {
     const id = await taskArgument(io, args[0]!);
     const timeout = parseMilliseconds(flags.timeout, '--timeout') ?? TASK_TIMEOUT_MS;
-    return tellAnswer(io, await (await openBridge(open)).wait(id, { timeout }));
+    return printAnswer(io, await (await openBridge(open)).wait(id, { timeout }));
   },
 });
 

@@ -14,29 +14,29 @@ import {
 import type { Host } from '../host.ts';
 import { printable } from '../human.ts';
 
-/** What every command about one thread understands. */
+/** The --thread flag of every command that works on one thread. */
 export const THREAD_FLAG = {
   thread: {
     short: 't',
     value: 'ID',
-    help: 'the thread: its id, the beginning of it, or its name (RELAY_THREAD; else the one used last)',
+    help: 'thread id, its first characters, or name (RELAY_THREAD, else the default thread)',
   },
 } as const satisfies Flags;
 
 interface ThreadChoice {
-  /** A positional id, which says the same as --thread. */
+  /** Thread from a positional argument, an alternative to --thread. */
   readonly word?: string;
-  /** It becomes the one used last: what makes or changes a thread uses it, what only looks does not. */
+  /** Makes the thread the default. Commands that create or change a thread set it; commands that only read do not. */
   readonly use?: boolean;
-  /** For what tells the id anyway. */
+  /** Does not print the id, for commands whose output contains it. */
   readonly quiet?: boolean;
 }
 
-/** Opens the relay and finds the thread that a command is about: the one named, else RELAY_THREAD, else the one used last. */
+/** Opens the relay and finds the thread of a command: the named one, else RELAY_THREAD, else the default thread. */
 export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: ThreadChoice = {}) {
   const { io, host, flags } = call;
   if (o.word !== undefined && flags.thread !== undefined)
-    throw badUsage('The thread is named twice.', `Use: ${call.name} ${o.word}`);
+    throw badUsage('The thread is given twice.', `Use: ${call.name} ${o.word}`);
   const word = o.word ?? flags.thread;
   const { relay } = await call.open();
   const { threads } = relay;
@@ -49,21 +49,21 @@ export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: Thread
   const last = (await host.relay.threadMemory()).get();
   if (last === undefined)
     throw badUsage(
-      'Which thread? None has been used here yet.',
-      'Begin one with: relay thread new --name NAME. Or name one: relay runs lists them.',
+      'No thread is named and there is no default thread yet.',
+      'Create one with: relay thread new --name NAME. Or pass --thread ID; relay runs lists the threads.',
     );
   if (!o.quiet && io.stderr.isTTY && !io.json) io.note(`thread ${last}`);
   return { relay, threads, id: last };
 }
 
-/** Makes it the one that is meant where none is named. That this cannot be kept is no reason to fail. */
+/** Makes a thread the default. Ignores errors, because the command itself has succeeded. */
 export async function useThread(host: Host, id: string): Promise<void> {
   const memory = await host.relay.threadMemory();
-  // The next command says which thread it misses.
+  // If saving fails, the next command reports that it has no default thread.
   await memory.set(id).catch(() => {});
 }
 
-/** From an id, the beginning of one, or a name. What fits several threads is refused, with all of them. */
+/** Finds a thread by id, the first characters of an id, or name. Throws with a list if several threads match. */
 export async function findThread(threads: ThreadsApi, word: string): Promise<string> {
   const text = word.trim();
   if (isUuid(text)) return text.toLowerCase();
@@ -73,12 +73,12 @@ export async function findThread(threads: ThreadsApi, word: string): Promise<str
   const found = byId.length > 0 ? byId : await byName(threads, text);
   if (found.length === 1) return found[0]!.thread_id;
   if (found.length === 0)
-    throw refusal('not_found', `thread ${text.slice(0, 64)}`, 'See relay runs for the threads there are.');
+    throw refusal('not_found', `thread ${text.slice(0, 64)}`, 'List the threads with: relay runs');
   const lines = found.map(({ thread_id, name }) => `${thread_id} ${printable(name)}`.trim());
   throw ambiguous(text, 'threads', lines);
 }
 
-/** Enough to choose from. */
+/** Maximum number of matches listed in an error. */
 const SHOWN = 8;
 
 async function byName(threads: ThreadsApi, name: string): Promise<ThreadItem[]> {
@@ -91,7 +91,7 @@ async function byName(threads: ThreadsApi, name: string): Promise<ThreadItem[]> 
   return found;
 }
 
-/** From a ref, the beginning of one, or a name: of several artifacts by that name, the newest. */
+/** Finds an artifact by ref, the first characters of a ref, or name. If several have the name, returns the newest. */
 export async function findArtifact(threads: ThreadsApi, thread: string, word: string): Promise<string> {
   const text = word.trim();
   if (isRef(text.toLowerCase())) return text.toLowerCase();
@@ -112,15 +112,15 @@ export async function findArtifact(threads: ThreadsApi, thread: string, word: st
   throw refusal(
     'not_found',
     `artifact ${text.slice(0, 64)} of thread ${thread}`,
-    'See relay artifact list; one of another thread needs --thread.',
+    'List the artifacts with: relay artifact list. Use --thread for another thread.',
   );
 }
 
 function ambiguous(word: string, what: string, fitting: readonly string[]): RelayError {
   const shown = [...fitting.slice(0, SHOWN), ...(fitting.length > SHOWN ? ['…'] : [])];
   return badUsage(
-    `"${word}" fits several ${what}:\n${shown.map((line) => `  ${line}`).join('\n')}`,
-    'Say a little more of the id.',
+    `"${word}" matches several ${what}:\n${shown.map((line) => `  ${line}`).join('\n')}`,
+    'Use more characters of the id.',
   );
 }
 
@@ -130,11 +130,11 @@ interface FoundThread {
 }
 
 interface ReadSpec<F extends Flags, A> extends Omit<AnswerSpec<F, A>, 'ask' | 'exit'> {
-  /** What it reads is not to be counted: what is printed of it is. */
+  /** Reads the answer with `counted: false`, because `readCommand` counts the printed text. */
   ask(thread: FoundThread, call: Invocation<F>): Promise<A>;
 }
 
-/** A command that prints something of a thread, which goes into the ledger where a model may get to see it. */
+/** Defines a command that prints content of a thread and records the tokens that a model may read. */
 export function readCommand<const F extends typeof THREAD_FLAG & Flags, A>(
   what: ReadKind,
   spec: ReadSpec<F, A>,
@@ -150,7 +150,7 @@ export function readCommand<const F extends typeof THREAD_FLAG & Flags, A>(
   });
 }
 
-/** Prints an answer. Piped, it is taken for something that a model reads; a person at a terminal reads for nothing. */
+/** Prints an answer. In a pipe its tokens are recorded as read by a model; at a terminal a person reads it. */
 export async function showRead(
   { io, host }: Pick<Invocation<Flags>, 'io' | 'host'>,
   { threads, id, what }: FoundThread & { readonly what: ReadKind },
@@ -160,6 +160,6 @@ export async function showRead(
   io.result(answer, text);
   if (io.interactive) return;
   const { tokens } = await host.program.countTokens(io.json ? JSON.stringify(answer) : text);
-  // What was asked for is printed: that an older relay keeps no such ledger is no reason to fail.
+  // Ignore errors: the answer is printed already, and older servers do not record reads.
   await threads.shown(id, { what, tokens }).catch(() => {});
 }

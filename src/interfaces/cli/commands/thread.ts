@@ -37,15 +37,15 @@ import { findThread, openThread, THREAD_FLAG, useThread } from './thread-choice.
 
 const begin = answerCommand({
   usage: '[name]',
-  details: `A thread holds versioned state, artifacts and the events of both. From here on it is the one that other
-commands mean where none is named. Piped, the id alone is printed.`,
+  details: `A thread has versioned state, artifacts and an event log. The new thread becomes the default thread of other
+commands. In a pipe it prints only the id.`,
   flags: {
-    name: { short: 'n', value: 'NAME', help: 'the same as the name in front; need not be unique' },
-    ttl: { value: 'TIME', help: 'how long it lives: 90s, 2h, 7d (until it is deleted)' },
+    name: { short: 'n', value: 'NAME', help: 'same as the argument name; need not be unique' },
+    ttl: { value: 'TIME', help: 'delete the thread after 90s, 2h, 7d (never)' },
   },
   examples: `
-    relay thread new my-first-run  # prints its thread_id
-    export RELAY_THREAD=$(relay thread new)  # the one that this shell means from now on`,
+    relay thread new my-first-run  # create a thread and print its thread_id
+    export RELAY_THREAD=$(relay thread new)  # use a new thread in this shell`,
   async ask({ host, args, flags, open }) {
     const created = await (await open()).relay.threads.create({
       name: flags.name ?? args[0],
@@ -59,11 +59,11 @@ commands mean where none is named. Piped, the id alone is printed.`,
 
 const use = answerCommand({
   usage: '<id>',
-  details: `Beginning a thread or changing one chooses it too; looking at one does not. RELAY_THREAD chooses one for a
-shell or an agent alone, whatever others do meanwhile.`,
+  details: `Commands that take --thread use the default thread if you name none. Creating or changing a thread also makes it
+the default; reading does not. RELAY_THREAD sets the thread for one shell or agent and overrides the default.`,
   examples: `
-    relay thread use 550e84  # the beginning of its id will do
-    relay thread use my-first-run  # or its name`,
+    relay thread use 550e84  # choose by the first characters of the id
+    relay thread use my-first-run  # choose by name`,
   async ask({ host, args, open }) {
     const { threads } = (await open()).relay;
     const info = await threads.get(await findThread(threads, args[0]!));
@@ -74,14 +74,14 @@ shell or an agent alone, whatever others do meanwhile.`,
 });
 
 const list = defineCommand({
-  details: 'The one that is meant where none is named has a star. Piped: id, moment of its making and name.',
+  details: 'A star marks the default thread. In a pipe each line has id, creation time and name.',
   flags: listFlags(20),
   examples: `
-    relay runs  # the newest 20
-    relay runs --all --json | jq -r ".threads[].thread_id"  # the ids of all of them`,
+    relay runs  # list the newest 20 threads
+    relay runs --all --json | jq -r ".threads[].thread_id"  # print the ids of all threads`,
   async run({ io, host, flags, open }) {
     if (flags.all && flags.count !== undefined)
-      throw badUsage('--all and --count do not go together.', 'Use one.');
+      throw badUsage('--all and --count cannot be used together.', 'Use one of them.');
     const most = parseMost(flags, 20);
     const { relay } = await open();
     const { items: threads, ...more } = await firstItems('threads', most, (o) => relay.threads.list(o));
@@ -92,7 +92,7 @@ const list = defineCommand({
         return threads.map((t) => `${t.thread_id}  ${t.created_at}  ${plain(t.name)}`.trimEnd()).join('\n');
       if (threads.length === 0)
         return style.dim(
-          io.typed('There are no threads yet. Begin with: relay thread new --name my-first-run'),
+          io.typed('There are no threads yet. Create one with: relay thread new --name my-first-run'),
         );
       const times = threads.map(({ created_at }) => moment(created_at));
       const width = Math.max(...times.map((time) => time.length)) + 2;
@@ -100,7 +100,8 @@ const list = defineCommand({
         const star = thread_id === last ? '* ' : '  ';
         return `${star}${style.cyan(thread_id)}  ${style.dim(times[i]!.padEnd(width))}${plain(name)}`;
       });
-      if (more.more) lines.push(style.dim(io.typed('  There are older ones: relay runs --all')));
+      if (more.more)
+        lines.push(style.dim(io.typed('  There are older threads. List all with: relay runs --all')));
       return lines.join('\n');
     });
   },
@@ -108,50 +109,52 @@ const list = defineCommand({
 
 const rm = defineCommand({
   usage: '<id…>',
-  details: `State, artifacts and events are gone for good; relay export keeps a copy. At a terminal it asks first.`,
+  details: `Deletes state, artifacts and events permanently. Use relay export first to keep a copy. At a terminal it asks for
+confirmation.`,
   takes: { min: 1, max: 1000 },
   flags: FORCE_FLAG,
   examples: `
-    relay thread rm 550e84  # delete one
-    relay export 550e84 --out kept.zip && relay thread rm 550e84  # keep a copy`,
+    relay thread rm 550e84  # delete one thread
+    relay export 550e84 --out kept.zip && relay thread rm 550e84  # export, then delete`,
   async run({ io, host, args, flags, open }) {
     const { threads } = (await open()).relay;
-    // All are known before the first is gone.
+    // Resolve all arguments before deleting anything.
     const ids = new Set<string>();
-    for (const arg of args) ids.add(await findThread(threads, longEnough(arg)));
+    for (const arg of args) ids.add(await findThread(threads, requireFourCharacters(arg)));
     return removeEach(io, 'deleted', [...ids], async (id) => {
-      if (!(await agrees(io, flags, () => whatGoes(threads, id)))) return false;
+      if (!(await agrees(io, flags, () => deleteQuestion(threads, id)))) return false;
       await threads.delete(id);
       await (await host.relay.threadMemory()).forget(id);
     });
   },
 });
 
-/** Where a slip of the finger costs a thread, a letter or two are not enough to name it. */
-function longEnough(word: string): string {
+/** Rejects ids shorter than four characters, so that a typing error cannot delete the wrong thread. */
+function requireFourCharacters(word: string): string {
   if (word.trim().length >= 4) return word;
   throw badUsage(
-    `"${word}" is too short to delete a thread by.`,
-    'Say at least four characters of its id; relay runs lists them.',
+    `"${word}" is too short to identify a thread to delete.`,
+    'Use at least four characters of its id. relay runs lists the ids.',
   );
 }
 
-async function whatGoes(threads: ThreadsApi, id: string): Promise<string> {
+async function deleteQuestion(threads: ThreadsApi, id: string): Promise<string> {
   const { name, artifact_count, state_version } = await threads.get(id);
   const title = plain(name) === '' ? '' : ` "${plain(name)}"`;
   return `Delete thread ${id}${title} with ${plural(artifact_count, 'artifact')}, state v${state_version}?`;
 }
 
-/** Of each list, as many as a screen holds. */
+/** Maximum number of items shown per list. */
 const SHOWN = 8;
 
 const show = answerCommand({
   usage: '[<id>]',
-  details: 'A summary for people. What goes into a prompt is relay state header; all there is, relay report.',
+  details:
+    'For the text that goes into a prompt use relay state header. For the full content use relay report.',
   flags: THREAD_FLAG,
   examples: `
-    relay show  # the thread used last
-    relay show 550e84  # another one, by the beginning of its id`,
+    relay show  # show the default thread
+    relay show 550e84  # show another thread`,
   async ask(call) {
     const { threads, id } = await openThread(call, { word: call.args[0], quiet: true });
     const info = await threads.get(id);
@@ -179,7 +182,7 @@ function summary(info: ThreadInfo & { readonly state: State; readonly stats: Sta
   const open = state.open_questions.filter(({ status }) => (status ?? 'open') === 'open');
   const pending = state.plan.filter(({ status }) => (status ?? 'pending') === 'pending');
   const refs = state.artifacts.map(({ ref, type, name }) => [ref, type, name].filter(Boolean).join(' · '));
-  // Of facts, decisions and artifacts the newest first.
+  // Facts, decisions and artifacts are shown newest first.
   const lists: [string, string[]][] = [
     ['Summary', state.session_summary ? [state.session_summary] : []],
     ['Facts', state.facts.map(({ key, value }) => `${key}: ${text(value)}`).reverse()],
@@ -200,17 +203,17 @@ function summary(info: ThreadInfo & { readonly state: State; readonly stats: Sta
 
 const tail = defineCommand({
   usage: '[<id>]',
-  details: 'One line an event, oldest first. With --json each line is the whole event.',
+  details: 'Prints one line per event, oldest first. With --json each line is the whole event.',
   flags: {
-    follow: { short: 'f', help: 'go on and show what is new' },
-    count: { short: 'n', value: 'N', help: 'begin with so many of the newest (10)' },
-    all: { help: 'begin with the first one' },
+    follow: { short: 'f', help: 'keep running and show new events' },
+    count: { short: 'n', value: 'N', help: 'start with the newest N events (10)' },
+    all: { help: 'start with the first event' },
     ...THREAD_FLAG,
   },
   examples: `
-    relay tail  # the newest ten of the thread used last
-    relay tail 550e84 --follow  # watch agents at work on it
-    relay tail --all --json  # the whole history as JSON lines`,
+    relay tail  # show the newest ten events of the default thread
+    relay tail 550e84 --follow  # watch a thread while agents work on it
+    relay tail --all --json  # print the whole history as JSON lines`,
   async run(call) {
     const { io, args, flags } = call;
     const most = flags.all ? Number.POSITIVE_INFINITY : (parseCount(flags.count, '--count') ?? 10);
@@ -235,16 +238,16 @@ const tail = defineCommand({
 
 const report = defineCommand({
   usage: '[<id>]',
-  details: `Prints the report, which is stored as an artifact of the thread too. With --json only its artifact_ref and
-the token figures are printed.`,
+  details: `Prints a report with facts, decisions, plan, artifacts and tokens, and stores it as an artifact of the thread.
+With --json it prints only the artifact_ref and the token counts.`,
   flags: {
-    format: { value: 'md|json', help: 'Markdown for people, or JSON (md)' },
-    out: { short: 'o', value: 'FILE', help: 'write it to this file' },
+    format: { value: 'md|json', help: 'Markdown or JSON (md)' },
+    out: { short: 'o', value: 'FILE', help: 'write the report to this file' },
     ...THREAD_FLAG,
   },
   examples: `
-    relay report 550e84  # facts, decisions, plan, artifacts and tokens
-    relay report --format json --out run.json  # the same as JSON, into a file`,
+    relay report 550e84  # print the report as Markdown
+    relay report --format json --out run.json  # write the report as JSON to a file`,
   async run(call) {
     const { io, args, flags } = call;
     const format = oneOf('--format', flags.format, ['md', 'json']);
@@ -259,21 +262,21 @@ the token figures are printed.`,
 
 const stats = answerCommand({
   usage: '[<id>]',
-  details: `Naive are the contents of the artifacts, each once; actual are their previews; what was avoided is the difference.
-Where prompts were made of the thread, the prompt ledger follows: what they would have cost with the artifacts that they stood for pasted,
-and what was put in front of a model instead, pulls and reads with it. The difference may be negative. All of it is counted by a
-tokenizer, whose name is given; docs/tokens.md has the definitions.`,
-  flags: { all: { help: 'all threads together' }, ...THREAD_FLAG },
+  details: `Naive tokens: the content of every artifact, pasted once. Actual tokens: the previews instead. Avoided tokens: the
+difference. If prompts were built from the thread, it also compares what they would have cost with their artifacts
+pasted and what models really read: prompts, pulls and other reads. This difference can be negative. All numbers are
+counted with the named tokenizer. See docs/tokens.md.`,
+  flags: { all: { help: 'sum over all threads' }, ...THREAD_FLAG },
   examples: `
-    relay stats  # of the thread used last
-    relay stats 550e84 --json  # with what the figures are made of
-    relay stats --all  # of all threads together`,
+    relay stats  # show the default thread
+    relay stats 550e84 --json  # print all numbers as JSON
+    relay stats --all  # sum over all threads`,
   async ask(call) {
     const { args, flags } = call;
     const word = args[0] ?? flags.thread;
     if (flags.all && word !== undefined)
       throw badUsage(
-        '--all is about all threads, not about one.',
+        '--all cannot be combined with a thread.',
         `Use: relay stats ${word}, or: relay stats --all`,
       );
     if (flags.all) return (await call.open()).relay.threads.totals();
@@ -285,7 +288,7 @@ tokenizer, whose name is given; docs/tokens.md has the definitions.`,
 
 type Figure = readonly [name: string, figure: number];
 
-/** The six figures of a thread, and who counted them; then the prompts, where there were any. */
+/** Formats the six token counts of a thread with the tokenizer, then the counts of its prompts if there are any. */
 export function tokenRows(stats: Stats | SumStats, style: Style): string {
   const { prompts, billed } = stats;
   const figures: readonly Figure[] = [
@@ -299,11 +302,11 @@ export function tokenRows(stats: Stats | SumStats, style: Style): string {
   const prompted: readonly Figure[] = prompts
     ? [
         ['prompts', prompts.prompts],
-        ['pasted into them', prompts.pasted_tokens],
-        ['shown to models instead', prompts.shown_tokens],
-        ['  by prompts', prompts.prompt_tokens],
-        ['  by pulls while answering', prompts.tool_call_tokens],
-        ['  read beside them', prompts.read_tokens],
+        ['tokens if pasted', prompts.pasted_tokens],
+        ['tokens shown to models', prompts.shown_tokens],
+        ['  in prompts', prompts.prompt_tokens],
+        ['  in pulls while answering', prompts.tool_call_tokens],
+        ['  in other reads', prompts.read_tokens],
         ['avoided by prompts', prompts.avoided_tokens],
       ]
     : [];
@@ -319,10 +322,10 @@ export function tokenRows(stats: Stats | SumStats, style: Style): string {
         '',
         ...rows(prompted),
         '',
-        `  ${style.dim(against(prompts.shown_tokens, prompts.pasted_tokens) + bill(billed))}`,
+        `  ${style.dim(comparePasting(prompts.shown_tokens, prompts.pasted_tokens) + bill(billed))}`,
       ]
     : [];
-  const compared = against(stats.actual_tokens, stats.naive_tokens);
+  const compared = comparePasting(stats.actual_tokens, stats.naive_tokens);
   return [
     ...rows(figures),
     '',
@@ -331,10 +334,10 @@ export function tokenRows(stats: Stats | SumStats, style: Style): string {
   ].join('\n');
 }
 
-function against(shown: number, pasted: number): string {
+function comparePasting(shown: number, pasted: number): string {
   if (pasted === 0) return '';
   const share = ((shown - pasted) / pasted) * 100;
-  if (share === 0) return 'as much as pasting';
+  if (share === 0) return 'same as pasting';
   return `${Math.abs(share).toFixed(1)} % ${share > 0 ? 'more' : 'less'} than pasting`;
 }
 
@@ -345,13 +348,16 @@ function bill({ input_tokens, output_tokens, cached_input_tokens }: Stats['bille
 
 const exportThread = defineCommand({
   usage: '[<id>]',
-  details: `A ZIP bundle of its state, artifacts and events with the hash of each. relay import gives the same thread
-again, on any machine. Piped, the bundle goes to standard output. Contents that are missing or are not as they were
-stored are named and left out; everything else is in it, and the command ends with 1.`,
-  flags: { out: { short: 'o', value: 'FILE', help: 'where to (thread-<id>.zip here)' }, ...THREAD_FLAG },
+  details: `The ZIP bundle contains state, artifacts and events with their hashes. relay import restores the thread from it on
+any machine. In a pipe the bundle goes to standard output. Missing or damaged artifact contents are listed and skipped;
+the exit code is then 1.`,
+  flags: {
+    out: { short: 'o', value: 'FILE', help: 'file to write (thread-<id>.zip in this folder)' },
+    ...THREAD_FLAG,
+  },
   examples: `
-    relay export --thread 550e84 --out bundle.zip  # into a file
-    relay export 550e84 | ssh elsewhere relay import -  # straight to another machine`,
+    relay export --thread 550e84 --out bundle.zip  # write a file
+    relay export 550e84 | ssh elsewhere relay import -  # copy to another machine`,
   async run(call) {
     const { io, args, flags } = call;
     const { threads, id } = await openThread(call, { word: args[0] });
@@ -359,39 +365,41 @@ stored are named and left out; everything else is in it, and the command ends wi
     const out = flags.out ?? (io.interactive || io.json ? name : undefined);
     await writePayload(io, body, { out, about: damaged.length > 0 ? { damaged } : {} });
     for (const ref of damaged)
-      io.warn(`The content of artifact ${ref} is missing or not as it was stored; it is not in the bundle.`);
+      io.warn(`The content of artifact ${ref} is missing or damaged. It is not in the bundle.`);
     return damaged.length > 0 ? EXIT.failed : EXIT.ok;
   },
 });
 
 const importThread = defineCommand({
   usage: '<bundle.zip|->',
-  details: `A bundle is checked before anything is stored, and taken in whole or not at all. A thread that is here
-already is left as it is.
+  details: `Checks the bundle first, then imports all of it or nothing. A thread that already exists is not changed.
 
-With --legacy it reads the home of a Go relay (~/.relay by default), which may be running, and never changes it.
-Names, ids, refs, types, hashes, events and every version of every state are kept; whatever is otherwise here is
-told. A state with something that has no place here is kept whole beside it, as an artifact. Importing again takes
-over the threads that are not here yet. A ZIP that a Go relay exported has no contents, and is refused.`,
+With --legacy it imports all threads from the home of a Go relay (default ~/.relay), which may be running and is never
+changed. Names, ids, refs, types, hashes, events and all state versions are kept; differences are reported. A state
+with fields that have no equivalent is also stored unchanged as an artifact. Run it again to import new threads. A ZIP
+exported by a Go relay has no artifact contents and is rejected.`,
   takes: { max: 1 },
-  flags: { legacy: { help: 'read the home of a Go relay' } },
+  flags: { legacy: { help: 'import all threads from the home of a Go relay' } },
   examples: `
-    relay import bundle.zip  # a thread from elsewhere
-    relay import --legacy --home ~/.contextrelay  # what a Go relay left in ~/.relay, into a home of its own
-    relay import --legacy /mnt/old/.relay  # from a copy`,
+    relay import bundle.zip  # import one thread
+    relay import --legacy --home ~/.contextrelay  # import the Go relay in ~/.relay into another home
+    relay import --legacy /mnt/old/.relay  # import from a copy`,
   async run(call) {
     const { io, host, args, flags, open } = call;
     if (flags.legacy) return importLegacy(call, args[0]);
     if (args[0] === undefined)
-      throw badUsage('Which bundle?', 'Use: relay import bundle.zip. relay export makes one.');
+      throw badUsage(
+        'The bundle is missing.',
+        'Use: relay import bundle.zip. Create a bundle with relay export.',
+      );
     const source = await openPayload(io, args[0], { limit: BUNDLE_BYTES });
     const { relay } = await open();
-    const taken = await relay.threads.import(withProgress(io, source.body, source));
-    await useThread(host, taken.thread_id);
-    for (const ref of taken.damaged ?? [])
-      io.warn(`Artifact ${ref} comes without its content, which was damaged where it was exported.`);
-    io.result(taken, () => {
-      const { thread_id, name, state_ref, artifacts, events } = taken;
+    const imported = await relay.threads.import(withProgress(io, source.body, source));
+    await useThread(host, imported.thread_id);
+    for (const ref of imported.damaged ?? [])
+      io.warn(`Artifact ${ref} has no content, because it was damaged when the thread was exported.`);
+    io.result(imported, () => {
+      const { thread_id, name, state_ref, artifacts, events } = imported;
       const facts = [plain(name), state_ref, plural(artifacts, 'artifact'), plural(events, 'event')];
       return labelled(io, 'thread_id', thread_id, facts);
     });
@@ -407,8 +415,8 @@ async function importLegacy({ io, host, open }: Invocation, named: string | unde
   if (dir === host.home && !isRemote(host)) {
     const elsewhere = join(homedir(), '.contextrelay');
     throw badUsage(
-      `${dir} is both where the old threads are and where they would go.`,
-      `Keep them apart: relay import --legacy ${shellWord(dir)} --home ${shellWord(elsewhere)}, and RELAY_HOME=${shellWord(elsewhere)} from then on.`,
+      `${dir} is both the source and the target of the import.`,
+      `Use another home: relay import --legacy ${shellWord(dir)} --home ${shellWord(elsewhere)}, and RELAY_HOME=${shellWord(elsewhere)} from then on.`,
     );
   }
   using legacy = await host.store.openLegacy(dir);
@@ -448,7 +456,7 @@ function inFigures({ versions, artifacts, events }: Omit<LegacyThread, 'bundle'>
   return `${last}${plural(artifacts, 'artifact')}, ${plural(events, 'event')}`;
 }
 
-/** The configuration of a Go relay is none of ours: that it cannot be read is part of the same mix-up. */
+/** Returns false if the configuration cannot be read: the home then probably belongs to a Go relay. */
 function isRemote(host: Host): boolean {
   try {
     return host.remote !== null;
@@ -459,12 +467,12 @@ function isRemote(host: Host): boolean {
 
 const replay = answerCommand({
   usage: '[<id>]',
-  details: `A state is what its events add up to. This adds them up from the first one, without snapshots, and says
-whether that gives the same bytes. Ends with 1 where it does not.`,
+  details: `Applies all events from the first one, without snapshots, and compares the result with the stored state. The exit
+code is 1 if they differ.`,
   flags: THREAD_FLAG,
   examples: `
-    relay replay 550e84  # the version, the number of events and the hash of the state
-    relay replay --json | jq -r .sha256  # the hash alone, to compare with another machine`,
+    relay replay 550e84  # print version, number of events and hash of the state
+    relay replay --json | jq -r .sha256  # print only the hash, to compare with another machine`,
   async ask(call) {
     const { threads, id } = await openThread(call, { word: call.args[0] });
     return { thread_id: id, ...(await threads.replay(id)) };
@@ -474,7 +482,7 @@ whether that gives the same bytes. Ends with 1 where it does not.`,
       ['state_ref', `v${version}`],
       ['events', count(events)],
       ['sha256', sha256],
-      ['replayed', matches ? style.green('the same bytes') : style.red('other bytes than the state')],
+      ['replayed', matches ? style.green('same as the state') : style.red('differs from the state')],
     ]),
   exit: ({ matches }) => (matches ? EXIT.ok : EXIT.failed),
 });

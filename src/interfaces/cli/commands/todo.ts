@@ -13,7 +13,7 @@ import { oneOf } from '../human.ts';
 import type { Io } from '../io.ts';
 import { needText, PROJECT_FLAGS, projectCommand, theProject } from './project-call.ts';
 
-/** A command that moves one todo to another status. */
+/** Defines a command that changes the status of one todo. */
 function defineTodoChange(spec: {
   readonly examples: string;
   readonly flags?: Flags;
@@ -30,16 +30,16 @@ function defineTodoChange(spec: {
       return { ...todo, changed };
     },
     print({ id, title, status, changed }) {
-      const words = status.replace('_', ' ');
-      return `${id}  ${changed ? words : `was ${words} already`}  ${title}`;
+      const statusText = status.replace('_', ' ');
+      return `${id}  ${changed ? statusText : `was already ${statusText}`}  ${title}`;
     },
   });
 }
 
-/** Below the title's status. */
+/** Aligns the notes below the status column. */
 const INDENT = ' '.repeat(10);
 
-/** Todos as rows for people. */
+/** Formats todos as rows for a terminal. Shows notes of blocked todos, and of all todos with `notes`. */
 function todoRows(todos: readonly Todo[], { style }: Io, o: { readonly notes?: boolean } = {}): string {
   if (todos.length === 0) return 'No open todos.';
   const paint = { in_progress: style.cyan, blocked: style.red, pending: style.bold, completed: style.dim };
@@ -49,8 +49,8 @@ function todoRows(todos: readonly Todo[], { style }: Io, o: { readonly notes?: b
       const status = paint[todo.status](todo.status.replace('_', ' ').padEnd(11));
       const age = at === null ? '' : style.dim(` (${ago(at, Date.now())})`);
       const row = `${todo.id}  ${status}  ${todo.priority.padEnd(6)}  ${plainLine(todo.title)}${age}`;
-      const told = o.notes || todo.status === 'blocked';
-      const notes = told ? todo.notes.split('\n').map((line) => plainLine(line)) : [];
+      const showNotes = o.notes || todo.status === 'blocked';
+      const notes = showNotes ? todo.notes.split('\n').map((line) => plainLine(line)) : [];
       return [row, ...notes.filter((line) => line !== '').map((line) => INDENT + style.dim(line))].join('\n');
     })
     .join('\n');
@@ -60,10 +60,10 @@ const add = projectCommand({
   stores: true,
   usage: '<title>',
   flags: {
-    priority: { value: PRIORITIES.join('|'), help: 'how much it matters (medium)' },
-    notes: { value: 'TEXT', help: 'what else there is to know' },
+    priority: { value: PRIORITIES.join('|'), help: 'priority (medium)' },
+    notes: { value: 'TEXT', help: 'additional notes' },
   },
-  examples: 'relay todo add "Write the migration" --priority high  # prints its number',
+  examples: 'relay todo add "Write the migration" --priority high  # add a todo and print its id',
   ask: (project, { args, flags }) =>
     project.addTodo({
       title: needText('The title', args[0]),
@@ -74,30 +74,30 @@ const add = projectCommand({
 });
 
 const start = defineTodoChange({
-  examples: 'relay todo start TODO-003  # it is in progress now; 3 means the same one',
+  examples: 'relay todo start TODO-003  # start a todo; you can also write 3',
   change: () => ({ status: 'in_progress' }),
 });
 
 const done = defineTodoChange({
-  examples: 'relay todo done TODO-003  # it is completed, and when is noted',
+  examples: 'relay todo done TODO-003  # complete a todo',
   change: () => ({ status: 'completed' }),
 });
 
 const block = defineTodoChange({
   examples:
-    'relay todo block TODO-003 --reason "no access to the staging database"  # the reason goes into its notes',
-  flags: { reason: { value: 'TEXT', help: 'why it cannot go on' } },
+    'relay todo block TODO-003 --reason "no access to the staging database"  # add the reason to its notes',
+  flags: { reason: { value: 'TEXT', help: 'why the todo is blocked' } },
   change: (flags) => ({ status: 'blocked', reason: needText('--reason', flags.reason) }),
 });
 
 const list = projectCommand({
   flags: {
-    all: { help: 'the completed ones too' },
-    status: { value: TODO_STATUSES.join('|'), help: 'only these' },
+    all: { help: 'include completed todos' },
+    status: { value: TODO_STATUSES.join('|'), help: 'only todos with this status' },
   },
   examples: `
-    relay todo list  # what is open
-    relay todo list --status blocked --json  # for a program`,
+    relay todo list  # list open todos
+    relay todo list --status blocked --json  # print blocked todos as JSON`,
   async ask(project, { io, flags }) {
     const status = oneOf('--status', flags.status, TODO_STATUSES);
     const { broken, todos: all, lastReview } = await project.read();
@@ -112,16 +112,16 @@ const list = projectCommand({
 
 const review = defineCommand({
   details:
-    'Lists what is open with its age and its notes, and stamps last_review. Then start, complete or block what has changed.',
+    'Lists open todos with age and notes, and sets last_review in todos.json. Then start, complete or block the todos that have changed.',
   flags: PROJECT_FLAGS,
-  examples: 'relay todo review  # due once a day',
+  examples: 'relay todo review  # review once a day',
   async run(call) {
     const { io } = call;
     const all = await (await theProject(call)).reviewTodos();
     const todos = openTodos(all);
     const completed = all.length - todos.length;
     io.result({ todos, completed }, () => todoRows(todos, io, { notes: true }));
-    if (io.interactive) io.note('Reviewed; due again in a day.');
+    if (io.interactive) io.note('Review recorded. The next one is due in a day.');
   },
 });
 

@@ -4,32 +4,35 @@ import { rows, unpainted } from '../human.ts';
 import { PROMPT_FLAGS, promptWords, runWrapped, withBundle } from './prompt.ts';
 
 const run = defineCommand({
-  usage: '--cli PROGRAM ["WORDS" | -] [-- ARGS…]',
-  details: `What the program says on stdout goes through untouched and is kept as an artifact; its stderr stays apart,
-and its exit code is the one of this command. claude, codex, gemini, opencode, aider and sgpt are known by name; others get
-the prompt on stdin, or where {prompt} or {file} stands among ARGS. Without words the program gets the terminal, and nothing
-that is said there is kept.`,
+  usage: '--cli PROGRAM ["PROMPT" | -] [-- ARGS…]',
+  details: `Prints the standard output of the program unchanged and stores it as an artifact. Standard error is passed through
+and not stored. The exit code is the exit code of the program. For claude, codex, gemini, opencode, aider and sgpt the way
+to pass the prompt is built in. Other programs get it on standard input, or in place of {prompt} or {file} in ARGS. Without
+a prompt the program runs interactively in the terminal and nothing is stored.`,
   flags: {
-    cli: { value: 'PROGRAM', help: 'which program: a name or a path' },
+    cli: { value: 'PROGRAM', help: 'name or path of the program' },
     ...PROMPT_FLAGS,
-    'prompt-by': { value: 'stdin|argument|file', help: 'how the prompt gets in' },
+    'prompt-by': { value: 'stdin|argument|file', help: 'how to pass the prompt' },
   },
   takes: { max: 1 },
   takesRest: true,
   examples: `
-    relay wrap run --cli claude "fix the tests"  # Claude Code, with the memory of a new thread
-    relay wrap run --cli codex "and now the docs" -- --model o4  # options of its own behind --
-    relay wrap run --cli ./bot "hello" -- --ask {prompt}  # a program nobody knows, by a template`,
+    relay wrap run --cli claude "fix the tests"  # run Claude Code with a prompt
+    relay wrap run --cli codex "and now the docs" -- --model o4  # pass options to the program
+    relay wrap run --cli ./bot "hello" -- --ask {prompt}  # run any program with a template`,
   async run({ io, host, flags, args, rest }) {
     const { cli } = flags;
     if (!cli)
       throw badUsage(
         'relay wrap run needs a program.',
-        'Name it with --cli; relay wrap list shows those that are known.',
+        'Name it with --cli. relay wrap list shows the supported programs.',
       );
     const promptBy = PROMPT_WAYS.find((way) => way === flags['prompt-by']);
     if (flags['prompt-by'] !== undefined && !promptBy)
-      throw badUsage(`--prompt-by takes ${PROMPT_WAYS.join(', ')}.`, 'For example: --prompt-by stdin');
+      throw badUsage(
+        `--prompt-by must be one of: ${PROMPT_WAYS.join(', ')}.`,
+        'For example: --prompt-by stdin',
+      );
     await using work = await host.agents.openWork(io.cwd);
     if (args.length > 0) {
       const words = await promptWords(io, args);
@@ -39,8 +42,8 @@ that is said there is kept.`,
     }
     if (!io.stdin.isTTY || !work.programs.converses(cli))
       throw badUsage(
-        'There is nothing to ask: no words were given.',
-        `Use: relay wrap run --cli ${cli} "WORDS", or - to read them from stdin.`,
+        'The prompt is missing.',
+        `Use: relay wrap run --cli ${cli} "PROMPT", or - to read it from standard input.`,
       );
     const { thread } = flags;
     const { code } = await work.programs.run({ cli, args: rest, prompt: null, terminal: true, thread });
@@ -49,16 +52,16 @@ that is said there is kept.`,
 });
 
 const list = answerCommand({
-  examples: 'relay wrap list  # what --cli can name without more ado',
+  examples: 'relay wrap list  # list the programs that --cli supports by name',
   async ask({ io, host }) {
     await using work = await host.agents.openWork(io.cwd);
     return { programs: work.programs.known() };
   },
   print({ programs }, { style }) {
-    const here = (installed: boolean) => (installed ? '' : style.dim(', not here'));
+    const missing = (installed: boolean) => (installed ? '' : style.dim(', not installed'));
     return rows(
       unpainted,
-      programs.map(({ name, about, installed }) => [name, `${about}${here(installed)}`]),
+      programs.map(({ name, about, installed }) => [name, `${about}${missing(installed)}`]),
     );
   },
 });
