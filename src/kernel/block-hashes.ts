@@ -86,7 +86,7 @@ export type BodyFault = 'missing' | 'cut' | 'altered';
 export function damagedBodyError(
   name: string,
   fault: BodyFault,
-  hint = 'relay doctor --deep names everything that is damaged; relay restore brings back a backup.',
+  hint = 'Run relay doctor --deep to list all damaged data, and relay restore to restore a backup.',
 ): RelayError {
   return new RelayError('store_damaged', { what: `${name} is ${fault}`, fault, hint });
 }

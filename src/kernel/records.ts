@@ -118,5 +118,7 @@ export async function compareAndSet<T>(
     if (result !== null) return result;
     if (round > 0) await pause(random() * Math.min(50, 2 ** Math.min(round, 6)));
   }
-  throw new RelayError('busy', { what: `${ATTEMPTS} attempts to change ${what} were overtaken by others` });
+  throw new RelayError('busy', {
+    what: `${ATTEMPTS} attempts to change ${what} failed, because other writers were faster`,
+  });
 }

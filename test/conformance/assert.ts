@@ -1,4 +1,4 @@
-/** Just enough to run without `node:assert`, so that the cases also run where there is no Node. */
+/** Minimal assertions without `node:assert`, so that the cases also run outside of Node. */
 
 import { type ErrorCode, isRelayError } from '../../src/base/errors.ts';
 
@@ -6,12 +6,12 @@ export function ok(value: unknown, message: string): asserts value {
   if (!value) throw new Error(message);
 }
 
-/** Compares as JSON: `undefined` is as good as absent, and the order of an object's keys does not count. */
+/** Compares as JSON: `undefined` equals absent, and the order of keys does not matter. */
 export function same(actual: unknown, expected: unknown, message = 'not the same'): void {
   equal(show(actual), show(expected), message);
 }
 
-/** Compares as JSON text: the order of keys counts too. */
+/** Compares as JSON text: the order of keys matters too. */
 export function sameText(actual: unknown, expected: unknown, message = 'not the same'): void {
   equal(String(JSON.stringify(actual)), String(JSON.stringify(expected)), message);
 }
@@ -29,7 +29,7 @@ export async function refuses(work: Promise<unknown>, ...codes: ErrorCode[]): Pr
   throw new Error(`not refused, expected ${codes.join(' or ')}: gave ${brief(show(result))}`);
 }
 
-/** Rejects with whatever the caller's own stream failed with. */
+/** Expects a rejection with the error of the caller's own stream. */
 export async function fails(work: Promise<unknown>): Promise<void> {
   let result: unknown;
   try {

@@ -5,7 +5,7 @@ import { IN_ORDER, range, shuffled } from './keys.ts';
 
 export const blobListingCases: readonly Case[] = [
   {
-    name: 'blobs: a listing is in the order of the bytes of the keys, with size and age',
+    name: 'blobs: a listing is in UTF-8 key order, with size and time of each blob',
     async run({ blobs }, clock) {
       const keys = IN_ORDER.map((n) => `bll.order/${n}`);
       const written = new Map<string, { key: string; size: number; at: number }>();
@@ -24,7 +24,7 @@ export const blobListingCases: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: pages follow one another without a hole or a repeat',
+    name: 'blobs: pages follow each other without gaps or repeats',
     async run({ blobs }) {
       const keys = range(25).map((i) => `bll.page/${String(i).padStart(2, '0')}`);
       for (const key of shuffled(keys)) await blobs.put(key, patterned(1));
@@ -42,7 +42,7 @@ export const blobListingCases: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a sweep that deletes while it lists meets every blob',
+    name: 'blobs: a caller that deletes while it lists still gets every blob',
     async run({ blobs }) {
       for (const i of range(20)) await blobs.put(`bll.sweep/${i}`, patterned(i));
       let met = 0;
@@ -58,7 +58,7 @@ export const blobListingCases: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a prefix is text, not a pattern, and an empty one lists all',
+    name: 'blobs: a prefix is text and not a pattern, and an empty prefix lists all',
     async run({ blobs }) {
       const keys = ['bll.p%/x', 'bll.p*/x', 'bll.pA/x', 'bll.p_/x', 'bll.pa/x', 'bll.p\uffff/x', 'bll.p😀/x'];
       for (const key of shuffled(keys)) await blobs.put(key, patterned(3));
@@ -85,7 +85,7 @@ export const blobListingCases: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a page holds 100 unless told, and at most 1000',
+    name: 'blobs: a page has 100 items by default and at most 1000',
     async run({ blobs }) {
       await Promise.all(range(101).map((i) => blobs.put(`bll.many/${i}`, patterned(1))));
       const page = await blobs.list('bll.many/');

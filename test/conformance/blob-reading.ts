@@ -4,7 +4,7 @@ import type { Case } from './case.ts';
 
 export const blobReadingCases: readonly Case[] = [
   {
-    name: 'blobs: a range gives its bytes, its end excluded, and the size of the whole',
+    name: 'blobs: a range returns its bytes without the end, and the size of the whole blob',
     async run({ blobs }) {
       for (const size of [1000, 400_000]) {
         const bytes = patterned(size, size);
@@ -25,7 +25,7 @@ export const blobReadingCases: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a range outside of the blob is refused, not cut',
+    name: 'blobs: a range outside the blob is rejected and not truncated',
     async run({ blobs }) {
       for (const size of [10, 300_000]) {
         await blobs.put('blb.outside/1', patterned(size));
@@ -43,7 +43,7 @@ export const blobReadingCases: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a reader that began goes on when the blob is deleted or replaced',
+    name: 'blobs: a running read continues when the blob is deleted or replaced',
     async run(engine) {
       const { blobs } = engine;
       for (const size of [1000, 200_000, LARGE]) {
@@ -63,7 +63,7 @@ export const blobReadingCases: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a reader may stop halfway, and the next one starts anew',
+    name: 'blobs: a reader may stop early, and the next one starts from the beginning',
     async run({ blobs }) {
       const bytes = patterned(LARGE);
       await blobs.put('blb.half/1', bytes);
@@ -78,7 +78,7 @@ export const blobReadingCases: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: an expired blob is gone at once',
+    name: 'blobs: an expired blob is invisible at once',
     async run({ blobs }, clock) {
       const expiresAt = clock.now() + 60_000;
       await blobs.put('blb.exp/small', patterned(10), { expiresAt });

@@ -7,7 +7,7 @@ import type { Case } from './case.ts';
 import { damagedBlobCases } from './damaged-blobs.ts';
 import { longestKey, ODD_NAMES, range } from './keys.ts';
 
-/** Around the sizes where engines change how they keep a body. */
+/** Sizes around the limits at which engines store a body differently. */
 const SIZES = [
   0,
   1,
@@ -23,12 +23,12 @@ const SIZES = [
   700_001,
 ];
 
-/** Writing more than this for one case is no longer a quick test. */
+/** Maximum bytes that one case may write, so that it stays quick. */
 const AFFORDABLE = 128 * 1024 * 1024;
 
 const readingAndWriting: readonly Case[] = [
   {
-    name: 'blobs: bytes and streams of any size come back exactly, with size and SHA-256',
+    name: 'blobs: bytes and streams of any size are returned exactly, with size and SHA-256',
     async run({ blobs }) {
       for (const size of SIZES) {
         const bytes = patterned(size, size + 1);
@@ -57,7 +57,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a body of several megabytes makes the round trip as a stream',
+    name: 'blobs: a body of several megabytes is stored and read as a stream',
     async run({ blobs }) {
       const bytes = patterned(LARGE);
       const info = await blobs.put('blb.large/1', streamOf(bytes, { piece: 100_003 }), { size: LARGE });
@@ -66,7 +66,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: what is not there is null, and deleting it is fine',
+    name: 'blobs: a missing blob is null, and deleting it does nothing',
     async run({ blobs }) {
       same(await blobs.get('blb.none/1'), null);
       same(await blobs.get('blb.none/1', { start: 0, end: 1 }), null);
@@ -78,7 +78,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: an expiry that is told later is asked for once the body has arrived',
+    name: 'blobs: an expiry function is called after the body has arrived',
     async run({ blobs }, clock) {
       for (const [key, size] of [
         ['blb.later/1', 10],
@@ -104,7 +104,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: an expiry that cannot be told leaves nothing',
+    name: 'blobs: if the expiry function throws, nothing is stored',
     async run({ blobs }) {
       const expiresAt = () => {
         throw new Error('no idea');
@@ -117,7 +117,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: bytes are taken when they are put',
+    name: 'blobs: put copies the bytes, so later changes of the array do not matter',
     async run({ blobs }) {
       const bytes = patterned(1000);
       const writing = blobs.put('blb.copy/1', bytes);
@@ -128,7 +128,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a part of a larger buffer is stored as that part',
+    name: 'blobs: a view of a larger buffer is stored without the rest of the buffer',
     async run({ blobs }) {
       const bytes = patterned(300_000);
       await blobs.put('blb.view/1', bytes.subarray(100, 900));
@@ -138,7 +138,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a second put replaces the first as a whole, in size and expiry too',
+    name: 'blobs: a second put replaces body, size and expiry',
     async run({ blobs }, clock) {
       for (const [i, [before, after]] of [
         [500_000, 10],
@@ -158,7 +158,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: of many puts at once under one key one is there, whole',
+    name: 'blobs: of many concurrent puts under one key, one complete body remains',
     async run({ blobs }) {
       const sizes = range(12).map((i) => 20_000 * (i + 1));
       await Promise.all(
@@ -174,7 +174,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: odd keys are told apart',
+    name: 'blobs: unusual keys stay distinct',
     async run({ blobs }) {
       const keys = [
         ...ODD_NAMES.map((n) => `blb.odd/${n}`),
@@ -197,7 +197,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: an empty, ill-formed or overlong key is refused',
+    name: 'blobs: an empty, ill-formed or too long key is rejected',
     async run({ blobs }) {
       const calls: ((key: string, b: Blobs) => Promise<unknown>)[] = [
         (key, b) => b.put(key, patterned(1)),
@@ -218,7 +218,7 @@ const readingAndWriting: readonly Case[] = [
 
 const refusing: readonly Case[] = [
   {
-    name: 'blobs: a stream that fails leaves no trace, and what was there stays',
+    name: 'blobs: a failing stream stores nothing and keeps the previous blob',
     async run({ blobs }) {
       await blobs.put('blb.fail/kept', patterned(300_000, 2));
       for (const failAt of [0, 1, 30]) {
@@ -234,7 +234,7 @@ const refusing: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a body of another length than promised is refused and leaves no trace',
+    name: 'blobs: a body with another length than announced is rejected and not stored',
     async run({ blobs }) {
       for (const real of [100, 300_000]) {
         await blobs.put('blb.size/kept', patterned(real, 7));
@@ -254,7 +254,7 @@ const refusing: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a stream that runs past its promise is told to stop',
+    name: 'blobs: a stream longer than announced is cancelled',
     async run({ blobs }) {
       let pulled = 0;
       let cancelled = false;
@@ -272,7 +272,7 @@ const refusing: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: more than the engine takes is refused as too large, ahead by its size and in passing',
+    name: 'blobs: a body above the limit is rejected, by its announced size or while it arrives',
     async run({ blobs, limits }) {
       if (limits.blobBytes >= Number.MAX_SAFE_INTEGER) return;
       const size = limits.blobBytes + 1;

@@ -1,12 +1,15 @@
 import { toHex } from '../../src/base/ids.ts';
 import type { BlobBody } from '../../src/kernel/blobs.ts';
 
-/** Several megabytes, and no multiple of anything. */
+/** Several megabytes, and not a multiple of any block size. */
 export const LARGE = 6 * 1024 * 1024 + 17;
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Bytes that do not repeat within any block size, so that a lost, doubled or swapped piece shows. */
+/**
+ * Returns bytes that do not repeat within any block size, so that a lost, repeated or swapped piece is
+ * detected.
+ */
 export function patterned(length: number, seed = 1): Bytes {
   const bytes = new Uint8Array(length);
   let state = seed >>> 0 || 1;
@@ -19,7 +22,7 @@ export function patterned(length: number, seed = 1): Bytes {
   return bytes;
 }
 
-/** The bytes in pieces, each made only when asked for. `failAt`: the stream breaks before it gives that piece. */
+/** Streams the bytes in pieces, each created on demand. With `failAt` the stream fails before that piece. */
 export function streamOf(
   bytes: Uint8Array,
   o: { piece?: number; failAt?: number; onPull?: (piece: number) => void; onCancel?: () => void } = {},
@@ -40,7 +43,7 @@ export function streamOf(
   );
 }
 
-/** So many zeros, without ever holding them. */
+/** Streams zeros without holding them in memory. */
 export function zeros(length: number): ReadableStream<Uint8Array> {
   let left = length;
   return new ReadableStream<Uint8Array>(
@@ -61,7 +64,7 @@ export async function collect(body: BlobBody): Promise<Bytes> {
   return new Uint8Array(await new Response(body as ReadableStream<Bytes>).arrayBuffer());
 }
 
-/** The first `count` bytes at least, and the rest when asked for. */
+/** Reads at least the first `count` bytes, and the rest on request. */
 export async function started(body: BlobBody, count: number): Promise<{ rest(): Promise<Bytes> }> {
   if (body instanceof Uint8Array) return { rest: async () => new Uint8Array(body) };
   const reader = body.getReader();
@@ -82,7 +85,7 @@ export async function started(body: BlobBody, count: number): Promise<{ rest(): 
   };
 }
 
-/** Says where two differ instead of printing them. */
+/** Compares two arrays and reports the first difference instead of printing them. */
 export function sameBytes(actual: Uint8Array, expected: Uint8Array, what = 'bytes'): void {
   if (actual.length !== expected.length) {
     throw new Error(`${what}: ${actual.length} bytes instead of ${expected.length}`);

@@ -1,15 +1,17 @@
 import type { Env } from '../../src/base/env.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 
-/** One promise of the ports, as data: it needs an engine and its clock, and nothing of the runtime around it. */
+/**
+ * One rule of the ports as a test case. It needs only an engine and its clock, not a test runner or runtime.
+ */
 export interface Case {
   readonly name: string;
   run(engine: Engine, clock: Clock, below: Below): Promise<void>;
 }
 
-/** What can happen to a store behind the engine's back. */
+/** Damage that a case can do to a store without the engine noticing. */
 export interface Below {
-  /** Changes one byte of a stored body, where the next read meets it. */
+  /** Changes one byte of a stored body, so that the next read finds it. */
   damage(key: string, offset: number): Promise<void>;
 }
 
@@ -18,7 +20,7 @@ export interface Clock {
   advance(ms: number): void;
 }
 
-/** A clock that moves when told, and the Env that an engine under test is opened with. */
+/** A clock that the case advances, and the Env for the engine under test. */
 export function manualClock(start = Date.UTC(2026, 0, 1)): Clock & { readonly env: Env } {
   let now = start;
   return {

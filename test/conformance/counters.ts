@@ -3,7 +3,7 @@ import type { Case } from './case.ts';
 
 export const counterCases: readonly Case[] = [
   {
-    name: 'counters: one that is absent counts from 0, and its value is a record',
+    name: 'counters: an absent counter starts at 0, and its value is a record',
     async run({ records }) {
       same(await records.add('cnt.a/1', 5), 5);
       same(await records.add('cnt.a/1', 2), 7);
@@ -21,7 +21,7 @@ export const counterCases: readonly Case[] = [
     },
   },
   {
-    name: 'counters: a put sets one, and a delete takes it away',
+    name: 'counters: put sets a counter and delete removes it',
     async run({ records }) {
       await records.put('cnt.put/1', 40);
       same(await records.add('cnt.put/1', 2), 42);
@@ -30,7 +30,7 @@ export const counterCases: readonly Case[] = [
     },
   },
   {
-    name: 'counters: max is reached and never passed, and a refusal changes nothing',
+    name: 'counters: a counter reaches max but never exceeds it, and a rejected add changes nothing',
     async run({ records }) {
       same(await records.add('cnt.max/1', 3, { max: 2 }), null);
       same(await records.get('cnt.max/1'), null, 'a refused add makes no counter');
@@ -43,7 +43,7 @@ export const counterCases: readonly Case[] = [
     },
   },
   {
-    name: 'counters: a negative delta gives back, and never below 0',
+    name: 'counters: a negative delta subtracts, but never below 0',
     async run({ records }) {
       same(await records.add('cnt.neg/1', -1), null, 'nothing to give back');
       same(await records.get('cnt.neg/1'), null);
@@ -56,7 +56,7 @@ export const counterCases: readonly Case[] = [
     },
   },
   {
-    name: 'counters: fifty at once never pass max, and none is lost',
+    name: 'counters: fifty concurrent adds never exceed max, and none is lost',
     async run({ records }) {
       const taken = await Promise.all(
         Array.from({ length: 50 }, () => records.add('cnt.race/1', 1, { max: 20 })),
@@ -73,7 +73,7 @@ export const counterCases: readonly Case[] = [
     },
   },
   {
-    name: 'counters: fifty that give back at once stop at 0',
+    name: 'counters: fifty concurrent subtractions stop at 0',
     async run({ records }) {
       await records.add('cnt.back/1', 20);
       const given = await Promise.all(Array.from({ length: 50 }, () => records.add('cnt.back/1', -1)));
@@ -82,7 +82,7 @@ export const counterCases: readonly Case[] = [
     },
   },
   {
-    name: 'counters: the expiry counts where the counter is made, and then it starts again',
+    name: 'counters: only the add that creates a counter sets its expiry, and an expired counter starts again',
     async run({ records }, clock) {
       const start = clock.now();
       same(await records.add('cnt.exp/1', 5, { expiresAt: start + 60_000 }), 5);
@@ -98,7 +98,7 @@ export const counterCases: readonly Case[] = [
     },
   },
   {
-    name: 'counters: what is not a whole number is refused and changes nothing',
+    name: 'counters: a delta that is not a whole number is rejected and changes nothing',
     async run({ records }) {
       for (const value of ['seven', '7', null, true, 1.5, [1], {}]) {
         await records.put('cnt.bad/other', value);

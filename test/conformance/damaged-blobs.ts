@@ -8,7 +8,7 @@ import { range } from './keys.ts';
 
 export const damagedBlobCases: readonly Case[] = [
   {
-    name: 'blobs: of a body that was altered no wrong byte is given, and whoever reads it is told',
+    name: 'blobs: no wrong byte of an altered body is returned, and the reader gets an error',
     async run({ blobs }, _clock, below) {
       for (const size of [1, 3000, 100_000, 300_000, 900_000, LARGE]) {
         const bytes = patterned(size, size);
@@ -24,7 +24,7 @@ export const damagedBlobCases: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: where the first bytes are damaged, no reader is given a body at all',
+    name: 'blobs: if the first bytes are damaged, get itself throws',
     async run({ blobs }, _clock, below) {
       for (const size of [10, 5000, 200_000, LARGE]) {
         await blobs.put('dmg.first/1', patterned(size));
@@ -35,7 +35,7 @@ export const damagedBlobCases: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a range of a large body is checked in the blocks it touches, and in no others',
+    name: 'blobs: a range of a large body is verified only in the blocks that it touches',
     async run({ blobs }, _clock, below) {
       const bytes = patterned(LARGE);
       await blobs.put('dmg.range/1', bytes);
@@ -65,7 +65,7 @@ export const damagedBlobCases: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: ranges that begin and end at, before and behind the edges of blocks give their bytes',
+    name: 'blobs: ranges at and around block boundaries return their bytes',
     async run({ blobs }) {
       for (const size of [BLOCK_BYTES, 2 * BLOCK_BYTES, 3 * BLOCK_BYTES + 7, 20 * BLOCK_BYTES]) {
         const bytes = patterned(size, size);
@@ -81,7 +81,7 @@ export const damagedBlobCases: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: a damaged body is in the way of nothing: not of others, of a sweep, of its successor or its end',
+    name: 'blobs: a damaged body does not affect other blobs, a sweep, its replacement or its deletion',
     async run(engine, clock, below) {
       const { blobs } = engine;
       for (const size of [2000, 50_000, LARGE]) {
@@ -107,7 +107,7 @@ export const damagedBlobCases: readonly Case[] = [
   },
 ];
 
-/** What is given before the damage shows, which must show. */
+/** Reads the bytes before the damage and expects the error after them. */
 async function untilDamage(blobs: Blobs, key: string, part?: ByteRange): Promise<Uint8Array> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   try {

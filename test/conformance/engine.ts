@@ -6,7 +6,7 @@ import { appendAll } from './streams.ts';
 
 export const engineCases: readonly Case[] = [
   {
-    name: 'engine: its limits leave room for what the relay keeps',
+    name: 'engine: its limits allow what the relay stores',
     async run({ limits }) {
       ok(limits.recordBytes >= 64 * 1024, 'a record holds metadata of 16 KiB, escaped');
       ok(limits.entryBytes >= 64 * 1024, 'an entry holds an envelope of 16 KiB, escaped');
@@ -15,7 +15,7 @@ export const engineCases: readonly Case[] = [
     },
   },
   {
-    name: 'engine: it tells the time by which things expire and entries are stamped',
+    name: 'engine: its clock decides expiry and entry times',
     async run(engine, clock) {
       const { blobs, records, logs } = engine;
       const now = engine.now();
@@ -33,7 +33,7 @@ export const engineCases: readonly Case[] = [
     },
   },
   {
-    name: 'engine: deferred work is done, at its time or when the engine is closed, and its failures are nobody else’s',
+    name: 'engine: deferred work runs at its time or when the engine is closed, and its errors are ignored',
     async run(engine) {
       const { records } = engine;
       const done: string[] = [];
@@ -59,7 +59,7 @@ export const engineCases: readonly Case[] = [
     },
   },
   {
-    name: 'engine: usage counts what is there, and goes down with it',
+    name: 'engine: usage counts the stored data and decreases when it is deleted',
     async run(engine) {
       const { blobs, records, logs } = engine;
       const before = await engine.usage();
@@ -89,7 +89,7 @@ export const engineCases: readonly Case[] = [
     },
   },
   {
-    name: 'engine: a sweep reclaims what has expired, tells how much, and leaves the rest',
+    name: 'engine: a sweep deletes expired data, reports how much, and keeps the rest',
     async run(engine, clock) {
       const { blobs, records } = engine;
       await engine.sweep();
@@ -116,7 +116,7 @@ export const engineCases: readonly Case[] = [
     },
   },
   {
-    name: 'engine: a sweep may run at any time, beside writers and another sweep',
+    name: 'engine: a sweep may run at any time, with concurrent writers and sweeps',
     async run(engine, clock) {
       const { blobs, records, logs } = engine;
       for (const i of range(20)) {
@@ -143,7 +143,7 @@ export const engineCases: readonly Case[] = [
     },
   },
   {
-    name: 'engine: the same name in each port is something of its own',
+    name: 'engine: the same name in different ports means different items',
     async run({ blobs, records, logs, index }) {
       const name = 'eng.own/x';
       await records.put(name, 'record');

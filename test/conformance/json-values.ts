@@ -1,6 +1,6 @@
 import type { Json } from '../../src/base/json.ts';
 
-/** Values that JSON can say and that storage has been known to bend. */
+/** Valid JSON values that some storage systems change. */
 export const TRICKY_JSON: readonly Json[] = [
   null,
   true,
@@ -33,7 +33,7 @@ export const TRICKY_JSON: readonly Json[] = [
   { nested: nest(400), text: 'x'.repeat(5000) },
 ];
 
-/** A value whose JSON takes exactly so many bytes. */
+/** Returns a value whose JSON has exactly this many bytes. */
 export function jsonOfBytes(bytes: number): Json {
   return 'x'.repeat(bytes - 2);
 }

@@ -1,4 +1,4 @@
-/** Names that have broken something somewhere: wildcards, quotes, slashes, scripts, lengths. */
+/** Names that have caused bugs: wildcards, quotes, slashes, scripts, lengths. */
 export const ODD_NAMES: readonly string[] = [
   'plain',
   'with space',
@@ -34,7 +34,7 @@ export const ODD_NAMES: readonly string[] = [
   'constructor',
 ];
 
-/** In the order of their UTF-8 bytes, which is not that of JavaScript's `<` for the last two. */
+/** Keys in the order of their UTF-8 bytes. JavaScript's `<` orders the last two differently. */
 export const IN_ORDER: readonly string[] = [
   '!',
   '0',
@@ -54,13 +54,13 @@ export const IN_ORDER: readonly string[] = [
   '😀',
 ];
 
-/** As long as a key may be: 2 048 bytes, here of two-byte letters behind the prefix. */
+/** Returns a key of the maximum length: 2048 bytes, with two-byte letters after the prefix. */
 export function longestKey(prefix: string): string {
   const room = 2048 - new TextEncoder().encode(prefix).length;
   return prefix + 'x'.repeat(room % 2) + 'é'.repeat(Math.floor(room / 2));
 }
 
-/** A fixed shuffle, so that a failure can be repeated. */
+/** Shuffles in a fixed way, so that a failure can be repeated. */
 export function shuffled<T>(items: readonly T[]): T[] {
   const result = [...items];
   let seed = 42;

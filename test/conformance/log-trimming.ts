@@ -5,7 +5,7 @@ import { appendAll, follow, gapsMarked } from './streams.ts';
 
 export const logTrimmingCases: readonly Case[] = [
   {
-    name: 'logs: a trim drops what lies below, and nothing else',
+    name: 'logs: a trim deletes the entries below a sequence number and nothing else',
     async run({ logs }) {
       const sequences = await appendAll(logs, 'trm.a', range(10));
       await logs.trim('trm.a', { before: sequences[4]! });
@@ -25,7 +25,7 @@ export const logTrimmingCases: readonly Case[] = [
     },
   },
   {
-    name: 'logs: a trim never takes the last entry, so what follows it can be expected',
+    name: 'logs: a trim never deletes the last entry, so expectSeq still works',
     async run({ logs }) {
       const sequences = await appendAll(logs, 'trm.last', range(5));
       const last = sequences[4]!;
@@ -43,7 +43,7 @@ export const logTrimmingCases: readonly Case[] = [
     },
   },
   {
-    name: 'logs: a read says whether entries it asked for were trimmed away',
+    name: 'logs: a read reports whether entries after its cursor were trimmed',
     async run({ logs }) {
       const sequences = await appendAll(logs, 'trm.gap', range(10));
       same((await logs.read('trm.gap')).gap, undefined, 'before the trim');
@@ -61,7 +61,7 @@ export const logTrimmingCases: readonly Case[] = [
     },
   },
   {
-    name: 'logs: a subscription marks the first entry behind what was trimmed away',
+    name: 'logs: a subscription marks the first entry after trimmed ones',
     async run({ logs }) {
       const sequences = await appendAll(logs, 'trm.sub', range(10));
       await logs.trim('trm.sub', { before: sequences[5]! });
@@ -74,7 +74,7 @@ export const logTrimmingCases: readonly Case[] = [
     },
   },
   {
-    name: 'logs: a subscription that is overtaken by a trim says so, and goes on',
+    name: 'logs: a subscription whose entries are trimmed marks the gap and continues',
     async run({ logs }) {
       for (const stream of ['trm.replay', 'trm.live']) {
         const fill = () => Promise.all(range(3000).map((i) => logs.append(stream, i)));
@@ -96,7 +96,7 @@ export const logTrimmingCases: readonly Case[] = [
     },
   },
   {
-    name: 'logs: a dropped stream is empty, and its sequences go on growing',
+    name: 'logs: a dropped stream is empty, and its sequence numbers keep increasing',
     async run({ logs }) {
       await logs.drop('trm.drop');
       let last = 0;
@@ -116,7 +116,7 @@ export const logTrimmingCases: readonly Case[] = [
     },
   },
   {
-    name: 'logs: sequences grow across a drop also after a trim and a sweep',
+    name: 'logs: sequence numbers increase across a drop, even after a trim and a sweep',
     async run(engine) {
       const { logs } = engine;
       const before = await appendAll(logs, 'trm.grow', range(5));
@@ -132,7 +132,7 @@ export const logTrimmingCases: readonly Case[] = [
     },
   },
   {
-    name: 'logs: a subscription outlives a drop and sees what comes after it',
+    name: 'logs: a subscription survives a drop and receives later entries',
     async run({ logs }) {
       await appendAll(logs, 'trm.outlive', ['a', 'b']);
       const follower = follow(logs, 'trm.outlive');

@@ -9,7 +9,7 @@ import { subscriptionCases } from './subscriptions.ts';
 
 const reading: readonly Case[] = [
   {
-    name: 'logs: a page has as many entries as were asked for, however large they are',
+    name: 'logs: a page has the requested number of entries, however large they are',
     async run({ logs, limits }) {
       const text = 'x'.repeat(Math.min(240_000, limits.entryBytes - 100));
       const count = Math.ceil(11_000_000 / text.length);
@@ -23,7 +23,7 @@ const reading: readonly Case[] = [
     },
   },
   {
-    name: 'logs: a page with a limit of bytes ends early, and the next one goes on from there',
+    name: 'logs: a page with maxBytes ends early, and the next page continues there',
     async run({ logs, limits }) {
       const text = 'x'.repeat(Math.min(200_000, limits.entryBytes - 100));
       const count = Math.ceil(6_000_000 / text.length);
@@ -43,7 +43,7 @@ const reading: readonly Case[] = [
     },
   },
   {
-    name: 'logs: entries are read oldest first, with sequence and time',
+    name: 'logs: entries are read oldest first, with sequence number and time',
     async run({ logs }, clock) {
       same(await logs.read('log.a'), { entries: [] });
       const start = clock.now();
@@ -60,7 +60,7 @@ const reading: readonly Case[] = [
     },
   },
   {
-    name: 'logs: every JSON value comes back exactly',
+    name: 'logs: every JSON value is returned exactly',
     async run({ logs }) {
       await appendAll(logs, 'log.json', TRICKY_JSON);
       const { entries } = await logs.read('log.json');
@@ -68,7 +68,7 @@ const reading: readonly Case[] = [
     },
   },
   {
-    name: 'logs: data is taken when it is appended',
+    name: 'logs: append copies the data, so later changes of the value do not matter',
     async run({ logs }) {
       const data = { list: [1] };
       const writing = logs.append('log.copy', data);
@@ -78,7 +78,7 @@ const reading: readonly Case[] = [
     },
   },
   {
-    name: 'logs: reading goes on from behind a sequence, so many at a time',
+    name: 'logs: a read continues after a sequence number, with a limit',
     async run({ logs }) {
       const sequences = await appendAll(logs, 'log.page', range(25));
       for (const limit of [1, 7, 25, 26]) {
@@ -101,7 +101,7 @@ const reading: readonly Case[] = [
     },
   },
   {
-    name: 'logs: a read gives 100 unless told, and at most 1000',
+    name: 'logs: a read returns 100 entries by default and at most 1000',
     async run({ logs }) {
       await Promise.all(range(101).map((i) => logs.append('log.many', i)));
       same((await logs.read('log.many')).entries.length, 100);
@@ -110,7 +110,7 @@ const reading: readonly Case[] = [
     },
   },
   {
-    name: 'logs: info knows first, last and count, and is all zero where there is nothing',
+    name: 'logs: info returns first, last and count, and zeros for a missing stream',
     async run({ logs }) {
       same(await logs.info('log.info'), { first: 0, last: 0, count: 0 });
       const sequences = await appendAll(logs, 'log.info', range(4));
@@ -118,7 +118,7 @@ const reading: readonly Case[] = [
     },
   },
   {
-    name: 'logs: streams with odd or similar names do not mix',
+    name: 'logs: streams with unusual or similar names do not mix',
     async run({ logs }) {
       const names = [...ODD_NAMES, 'log', 'log.', 'log.x', 'log.x.y', 'log.x%', 'LOG.X', longestKey('log.')];
       for (const [i, name] of names.entries()) await appendAll(logs, name, [i, `${i}`]);
@@ -138,7 +138,7 @@ const reading: readonly Case[] = [
     },
   },
   {
-    name: 'logs: an empty, ill-formed or overlong name or id is refused',
+    name: 'logs: an empty, ill-formed or too long name or id is rejected',
     async run({ logs }) {
       for (const call of named(logs)) {
         await refuses(call(''), 'bad_request');
@@ -153,7 +153,7 @@ const reading: readonly Case[] = [
     },
   },
   {
-    name: 'logs: an entry up to the limit is kept, one byte more is refused and appends nothing',
+    name: 'logs: an entry at the size limit is stored, and one byte more is rejected',
     async run({ logs, limits }) {
       const full = jsonOfBytes(limits.entryBytes);
       await appendAll(logs, 'log.big', [full]);
@@ -172,7 +172,7 @@ const reading: readonly Case[] = [
 
 const racing: readonly Case[] = [
   {
-    name: 'logs: appends at once are all there, each with its own sequence',
+    name: 'logs: concurrent appends are all stored, each with its own sequence number',
     async run({ logs }) {
       const given = await Promise.all(range(100).map((i) => logs.append('log.race', i)));
       const entries = await readAll(logs, 'log.race');
@@ -182,7 +182,7 @@ const racing: readonly Case[] = [
     },
   },
   {
-    name: 'logs: of many that expect the same last sequence one wins',
+    name: 'logs: of many appends with the same expectSeq, one wins',
     async run({ logs }) {
       let last = 0;
       for (let round = 0; round < 5; round++) {
@@ -203,7 +203,7 @@ const racing: readonly Case[] = [
     },
   },
   {
-    name: 'logs: an append that expects the wrong last sequence changes nothing',
+    name: 'logs: an append with a wrong expectSeq changes nothing',
     async run({ logs }) {
       same(await logs.append('log.wrong', 1, { expectSeq: 1 }), null, 'the stream is empty');
       const first = (await logs.append('log.wrong', 1, { expectSeq: 0 }))!;
@@ -216,7 +216,7 @@ const racing: readonly Case[] = [
     },
   },
   {
-    name: 'logs: the same id again gives the first sequence and appends nothing, whatever else it says',
+    name: 'logs: a repeated id returns the first sequence number and appends nothing, whatever the other options are',
     async run({ logs }) {
       const first = await logs.append('log.id', 'first', { id: 'a', expectSeq: 0 });
       const other = await logs.append('log.id', 'other', { id: 'b' });
@@ -241,7 +241,7 @@ const racing: readonly Case[] = [
     },
   },
   {
-    name: 'logs: of many with the same id at once one is appended, and all get its sequence',
+    name: 'logs: of many concurrent appends with the same id, one is stored and all get its sequence number',
     async run({ logs }) {
       const given = await Promise.all(
         range(30).map((i) =>
@@ -265,7 +265,7 @@ const racing: readonly Case[] = [
     },
   },
   {
-    name: 'logs: read, fold, append with expectSeq, again when lost: nothing is lost',
+    name: 'logs: writers that read, fold, and append with expectSeq until they win lose nothing',
     async run({ logs }) {
       await Promise.all(
         range(10).map(async () => {

@@ -13,7 +13,7 @@ import type { Case } from './case.ts';
 import { longestKey } from './keys.ts';
 import { follow, readAll } from './streams.ts';
 
-/** Far above what a store of a few minutes has given out by itself. */
+/** Far above the numbers that a new store uses within minutes. */
 const ABOVE = 1_000_000;
 
 const LOG = 'mov.log';
@@ -26,7 +26,7 @@ const ENTRIES: readonly ExportedEntry[] = [
 
 export const movingCases: readonly Case[] = [
   {
-    name: 'moving: imported entries keep their sequences, and those that follow are larger',
+    name: 'moving: imported entries keep their sequence numbers, and later ones are larger',
     async run(engine) {
       const { logs } = engine;
       const moving = await prepared(engine);
@@ -54,7 +54,7 @@ export const movingCases: readonly Case[] = [
     },
   },
   {
-    name: 'moving: ids and expected sequences go on meaning the same entries',
+    name: 'moving: ids and expectSeq still refer to the same entries after an import',
     async run(engine) {
       const { logs } = engine;
       const moving = await prepared(engine);
@@ -72,7 +72,7 @@ export const movingCases: readonly Case[] = [
     },
   },
   {
-    name: 'moving: a subscription replays what was imported and goes on',
+    name: 'moving: a subscription replays imported entries and continues live',
     async run(engine) {
       const { logs } = engine;
       const moving = await prepared(engine);
@@ -93,7 +93,7 @@ export const movingCases: readonly Case[] = [
     },
   },
   {
-    name: 'moving: imported entries are trimmed and dropped like others',
+    name: 'moving: imported entries can be trimmed and dropped',
     async run(engine) {
       const { logs } = engine;
       const moving = await prepared(engine);
@@ -109,7 +109,7 @@ export const movingCases: readonly Case[] = [
     },
   },
   {
-    name: 'moving: imported records keep revision and expiry, and are replaced and deleted like others',
+    name: 'moving: imported records keep revision and expiry, and can be replaced and deleted',
     async run(engine, clock) {
       const { records } = engine;
       const moving = await prepared(engine);
@@ -135,7 +135,7 @@ export const movingCases: readonly Case[] = [
     },
   },
   {
-    name: 'moving: imported bodies keep time and expiry, and what is not what it should be is refused',
+    name: 'moving: imported bodies keep time and expiry, and a body with a wrong hash is rejected',
     async run(engine, clock) {
       const { blobs } = engine;
       const moving = await prepared(engine);
@@ -166,7 +166,7 @@ export const movingCases: readonly Case[] = [
     },
   },
   {
-    name: 'moving: everything is exported as it was imported, again and again',
+    name: 'moving: everything is exported as it was imported, even repeatedly',
     async run(engine, clock) {
       const moving = await prepared(engine);
       const { blobs, logs, records, index } = engine;
@@ -210,7 +210,7 @@ export const movingCases: readonly Case[] = [
     },
   },
   {
-    name: 'moving: a frozen store is read and not written, and thaws by itself',
+    name: 'moving: a frozen store can be read but not written, and thaws by itself',
     async run(engine) {
       const { blobs, logs, records, index } = engine;
       const moving = movingOf(engine);

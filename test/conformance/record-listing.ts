@@ -4,7 +4,7 @@ import { IN_ORDER, range, shuffled } from './keys.ts';
 
 export const recordListingCases: readonly Case[] = [
   {
-    name: 'records: a listing is in the order of the bytes of the keys, whatever the order of writing',
+    name: 'records: a listing is in UTF-8 key order, whatever the order of the writes',
     async run({ records }) {
       const keys = IN_ORDER.map((n) => `rec.order/${n}`);
       for (const key of shuffled(keys)) await records.put(key, key);
@@ -22,7 +22,7 @@ export const recordListingCases: readonly Case[] = [
     },
   },
   {
-    name: 'records: pages follow one another without a hole or a repeat',
+    name: 'records: pages follow each other without gaps or repeats',
     async run({ records }) {
       const keys = range(25).map((i) => `rec.page/${String(i).padStart(2, '0')}`);
       for (const key of shuffled(keys)) await records.put(key, 0);
@@ -42,7 +42,7 @@ export const recordListingCases: readonly Case[] = [
     },
   },
   {
-    name: "records: a tenant's list of pointers is one list, wherever its entries lie",
+    name: "records: a tenant's pointers are one list, wherever the engine stores them",
     async run({ records }) {
       const list = 'ten.a/pointers/';
       const keys = range(300).map((i) => `${list}${i.toString(16).padStart(12, '0')}.${crypto.randomUUID()}`);
@@ -64,7 +64,7 @@ export const recordListingCases: readonly Case[] = [
     },
   },
   {
-    name: 'records: a listing goes on from a key that is no longer there',
+    name: 'records: a listing continues after a key that no longer exists',
     async run({ records }) {
       for (const i of range(6)) await records.put(`rec.cursor/${i}`, i);
       const first = await records.list('rec.cursor/', { limit: 3 });
@@ -79,7 +79,7 @@ export const recordListingCases: readonly Case[] = [
     },
   },
   {
-    name: 'records: a page holds 100 unless told, and at most 1000',
+    name: 'records: a page has 100 items by default and at most 1000',
     async run({ records }) {
       await Promise.all(range(101).map((i) => records.put(`rec.many/${i}`, i)));
       const page = await records.list('rec.many/');
@@ -92,7 +92,7 @@ export const recordListingCases: readonly Case[] = [
     },
   },
   {
-    name: 'records: a prefix is text, not a pattern, and does not reach its neighbours',
+    name: 'records: a prefix is text and not a pattern, and does not match its neighbours',
     async run({ records }) {
       const segments = ['rec.a', 'rec.a%', 'rec.a_', 'rec.ab', 'rec.a*', 'rec.A', 'rec.a\uffff', 'rec.a😀'];
       for (const s of segments)
@@ -120,7 +120,7 @@ export const recordListingCases: readonly Case[] = [
     },
   },
   {
-    name: 'records: a prefix without its whole first segment is refused',
+    name: 'records: a prefix without a complete first segment is rejected',
     async run({ records }) {
       await refuses(records.list(''), 'bad_request');
       await refuses(records.list('rec.a'), 'bad_request');

@@ -9,7 +9,7 @@ import { recordListingCases } from './record-listing.ts';
 
 const readingAndWriting: readonly Case[] = [
   {
-    name: 'records: what was put is what get gives, with its revision',
+    name: 'records: get returns what was put, with its revision',
     async run({ records }) {
       same(await records.get('rec.a/1'), null);
       const revision = await records.put('rec.a/1', { n: 1 });
@@ -18,7 +18,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'records: every JSON value comes back exactly',
+    name: 'records: every JSON value is returned exactly',
     async run({ records }) {
       for (const [i, value] of TRICKY_JSON.entries()) {
         await records.put(`rec.json/${i}`, value);
@@ -31,7 +31,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'records: a value is taken when it is put, and given as a copy',
+    name: 'records: put copies the value, and get returns a copy or a frozen value',
     async run({ records }) {
       const value = { list: [1] };
       const writing = records.put('rec.copy/1', value);
@@ -48,7 +48,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'records: an unpaired surrogate in a value comes back exactly or is refused',
+    name: 'records: an unpaired surrogate in a value is returned exactly or rejected',
     async run({ records }) {
       const value: Json = { text: 'a\ud800b' };
       const outcome = await records.put('rec.lone/1', value).catch((error) => error);
@@ -61,7 +61,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'records: odd keys are told apart and never reach another',
+    name: 'records: unusual keys stay distinct',
     async run({ records }) {
       const keys = [...ODD_NAMES, longestKey('rec.odd/').slice('rec.odd/'.length)].map((n) => `rec.odd/${n}`);
       for (const [i, key] of keys.entries()) await records.put(key, i);
@@ -72,7 +72,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'records: an empty, ill-formed or overlong key is refused',
+    name: 'records: an empty, ill-formed or too long key is rejected',
     async run({ records }) {
       for (const call of keyed(records)) {
         await refuses(call(''), 'bad_request');
@@ -85,7 +85,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'records: a value up to the limit is kept, one byte more is refused and changes nothing',
+    name: 'records: a value at the size limit is stored, and one byte more is rejected and changes nothing',
     async run({ records, limits }) {
       const full = jsonOfBytes(limits.recordBytes);
       ok((await records.put('rec.big/1', full)) !== null, 'the largest is taken');
@@ -100,7 +100,7 @@ const readingAndWriting: readonly Case[] = [
 
 const racing: readonly Case[] = [
   {
-    name: 'records: of many that expect absence one wins, and its value stays',
+    name: 'records: of many puts that expect absence, one wins and its value stays',
     async run({ records }) {
       const results = await Promise.all(
         range(40).map((i) => records.put('rec.race/absent', { by: i }, { expect: 'absent' })),
@@ -114,7 +114,7 @@ const racing: readonly Case[] = [
     },
   },
   {
-    name: 'records: of many that expect the same revision one wins',
+    name: 'records: of many puts that expect the same revision, one wins',
     async run({ records }) {
       let revision = (await records.put('rec.race/number', -1))!;
       for (let round = 0; round < 5; round++) {
@@ -130,7 +130,7 @@ const racing: readonly Case[] = [
     },
   },
   {
-    name: 'records: read, add one, put with expect, again when lost: nothing is lost',
+    name: 'records: writers that read, add one, and put with expect until they win lose nothing',
     async run({ records }) {
       await records.put('rec.race/sum', 0);
       await Promise.all(
@@ -146,7 +146,7 @@ const racing: readonly Case[] = [
     },
   },
   {
-    name: 'records: of many that delete the same revision one does',
+    name: 'records: of many deletes of the same revision, one succeeds',
     async run({ records }) {
       const revision = (await records.put('rec.race/gone', 1))!;
       const results = await Promise.all(
@@ -173,7 +173,7 @@ const racing: readonly Case[] = [
     },
   },
   {
-    name: 'records: revisions grow across delete, expiry and sweep',
+    name: 'records: revisions increase across delete, expiry and sweep',
     async run(engine, clock) {
       const { records } = engine;
       let last = 0;
@@ -200,7 +200,7 @@ const racing: readonly Case[] = [
 
 const expiring: readonly Case[] = [
   {
-    name: 'records: an expired record is gone at once, and counts as absent',
+    name: 'records: an expired record is invisible at once and counts as absent',
     async run({ records }, clock) {
       const expiresAt = clock.now() + 60_000;
       const revision = (await records.put('rec.exp/1', 'old', { expiresAt }))!;
@@ -222,7 +222,7 @@ const expiring: readonly Case[] = [
     },
   },
   {
-    name: 'records: a put sets the expiry anew, and without one there is none',
+    name: 'records: a put replaces the expiry, and a put without expiry removes it',
     async run({ records }, clock) {
       await records.put('rec.exp/a', 1, { expiresAt: clock.now() + 60_000 });
       await records.put('rec.exp/a', 2, { expiresAt: clock.now() + 120_000 });
@@ -237,7 +237,7 @@ const expiring: readonly Case[] = [
     },
   },
   {
-    name: 'records: an expiry in the past is refused or takes effect at once',
+    name: 'records: an expiry in the past is rejected or takes effect at once',
     async run({ records }, clock) {
       const writing = records.put('rec.exp/past', 1, { expiresAt: clock.now() - 1 });
       await writing.catch(() => refuses(writing, 'bad_request'));

@@ -14,18 +14,18 @@ const failing: Case = {
   },
 };
 
-test('a skip that names no case, or gives no reason, fails', () => {
+test('a skip of an unknown case or without a reason fails', () => {
   checkSkips([{ name: 'fails', reason: 'the engine cannot' }], [passing, failing]);
   assert.throws(() => checkSkips([{ name: 'gone', reason: 'x' }], [passing]), /no case is called "gone"/);
   assert.throws(() => checkSkips([{ name: 'fails', reason: ' ' }], [failing]), /without a reason/);
 });
 
-test('a skipped case that passes is stale, one that fails is not', async () => {
+test('a skipped case that passes is stale; a skipped case that fails is not', async () => {
   await checkStale(failing, { name: 'fails', reason: 'x' }, open());
   await assert.rejects(checkStale(passing, { name: 'passes', reason: 'too old' }, open()), /stale: too old/);
 });
 
-test('a case gets an engine of its own, with its clock, and it is closed whatever happens', async () => {
+test('each case gets its own engine and clock, and the engine is always closed', async () => {
   let closed = 0;
   const clocked: Case = {
     name: 'clocked',
@@ -42,7 +42,7 @@ test('a case gets an engine of its own, with its clock, and it is closed whateve
   assert.equal(closed, 3);
 });
 
-test('the assertions go red', async () => {
+test('the assertions fail when they should', async () => {
   assert.throws(() => ok(0, 'zero'), /zero/);
   assert.throws(() => same({ a: 1 }, { a: 2 }));
   assert.throws(() => same([1], [1, 2]));

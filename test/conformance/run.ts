@@ -10,18 +10,18 @@ export interface Opened extends Below {
   close(): PromiseLike<void>;
 }
 
-/** A case an engine cannot pass, and why. */
+/** A case that an engine cannot pass, and the reason. */
 export interface Skip {
   readonly name: string;
   readonly reason: string;
 }
 
-/** A hung case fails rather than holds up the run; far more than the slowest takes. */
+/** Timeout of a case, so that a hanging case does not block the run. It is far above the slowest case. */
 const HANG_MS = 120_000;
 
 /**
- * Runs every case against an engine of its own, opened with a clock that the case moves. A skipped case is run
- * all the same: once it passes, the skip is stale and fails; so does a skip that names no case.
+ * Runs every case with a new engine and a clock that the case moves. Skipped cases run too: if one passes,
+ * its skip is stale and fails the run. A skip of an unknown case also fails.
  */
 export function runConformance(
   name: string,

@@ -6,7 +6,7 @@ import { fill, keys, searchQueryCases } from './search-queries.ts';
 
 const finding: readonly Case[] = [
   {
-    name: 'search: what holds most of the words is found, with key, score, line and fields',
+    name: 'search: the text with most of the words is found, with key, score, line and fields',
     async run({ index }) {
       await fill(index, 'srx.all/', {
         1: 'the quick brown fox jumps over the lazy dog',
@@ -23,7 +23,7 @@ const finding: readonly Case[] = [
     },
   },
   {
-    name: 'search: a question in other words finds the passage that answers it, wherever it stands',
+    name: 'search: a question in other words finds the passage that answers it, anywhere in the text',
     async run({ index }) {
       const filler = 'Nothing of note was decided that day, and the day was long.\n'.repeat(200);
       await fill(index, 'srx.ask/', {
@@ -41,7 +41,7 @@ const finding: readonly Case[] = [
     },
   },
   {
-    name: 'search: one text may be found by several passages, and they do not overlap',
+    name: 'search: one text may have several hits, and their passages do not overlap',
     async run({ index }) {
       const filler = 'padding between the places\n'.repeat(100);
       const text = range(5).map((i) => `the needle number${i}\n${filler}`);
@@ -52,7 +52,7 @@ const finding: readonly Case[] = [
     },
   },
   {
-    name: 'search: a long text is found by its beginning, in a script without spaces too',
+    name: 'search: a long text is found by its beginning, even in a script without spaces',
     async run({ index }) {
       const begins = '契約の更新は来月までに行います。';
       await index.put('srx.long/1', (begins + '語'.repeat(1024 * 1024)).slice(0, 1024 * 1024), { from: '1' });
@@ -62,7 +62,7 @@ const finding: readonly Case[] = [
     },
   },
   {
-    name: 'search: letters of either case find each other, and punctuation parts words',
+    name: 'search: case is ignored, and punctuation separates words',
     async run({ index }) {
       await fill(index, 'srx.case/', {
         1: 'ContextRelay: pull(url), then "DECIDE"; Ünïcode straße, end-to-end.',
@@ -81,7 +81,7 @@ const finding: readonly Case[] = [
     },
   },
   {
-    name: 'search: a word finds those that begin with it and its other forms, but no parts of words',
+    name: 'search: a word matches words that start with it and its other forms, but not the middle of a word',
     async run({ index }) {
       await fill(index, 'srx.prefix/', { 1: 'relational databases', 2: 'relay stations', 3: 'hexColor' });
       same(await keys(index, 'srx.prefix/', 'rel'), ['srx.prefix/1', 'srx.prefix/2']);
@@ -92,7 +92,7 @@ const finding: readonly Case[] = [
     },
   },
   {
-    name: 'search: a scope does not reach its neighbours',
+    name: 'search: a scope does not include its neighbours',
     async run({ index }) {
       const scopes = [
         'srx.s/',
@@ -122,7 +122,7 @@ const finding: readonly Case[] = [
     },
   },
   {
-    name: 'search: a put replaces, a remove takes away, and neither minds what was not there',
+    name: 'search: put replaces a text, remove deletes it, and both accept unknown keys',
     async run({ index }) {
       await index.put('srx.put/1', 'first version', { v: 1 });
       await index.put('srx.put/1', 'second edition', { v: 2 });
@@ -140,7 +140,7 @@ const finding: readonly Case[] = [
     },
   },
   {
-    name: 'search: puts of one key at once leave one version',
+    name: 'search: concurrent puts of one key leave one version',
     async run({ index }) {
       await Promise.all(range(20).map((i) => index.put('srx.race/1', `shared word${i}`, { i })));
       const hits = await index.search('srx.race/', 'shared');
@@ -149,7 +149,7 @@ const finding: readonly Case[] = [
     },
   },
   {
-    name: 'search: the best come first, and no more than asked for',
+    name: 'search: the best hits come first, up to the limit',
     async run({ index }) {
       const filler = 'some words that have nothing to do with it at all '.repeat(20);
       for (const i of range(12)) await index.put(`srx.limit/${i}`, `needle ${i} ${filler}`, {});
@@ -172,7 +172,7 @@ const finding: readonly Case[] = [
 
 const showing: readonly Case[] = [
   {
-    name: 'search: a snippet is plain text with the matches marked',
+    name: 'search: a snippet is plain text with marked matches',
     async run({ index }) {
       await index.put('srx.snip/1', 'Take the <b>pointer</b> & pull it.', {});
       const [hit] = await index.search('srx.snip/', 'pointer pul');
@@ -183,7 +183,7 @@ const showing: readonly Case[] = [
     },
   },
   {
-    name: 'search: a snippet of a long text is the passage with the match, not all of it',
+    name: 'search: the snippet of a long text is the passage with the match and not the whole text',
     async run({ index }) {
       const filler = 'padding around the point '.repeat(4000);
       await index.put('srx.long/1', `${filler} the needle is here ${filler}`, {});
@@ -194,7 +194,7 @@ const showing: readonly Case[] = [
     },
   },
   {
-    name: 'search: marks that the text brings along are not taken for matches',
+    name: 'search: mark characters in the text itself are not treated as matches',
     async run({ index }) {
       await index.put('srx.marks/1', 'alpha \u0003 beta \u0002 gamma \u0002delta\u0003', {});
       const [hit] = await index.search('srx.marks/', 'beta');
@@ -203,7 +203,7 @@ const showing: readonly Case[] = [
     },
   },
   {
-    name: 'search: fields come back exactly',
+    name: 'search: fields are returned exactly',
     async run({ index }) {
       for (const [i, value] of TRICKY_JSON.entries()) {
         await index.put(`srx.fields/${i}`, `entry number${i}x`, { value });

@@ -3,7 +3,7 @@ import { ok, refuses, same } from './assert.ts';
 import type { Case } from './case.ts';
 import { longestKey, ODD_NAMES, range } from './keys.ts';
 
-/** What people and programs type into a search box, and what has upset a query parser. */
+/** Typical search queries, and queries that have broken parsers. */
 const UNTRUSTED = [
   '',
   ' ',
@@ -51,7 +51,7 @@ const UNTRUSTED = [
 
 export const searchQueryCases: readonly Case[] = [
   {
-    name: 'search: no query throws, whatever is in it',
+    name: 'search: no query throws, whatever it contains',
     async run({ index }) {
       await index.put('srx.query/1', 'a plain text with a word', {});
       for (const query of UNTRUSTED) {
@@ -69,7 +69,7 @@ export const searchQueryCases: readonly Case[] = [
     },
   },
   {
-    name: 'search: a query of many words is answered, and one of very many answered or refused',
+    name: 'search: a query of many words is answered, and one of very many is answered or rejected',
     async run({ index }) {
       const words = range(500).map((i) => `w${i}x`);
       await index.put('srx.long/1', words.join(' '), {});
@@ -83,7 +83,7 @@ export const searchQueryCases: readonly Case[] = [
     },
   },
   {
-    name: 'search: words of the query language are words',
+    name: 'search: keywords of the FTS5 query language are treated as words',
     async run({ index }) {
       await fill(index, 'srx.words/', { 1: 'this and that', 2: 'this or not near' });
       const first = async (query: string) => (await index.search('srx.words/', query))[0]?.key;
@@ -93,7 +93,7 @@ export const searchQueryCases: readonly Case[] = [
     },
   },
   {
-    name: 'search: texts without spaces between words can be searched',
+    name: 'search: texts in scripts without spaces can be searched',
     async run({ index }) {
       await fill(index, 'srx.cjk/', {
         1: '東京タワーはとても高い塔です。',
@@ -107,7 +107,7 @@ export const searchQueryCases: readonly Case[] = [
     },
   },
   {
-    name: 'search: any text can be put, also empty, huge or ill-formed',
+    name: 'search: any text can be indexed, even an empty, huge or ill-formed one',
     async run({ index }) {
       await fill(index, 'srx.any/', {
         empty: '',
@@ -124,7 +124,7 @@ export const searchQueryCases: readonly Case[] = [
     },
   },
   {
-    name: 'search: odd keys are told apart, and bad ones refused',
+    name: 'search: unusual keys stay distinct, and invalid keys are rejected',
     async run({ index }) {
       const all = [...ODD_NAMES.map((n) => `srx.odd/${n}`), longestKey('srx.odd/')];
       for (const [i, key] of all.entries()) await index.put(key, `shared own${i}x`, {});
@@ -138,12 +138,12 @@ export const searchQueryCases: readonly Case[] = [
   },
 ];
 
-/** Puts texts under their names within the scope. */
+/** Indexes texts under their names within the scope. */
 export async function fill(index: SearchIndex, scope: string, texts: Record<string, string>): Promise<void> {
   for (const [name, text] of Object.entries(texts)) await index.put(scope + name, text, { from: name });
 }
 
-/** The keys that a query finds, each once, sorted. */
+/** Returns the unique keys that a query finds, sorted. */
 export async function keys(index: SearchIndex, scope: string, query: string): Promise<string[]> {
   const hits = await index.search(scope, query, { limit: 1000 });
   return [...new Set(hits.map((hit) => hit.key))].sort();

@@ -2,10 +2,10 @@ import { ok, same } from './assert.ts';
 import { collect, patterned, sameBytes, sha256, streamOf } from './bodies.ts';
 import type { Case } from './case.ts';
 
-/** On both sides of where engines change how they keep a body. */
+/** Sizes below and above the limits at which engines store a body differently. */
 const SIZES = [0, 77, 4096, 125_000, 1_500_000];
 
-/** As a Buffer of Node is. */
+/** An array whose `slice` does not copy, like a Buffer of Node. */
 class Uncopied extends Uint8Array<ArrayBuffer> {
   override slice(start?: number, end?: number): Uint8Array<ArrayBuffer> {
     return this.subarray(start, end);
@@ -14,7 +14,7 @@ class Uncopied extends Uint8Array<ArrayBuffer> {
 
 export const stagedCases: readonly Case[] = [
   {
-    name: 'staged: what a record names is there with it, whole or as a stream, with what it was staged to hold',
+    name: 'staged: a record commits its staged blobs, given as bytes or as streams',
     async run({ blobs, records }) {
       for (const size of SIZES) {
         const bytes = patterned(size, size + 1);
@@ -36,7 +36,7 @@ export const stagedCases: readonly Case[] = [
     },
   },
   {
-    name: 'staged: bytes within a larger buffer are stored alone, also where their slice is no copy, as with Node',
+    name: 'staged: a view of a larger buffer is stored without the rest of the buffer',
     async run({ blobs, records }) {
       const all = patterned(9000, 4);
       const part = new Uncopied(all.buffer as ArrayBuffer, 100, 500);
@@ -48,7 +48,7 @@ export const stagedCases: readonly Case[] = [
     },
   },
   {
-    name: 'staged: what an entry names is there with it',
+    name: 'staged: an entry commits its staged writes',
     async run({ blobs, records, logs }) {
       const blob = await blobs.stage('stg.log/b', patterned(9000, 3));
       const record = await records.stage('stg.log/r', 1);
@@ -58,7 +58,7 @@ export const stagedCases: readonly Case[] = [
     },
   },
   {
-    name: 'staged: it may be named again where what was expected did not hold, and deleted where nothing came of it',
+    name: 'staged: after a failed expectation a staged write can be used again or deleted',
     async run({ blobs, records }) {
       const revision = await records.put('stg.again/m', 'first');
       const blob = await blobs.stage('stg.again/b', patterned(5000, 1));
@@ -71,7 +71,7 @@ export const stagedCases: readonly Case[] = [
     },
   },
   {
-    name: 'staged: a body lives as long as it was staged for, however that is told',
+    name: 'staged: a staged body expires as announced, by a number or a function',
     async run({ blobs, records }, clock) {
       const ends = clock.now() + 5000;
       const told = await blobs.stage('stg.ends/1', patterned(100, 1), { expiresAt: ends });
@@ -83,7 +83,7 @@ export const stagedCases: readonly Case[] = [
     },
   },
   {
-    name: 'records: the entry that tells of one is there with it, once, and not where it was not written',
+    name: 'records: the entry that announces a record is appended once with it, and not if the put fails',
     async run({ records, logs }) {
       for (const key of ['ptr.told/m', 'stg.told/m']) {
         const before = (await logs.info('chn.told')).count;
@@ -97,7 +97,7 @@ export const stagedCases: readonly Case[] = [
     },
   },
   {
-    name: 'records: who follows a stream hears of the record that was written with its entry',
+    name: 'records: a subscriber receives the entry that was written with a record',
     async run({ records, logs }) {
       const stopping = new AbortController();
       const heard = logs.subscribe('chn.heard', { signal: stopping.signal })[Symbol.asyncIterator]();

@@ -4,9 +4,9 @@ import { ok, same } from './assert.ts';
 
 /** A subscription that is read step by step. */
 export interface Follower {
-  /** The next so many entries; fails when the subscription ends before. */
+  /** Returns the next entries. Fails if the subscription ends before. */
   take(count: number): Promise<Entry[]>;
-  /** Fires the signal, and gives what still comes until the subscription ends. */
+  /** Fires the signal and returns the entries that still arrive. */
   stop(): Promise<Entry[]>;
 }
 
@@ -33,7 +33,7 @@ export function follow(logs: Logs, stream: string, after?: number): Follower {
   };
 }
 
-/** Every entry of a stream, page by page. */
+/** Reads all entries of a stream page by page. */
 export async function readAll(logs: Logs, stream: string): Promise<Entry[]> {
   const all: Entry[] = [];
   for (;;) {
@@ -43,7 +43,7 @@ export async function readAll(logs: Logs, stream: string): Promise<Entry[]> {
   }
 }
 
-/** Appends one after the other, and gives the sequences. */
+/** Appends values one after the other and returns their sequence numbers. */
 export async function appendAll(logs: Logs, stream: string, items: readonly Json[]): Promise<number[]> {
   const sequences: number[] = [];
   for (const item of items) {
@@ -60,7 +60,10 @@ export function ascending(entries: readonly { seq: number }[]): void {
   }
 }
 
-/** Whether just the first entry behind each hole is marked; `all` are the sequences there ever were. */
+/**
+ * Checks that exactly the first entry after each gap is marked. `all` are all sequence numbers that ever
+ * existed.
+ */
 export function gapsMarked(all: readonly number[], entries: readonly Entry[], after: number): void {
   let before = after;
   for (const { seq, gap } of entries) {

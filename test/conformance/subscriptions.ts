@@ -5,7 +5,7 @@ import { appendAll, ascending, follow, readAll } from './streams.ts';
 
 export const subscriptionCases: readonly Case[] = [
   {
-    name: 'subscriptions: one replays from the beginning, then goes live, with the entries that read gives',
+    name: 'subscriptions: a subscription replays from the beginning and continues live, with the same entries as read',
     async run({ logs }, clock) {
       await appendAll(logs, 'sub.a', ['old', 'older']);
       const follower = follow(logs, 'sub.a');
@@ -18,7 +18,7 @@ export const subscriptionCases: readonly Case[] = [
     },
   },
   {
-    name: 'subscriptions: one starts behind the sequence it was given',
+    name: 'subscriptions: a subscription starts after the given sequence number',
     async run({ logs }) {
       const sequences = await appendAll(logs, 'sub.after', range(10));
       const middle = follow(logs, 'sub.after', sequences[6]);
@@ -35,7 +35,7 @@ export const subscriptionCases: readonly Case[] = [
     },
   },
   {
-    name: 'subscriptions: one waits for a stream that is not there yet, and hears of no other',
+    name: 'subscriptions: a subscription waits for a stream that does not exist yet, and receives no other stream',
     async run({ logs }) {
       const follower = follow(logs, 'sub.later');
       const waiting = follower.take(1);
@@ -47,7 +47,7 @@ export const subscriptionCases: readonly Case[] = [
     },
   },
   {
-    name: 'subscriptions: from replay to live while others append, nothing is lost, doubled or out of order',
+    name: 'subscriptions: no entry is lost, repeated or out of order between replay and live',
     async run({ logs }) {
       const writers = 4;
       const each = 60;
@@ -80,7 +80,7 @@ export const subscriptionCases: readonly Case[] = [
     },
   },
   {
-    name: 'subscriptions: a slow one gets all of five thousand entries, and holds up nobody',
+    name: 'subscriptions: a slow subscriber receives five thousand entries and blocks nobody',
     async run({ logs }) {
       const slow = follow(logs, 'sub.slow');
       await appendAll(logs, 'sub.slow', ['first']);
@@ -100,7 +100,7 @@ export const subscriptionCases: readonly Case[] = [
     },
   },
   {
-    name: 'subscriptions: what a slow one reads late is the same as what was written',
+    name: 'subscriptions: a slow subscriber receives exactly what was written',
     async run({ logs }) {
       const slow = follow(logs, 'sub.late.same');
       await appendAll(logs, 'sub.late.same', [{ i: -1 }]);
@@ -112,7 +112,7 @@ export const subscriptionCases: readonly Case[] = [
     },
   },
   {
-    name: 'subscriptions: many on one stream each get everything',
+    name: 'subscriptions: each of many subscribers of one stream receives everything',
     async run({ logs }) {
       const followers = range(100).map(() => follow(logs, 'sub.many'));
       const taken = followers.map((f) => f.take(20));
@@ -126,7 +126,7 @@ export const subscriptionCases: readonly Case[] = [
     },
   },
   {
-    name: 'subscriptions: the signal ends one that waits, without an error',
+    name: 'subscriptions: the signal ends a waiting subscription without an error',
     async run({ logs }) {
       const abort = new AbortController();
       const iterator = logs.subscribe('sub.abort', { signal: abort.signal })[Symbol.asyncIterator]();
@@ -141,7 +141,7 @@ export const subscriptionCases: readonly Case[] = [
     },
   },
   {
-    name: 'subscriptions: a signal that has fired already gives nothing',
+    name: 'subscriptions: a signal that has already fired yields nothing',
     async run({ logs }) {
       await appendAll(logs, 'sub.fired', range(3));
       let count = 0;
@@ -150,7 +150,7 @@ export const subscriptionCases: readonly Case[] = [
     },
   },
   {
-    name: 'subscriptions: the signal ends one with entries still to read, soon',
+    name: 'subscriptions: the signal soon ends a subscription with unread entries',
     async run({ logs }) {
       await Promise.all(range(2000).map((i) => logs.append('sub.soon', i)));
       const follower = follow(logs, 'sub.soon');
@@ -159,7 +159,7 @@ export const subscriptionCases: readonly Case[] = [
     },
   },
   {
-    name: 'subscriptions: one may be left in the middle and taken up again behind the last entry read',
+    name: 'subscriptions: a subscription can be stopped and resumed after the last entry read',
     async run({ logs }) {
       const sequences = await appendAll(logs, 'sub.resume', range(50));
       const seen: number[] = [];

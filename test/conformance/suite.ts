@@ -8,7 +8,7 @@ import { searchIndexCases } from './search-index.ts';
 import { stagedCases } from './staged.ts';
 import { writtenBehindCases } from './written-behind.ts';
 
-/** Everything an engine has to keep, whatever it is made of. */
+/** Cases that every engine must pass. */
 export const suite: readonly Case[] = [
   ...blobCases,
   ...recordCases,
@@ -19,5 +19,5 @@ export const suite: readonly Case[] = [
   ...writtenBehindCases,
 ];
 
-/** And what one keeps that a store can be moved from and to. */
+/** Additional cases for engines that can be moved. */
 export const movableSuite: readonly Case[] = [...suite, ...movingCases];

@@ -7,16 +7,16 @@ import { collect, patterned } from './bodies.ts';
 import type { Case } from './case.ts';
 import { range } from './keys.ts';
 
-/** Nothing here works on texts. */
+/** These cases do not process texts. */
 const NO_TEXTS = {} as TextWork;
 
-/** What the relay does behind its answers, and every minute, on whatever engine it is. */
+/** Cases about the relay's background work on any engine: write-behind and the sweep of every minute. */
 export const writtenBehindCases: readonly Case[] = [
   {
-    name: 'engine: what the relay writes behind is there once the engine has done what was deferred',
+    name: 'engine: write-behind data is stored once the deferred work has run',
     async run(engine, clock) {
       const deferred: (() => Promise<unknown>)[] = [];
-      // As an engine without a process of its own might: nothing happens by itself.
+      // Simulates an engine without its own process: deferred work does not run by itself.
       const { core, relay } = relayOn(
         wrapped(engine, { defer: (work) => void deferred.push(work) }),
         clock.now,
@@ -38,7 +38,7 @@ export const writtenBehindCases: readonly Case[] = [
     },
   },
   {
-    name: 'engine: what the relay does every minute lists nothing that grows with the number of pointers',
+    name: 'engine: the work of every minute makes no list that grows with the number of pointers',
     async run(engine, clock) {
       let listed = 0;
       const counted = <I>(list: Engine['records']['list']) => {
@@ -68,7 +68,7 @@ export const writtenBehindCases: readonly Case[] = [
       await push();
       await minute();
       const few = await minute();
-      // What is written behind may come a minute sooner or later; a list of pointers would be longer by all of them.
+      // Write-behind may come a minute earlier or later. A list of all pointers would be much longer.
       const isNoLonger = async (when: string) => {
         const many = await minute();
         ok(many < few + 20, `${when}: ${many} where it was ${few}`);
@@ -88,7 +88,7 @@ function relayOn(engine: Engine, now: () => number) {
   return { core, relay: core.relay(LOCAL_CALLER, 'http://relay.test') };
 }
 
-/** The same with some of it replaced. */
+/** Wraps an object and replaces some of its methods. */
 function wrapped<T extends object>(port: T, instead: Partial<T>): T {
   return new Proxy(port, {
     get: (target, name) => {

@@ -21,11 +21,11 @@ import { findS3Server, type S3Server, startS3Server } from './server.ts';
 /** What an engine says of its bodies at once, a bucket says once it was swept. */
 const COUNTED = [
   {
-    name: 'engine: usage counts what is there, and goes down with it',
+    name: 'engine: usage counts the stored data and decreases when it is deleted',
     reason: 'the bucket counts what it holds, also what is yet to be swept, and the engine its stubs',
   },
   {
-    name: 'engine: a sweep reclaims what has expired, tells how much, and leaves the rest',
+    name: 'engine: a sweep deletes expired data, reports how much, and keeps the rest',
     reason: 'the object of a body that has expired is swept an hour later',
   },
 ];

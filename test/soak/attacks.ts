@@ -8,11 +8,11 @@ import { again } from './trouble.ts';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-/** A thread within all limits whose log takes long to fold. */
+/** Size of a thread that respects all limits but whose log is slow to fold. */
 const FACTS = 4_900;
 const PATCHES = 20;
 const MOVES = 2_000;
-/** Text that a search looks through. */
+/** Size of the text that the search attack scans. */
 const SEARCHED_FILES = 24;
 const SEARCHED_CHARS = 1_000_000;
 const SEARCHED_WORDS = ['relay', 'pointer', 'payload', 'agent', 'thread', 'context', 'hand', 'over'];
@@ -20,7 +20,7 @@ const GREP_LINES = 100_000;
 const GREPS = 80;
 const PING_BYTES = 40 * 1024 * 1024;
 
-/** Answers to each attack, by status. */
+/** Answers to each attack, counted by status. */
 export interface AttackCounts {
   readonly imports: Record<string, number>;
   readonly folds: Record<string, number>;
@@ -31,26 +31,26 @@ export interface AttackCounts {
 export interface AttackClients {
   readonly imports: Client;
   readonly folds: Client;
-  /** Imports what `folds` exported. */
+  /** Client that imports what `folds` exported. */
   readonly accomplice: Client;
   readonly greps: Client;
 }
 
-/** Attacks of other tenants on a server that writers use too. None of them may cost the writers anything. */
+/** Attacks of other tenants on the server that the writers use. They must not cost the writers anything. */
 export class Attacks {
   readonly #imports: Client;
   readonly #folds: Client;
   readonly #greps: Client;
   readonly #accomplice: Client;
   readonly #pings: Record<string, number> = { cut: 0, sent: 0 };
-  /** Foreign threads whose import got no answer, so that the attacker may have one of its own under their id. */
+  /** Foreign thread ids whose import got no answer. The attacker may own a thread with such an id. */
   readonly #unsure = new Set<string>();
   #costly = '';
   #searched = '';
   #grepped = '';
   #bundle = new Uint8Array();
 
-  /** Each attack comes from a tenant of its own, so that none is held up by the others. */
+  /** Each attack has its own tenant, so that the attacks do not slow down each other. */
   constructor(clients: AttackClients) {
     this.#imports = clients.imports;
     this.#folds = clients.folds;
@@ -65,7 +65,7 @@ export class Attacks {
     return { imports: this.#imports.statuses, folds, greps: this.#greps.statuses, pings: this.#pings };
   }
 
-  /** Stores what the attacks work on. */
+  /** Stores the data that the attacks use. */
   async prepare(): Promise<void> {
     const client = this.#folds;
     const thread = async () =>
@@ -99,7 +99,7 @@ export class Attacks {
     ]);
   }
 
-  /** Imports another tenant's thread under its own id, whole or broken, and deletes what came of it. */
+  /** Imports another tenant's thread under its original id, intact or broken, and deletes the result. */
   async import(bundle: Uint8Array, id: string): Promise<void> {
     const kind = (['whole', 'changed', 'cut'] as const)[randomInt(3)]!;
     const body = kind === 'whole' ? bundle : kind === 'cut' ? bundle.subarray(0, -40) : await changed(bundle);
@@ -132,7 +132,7 @@ export class Attacks {
     await Promise.all(Array.from({ length: GREPS }, () => this.#greps.send('GET', path)));
   }
 
-  /** Sends pings over a WebSocket and never reads. */
+  /** Sends pings over a WebSocket and never reads the answers. */
   async #ping(over: AbortSignal): Promise<void> {
     const { hostname, port } = new URL(this.#greps.shared.url());
     const socket = connect(Number(port), hostname);
@@ -143,7 +143,7 @@ export class Attacks {
     );
     const closed = once(socket, 'close').catch(() => {});
     await Promise.race([once(socket, 'readable').catch(() => {}), closed]);
-    // A masked ping with 125 bytes.
+    // A masked ping with a payload of 125 bytes.
     const ping = Buffer.concat([Buffer.from([0x89, 0x80 | 125, 0, 0, 0, 0]), Buffer.alloc(125, 'x')]);
     const pings = Buffer.concat(Array.from({ length: 1_000 }, () => ping));
     let sent = 0;
@@ -154,7 +154,7 @@ export class Attacks {
       if (socket.writableNeedDrain) break;
     }
     this.#pings[socket.destroyed ? 'cut' : 'sent']!++;
-    // What the server keeps for it is there for a while.
+    // Keep the socket open, so that the server holds its buffers for a while.
     await pause(randomInt(500, 3_000), over);
     socket.destroy();
   }
@@ -166,7 +166,7 @@ const moveIn = (round: number) => (_: unknown, i: number) => ({
   path: `/facts/${(i * 13 + round) % FACTS}`,
 });
 
-/** A bundle that is found to be broken only when its contents are stored. */
+/** Builds a bundle whose damage is detected only when its contents are stored. */
 async function changed(bundle: Uint8Array): Promise<Uint8Array> {
   const files = await unpacked(bundle);
   const path = [...files.keys()].find((name) => name.startsWith('artifacts/'))!;

@@ -1,20 +1,20 @@
 import { randomInt } from 'node:crypto';
 import { pause } from '../../src/base/pause.ts';
 
-/** How long a request is retried while the attacks run, and after they have ended. */
+/** Time for which a request is retried, while the attacks run and after they have ended. */
 const PATIENCE_MS = 180_000;
 const CALM_MS = 15_000;
 
-/** What all clients of a run share. */
+/** State that all clients of a run share. */
 export interface Shared {
   readonly url: () => string;
-  /** What was lost or wrong. */
+  /** Descriptions of lost or wrong data. */
   readonly losses: string[];
-  /** When nothing disturbs the server any more: from then on every request gets its answer soon. */
+  /** Time at which the disturbances ended. Later requests must be answered soon. */
   calmSince: number;
 }
 
-/** Sends requests with one key, and counts the answers by status; `none` where the connection broke. */
+/** Sends requests with one key and counts the answers by status. A broken connection counts as `none`. */
 export class Client {
   readonly statuses: Record<string, number> = {};
   readonly shared: Shared;
@@ -25,13 +25,13 @@ export class Client {
     this.#authorization = { Authorization: `Bearer ${key}` };
   }
 
-  /** The lines at the top of a request that is written by hand. */
+  /** Returns the first lines of a request that is written to a raw socket. */
   requestHead(path: string): string {
     const { host } = new URL(this.shared.url());
     return `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${this.#authorization.Authorization}\r\n`;
   }
 
-  /** Sends the very same request until it is answered with success; throws where that takes too long. */
+  /** Repeats a request until it succeeds. Throws if that takes too long. */
   async insist(
     method: string,
     path: string,
@@ -57,7 +57,10 @@ export class Client {
     }
   }
 
-  /** Insists until the whole of an answer in JSON has come: the server may be killed while it sends. */
+  /**
+   * Repeats a request until the complete JSON answer has arrived, because the server may be killed while it
+   * sends.
+   */
   async insistJson<T>(...request: Parameters<Client['insist']>): Promise<T> {
     for (;;) {
       const answer = await this.insist(...request);
@@ -71,7 +74,7 @@ export class Client {
     return performance.now() > Math.min(since + PATIENCE_MS, calm);
   }
 
-  /** One request; null where nobody answers. */
+  /** Sends one request; null if there is no answer. */
   async ask(
     method: string,
     path: string,
@@ -93,7 +96,7 @@ export class Client {
     }
   }
 
-  /** One request whose answer nobody needs; gives its status, or null where nobody answers. */
+  /** Sends one request and ignores its answer. Returns the status, or null if there is no answer. */
   async send(
     method: string,
     path: string,

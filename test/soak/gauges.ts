@@ -9,20 +9,23 @@ const BARE_SERVER = `const server = require('node:http').createServer((_, answer
 server.listen(0, '127.0.0.1', () => process.stdout.write(String(server.address().port)));`;
 
 export interface Figures {
-  /** Answers of /health during the whole run, and how many requests got none: the server was down, or did not answer in time. */
+  /** Answers of /health during the whole run, and the number of requests without an answer in time. */
   readonly healthAnswers: number;
   readonly healthNone: number;
   readonly healthP50Ms: number;
   readonly healthP99Ms: number;
-  /** The same for a server that answers every request at once, in a process of its own: how busy the machine is. */
+  /** The same numbers for a trivial server in its own process. They show how busy the machine is. */
   readonly bareP99Ms: number;
-  /** The same as for the whole run, for the server that lived on. */
+  /** The same numbers for the server of the second half, which is never killed. */
   readonly steadyHealthAnswers: number;
   readonly steadyHealthNone: number;
   readonly steadyHealthP50Ms: number;
   readonly steadyHealthP99Ms: number;
   readonly steadyHealthMaxMs: number;
-  /** Memory of the server that lived on, in MiB: medians over the first and the last quarter of its life, and the most it ever had. */
+  /**
+   * Memory of the server of the second half in MiB: medians of the first and last quarter of its life, and
+   * the maximum.
+   */
   readonly steadySeconds: number;
   readonly rssFirstQuarter: number;
   readonly rssLastQuarter: number;
@@ -32,11 +35,11 @@ export interface Figures {
 export interface HealthSample {
   readonly at: number;
   readonly of: 'relay' | 'bare';
-  /** Null where no answer came. */
+  /** Null if no answer came. */
   readonly ms: number | null;
 }
 
-/** Measures how fast /health answers, in a thread of its own, and how much memory the server takes. */
+/** Measures the response time of /health in a worker thread, and the memory of the server. */
 export class Gauges implements AsyncDisposable {
   readonly #health: HealthSample[] = [];
   readonly #rss: { readonly at: number; readonly pid: number; readonly bytes: number }[] = [];
@@ -62,12 +65,12 @@ export class Gauges implements AsyncDisposable {
     return new Gauges(url, bare, `http://127.0.0.1:${port}`, pid);
   }
 
-  /** From now on the server is not killed any more. */
+  /** Marks the start of the second half, in which the server is not killed. */
   beginSteady(): void {
     this.#steadySince = Date.now();
   }
 
-  /** What was measured so far. */
+  /** Returns the measurements so far. */
   figures(): Figures {
     const begin = this.#steadySince;
     const steady = this.#rss.filter(({ at }) => at >= begin);
@@ -99,7 +102,7 @@ export class Gauges implements AsyncDisposable {
     };
   }
 
-  /** The course of the memory of the server that runs now, for whoever watches. */
+  /** Returns the memory curve of the current server, for the progress output. */
   line(): string {
     const { bytes = 0, pid = 0 } = this.#rss.at(-1) ?? {};
     const p99 = (of: 'relay' | 'bare') => {
@@ -127,7 +130,7 @@ function quantile(values: readonly number[], which: number): number {
   return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * which))] ?? 0);
 }
 
-/** Null where the process is gone, or the system does not tell. */
+/** Reads the memory of a process; null if the process has ended or the system does not report it. */
 function rssOf(pid: number): number | null {
   try {
     const kib = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];

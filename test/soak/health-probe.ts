@@ -1,4 +1,7 @@
-/** Asks for /health over and over in a thread of its own, so that work of the other clients does not count as waiting. */
+/**
+ * Requests /health repeatedly from a worker thread, so that the work of the other clients does not count as
+ * waiting.
+ */
 import { Agent, get } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 import { pause } from '../../src/base/pause.ts';

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { relay } from '../cli/program.ts';
 
-/** Room for the bodies that are half here when a server is killed: they are orphans for an hour. */
+/** Space for the partial bodies that a killed server leaves. They stay as orphans for an hour. */
 const DISK = '1g';
 const DAY_S = 24 * 3600;
-/** Nothing expires by itself. */
+/** Nothing expires during the run. */
 const CONFIG = {
   channel_retention: 30 * DAY_S,
   channel_messages: 1_000_000,
@@ -16,12 +16,12 @@ const CONFIG = {
   default_plan: 'unlimited',
 };
 
-/** A home on a disk of its own, where one can be mounted, so that it can be filled. */
+/** A home on its own small disk, if one can be mounted, so that the test can fill the disk. */
 export class SoakHome implements Disposable {
   readonly root = mkdtempSync(join(tmpdir(), 'relay-soak-'));
   readonly disk = join(this.root, 'disk');
   readonly home = join(this.disk, 'home');
-  /** Why no disk can be filled here; null where one can. */
+  /** Why no disk can be mounted; null if one is mounted. */
   readonly noDisk: string | null;
 
   constructor() {
@@ -34,14 +34,14 @@ export class SoakHome implements Disposable {
     writeFileSync(join(this.home, 'config.json'), JSON.stringify(CONFIG));
   }
 
-  /** Makes a key for a tenant of its own. */
+  /** Creates a key for a new tenant. */
   async makeKey(tenant: string): Promise<string> {
     const ran = await relay(['keys', 'create', 'soak', '--tenant', tenant, '--json'], { home: this.home });
     if (ran.code !== 0) throw new Error(ran.stderr);
     return (JSON.parse(ran.stdout) as { key: string }).key;
   }
 
-  /** Takes all the room there is. */
+  /** Fills the disk completely. */
   fill(): void {
     const file = openSync(join(this.disk, 'ballast'), 'a');
     try {

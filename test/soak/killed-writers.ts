@@ -17,18 +17,19 @@ export interface Killed {
 
 const WRITERS = 4;
 
-/** What was acknowledged, by key; 0 for what may have been deleted since. */
-type Told = Map<string, number>;
+/** Sizes of the acknowledged pushes by key; 0 if the blob may have been deleted since. */
+type AckedSizes = Map<string, number>;
 
 /**
- * Four processes push, delete and sweep, which moves bodies from segment to segment, and are killed at random instants and
- * started again, until so many pushes are acknowledged. Meanwhile somebody reads and somebody makes backups. What was
- * acknowledged and not deleted must be there in the end and in the backups, and nobody may ever see a wrong byte.
+ * Runs four processes that push, delete and sweep, which moves bodies between segments. They are killed at
+ * random times and restarted until enough pushes are acknowledged. Meanwhile others read and make backups.
+ * Data that was acknowledged and not deleted must exist in the end and in the backups. No reader may ever see
+ * a wrong byte.
  */
 export async function killedWriters(pushes: number): Promise<Killed> {
   const place = mkdtempSync(join(tmpdir(), 'relay-killed-'));
   const home = join(place, 'home');
-  const told: Told = new Map();
+  const ackedSizes: AckedSizes = new Map();
   const losses: string[] = [];
   const counts = { kills: 0, reads: 0, backups: 0, started: 0, acknowledged: 0 };
   const isOver = () => counts.acknowledged >= pushes || losses.length > 20;
@@ -38,11 +39,11 @@ export async function killedWriters(pushes: number): Promise<Killed> {
     while (!isOver()) {
       const child = startChild('push-some', { home, name: `w${counts.started++}` });
       const first = Promise.withResolvers<void>();
-      const listening = listen(child, told, () => {
+      const listening = listen(child, ackedSizes, () => {
         counts.acknowledged++;
         first.resolve();
       });
-      // Now and then before it has done anything.
+      // Sometimes kill it before it has done anything.
       if (Math.random() < 0.95) await Promise.race([first.promise, listening]);
       await Promise.race([wait(Math.random() * 4000), listening]);
       child.process.kill('SIGKILL');
@@ -54,10 +55,10 @@ export async function killedWriters(pushes: number): Promise<Killed> {
   const reader = async () => {
     await using engine = await openSqlite({ home, role: 'server' });
     while (!isOver()) {
-      const keys = [...told.keys()];
+      const keys = [...ackedSizes.keys()];
       for (let i = 0; i < 50 && keys.length > 0; i++) {
         const key = keys[Math.floor(Math.random() * keys.length)]!;
-        await check(engine, key, told, losses);
+        await check(engine, key, ackedSizes, losses);
         counts.reads++;
       }
       await wait(20);
@@ -65,12 +66,12 @@ export async function killedWriters(pushes: number): Promise<Killed> {
   };
   const backups = async () => {
     while (!isOver()) {
-      const before = [...told.keys()];
+      const before = [...ackedSizes.keys()];
       const target = join(place, `backup-${counts.backups++}`);
       const { lost } = await backupSqlite(home, target);
       for (const key of lost) losses.push(`${key}: damaged, says the backup`);
       const copy = await openSqlite({ home: target });
-      for (const key of before) await check(copy, key, told, losses);
+      for (const key of before) await check(copy, key, ackedSizes, losses);
       await copy[Symbol.asyncDispose]();
       rmSync(target, { recursive: true });
       await wait(200);
@@ -80,9 +81,9 @@ export async function killedWriters(pushes: number): Promise<Killed> {
     const writers = Array.from({ length: WRITERS }, writer);
     await Promise.all([...writers, reader(), backups()]);
     await using engine = await openSqlite({ home });
-    for (const key of told.keys()) await check(engine, key, told, losses);
+    for (const key of ackedSizes.keys()) await check(engine, key, ackedSizes, losses);
     await engine.sweep();
-    for (const key of told.keys()) await check(engine, key, told, losses);
+    for (const key of ackedSizes.keys()) await check(engine, key, ackedSizes, losses);
     for await (const { key, fault } of engine.checkBodies()) if (fault) losses.push(`${key}: ${fault}`);
     const found = await engine.checkDatabase();
     if (found) losses.push(`the database: ${found}`);
@@ -93,12 +94,12 @@ export async function killedWriters(pushes: number): Promise<Killed> {
   }
 }
 
-/** Until it ends; gives what it complained of, where it was not killed. */
-async function listen(child: Child, told: Told, onPush: () => void): Promise<string | null> {
+/** Reads the output until the process ends. Returns its error, or null if it was killed. */
+async function listen(child: Child, ackedSizes: AckedSizes, onPush: () => void): Promise<string | null> {
   try {
     for (;;) {
       const { key, size } = await child.next<{ key: string; size: number }>();
-      told.set(key, size);
+      ackedSizes.set(key, size);
       if (size > 0) onPush();
     }
   } catch (error) {
@@ -107,17 +108,22 @@ async function listen(child: Child, told: Told, onPush: () => void): Promise<str
   }
 }
 
-async function check(engine: SqliteEngine, key: string, told: Told, losses: string[]): Promise<void> {
-  const size = told.get(key)!;
+async function check(
+  engine: SqliteEngine,
+  key: string,
+  ackedSizes: AckedSizes,
+  losses: string[],
+): Promise<void> {
+  const size = ackedSizes.get(key)!;
   try {
     const found = await engine.blobs.get(key);
     if (!found) {
-      // That it is being deleted was told before, but the line may still be on its way.
-      for (let tries = 0; told.get(key)! > 0 && tries < 100; tries++) await wait(100);
-      if (told.get(key)! > 0) losses.push(`${key}: lost`);
+      // The process printed the deletion before it deleted, but the line may not have arrived yet.
+      for (let tries = 0; ackedSizes.get(key)! > 0 && tries < 100; tries++) await wait(100);
+      if (ackedSizes.get(key)! > 0) losses.push(`${key}: lost`);
       return;
     }
-    const bytes = await whole(found.body);
+    const bytes = await readAll(found.body);
     const length = size || bytes.length;
     if (!bytes.equals(Buffer.alloc(length, `${key} `))) losses.push(`${key}: wrong bytes`);
   } catch (error) {
@@ -125,6 +131,6 @@ async function check(engine: SqliteEngine, key: string, told: Told, losses: stri
   }
 }
 
-async function whole(body: BlobBody): Promise<Buffer> {
+async function readAll(body: BlobBody): Promise<Buffer> {
   return Buffer.from(body instanceof Uint8Array ? body : await new Response(body as BodyInit).bytes());
 }

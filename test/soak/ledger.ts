@@ -6,10 +6,13 @@ import type { Client } from './client.ts';
 
 export const CHANNEL = 'soak';
 const TTL_S = 20 * 24 * 3600;
-/** Pointers that one writer leaves in the store; older ones are checked and deleted, so that an hour fits on the disk. */
+/**
+ * Pointers that one writer keeps in the store. Older ones are checked and deleted, so that an hour of writes
+ * fits on the disk.
+ */
 const LIVE = 60;
 
-/** What a writer was told is stored: where it can be read again, and what must be there. */
+/** An acknowledged write: the path where it can be read, and the expected content. */
 interface Kept {
   readonly path: string;
   readonly sha256: string;
@@ -21,31 +24,34 @@ interface Listed {
 }
 type Page = { readonly pointers?: Listed[]; readonly artifacts?: Listed[]; readonly next?: string };
 
-/** Writers of one tenant, and what was acknowledged to them. */
+/** Writers of one tenant and the list of their acknowledged writes. */
 export class Ledger {
   readonly kept: Kept[] = [];
-  /** Text of a message by its sequence. */
+  /** Message texts by sequence number. */
   readonly messages = new Map<number, string>();
   acknowledged = 0;
   checked = 0;
-  /** Threads among them that were imported. */
+  /** Number of imported threads. */
   imported = 0;
-  /** Things that are there twice, although they were written under one idempotency key. */
+  /** Number of items that exist twice although they were written with one idempotency key. */
   doubled = 0;
-  /** Pointers that are there right now, for whoever wants to read something. */
+  /** Paths of pointers that exist right now, for the readers. */
   readonly live: string[] = [];
   readonly #client: Client;
   readonly #losses: string[];
   readonly #over: AbortSignal;
 
-  /** After `over` nothing new is begun; what is under way still gets its answer. */
+  /** After `over`, no new write starts, but running ones finish. */
   constructor(client: Client, over: AbortSignal) {
     this.#client = client;
     this.#losses = client.shared.losses;
     this.#over = over;
   }
 
-  /** Pushes bodies of all sizes under keys that are repeated until there is an answer; forgets the oldest by and by. */
+  /**
+   * Pushes bodies of all sizes, each with an idempotency key that is reused until there is an answer. Deletes
+   * old pointers gradually.
+   */
   async push(): Promise<void> {
     const mine: Kept[] = [];
     while (!this.#over.aborted) {
@@ -100,7 +106,7 @@ export class Ledger {
     }
   }
 
-  /** Imports threads, each of which somebody else attacks meanwhile and afterwards. */
+  /** Imports threads that another tenant attacks during and after the import. */
   async importThreads(attack: (bundle: Uint8Array, id: string) => Promise<void>): Promise<void> {
     const source = openThreads();
     while (!this.#over.aborted) {
@@ -122,7 +128,7 @@ export class Ledger {
     }
   }
 
-  /** Reads everything again. */
+  /** Reads all acknowledged data again and compares it. */
   async check(thread: string): Promise<void> {
     for (const each of this.kept) await this.#checkOne(each);
     await this.#checkMessages();
@@ -131,7 +137,7 @@ export class Ledger {
     await this.#checkList(artifacts, 'artifacts', ({ ref }) => `${artifacts}/${ref}/content`);
   }
 
-  /** False where no answer came, so that nobody knows whether the thread is there. */
+  /** Returns false if no answer came, so that it is unknown whether the thread exists. */
   async #import(bundle: Uint8Array): Promise<boolean> {
     const began = performance.now();
     for (;;) {
@@ -147,7 +153,7 @@ export class Ledger {
     }
   }
 
-  /** Everything that is listed was acknowledged, once. */
+  /** Checks that every listed item was acknowledged and exists once. */
   async #checkList(
     path: string,
     name: 'pointers' | 'artifacts',
@@ -183,7 +189,7 @@ export class Ledger {
         this.checked++;
         return;
       } catch {
-        // The server was killed while it sent.
+        // The server was killed while it sent the answer.
       }
     }
   }
@@ -208,7 +214,7 @@ export class Ledger {
     for (const seq of wanted.keys()) this.#losses.push(`message ${seq} is missing`);
   }
 
-  /** All messages of the channel, up to that one. */
+  /** Yields the messages of the channel up to this sequence number. */
   async *#read(newest: number): AsyncGenerator<{ seq: number; msg: string }> {
     if (newest === 0) return;
     const over = AbortSignal.timeout(120_000);

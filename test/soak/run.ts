@@ -1,6 +1,7 @@
 /**
- * `npm run soak`: three minutes by default, `npm run soak -- --minutes 60` for an hour. Exit code 1 on any loss, and where memory grows.
- * `npm run soak -- --pushes 20000`: instead, processes that push are killed until so many pushes are acknowledged.
+ * `npm run soak` runs for three minutes, `npm run soak -- --minutes 60` for an hour. The exit code is 1 if
+ * data was lost or memory grew. `npm run soak -- --pushes 20000` instead kills pushing processes until this
+ * many pushes are acknowledged.
  */
 import { parseArgs } from 'node:util';
 import { killedWriters } from './killed-writers.ts';
@@ -12,11 +13,11 @@ const { values } = parseArgs({
 if (values.pushes !== undefined) await killWriters(Number(values.pushes));
 const minutes = Number(values.minutes);
 if (!(minutes > 0)) {
-  console.error('--minutes is a number above 0.');
+  console.error('--minutes must be a number above 0.');
   process.exit(2);
 }
 const interrupted = new AbortController();
-// Once: it ends as if the time were up. Whoever is in a hurry asks twice.
+// The first signal ends the run early, with all checks. A second signal kills the process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
 const { losses, noDisk, statuses, attacks, ...counts } = await soak(minutes * 60_000, {
   interrupted: interrupted.signal,
@@ -29,14 +30,14 @@ for (const [name, answers] of Object.entries(attacks))
 if (noDisk !== null) console.log(`No disk was filled: one cannot be mounted here (${noDisk}).`);
 for (const loss of losses.slice(0, 50)) console.log(`LOST: ${loss}`);
 console.log(losses.length === 0 ? 'Nothing was lost.' : `${losses.length} losses.`);
-// A server that has just started still grows.
+// Ignore short runs: a freshly started server still grows.
 const grew = counts.steadySeconds >= 300 && counts.rssLastQuarter > 1.5 * counts.rssFirstQuarter;
 if (grew) console.log('The memory of the server grew by more than half.');
 process.exitCode = losses.length === 0 && !grew && counts.acknowledged > 0 ? 0 : 1;
 
 async function killWriters(pushes: number): Promise<never> {
   if (!(pushes > 0)) {
-    console.error('--pushes is a number above 0.');
+    console.error('--pushes must be a number above 0.');
     process.exit(2);
   }
   const began = performance.now();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { soak } from './soak.ts';
 
-test('what was acknowledged is in place after kills, full disks and attacks of other tenants', async () => {
+test('acknowledged data survives kills, full disks and attacks of other tenants', async () => {
   const { losses, ...outcome } = await soak(20_000);
   assert.deepEqual(losses, [], JSON.stringify(outcome));
   assert.ok(outcome.acknowledged > 0 && outcome.checked >= outcome.acknowledged);

@@ -19,19 +19,20 @@ export interface Outcome extends Counts, Figures {
   readonly doubled: number;
   readonly kills: number;
   readonly failedStarts: number;
-  /** Answers to the writers by status; `none` where the connection broke. */
+  /** Answers to the writers by status; `none` counts broken connections. */
   readonly statuses: Record<string, number>;
   readonly attacks: AttackCounts;
-  /** Why no disk was filled; null where some were. */
+  /** Why no disk was filled; null if disks were filled. */
   readonly noDisk: string | null;
-  /** What was lost, wrong or left over; empty where all is well. */
+  /** Descriptions of lost, wrong or leftover data; empty if the run succeeded. */
   readonly losses: readonly string[];
 }
 
 /**
- * A real server on a real home, under kills, full disks, slow readers, hostile payloads and the attacks of another tenant at once, while
- * writers note what is acknowledged to them. In the first half the server is killed again and again; in the second half one server lives
- * on, so that its memory can be measured. In the end, or when the run is interrupted, everything acknowledged must be in place.
+ * Runs a real server on a real home under kills, full disks, slow readers, hostile payloads and attacks of
+ * another tenant, all at once. Writers record what was acknowledged. In the first half the server is killed
+ * repeatedly. In the second half one server stays alive, so that its memory can be measured. At the end, or
+ * when the run is interrupted, all acknowledged data must exist.
  */
 export async function soak(
   ms: number,
@@ -122,9 +123,12 @@ function damage(home: string): string[] {
   }
 }
 
-/** Processes of the servers that are still there, and whatever else has the home in its command line or environment. */
+/**
+ * Finds leftover processes: servers that still run, and any process with the home in its command line or
+ * environment.
+ */
 function leftOver(pids: readonly number[], home: string): string[] {
-  // Within an hour an id may be another process's. Linux tells them apart below.
+  // Within an hour, a process id can be reused. Linux tells such processes apart below.
   const asked = process.platform === 'linux' ? [] : pids;
   const alive = asked.filter((pid) => {
     try {

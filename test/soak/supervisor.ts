@@ -2,23 +2,26 @@ import { pause } from '../../src/base/pause.ts';
 import { type Running, start } from '../channels/programs.ts';
 import type { SoakHome } from './home.ts';
 
-/** A server that does not listen by then, or is not ready a while later, is started anew, as a service manager would. */
+/**
+ * Times after which a server that does not listen, or is not ready, is restarted, as a service manager would
+ * do.
+ */
 const START_MS = 20_000;
 const READY_MS = 15_000;
 
-/** Keeps a real server on the home, always at the same port, however often it is killed. */
+/** Keeps a real server running on the home, always on the same port, even after kills. */
 export class Supervisor {
   readonly pids: number[] = [];
-  /** How servers ended that nobody killed. */
+  /** Exit descriptions of servers that ended without being killed. */
   readonly ownEnds: string[] = [];
   kills = 0;
-  /** Starts that came to nothing, such as on a full disk. */
+  /** Number of failed starts, for example on a full disk. */
   failedStarts = 0;
   url = '';
   readonly #place: SoakHome;
   #server: Running | null = null;
   #port = 0;
-  /** Whether the server may end: it was killed or told to stop, or has not begun to serve. */
+  /** Whether the server is allowed to end: it was killed or stopped, or is not ready yet. */
   #mayEnd = true;
 
   constructor(place: SoakHome) {
@@ -49,7 +52,7 @@ export class Supervisor {
     await this.#server!.ended;
   }
 
-  /** By the book; gives the exit code. */
+  /** Stops the server with SIGTERM and returns its exit code. */
   async stop(): Promise<number | null> {
     this.#mayEnd = true;
     this.#server!.child.kill('SIGTERM');
@@ -61,7 +64,7 @@ export class Supervisor {
     await this.#server?.[Symbol.asyncDispose]();
   }
 
-  /** Starts it anew where it ended by itself. */
+  /** Records and restarts a server that ended on its own. */
   async #afterEnd(server: Running, code: number | null): Promise<void> {
     if (this.#mayEnd || server !== this.#server) return;
     this.#mayEnd = true;

@@ -6,19 +6,22 @@ import type { SoakHome } from './home.ts';
 import { CHANNEL, type Ledger } from './ledger.ts';
 import type { Supervisor } from './supervisor.ts';
 
-/** Large enough that a quadratic pass over it would be felt by everyone else. */
+/** Large enough that quadratic work on it would slow down all other clients. */
 const HOSTILE_BYTES = 24 * 1024 * 1024;
-/** What could not be deleted, because the answer with its id was lost, goes by itself. */
+/**
+ * TTL of hostile payloads, in seconds. It removes those that cannot be deleted because the answer with their
+ * id was lost.
+ */
 const HOSTILE_TTL_S = 60;
 
-/** What a run has been through. */
+/** Number of disturbances of each kind in a run. */
 export interface Counts {
   fullDisks: number;
   slowReaders: number;
   hostile: number;
 }
 
-/** Does the work again and again until it is over, after a pause of `least` to `most` ms each time. */
+/** Repeats the work until the signal fires, with a random pause of `least` to `most` ms before each round. */
 export async function again(
   [least, most]: readonly [least: number, most: number],
   over: AbortSignal,
@@ -31,7 +34,10 @@ export async function again(
   }
 }
 
-/** Everything that goes wrong around the server, each by itself and all at once, until it is over; kills end before that. */
+/**
+ * Starts all disturbances of the server concurrently. They run until `over`; the kills end earlier, at
+ * `killsOver`.
+ */
 export function trouble(
   o: {
     readonly place: SoakHome;
@@ -40,7 +46,7 @@ export function trouble(
     readonly reader: Client;
     readonly stranger: Client;
     readonly counts: Counts;
-    /** Called once the server is not killed any more. */
+    /** Called when the kills have ended. */
     readonly onSteady: () => void;
   },
   killsOver: AbortSignal,
@@ -70,7 +76,7 @@ export function trouble(
   return Promise.all([kills, place.noDisk === null ? disks : undefined, readers, hostile]);
 }
 
-/** Asks, takes a few bytes, and then reads no more for a while. */
+/** Requests a payload, reads a few bytes, and then stops reading for a while. */
 async function readSlowly(client: Client, path: string, over: AbortSignal): Promise<void> {
   const { hostname, port } = new URL(client.shared.url());
   const socket = connect(Number(port), hostname);
@@ -89,7 +95,9 @@ const HOSTILE = {
 };
 const PARTS = ['json=/0', 'outline=1', 'lines=-20', 'lines=1-5', 'grep=(a%2B)%2B$', 'cost=1'];
 
-/** Stores something nasty and asks for it in every way at once; some do not wait for the answer. */
+/**
+ * Stores a hostile payload and requests it in many ways at once. Some requests do not wait for their answer.
+ */
 async function askForParts(client: Client, over: AbortSignal): Promise<void> {
   const kinds = Object.values(HOSTILE);
   const body = kinds[randomInt(kinds.length)]!();

@@ -20,7 +20,7 @@ import { contents, filesIn, temporaryHome } from './home.ts';
 
 const place = { prefix: 'thr.', path: (key: string) => `threads/${key.slice(4)}` };
 
-test('a backup is a home of its own, and restored it is the store it was', async (t) => {
+test('a backup is a home of its own, and a restore brings back the same store', async (t) => {
   const { home, target } = await filled(t);
   assert.deepEqual(await backupSqlite(home, target), { blobs: 2, bytes: 300_006, lost: [] });
   await check(target);
@@ -37,11 +37,11 @@ test('a backup is a home of its own, and restored it is the store it was', async
   );
 });
 
-test('a backup made while another process writes holds everything of one moment', async (t) => {
+test('a backup made while another process writes is a consistent snapshot', async (t) => {
   const home = temporaryHome(t);
   const writer = startChild('acknowledge', { home, role: 'server' });
-  const told: { i: number; seq: number }[] = [];
-  while (told.length < 60) told.push(await writer.next());
+  const acknowledged: { i: number; seq: number }[] = [];
+  while (acknowledged.length < 60) acknowledged.push(await writer.next());
   const target = join(temporaryHome(t), 'backup');
   const { lost } = await backupSqlite(home, target);
   writer.process.kill('SIGKILL');
@@ -50,8 +50,9 @@ test('a backup made while another process writes holds everything of one moment'
 
   const copy = await openSqlite({ home: target });
   const { entries } = await copy.logs.read('ack.log', { limit: 1000 });
-  assert.ok(entries.length >= told.length);
-  // In the order blob, record, entry: whatever is there has what was written before it.
+  assert.ok(entries.length >= acknowledged.length);
+  // The writer stores blob, record and entry in this order, so each entry has its record and each record its
+  // blob.
   for (const { data: i } of entries) {
     const record = (await copy.records.get(`ack.record/${i}`))?.value as { size: number } | undefined;
     const blob = await copy.blobs.get(`ack.blob/${i}`);
@@ -61,7 +62,7 @@ test('a backup made while another process writes holds everything of one moment'
   await copy[Symbol.asyncDispose]();
 });
 
-test('a backup goes only into a folder that is empty, and leaves nothing when it fails', async (t) => {
+test('a backup needs an empty folder, and leaves nothing in it if it fails', async (t) => {
   const { home, target } = await filled(t);
   mkdirSync(target);
   writeFileSync(join(target, 'mine'), 'x');
@@ -71,7 +72,7 @@ test('a backup goes only into a folder that is empty, and leaves nothing when it
   assert.ok(!existsSync(`${target}2`) && !existsSync(join(home, 'none')));
 });
 
-test('a body that the store has lost is named, and the rest is backed up', async (t) => {
+test('a backup names a body that the store has lost and copies the rest', async (t) => {
   const { home, target } = await filled(t);
   const [body] = filesIn(home).filter((path) => path.startsWith('blobs'));
   unlinkSync(join(home, body!));
@@ -82,7 +83,7 @@ test('a body that the store has lost is named, and the rest is backed up', async
   await copy[Symbol.asyncDispose]();
 });
 
-test('what is altered, in a row, in a file or edited by hand, is named and is not in the backup', async (t) => {
+test('a backup names altered bodies in rows, segments and files, and leaves them out', async (t) => {
   const { home, target } = await filled(t);
   damageBody(home, 'ptr.a/small', 1);
   damageBody(home, 'ptr.a/large', 299_999);
@@ -95,7 +96,7 @@ test('what is altered, in a row, in a file or edited by hand, is named and is no
   await copy[Symbol.asyncDispose]();
 });
 
-test('of a backup with damaged bodies the rest can be restored, where that is wanted', async (t) => {
+test('the intact part of a damaged backup can be restored with partial', async (t) => {
   const { home, target } = await filled(t);
   await backupSqlite(home, target);
   damageBody(target, 'ptr.a/small', 1);
@@ -113,7 +114,7 @@ test('of a backup with damaged bodies the rest can be restored, where that is wa
   await copy[Symbol.asyncDispose]();
 });
 
-test('a restore over a store wants force, and moves that store aside', async (t) => {
+test('a restore over an existing store needs force and moves that store aside', async (t) => {
   const { home, target } = await filled(t);
   await backupSqlite(home, target);
   const engine = await openSqlite({ home });
@@ -130,7 +131,7 @@ test('a restore over a store wants force, and moves that store aside', async (t)
   await before[Symbol.asyncDispose]();
 });
 
-test('a damaged store can be replaced by a backup, and is kept aside', async (t) => {
+test('a backup can replace a damaged store, which is moved aside', async (t) => {
   const { home, target } = await filled(t);
   await backupSqlite(home, target);
   writeFileSync(join(home, 'relay.db'), 'nothing like a database');
@@ -140,7 +141,7 @@ test('a damaged store can be replaced by a backup, and is kept aside', async (t)
   assert.equal(readFileSync(join(home, aside!, 'relay.db'), 'utf8'), 'nothing like a database');
 });
 
-test('a backup that is not whole is refused before anything is changed', async (t) => {
+test('an incomplete backup is rejected before anything is changed', async (t) => {
   const breaks: ((backup: string) => void)[] = [
     (backup) => unlinkSync(join(backup, body(backup))),
     (backup) => appendFileSync(join(backup, body(backup)), 'more'),

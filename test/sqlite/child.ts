@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** A script of `scripts/` in a process of its own. It tells what it does in lines of JSON. */
+/** A script of `scripts/` in its own process. It prints lines of JSON. */
 export interface Child {
   readonly process: ChildProcess;
-  /** The next line it says; fails when it ends without one. */
+  /** Returns the next printed line. Fails if the process ends without one. */
   next<T>(): Promise<T>;
-  /** All that it still says until it ends, which must be without an error. */
+  /** Returns all remaining lines. Fails if the process ends with an error. */
   rest<T>(): Promise<T[]>;
-  /** Waits until it has ended, however that was. */
+  /** Waits until the process has ended, for whatever reason. */
   ended(): Promise<void>;
 }
 
@@ -19,10 +19,10 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** What runs the scripts: this Node, or Bun where the engine is tested on that. */
+/** Runtime of the scripts: this Node, or Bun if the engine is tested with Bun. */
 const RUNTIME = process.env.RELAY_TEST_RUNTIME ?? process.execPath;
 
-/** `options` are read by the script as JSON from its first argument; `node` are options of Node itself. */
+/** Starts a script. It reads `options` as JSON from its first argument. `node` are options of Node itself. */
 export function startChild(script: string, options: object, node: readonly string[] = []): Child {
   const path = fileURLToPath(new URL(`scripts/${script}.ts`, import.meta.url));
   const child = spawn(RUNTIME, [...node, path, JSON.stringify(options)], {
@@ -50,11 +50,11 @@ export function startChild(script: string, options: object, node: readonly strin
       return JSON.parse(value) as T;
     },
     async rest<T>() {
-      const said: T[] = [];
+      const values: T[] = [];
       for (let line = await lines.next(); !line.done; line = await lines.next())
-        said.push(JSON.parse(line.value));
+        values.push(JSON.parse(line.value));
       if ((await exited).code !== 0) throw await failed('failed');
-      return said;
+      return values;
     },
     async ended() {
       await exited;

@@ -7,7 +7,7 @@ interface Row {
   readonly offset: number | null;
 }
 
-/** Changes one byte of a body, wherever the store keeps it, as a failing disk would. */
+/** Changes one byte of a body, in its row, segment or file, as a failing disk would. */
 export function damageBody(home: string, key: string, at: number): void {
   using db = new DatabaseSync(join(home, 'relay.db'));
   db.exec('PRAGMA busy_timeout = 5000');

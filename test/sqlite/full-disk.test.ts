@@ -9,15 +9,15 @@ import { smallDisk } from './small-disk.ts';
 const KINDS = ['inline', 'segment', 'file', 'stream', 'placed', 'record', 'log'] as const;
 
 for (const kind of KINDS) {
-  test(`a full disk is a clear error and nothing stays half-written: ${kind}`, async (t) => {
+  test(`a full disk is a clear error and leaves nothing half-written: ${kind}`, async (t) => {
     const disk = smallDisk(t);
     if (!disk) return;
-    const [told] = await startChild('fill-disk', { home: disk, kind }).rest<{
+    const [result] = await startChild('fill-disk', { home: disk, kind }).rest<{
       code: string;
       stored: string[];
     }>();
-    assert.equal(told!.code, 'store_full');
-    assert.ok(told!.stored.length > 0, 'some found room');
+    assert.equal(result!.code, 'store_full');
+    assert.ok(result!.stored.length > 0, 'some found room');
 
     const engine = await openSqlite({ home: disk });
     const { items } = await engine.blobs.list('full.', { limit: 1000 });
@@ -25,7 +25,7 @@ for (const kind of KINDS) {
     const { entries } = await engine.logs.read('full', { limit: 1000 });
     assert.equal(
       items.length + records.length + entries.length,
-      told!.stored.length,
+      result!.stored.length,
       'just what was acknowledged',
     );
     for (const { key, size } of items) {
@@ -46,7 +46,7 @@ for (const kind of KINDS) {
 }
 
 for (const kind of ['segment', 'file']) {
-  test(`what is kept in files can still be deleted when the disk is full: ${kind}`, async (t) => {
+  test(`bodies in files can still be deleted on a full disk: ${kind}`, async (t) => {
     const disk = smallDisk(t);
     if (!disk) return;
     await startChild('fill-disk', { home: disk, kind }).rest();
@@ -58,7 +58,7 @@ for (const kind of ['segment', 'file']) {
   });
 }
 
-test('a disk with no room for a store at all is a clear error', async (t) => {
+test('a disk without room for an empty store is a clear error', async (t) => {
   const disk = smallDisk(t, '64k');
   if (!disk) return;
   await assert.rejects(openSqlite({ home: disk }), { code: 'store_full' });

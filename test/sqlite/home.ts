@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** A folder that is gone after the test. */
+/** Creates a folder that is deleted after the test. */
 export function temporaryHome(t: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), 'relay-sqlite-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   return home;
 }
 
-/** Every file under the folder, by its path, with what it holds. */
+/** Returns the content of every file below the folder, keyed by path. */
 export function contents(folder: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const path of filesIn(folder)) {
@@ -22,7 +22,7 @@ export function contents(folder: string): Record<string, string> {
   return found;
 }
 
-/** How many bytes the files under the folder have together. */
+/** Returns the total size of the files below the folder, in bytes. */
 export function sizeOf(folder: string): number {
   return filesIn(folder).reduce((sum, path) => sum + statSync(join(folder, path)).size, 0);
 }

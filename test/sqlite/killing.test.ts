@@ -5,19 +5,19 @@ import { startChild } from './child.ts';
 import { temporaryHome } from './home.ts';
 
 for (const role of ['cli', 'server'] as const) {
-  test(`kill -9 of a ${role} in the middle of a thousand acknowledged writes loses none of them`, async (t) => {
+  test(`kill -9 of a ${role} during a thousand acknowledged writes loses none of them`, async (t) => {
     const home = temporaryHome(t);
     const child = startChild('acknowledge', { home, role });
-    const told: { i: number; seq: number }[] = [];
-    // Each line stands for three writes.
-    while (told.length < 340) told.push(await child.next());
+    const acknowledged: { i: number; seq: number }[] = [];
+    // Each line means three acknowledged writes.
+    while (acknowledged.length < 340) acknowledged.push(await child.next());
     child.process.kill('SIGKILL');
     await child.ended();
 
     const engine = await openSqlite({ home });
     const { entries } = await engine.logs.read('ack.log', { limit: 1000 });
     const bySeq = new Map(entries.map((entry) => [entry.seq, entry.data]));
-    for (const { i, seq } of told) {
+    for (const { i, seq } of acknowledged) {
       assert.equal(bySeq.get(seq), i, `entry ${seq}`);
       const record = (await engine.records.get(`ack.record/${i}`))?.value as { size: number } | undefined;
       assert.ok(record, `record ${i}`);

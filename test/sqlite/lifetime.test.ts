@@ -24,7 +24,7 @@ test('a subscription keeps the process alive until its signal fires', async (t) 
   await engine[Symbol.asyncDispose]();
 });
 
-test('closing commits what was asked for, ends subscriptions, and may be done twice', async (t) => {
+test('closing commits pending writes, ends subscriptions, and may be called twice', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home });
   const following = (async () => {
@@ -49,14 +49,14 @@ test('closing commits what was asked for, ends subscriptions, and may be done tw
   await again[Symbol.asyncDispose]();
 });
 
-test('two stores of one process at one home do not take each other’s locks away', async (t) => {
+test('two stores of one process in the same home do not drop each other’s locks', async (t) => {
   const home = temporaryHome(t);
   const first = await openSqlite({ home });
   await first.logs.append('lif.locks', 1);
   const second = await openSqlite({ home });
   await second.logs.append('lif.locks', 2);
   await second[Symbol.asyncDispose]();
-  // Another process comes and goes; were it to think itself the last, it would take the WAL away.
+  // Another process opens and closes the store. If it believed to be the last one, it would delete the WAL.
   await startChild('append-some', { home, stream: 'lif.locks', from: 3, count: 1 }).rest();
   await first.logs.append('lif.locks', 4);
   const seen = await startChild('follow', { home, stream: 'lif.locks', count: 4 }).rest<{ data: number }>();
@@ -67,7 +67,7 @@ test('two stores of one process at one home do not take each other’s locks awa
   await first[Symbol.asyncDispose]();
 });
 
-test('a body that is still coming when the store is closed is not stored', async (t) => {
+test('a body that is still arriving when the store is closed is not stored', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home });
   let open: () => void = () => {};

@@ -7,7 +7,7 @@ import { filesIn, temporaryHome } from './home.ts';
 const PROCESSES = 8;
 const ROUNDS = 25;
 
-test('eight processes that write at once, to a store none of them has seen, lose nothing and see no error', async (t) => {
+test('eight processes that create a store and write to it at once lose nothing and see no error', async (t) => {
   const home = temporaryHome(t);
   const children = Array.from({ length: PROCESSES }, (_, me) =>
     startChild('write-everything', { home, me, rounds: ROUNDS }),

@@ -15,7 +15,7 @@ import { filesIn, temporaryHome } from './home.ts';
 
 const FORMAT_1 = readFileSync(new URL('../fixtures/store-v1.home.gz', import.meta.url));
 
-/** A home that the first format was written into. */
+/** Creates a home with a store of format 1. */
 function oldHome(t: TestContext): string {
   const home = temporaryHome(t);
   unpackFolder(FORMAT_1, home);
@@ -29,10 +29,10 @@ function format(path: string): unknown {
   return user_version;
 }
 
-test('a store of format 1 is brought forward when it is opened, and its database is kept as it was', async (t) => {
+test('opening a store of format 1 migrates it and keeps a copy of the old database', async (t) => {
   const home = oldHome(t);
   const path = join(home, 'relay.db');
-  // What an attempt left that was killed before the format was changed.
+  // Leftover of a migration that was killed before it changed the format.
   writeFileSync(`${path}-format-1`, 'half');
   const engine = await openSqlite({ home });
   await engine.blobs.put('new.a/1', Buffer.from('new'));
@@ -50,20 +50,20 @@ test('a store of format 1 is brought forward when it is opened, and its database
   assert.deepEqual(now, old);
 });
 
-test('the command that brings a store forward says so in one line, and no other does', async (t) => {
+test('only the command that migrates a store prints a line about it', async (t) => {
   const home = oldHome(t);
   const first = await runHere(['du', '--json'], { home });
   assert.equal(first.code, 0);
   assert.equal(
     first.stderr,
-    'warning The store was brought from format 1 to format 2, which older versions cannot read. ' +
-      `The database as it was is kept for a week: ${join(home, 'relay.db-format-1')}\n`,
+    'warning The store was migrated from format 1 to format 2, which older versions cannot read. ' +
+      `A copy of the old database is kept for a week: ${join(home, 'relay.db-format-1')}\n`,
   );
   assert.ok(existsSync(join(home, 'relay.db-format-1')));
   assert.equal((await runHere(['du', '--json'], { home })).stderr, '');
 });
 
-test('a command on a store of a newer version says what to install, and leaves it as it is', async (t) => {
+test('a command on a store of a newer version says what to install and does not change the store', async (t) => {
   const home = oldHome(t);
   const path = join(home, 'relay.db');
   const db = new DatabaseSync(path);
@@ -79,7 +79,7 @@ test('a command on a store of a newer version says what to install, and leaves i
   assert.equal(format(path), 99);
 });
 
-test('a store that a process of the older version has open is left to it, and brought forward afterwards', async (t) => {
+test('a store that a process of the older version has open is migrated only after that process ends', async (t) => {
   const home = oldHome(t);
   const path = join(home, 'relay.db');
   const old = new DatabaseSync(path);
@@ -94,11 +94,11 @@ test('a store that a process of the older version has open is left to it, and br
   assert.equal(format(path), 2);
 });
 
-test('killed while it is brought forward, a store is brought forward by whoever opens it next', async (t) => {
+test('if a migration is killed, the next process that opens the store migrates it', async (t) => {
   const home = oldHome(t);
   for (let round = 0; round < 8; round++) {
     const child = startChild('linger', { home });
-    // Somewhere between the start of the process and its first word.
+    // Kill the process at a random time before its first output.
     await pause(60 + round * 25);
     child.process.kill('SIGKILL');
     await child.ended();
@@ -108,12 +108,12 @@ test('killed while it is brought forward, a store is brought forward by whoever 
   await engine[Symbol.asyncDispose]();
 });
 
-test('a sweep gives old bodies the hashes of their blocks, but none to one that is damaged, and takes the copy after a week', async (t) => {
+test('a sweep adds block checksums to intact old bodies and deletes the copy after a week', async (t) => {
   const home = oldHome(t);
   const path = join(home, 'relay.db');
   const clock = manualClock(Date.now());
   const engine = await openSqlite({ home, env: clock.env });
-  // The same bytes, put anew, have the hashes that the old ones should get.
+  // Storing the same bytes again gives the checksums that the old bodies should get.
   const { items } = await engine.blobs.list('', { limit: 1000 });
   const damaged = filesIn(home).find((file) => /^blobs\/[0-9a-f]{2}\//.test(file))!;
   for (const { key } of items) {

@@ -10,15 +10,18 @@ import { filesIn, temporaryHome } from './home.ts';
 
 const CANARY = 'canary-3f9c1b-that-nobody-else-has';
 
-/** A body with the canary all over it: in a row for a command, for a server in a row, a segment or a file. */
-const SIZES = { 'a row': 3000, 'many pages': 100_000, 'what is large': 2_000_000 };
+/**
+ * Sizes of the test bodies. A server stores them in a row, a segment and a file; a CLI process also uses
+ * rows.
+ */
+const SIZES = { 'a row': 3000, 'many pages': 100_000, 'a large body': 2_000_000 };
 
 function body(size: number): Buffer {
   return Buffer.alloc(size, CANARY);
 }
 
-/** Whether any file of the store shows it: bodies, database, free pages, WAL. */
-function isShown(home: string): boolean {
+/** Whether any file of the store contains the canary: bodies, database, free pages, WAL. */
+function containsCanary(home: string): boolean {
   return filesIn(home).some((path) => readFileSync(join(home, path)).includes(CANARY));
 }
 
@@ -46,25 +49,25 @@ const WAYS: Record<string, (engine: Engine, t: TestContext) => Promise<void>> = 
 for (const role of ['cli', 'server'] as const) {
   for (const [way, takeAway] of Object.entries(WAYS)) {
     for (const [kind, size] of Object.entries(SIZES)) {
-      test(`what was ${way} is soon in no file of the store (${role}, ${kind})`, async (t) => {
+      test(`what was ${way} soon disappears from all files of the store (${role}, ${kind})`, async (t) => {
         t.mock.timers.enable({ apis: ['setInterval'] });
         const home = temporaryHome(t);
         const engine = await openSqlite({ home, role });
         await neighbours(engine, 1);
         await engine.blobs.put('can.a/1', body(size));
         await neighbours(engine, 2);
-        assert.ok(isShown(home));
+        assert.ok(containsCanary(home));
         await takeAway(engine, t);
         t.mock.timers.tick(30_000);
-        await until(() => !isShown(home));
+        await until(() => !containsCanary(home));
         await assertNeighbours(engine);
         await engine[Symbol.asyncDispose]();
-        assert.ok(!isShown(home));
+        assert.ok(!containsCanary(home));
       });
     }
   }
 
-  test(`what has expired is in no file of the store after a sweep (${role})`, async (t) => {
+  test(`expired data is in no file of the store after a sweep (${role})`, async (t) => {
     const home = temporaryHome(t);
     const clock = manualClock();
     const engine = await openSqlite({ home, role, env: clock.env });
@@ -72,20 +75,20 @@ for (const role of ['cli', 'server'] as const) {
     const expiresAt = clock.now() + 1000;
     for (const size of Object.values(SIZES))
       await engine.blobs.put(`can.${size}/1`, body(size), { expiresAt });
-    // Keeps the segment of what expires.
+    // Keeps the segment for expiring bodies in use.
     await engine.blobs.put('can.b/1', new Uint8Array(300_000), { expiresAt: expiresAt + 1000 });
     await engine.records.put('can.c/1', CANARY, { expiresAt });
     await neighbours(engine, 2);
     clock.advance(1000);
     await engine.sweep();
-    assert.ok(!isShown(home));
+    assert.ok(!containsCanary(home));
     await assertNeighbours(engine);
     assert.ok(await engine.blobs.get('can.b/1'));
     await engine[Symbol.asyncDispose]();
   });
 }
 
-test('what a command deleted while a server runs is soon in no file of the store', async (t) => {
+test('data that a CLI process deletes while a server runs soon disappears from all files of the store', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const home = temporaryHome(t);
   const server = await openSqlite({ home, role: 'server' });
@@ -96,9 +99,9 @@ test('what a command deleted while a server runs is soon in no file of the store
   await command.blobs.put('can.a/2', body(50_000));
   await command.blobs.delete('can.a/1');
   await command.blobs.delete('can.a/2');
-  assert.ok(isShown(home), 'the command has not come to it yet');
+  assert.ok(containsCanary(home), 'the command has not come to it yet');
   t.mock.timers.tick(30_000);
-  await until(() => !isShown(home));
+  await until(() => !containsCanary(home));
   await command[Symbol.asyncDispose]();
   await assertNeighbours(server);
   await server[Symbol.asyncDispose]();

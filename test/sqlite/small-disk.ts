@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** A disk of its own, in memory, for one test; null where none can be mounted, and the test is skipped for that. */
+/**
+ * Mounts a small disk in memory for one test. Returns null if that is not possible; the test is then skipped.
+ */
 export function smallDisk(t: TestContext, size = '3m'): string | null {
   const disk = mkdtempSync(join(tmpdir(), 'relay-disk-'));
   const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk], {
@@ -19,7 +21,7 @@ export function smallDisk(t: TestContext, size = '3m'): string | null {
   return null;
 }
 
-/** Takes what room a disk has left, to the last page. */
+/** Fills the disk to its last page. */
 export function fillUp(disk: string): void {
   const file = openSync(join(disk, 'filler'), 'a');
   try {

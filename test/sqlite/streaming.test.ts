@@ -12,23 +12,23 @@ import { temporaryHome } from './home.ts';
 
 const MiB = 1024 * 1024;
 
-test('a body of 50 MiB streams in and out without being held whole in memory', async (t) => {
+test('a body of 50 MiB is written and read without holding all of it in memory', async (t) => {
   const home = temporaryHome(t);
   const child = startChild('stream-blob', { home, bytes: 50 * MiB }, [
     '--expose-gc',
     '--max-old-space-size=64',
   ]);
-  const [told] = await child.rest<{ size: number; stored: string; read: string; grown: number }>();
+  const [result] = await child.rest<{ size: number; stored: string; read: string; grown: number }>();
   const hash = createHash('sha256');
   for (let i = 0; i < (50 * MiB) / 65536; i++) hash.update(new Uint8Array(65536).fill(i % 251));
   const expected = hash.digest('hex');
-  assert.equal(told!.size, 50 * MiB);
-  assert.equal(told!.stored, expected);
-  assert.equal(told!.read, expected);
-  assert.ok(told!.grown < 20 * MiB, `memory grew by ${told!.grown} bytes`);
+  assert.equal(result!.size, 50 * MiB);
+  assert.equal(result!.stored, expected);
+  assert.equal(result!.read, expected);
+  assert.ok(result!.grown < 20 * MiB, `memory grew by ${result!.grown} bytes`);
 });
 
-test('a body that is not read to its end, or not at all, keeps no file open', async (t) => {
+test('a stream that is not read to its end keeps no file open', async (t) => {
   if (process.platform !== 'linux') return t.skip('open files are counted in /proc');
   const home = temporaryHome(t);
   const engine = await openSqlite({ home });

@@ -6,13 +6,13 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryHome } from './home.ts';
 
-/** The system calls between two bytes that the script wrote to say: acknowledged. */
+/** System calls between two bytes that the script writes after each acknowledged write. */
 interface Trace {
-  /** Of the first writes, which make files and folders as well. */
+  /** Calls of the first writes, which also create files and folders. */
   readonly first: string[];
   readonly blob: string[];
   readonly record: string[];
-  /** Of a body with the record that names it. */
+  /** Calls of a body together with the record that names it. */
   readonly together: string[];
 }
 
@@ -34,7 +34,7 @@ test('a body in a file is acknowledged when file, folder and WAL are on disk', (
   assert.ok(written >= 0 && written < at(body), 'all of the body was written before its fsync');
 });
 
-test('a small body and a record are acknowledged after one fsync each, that of the WAL', (t) => {
+test('a small body and a record are acknowledged after one fsync of the WAL each', (t) => {
   const trace = traced(t, { bytes: 100_000 });
   if (!trace) return;
   for (const lines of [trace.blob, trace.record]) {
@@ -46,7 +46,7 @@ test('a small body and a record are acknowledged after one fsync each, that of t
   }
 });
 
-test('a body in a segment is acknowledged when segment and WAL are on disk, in this order', (t) => {
+test('a body in a segment is acknowledged when the segment and then the WAL are on disk', (t) => {
   const trace = traced(t, { bytes: 200_000, role: 'server' });
   if (!trace) return;
   const at = (pattern: RegExp) => trace.blob.findIndex((line) => pattern.test(line));
@@ -68,7 +68,7 @@ test('a body and the record that names it are acknowledged after one fsync of th
   assert.ok(rows > trace.together.indexOf(synced[0]!), 'the rows come when the body is safe');
 });
 
-test('a body that comes to a server alone and the record that names it are acknowledged after one fsync of the WAL', (t) => {
+test('a single body on a server and its record are acknowledged after one fsync of the WAL', (t) => {
   const trace = traced(t, { bytes: 100_000, role: 'server' });
   if (!trace) return;
   const synced = trace.together.filter((line) => /(fsync|fdatasync)\(/.test(line));
@@ -76,7 +76,7 @@ test('a body that comes to a server alone and the record that names it are ackno
   assert.match(synced[0]!, /relay\.db-wal>\)\s+= 0/);
 });
 
-test('the first body in a segment is acknowledged when the names of segment and folder are on disk', (t) => {
+test('the first body in a segment is acknowledged when the names of the segment and its folder are on disk', (t) => {
   const trace = traced(t, { bytes: 200_000, role: 'server' });
   if (!trace) return;
   const at = (pattern: RegExp) => trace.first.findIndex((line) => pattern.test(line));
@@ -86,7 +86,7 @@ test('the first body in a segment is acknowledged when the names of segment and 
   assert.ok(folder >= 0 && folder < name && name < row, trace.first.join('\n'));
 });
 
-test('a body at a chosen place is acknowledged when file, folder and WAL are on disk', (t) => {
+test('a body at a chosen path is acknowledged when file, folder and WAL are on disk', (t) => {
   const trace = traced(t, { bytes: 1000, place: 'threads/t1/artifacts/a.txt' });
   if (!trace) return;
   const at = (pattern: RegExp) => trace.blob.findIndex((line) => pattern.test(line));
@@ -111,20 +111,20 @@ function traced(t: TestContext, options: { bytes: number; place?: string; role?:
   }
   assert.equal(run.status, 0, run.stderr);
   const lines = joined(readFileSync(log, 'utf8').split('\n'));
-  const said = (byte: string) => {
+  const indexOfByte = (byte: string) => {
     const found = lines.findIndex((line) => /\bwrite\(1</.test(line) && line.includes(`"${byte}"`));
-    assert.ok(found >= 0, `${byte} was never said`);
+    assert.ok(found >= 0, `${byte} was never written`);
     return found;
   };
   return {
-    first: lines.slice(0, said('S')),
-    blob: lines.slice(said('S') + 1, said('B')),
-    record: lines.slice(said('B') + 1, said('R')),
-    together: lines.slice(said('R') + 1, said('T')),
+    first: lines.slice(0, indexOfByte('S')),
+    blob: lines.slice(indexOfByte('S') + 1, indexOfByte('B')),
+    record: lines.slice(indexOfByte('B') + 1, indexOfByte('R')),
+    together: lines.slice(indexOfByte('R') + 1, indexOfByte('T')),
   };
 }
 
-/** A call that another thread interrupts is in two lines; it counts, whole, where it ended. */
+/** strace splits a call that another thread interrupts into two lines. It counts once, where it ended. */
 function joined(lines: readonly string[]): string[] {
   const begun = new Map<string, string>();
   const whole: string[] = [];

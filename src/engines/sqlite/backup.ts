@@ -46,7 +46,7 @@ export async function backupSqlite(
     throw new RelayError('no_store', {
       what: 'store',
       path: home,
-      hint: 'Nothing was stored in this home yet; --home or RELAY_HOME names another.',
+      hint: 'This home has no data yet. Use --home or RELAY_HOME to choose another home.',
     });
   const made = prepareTarget(target);
   try {
@@ -212,8 +212,8 @@ export async function restoreSqlite(
   const path = join(home, DATABASE_FILE);
   if (existsSync(path) && !o.force) {
     throw new RelayError('conflict', {
-      what: `There is a store at ${home} already.`,
-      hint: 'Restore into another home, or use --force; what is there is then moved aside.',
+      what: `There is already a store at ${home}.`,
+      hint: 'Restore into another home, or use --force to move the existing store aside.',
     });
   }
   if (!(await isStore(join(source, DATABASE_FILE)))) {
@@ -261,8 +261,8 @@ async function stageCopy(
 function damagedBackupError(from: string, lost: readonly string[]): RelayError {
   const some = lost.slice(0, 3).join(', ') + (lost.length > 3 ? ', …' : '');
   return new RelayError('store_damaged', {
-    what: `${from}: of ${lost.length} bodies there is not what was stored (${some})`,
-    hint: 'Take another backup, or all of this one that is whole: relay restore --partial',
+    what: `${from}: ${lost.length} bodies are missing or damaged (${some})`,
+    hint: 'Use another backup, or restore the intact part of this one with relay restore --partial.',
   });
 }
 

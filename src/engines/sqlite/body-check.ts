@@ -157,7 +157,7 @@ export async function describeDamage(store: StoreHome, key: string, row: StoredB
   const fault = (await findFault(store, row)) ?? 'altered';
   if (!isPlaced(name) || fault === 'missing') return damagedBodyError(name, fault);
   const hint =
-    'It counts as it was stored. Put it back so, or store the changed one anew: relay artifact put';
+    'The file was changed by hand. Undo the change, or store the changed file with relay artifact put.';
   return damagedBodyError(name, fault, hint);
 }
 

@@ -116,7 +116,7 @@ export class BodyFiles {
 }
 
 export function sweptAwayError(): RelayError {
-  return new RelayError('busy', { what: 'a sweep took the body away before it was stored' });
+  return new RelayError('busy', { what: 'a sweep deleted the body before it was stored' });
 }
 
 /** Whether the file is at a path that the caller chose, where another body may replace it. */
@@ -130,7 +130,7 @@ export function normalizePlace(place: string): string {
   const first = clean.split('/')[0]!;
   const own = first === BODIES || first === '..' || first === '.' || first === '' || !clean.includes('/');
   if (own || isAbsolute(place) || clean.endsWith('/') || clean.includes('\0')) {
-    throw badRequest(`a body cannot be kept at ${JSON.stringify(place)}`);
+    throw badRequest(`a body cannot be stored at ${JSON.stringify(place)}`);
   }
   return clean;
 }

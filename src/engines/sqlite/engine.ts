@@ -156,7 +156,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
 }
 
 const ALONE =
-  'The store was opened without room on its disk, and no other process can use it: start the relay anew once there is room.';
+  'The store was opened on a full disk, so no other process can use it. Free disk space, then restart the relay.';
 
 function checkDatabase(db: Database): Promise<string | null> {
   return db.retryWhileBusy(() => {

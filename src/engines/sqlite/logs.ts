@@ -183,7 +183,7 @@ export class SqliteLogs implements Logs {
 
 function checkAfter(after = 0): number {
   if (Number.isSafeInteger(after)) return after;
-  throw badRequest('a sequence is a whole number');
+  throw badRequest('a sequence number must be a whole number');
 }
 
 /** File in the home that processes write to wake each other. */

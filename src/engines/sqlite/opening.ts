@@ -137,8 +137,8 @@ async function migrateWhenUnused(path: string, warn: (what: string) => void): Pr
       const copy = isOlder(path) ? migrateExclusively(path) : null;
       if (copy !== null)
         warn(
-          `The store was brought from format ${copy.format} to format ${FORMAT}, which older versions cannot read. ` +
-            `The database as it was is kept for a week: ${copy.path}`,
+          `The store was migrated from format ${copy.format} to format ${FORMAT}, which older versions cannot read. ` +
+            `A copy of the old database is kept for a week: ${copy.path}`,
         );
       return;
     } catch (error) {
@@ -216,6 +216,6 @@ function pragma(db: Database, name: 'application_id' | 'user_version' | 'page_co
 function inUseError(path: string): RelayError {
   return new RelayError('busy', {
     what: `it has an older format, and another process has ${path} open`,
-    hint: 'Stop that process first, for example with relay down; then the store is brought forward by itself.',
+    hint: 'Stop that process, for example with relay down. The store is then migrated automatically.',
   });
 }

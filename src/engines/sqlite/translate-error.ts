@@ -83,7 +83,7 @@ export function translateError(error: unknown, path: string): unknown {
   if (result === IOERR && !hasRoom(path)) failure = 'store_full';
   switch (failure) {
     case 'busy':
-      return new RelayError('busy', { what: 'other processes hold it without a pause' }, error);
+      return new RelayError('busy', { what: 'other processes keep it locked' }, error);
     case 'store_full':
       return new RelayError('store_full', { what: `the disk under ${place} is full` }, error);
     case 'store_damaged':

@@ -1,7 +1,7 @@
-/** Writes without end, and tells each write once it is acknowledged; it is meant to be killed. */
+/** Writes without end and prints each write after it is acknowledged. The test kills it. */
 import { writeSync } from 'node:fs';
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
-import { options } from './said.ts';
+import { options } from './script-io.ts';
 
 const { home, role } = options<{ home: string; role: 'server' | 'cli' }>();
 const engine = await openSqlite({ home, role });
@@ -17,7 +17,7 @@ await Promise.all(
       await engine.blobs.put(`ack.blob/${i}`, bytes);
       await engine.records.put(`ack.record/${i}`, { i, size: bytes.length }, { expect: 'absent' });
       const seq = await engine.logs.append('ack.log', i);
-      // Not through a stream: what was told must be out before anything else happens.
+      // Write synchronously: the line must be out before anything else happens.
       writeSync(1, `${JSON.stringify({ i, seq })}\n`);
     }
   }),

@@ -1,7 +1,7 @@
-/** Appends numbers to a stream, in groups with a pause between them, each time as a process that comes and goes would. */
+/** Appends numbers to a stream, with pauses. With `reopen`, it closes and opens the store in between. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
-import { options } from './said.ts';
+import { options } from './script-io.ts';
 
 const o = options<{ home: string; stream: string; from: number; count: number; reopen?: boolean }>();
 let engine = await openSqlite({ home: o.home });

@@ -1,7 +1,7 @@
-/** Writes until the disk is full, in the way it is told, and says what became of each. */
+/** Writes data of one kind until the disk is full and prints the result. */
 import { RelayError } from '../../../src/base/errors.ts';
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
-import { options, say } from './said.ts';
+import { options, print } from './script-io.ts';
 
 const { home, kind } = options<{
   home: string;
@@ -18,11 +18,11 @@ for (let i = 0; ; i++) {
     await write(i);
     stored.push(`${i}`);
   } catch (error) {
-    say({ code: error instanceof RelayError ? error.code : String(error), stored });
+    print({ code: error instanceof RelayError ? error.code : String(error), stored });
     break;
   }
 }
-// What is small may still find room, and what is there can be read and deleted.
+// Small data may still fit, and existing data can be read and deleted.
 for (const i of stored) {
   if (kind === 'record') await engine.records.get(`full.a/${i}`);
   else if (kind !== 'log') await engine.blobs.get(`full.${i}`);

@@ -1,13 +1,13 @@
-/** Tells every entry of a stream as it comes, and ends by itself after so many. */
+/** Prints each entry of a stream as it arrives and ends after a given number. */
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
-import { options, say } from './said.ts';
+import { options, print } from './script-io.ts';
 
 const { home, stream, count } = options<{ home: string; stream: string; count: number }>();
 const engine = await openSqlite({ home });
-say('following');
+print('following');
 let seen = 0;
 for await (const { seq, data } of engine.logs.subscribe(stream, { signal: new AbortController().signal })) {
-  say({ seq, data });
+  print({ seq, data });
   if (++seen === count) break;
 }
 await engine[Symbol.asyncDispose]();

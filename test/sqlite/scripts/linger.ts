@@ -1,6 +1,6 @@
-/** Does something with a store and then nothing more: whether the process ends is up to what it did. */
+/** Does one thing with a store and then waits for nothing. The test checks whether the process ends. */
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
-import { options, say } from './said.ts';
+import { options, print } from './script-io.ts';
 
 const { home, role, follow } = options<{ home: string; role: 'server' | 'cli'; follow: boolean }>();
 const engine = await openSqlite({ home, role });
@@ -13,10 +13,10 @@ const abort = new AbortController();
 for await (const _ of engine.logs.subscribe('lin.log', { signal: abort.signal })) break;
 if (role === 'server')
   for (let i = 0; i < 250; i++) await engine.blobs.put(`lin.b/${i}`, new Uint8Array(100_000));
-say('done');
+print('done');
 if (follow) {
   for await (const { data } of engine.logs.subscribe('lin.log', { after: 1, signal: abort.signal })) {
     if (data === 'end') abort.abort();
   }
-  say('ended');
+  print('ended');
 }

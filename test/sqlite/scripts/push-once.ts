@@ -1,7 +1,7 @@
-/** Stores one body, one record, and one of each together, and writes a byte to its standard output when each is acknowledged. */
+/** Stores a body, a record, and both together. Writes one byte to stdout after each acknowledgement. */
 import { writeSync } from 'node:fs';
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
-import { options } from './said.ts';
+import { options } from './script-io.ts';
 
 const { home, bytes, place, role } = options<{
   home: string;
@@ -10,7 +10,7 @@ const { home, bytes, place, role } = options<{
   role?: 'server';
 }>();
 const engine = await openSqlite({ home, role, place: { prefix: '', path: () => place } });
-// The first write of a process also makes files and folders; what is looked at is the second.
+// The first write of a process also creates files and folders, so the test examines the second.
 await engine.blobs.put('warm/1', new Uint8Array(bytes));
 await engine.records.put('warm/1', 1);
 writeSync(1, 'S');

@@ -1,23 +1,25 @@
-/** Pushes, deletes and sweeps without end, as a server does, and tells what is acknowledged; it is meant to be killed. */
+/**
+ * Pushes, deletes and sweeps without end, like a server, and prints what is acknowledged. The test kills it.
+ */
 import { writeSync } from 'node:fs';
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
-import { options } from './said.ts';
+import { options } from './script-io.ts';
 
 const { home, name } = options<{ home: string; name: string }>();
 const engine = await openSqlite({ home, role: 'server' });
-/** Not through a stream: what was told must be out before anything else happens. */
+/** Writes synchronously: the line must be out before anything else happens. */
 function tell(what: object): void {
   for (let left = Buffer.from(`${JSON.stringify(what)}\n`); left.length > 0; ) {
     try {
       left = left.subarray(writeSync(1, left));
     } catch (error) {
-      // Whoever listens is behind.
+      // The pipe is full because the reader is behind.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
     }
   }
 }
 
-/** In a row, in segments, now and then in a file of its own. */
+/** Sizes for bodies in a row, in a segment, and sometimes in their own file. */
 const SIZES = [700, 5_000, 20_000, 60_000, 125_000, 20_000, 5_000, 125_000];
 let next = 0;
 
@@ -30,7 +32,7 @@ async function push(): Promise<void> {
     await engine.blobs.put(key, Buffer.alloc(size, `${key} `), { expiresAt });
     await engine.records.put(`ptr.${name}-${i}/meta`, { key, size }, { expect: 'absent', expiresAt });
     tell({ key, size });
-    // Two of three go again, so that segments are worth moving.
+    // Delete two of three, so that compaction has work to do.
     const old = i - 24;
     if (old < 0 || old % 3 === 1) continue;
     const gone = `ptr.${name}-${old}/body`;

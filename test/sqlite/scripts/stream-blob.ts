@@ -1,7 +1,7 @@
-/** Puts a large body as a stream and reads it back, and tells what that took of memory. */
+/** Stores a large body as a stream, reads it back, and prints how much memory that took. */
 import { createHash } from 'node:crypto';
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
-import { options, say } from './said.ts';
+import { options, print } from './script-io.ts';
 
 const { home, bytes } = options<{ home: string; bytes: number }>();
 const engine = await openSqlite({ home });
@@ -13,7 +13,7 @@ const look = () => {
   return { rss, arrayBuffers, external };
 };
 
-// Once small, so that code and pools are not counted.
+// Warm up with a small body, so that code and buffer pools do not count.
 await engine.blobs.put('warm/1', body(300_000));
 await consume((await engine.blobs.get('warm/1'))!.body as ReadableStream<Uint8Array>);
 globalThis.gc!();
@@ -23,7 +23,7 @@ const info = await engine.blobs.put('large/1', body(bytes), { size: bytes });
 const got = (await engine.blobs.get('large/1'))!;
 const read = await consume(got.body as ReadableStream<Uint8Array>);
 await engine[Symbol.asyncDispose]();
-say({ size: got.size, stored: info.sha256, read, grown: peak - before.rss });
+print({ size: got.size, stored: info.sha256, read, grown: peak - before.rss });
 
 function body(length: number): ReadableStream<Uint8Array> {
   let sent = 0;

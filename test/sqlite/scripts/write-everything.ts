@@ -1,6 +1,9 @@
-/** One of several that write to the same keys and streams at once. Any error ends it, and the test with it. */
+/**
+ * One of several processes that write to the same keys and streams at once. Any error ends it and fails the
+ * test.
+ */
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
-import { options, say } from './said.ts';
+import { options, print } from './script-io.ts';
 
 const { home, me, rounds } = options<{ home: string; me: number; rounds: number }>();
 const engine = await openSqlite({ home });
@@ -10,13 +13,13 @@ let won = 0;
 
 await Promise.all([counting(), racing(), appending(), folding(), storing()]);
 await engine[Symbol.asyncDispose]();
-say({ sequences });
+print({ sequences });
 
 async function counting(): Promise<void> {
   for (let i = 0; i < rounds; i++) await records.add('all.counter/1', 1);
 }
 
-/** Everyone changes one record by reading it and putting it back with what was read expected. */
+/** All processes change one record with compare-and-set. */
 async function racing(): Promise<void> {
   while (won < rounds) {
     const now = await records.get('all.race/1');
@@ -28,14 +31,14 @@ async function racing(): Promise<void> {
 async function appending(): Promise<void> {
   for (let i = 0; i < rounds; i++) {
     sequences.push((await logs.append('all.log', { me, i }))!);
-    // A retry, as after a lost answer: it must not double the entry.
+    // Repeat the append, as after a lost answer. It must not create a second entry.
     const first = await logs.append('all.ids', { me, i }, { id: `${me}/${i}` });
     const again = await logs.append('all.ids', { me, i }, { id: `${me}/${i}` });
     if (first !== again) throw new Error(`one id, two sequences: ${first} and ${again}`);
   }
 }
 
-/** Like a thread's state: what is appended follows from everything before. */
+/** Appends an entry that depends on all entries before it, like a thread event. */
 async function folding(): Promise<void> {
   for (let done = 0; done < rounds; ) {
     const { last, count } = await logs.info('all.fold');

@@ -10,7 +10,7 @@ import { temporaryHome } from './home.ts';
 
 const WRITES = 200;
 
-/** Asked twice: the second answer is the one that a server may have from its memory. */
+/** Reads twice, because a server may answer the second read from its cache. */
 async function seen({ records, blobs }: Engine): Promise<{ record: number; blob: number }[]> {
   const looks: { record: number; blob: number }[] = [];
   for (let look = 0; look < 2; look++) {
@@ -24,14 +24,14 @@ async function seen({ records, blobs }: Engine): Promise<{ record: number; blob:
   return looks;
 }
 
-test('a server never tells what is older than what another process was told is written', async (t) => {
+test('a server never returns older data than another process has acknowledged', async (t) => {
   const home = temporaryHome(t);
   await using engine = await openSqlite({ home, role: 'server' });
   const writer = startChild('count-up', { home, to: WRITES });
   for (let n = 1; n <= WRITES; n++) {
     assert.deepEqual(await writer.next(), { n });
     for (const { record, blob } of await seen(engine)) {
-      // Deleted already, or at least as new.
+      // The record is deleted, or at least as new as the acknowledged one.
       assert.ok(Number.isNaN(record) || record >= n, `the record ${n} was there, and ${record} was seen`);
       assert.ok(Number.isNaN(blob) || blob >= n, `the blob ${n} was there, and ${blob} was seen`);
     }
@@ -41,7 +41,7 @@ test('a server never tells what is older than what another process was told is w
   await writer.ended();
 });
 
-test('a server sees its own writes at once, and those of another connection, also when the WAL starts anew', async (t) => {
+test('a server sees its own writes and those of other connections at once, even when the WAL starts over', async (t) => {
   const home = temporaryHome(t);
   await using engine = await openSqlite({ home, role: 'server' });
   await using other = await openSqlite({ home });
@@ -56,7 +56,7 @@ test('a server sees its own writes at once, and those of another connection, als
   }
 });
 
-test('what a server has in its memory expires on time', async (t) => {
+test('cached data expires on time', async (t) => {
   let now = 1_000_000;
   const env = { now: () => now, randomBytes: (n: number) => new Uint8Array(n) };
   await using engine = await openSqlite({ home: temporaryHome(t), role: 'server', env });
@@ -71,7 +71,7 @@ test('what a server has in its memory expires on time', async (t) => {
   assert.equal(await engine.blobs.get('all.brief/1'), null);
 });
 
-test('a server opens and reads while another process holds the lock of writers for good', {
+test('a server opens and reads a store while another process holds the write lock', {
   timeout: 20_000,
 }, async (t) => {
   const home = temporaryHome(t);
@@ -86,13 +86,13 @@ test('a server opens and reads while another process holds the lock of writers f
   stuck.exec('ROLLBACK');
 });
 
-test('nobody can change what a server gives to others', async (t) => {
+test('callers cannot modify the data that a server shares between them', async (t) => {
   await using engine = await openSqlite({ home: temporaryHome(t), role: 'server' });
   await engine.records.put('all.shared/1', { list: [1] });
   for (let look = 0; look < 3; look++) {
     const found = (await engine.records.get('all.shared/1'))!;
     assert.deepEqual(found, { value: { list: [1] }, revision: found.revision });
-    // The first answer is the caller's own; the others are shared.
+    // The first result belongs to the caller; later ones are shared.
     const change = () => Object.assign(found, { value: null, revision: 0 });
     if (Object.isFrozen(found.value)) assert.throws(change, TypeError);
   }
