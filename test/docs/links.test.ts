@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { menu, type Page, pathOf, readPages } from '../../scripts/docs/pages.ts';
+import { menu, type Page, pathOf, REPOSITORY, readPages } from '../../scripts/docs/pages.ts';
 import { writeSite } from '../../scripts/docs/site.ts';
 
-/** Every link of the guides, as they are built. Those to other hosts are not followed. */
+/** Checks every link of the guides, except links to other hosts. */
+
+const ROOT = join(import.meta.dirname, '..', '..');
 
 const pages: readonly Page[] = readPages();
 const byPath = new Map(pages.map((page) => [page.path, page]));
@@ -20,9 +22,14 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const read = (path: string) => readFileSync(join(folder, path), 'utf8');
 const linksOf = (html: string) => [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, to]) => to!);
 
-describe('every link leads to a page, and to a heading that is there', () => {
-  for (const { path, source } of pages)
+describe('every link leads to an existing page and heading', () => {
+  for (const { path, source, html } of pages)
     test(source, () => {
+      // The site shows a link to a file that is no page as plain text, so the file is looked up in the repository.
+      const missing = linksOf(html)
+        .filter((to) => to.startsWith(`${REPOSITORY}:`))
+        .filter((to) => !existsSync(join(ROOT, to.slice(REPOSITORY.length + 1).split('#')[0]!)));
+      assert.deepEqual(missing, []);
       const broken = linksOf(read(path)).filter((to) => {
         if (/^(?:https?|mailto):/.test(to)) return false;
         const [file, anchor] = to.split('#');
@@ -58,7 +65,7 @@ test('every guide is in the index, apart from decisions and the parts of integra
   assert.deepEqual(missing, []);
 });
 
-test('a page asks no other host for anything, and runs no script but its own', () => {
+test('a page loads nothing from other hosts and runs only its own script', () => {
   for (const { path, source } of pages) {
     const html = read(path);
     assert.match(html, /default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'/, source);
@@ -74,7 +81,7 @@ test('a page asks no other host for anything, and runs no script but its own', (
   }
 });
 
-test('what a guide says can be searched: words of its text, by the heading they stand under', () => {
+test('the search finds the text of a guide under its heading', () => {
   const index = read('search-index.js');
   const entries = JSON.parse(index.slice(index.indexOf('['), index.lastIndexOf(';')));
   const found = entries.filter(({ words }: { words: string }) => words.includes('relay keys rotate'));
