@@ -8,7 +8,7 @@ const ONCE_PUBLISHED = [
 npm install -g contextrelay
 \`\`\`
 
-In a project, \`npm install contextrelay\` brings the SDK, and \`npx --no-install contextrelay\` the command line. Likewise for Python: \`pip install contextrelay\`.
+In a project, \`npm install contextrelay\` installs the SDK, and \`npx --no-install contextrelay\` runs the command line. For Python, run \`pip install contextrelay\`.
 `,
   '`npm install contextrelay-runtime` installs it.\n',
 ];
