@@ -1,15 +1,15 @@
-/** TypeScript's types of browsers do not know `ReadableStream.from` yet; every Node that we run on does. */
+/** Typed `ReadableStream.from`. All supported Node versions have it, but TypeScript's browser types lack it. */
 export function streamFrom<T extends Uint8Array>(chunks: AsyncIterable<T>): ReadableStream<T> {
   return (ReadableStream as unknown as { from: typeof streamFrom }).from(chunks);
 }
 
-/** The whole body as bytes. */
+/** Reads the whole body into memory. */
 export async function readBytes(body: Uint8Array | ReadableStream<Uint8Array>): Promise<Uint8Array> {
   if (body instanceof Uint8Array) return body;
   return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
 }
 
-/** One behind the other, in memory of their own by default. */
+/** Concatenates byte arrays, by default into a new array. */
 export function joined(
   pieces: readonly Uint8Array[],
   bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0)),
@@ -22,7 +22,7 @@ export function joined(
   return bytes;
 }
 
-/** Reads a body to its end and keeps none of it: whatever is wrong with it is thrown. */
+/** Reads a body to its end and discards it. Throws if reading fails. */
 export async function readOut(body: Uint8Array | ReadableStream<Uint8Array>): Promise<void> {
   if (body instanceof Uint8Array) return;
   const reader = body.getReader();
@@ -31,18 +31,18 @@ export async function readOut(body: Uint8Array | ReadableStream<Uint8Array>): Pr
 
 type Next = ReadableStreamReadResult<Uint8Array>;
 
-/** What is read of a stream of a Worker at once, by default. */
+/** Default size of one read from a stream in a Worker. */
 const PIECE_BYTES = 64 * 1024;
 
-/** A reader of Workers alone: it fills a buffer as far as it is told to. */
+/** A reader that only Workers have. It fills a buffer with at least the given number of bytes. */
 interface FillingReader extends Pick<ReadableStreamBYOBReader, 'cancel'> {
   readAtLeast(bytes: number, into: Uint8Array): Promise<{ done: boolean; value?: Uint8Array }>;
 }
 const canFill = 'readAtLeast' in (globalThis.ReadableStreamBYOBReader?.prototype ?? {});
 
 /**
- * Reads a body piece by piece. A Worker's platform gives 4 KB of its streams at a time, each in a turn of its own, but to who brings a larger
- * buffer; elsewhere pieces come as they are.
+ * Returns a reader for a body. By default a Worker reads its streams in small chunks of 4 KB, so there the reader passes a
+ * larger buffer. On other platforms chunks keep their size.
  */
 export function readerOf(
   body: ReadableStream<Uint8Array>,
@@ -56,7 +56,7 @@ export function readerOf(
   try {
     reader = body.getReader({ mode: 'byob' }) as unknown as FillingReader;
   } catch {
-    // It is none of the platform's.
+    // The stream was created in JavaScript and does not support buffers.
     return body.getReader();
   }
   return {
@@ -68,7 +68,7 @@ export function readerOf(
   };
 }
 
-/** The whole of a body that is no longer than `limit`; a longer one is given on as a stream. */
+/** Reads a body of up to `limit` bytes into memory. Returns a longer body as a stream. */
 export async function readBeginning(
   source: ReadableStream<Uint8Array>,
   limit: number,
@@ -92,9 +92,9 @@ export async function readBeginning(
 }
 
 /**
- * The same stream, with each read made by `read`. Where that throws, the source is let go. Nothing is read ahead. `onEnd`
- * is called once the last byte was read, the stream failed, or its reader went away. The reader is asked by hand and not
- * with `for await`: not every browser can iterate a stream.
+ * Returns a stream that calls `read` for each chunk, without reading ahead. If `read` throws, the source is cancelled.
+ * `onEnd` is called when the stream ends, fails or is cancelled. It does not use `for await`, because not every browser can
+ * iterate a stream.
  */
 export function readThrough(
   body: ReadableStream<Uint8Array>,
@@ -127,8 +127,8 @@ export function readThrough(
 }
 
 /**
- * A body on its way out: the same bytes. Calls `onEnd` once with how many of them were read, at the end or when the reader
- * went away, and never for a stream of which nothing was read.
+ * Returns a stream with the same bytes and counts them. Calls `onEnd` once with the count when the stream ends or is cancelled,
+ * but not if nothing was read.
  */
 export function countRead(
   source: ReadableStream<Uint8Array>,

@@ -1,17 +1,14 @@
-/**
- * Closed lists of words that appear on the wire. They are plain data: the schemas are made from them, and clients and
- * the browser load them without a schema library.
- */
+/** Enumerations of the API. They are plain data, so that clients and the browser need no schema library to use them. */
 
 /** What an API key may do. */
 export const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] as const;
 
-/** The stages of a pointer that there can be evidence for, in their order. */
+/** The stages of receipts, in their order. */
 export const RUNGS = ['stored', 'notified', 'pulled', 'acked', 'dead', 'result'] as const;
 
 /**
- * `queued`: nobody has it. `running`: somebody holds a lease on it. `acked`: somebody said that it is done and brought no
- * result. `done`, `failed`: there is a result. `canceled`: it was called off before there was one.
+ * `queued`: no bridge has it. `running`: a bridge holds a lease on it. `acked`: it was acknowledged without a result.
+ * `done`, `failed`: it has a result. `canceled`: it was cancelled before it had a result.
  */
 export const TASK_STATES = ['queued', 'running', 'acked', 'done', 'failed', 'canceled'] as const;
 
@@ -21,16 +18,16 @@ export const RUN_STATUSES = ['running', 'done', 'failed', 'interrupted', 'partia
 
 export const INSTANCE_STATUSES = ['pending', 'running', 'done', 'failed', 'skipped', 'blocked'] as const;
 
-/** What an agent reads of a thread beside its prompts. Contents are pulled, which is an event. */
+/** Kinds of reads of a thread that the token ledger counts. Reads of artifact contents are events instead. */
 export const READ_KINDS = ['headers', 'states', 'previews', 'listings', 'searches'] as const;
 
 export const STATE_SCHEMA = 'com.relay.state.v1';
 export const ENVELOPE_SCHEMA = 'com.relay.a2a.envelope.v1';
 
-/** The kinds of content that are told apart. */
+/** The known kinds of content. */
 export const CONTENT_KINDS = ['markdown', 'json', 'html', 'text', 'binary', 'tool_output', 'email'] as const;
 
-/** What an artifact's type of one's own may look like; it travels in headers and stands in prompts. */
+/** Allowed form of a custom artifact type. It is sent in headers and shown in prompts. */
 export const ARTIFACT_TYPE = /^[A-Za-z0-9][\w.+/-]{0,63}$/;
 
 export const FIGURE_STEPS = ['hour', 'day'] as const;
@@ -68,8 +65,8 @@ export const ACTIVITY_KINDS = [
   'key.rotated',
   'share.created',
   'share.revoked',
-  /** So many that are not told one by one: more happened at once than anybody reads, or the store was slow. */
+  /** Number of entries that were not recorded separately, because there were too many at once or the store was slow. */
   'left_out',
-  /** What came before is no longer kept: whoever goes by what it has been told looks at everything anew. */
+  /** Earlier entries have expired. A client that follows the log should reload its data. */
   'gap',
 ] as const;

@@ -1,4 +1,4 @@
-/** Time and chance, passed in so that a test can hold them still. */
+/** Clock and random source. They are passed in, so that tests can control them. */
 export interface Env {
   /** Milliseconds since the epoch. */
   now(): number;

@@ -9,7 +9,7 @@ export type ErrorCode = keyof typeof ERRORS;
 
 type ErrorDetails = { [name: string]: unknown };
 
-/** The only error that crosses a layer on purpose. Anything else is a bug and is shown as `internal`. */
+/** The error class of the relay. Interfaces report any other error as `internal`, because it is a bug. */
 export class RelayError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
@@ -30,37 +30,38 @@ export class RelayError extends Error {
     return row.exit ?? exitOf(row.status);
   }
 
-  /** What to do next. A throw may say it better than the table by passing `hint`. */
+  /** What to do next. `details.hint` overrides the hint of the table. */
   get hint(): string {
     const own = this.details.hint;
     return typeof own === 'string' ? own : fill(ERRORS[this.code].hint, this.details);
   }
 
-  /** The same in the words of another interface than HTTP, where the table has them. */
+  /** Returns the hint for the CLI or for MCP, if the table has one; otherwise the general hint. */
   hintFor(reader: 'cli' | 'mcp'): string {
     const row: ErrorRow = ERRORS[this.code];
     const own = this.details.hint;
-    // A relay on the network says it in the words of HTTP.
+    // A remote relay sends the hint of its table, which is written for HTTP clients. Use our own for this reader instead.
     const isOwn = typeof own === 'string' && !own.startsWith(row.hint.split('{')[0]!);
     return isOwn ? own : (row[reader] ?? this.hint);
   }
 
-  /** The shape every interface answers with. */
+  /** The JSON form that every interface returns. */
   toJSON(): { error: string; code: ErrorCode; hint: string } {
     return { error: this.message, code: this.code, hint: this.hint };
   }
 }
 
-/** What a caller asked for is wrong; `what` says how, in a sentence. */
+/** Makes a `bad_request` error. `what` is a full sentence. */
 export function badRequest(what: string, hint?: string): RelayError {
   return new RelayError('bad_request', { what, hint });
 }
 
+/** Makes a `too_large` error. `what` is the noun of the message, `limit` a number of bytes. */
 export function tooLarge(what: string, limit: number, hint?: string): RelayError {
   return new RelayError('too_large', { what, limit, hint });
 }
 
-/** By name and code, not by class: the published program holds this file more than once. */
+/** Checks the name and code, not the class, because the published program contains this file more than once. */
 export function isRelayError(error: unknown, code?: ErrorCode): error is RelayError {
   if (!(error instanceof Error) || error.name !== 'RelayError') return false;
   const found = (error as RelayError).code;
@@ -68,8 +69,8 @@ export function isRelayError(error: unknown, code?: ErrorCode): error is RelayEr
 }
 
 /**
- * What an interface shows of an error: one of the table as it is, and of any other no more than that it happened, or that the
- * package was replaced under the running program: parts are loaded when they are first needed.
+ * Converts any error for an interface. A `RelayError` is returned unchanged. Any other error becomes `internal` without
+ * details, or `package_replaced` if code could not be loaded because the package was replaced while the program runs.
  */
 export function shownError(error: unknown, replaced?: () => boolean, request = 'unknown'): RelayError {
   if (isRelayError(error)) return error;

@@ -1,4 +1,4 @@
-/** English words that say nothing of what a text or a question is about. */
+/** English stop words: words that carry no topic of a text or question. */
 export const FILLERS: ReadonlySet<string> = new Set(
   `a about after again all also am an and any are as at be because been before being between both but by can could did do does done
   each every for from had has have having he her here him his how i if in into is it its just like made make many may me more most

@@ -18,23 +18,23 @@ export async function hmacSha256(
   return new Uint8Array(await crypto.subtle.sign('HMAC', imported, bytes));
 }
 
-/** Whether two ASCII texts are alike, in a time that depends on their lengths alone. */
+/** Compares two ASCII texts in a time that depends only on their lengths. */
 export function equalInConstantTime(a: string, b: string): boolean {
   let difference = a.length ^ b.length;
   for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i % (b.length || 1));
   return difference === 0;
 }
 
-/** CRC-32 as ZIP and gzip use it. Of bytes in several pieces, `before` is the value of those that came first. */
+/** Computes the CRC-32 of ZIP and gzip. For data in several pieces, pass the result of the previous piece as `before`. */
 export function crc32(bytes: Uint8Array, before = 0): number {
   table ??= makeTable();
   let crc = ~before;
-  // Byte by byte: packing the same bytes takes longer still.
+  // One byte at a time is fast enough: compressing the same bytes takes longer.
   for (let i = 0; i < bytes.length; i++) crc = table[(crc ^ bytes[i]!) & 255]! ^ (crc >>> 8);
   return ~crc >>> 0;
 }
 
-/** Made when first used: a command that hashes nothing would pay for it at its start. */
+/** Created on first use, so that commands without ZIP files start faster. */
 let table: Uint32Array | undefined;
 
 function makeTable(): Uint32Array {

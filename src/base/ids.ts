@@ -12,7 +12,7 @@ export function uuid(env: Env): string {
   return uuidFrom(env.randomBytes(16));
 }
 
-/** A version 4 UUID from 16 bytes, random or derived. */
+/** Makes a version 4 UUID from 16 bytes, random or derived. */
 export function uuidFrom(bytes: Uint8Array): string {
   const b = bytes.slice(0, 16);
   b[6] = (b[6]! & 0x0f) | 0x40;
@@ -29,7 +29,7 @@ export function toHex(bytes: Uint8Array): string {
   return hex;
 }
 
-/** The ref of an artifact: 26 hex digits, or the 25 that a Go relay made. */
+/** Pattern of an artifact ref: 26 hex digits, or 25 if a Go relay created it. */
 export const REF = '[0-9a-f]{25,26}';
 const WHOLE_REF = new RegExp(`^${REF}$`);
 
@@ -37,16 +37,15 @@ export function isRef(text: string): boolean {
   return WHOLE_REF.test(text);
 }
 
-/** 26 lowercase hex characters that sort by time: 12 of milliseconds, 14 of chance. */
+/** Makes an id of 26 lowercase hex digits that sorts by time: 12 of milliseconds, 14 random. */
 export function timeOrderedId(env: Env): string {
   return env.now().toString(16).padStart(12, '0') + toHex(env.randomBytes(7));
 }
 
-/** An Idempotency-Key as a relay takes it; undefined where there is none. */
-/** What idempotency keys of the relay itself begin with. A client cannot send one: `relayBinder` refuses it. */
+/** Prefix of idempotency keys of the relay itself. `relayBinder` rejects it in keys of clients. */
 const OWN_KEY_MARK = '\u001f';
 
-/** An idempotency key in a namespace that no client can write to. */
+/** Puts an idempotency key into a namespace that clients cannot use. */
 export function ownKey(key: string): string {
   return OWN_KEY_MARK + key;
 }
@@ -55,6 +54,7 @@ export function isOwnKey(key: unknown): boolean {
   return typeof key === 'string' && key.startsWith(OWN_KEY_MARK);
 }
 
+/** Validates an Idempotency-Key. Returns undefined if there is none. */
 export function checkIdempotencyKey(key: string | undefined): string | undefined {
   if (key === undefined || key === '') return undefined;
   if (key.length <= IDEMPOTENCY_KEY_CHARS) return key;

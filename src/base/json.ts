@@ -1,7 +1,7 @@
 import { RelayError } from './errors.ts';
 import { JSON_DEPTH } from './limits.ts';
 
-/** What JSON can say. */
+/** Any JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
@@ -9,7 +9,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What somebody sent as JSON; `bad_json` tells them where it is none. */
+/** Parses JSON from a client. Throws `bad_json` with the position of the error. */
 export function parseJson(text: string): Json {
   try {
     return JSON.parse(text) as Json;
@@ -18,7 +18,7 @@ export function parseJson(text: string): Json {
   }
 }
 
-/** The object that a text is as JSON; null where it is anything else. */
+/** Parses a JSON object. Returns null for anything else. */
 export function jsonObjectIn(text: string | null | undefined): JsonObject | null {
   try {
     const parsed: unknown = JSON.parse(text ?? '');
@@ -28,16 +28,14 @@ export function jsonObjectIn(text: string | null | undefined): JsonObject | null
   }
 }
 
-/** Whether a value has more than so many objects and arrays one inside the other. It looks no deeper than that. */
+/** Returns whether a value is nested deeper than `levels`. It stops at that depth. */
 export function isTooDeep(value: Json, levels = JSON_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const inner = Array.isArray(value) ? value : Object.values(value);
   return levels === 0 || inner.some((item) => isTooDeep(item, levels - 1));
 }
 
-/** JSON Pointers (RFC 6901) as lists of segments. */
-
-/** Null for what is not a pointer: it is empty or begins with a slash, and `~` is followed by 0 or 1. */
+/** Splits a JSON Pointer (RFC 6901) into unescaped segments. Returns null for an invalid pointer. */
 export function parsePath(text: string): string[] | null {
   if (text === '') return [];
   if (!text.startsWith('/') || /~(?![01])/.test(text)) return null;
@@ -45,6 +43,7 @@ export function parsePath(text: string): string[] | null {
   return text.includes('~') ? segments.map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~')) : segments;
 }
 
+/** Joins segments to a JSON Pointer. */
 export function joinPath(segments: readonly (string | number)[]): string {
   return segments.map((s) => `/${escapeSegment(String(s))}`).join('');
 }
@@ -53,12 +52,12 @@ export function escapeSegment(segment: string): string {
   return segment.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** Null for what is not an index: no sign, no leading zero, no exponent. */
+/** Parses an array index. Returns null for anything with a sign, a leading zero or an exponent. */
 export function parseIndex(segment: string): number | null {
   return /^(?:0|[1-9]\d{0,14})$/.test(segment) ? Number(segment) : null;
 }
 
-/** The item or member that a segment names; undefined where there is none. */
+/** Returns the array item or object member with this name, or undefined. */
 export function childAt(value: Json | undefined, segment: string): Json | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (!Array.isArray(value)) return Object.hasOwn(value, segment) ? value[segment] : undefined;
@@ -66,7 +65,7 @@ export function childAt(value: Json | undefined, segment: string): Json | undefi
   return index === null ? undefined : value[index];
 }
 
-/** A parsed JSON value, with all that is in it, made unchangeable: it can then be given to many. */
+/** Deeply freezes a JSON value, so that several readers can share it. */
 export function freeze<T extends Json>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   for (const inner of Object.values(value)) freeze(inner);
@@ -74,8 +73,8 @@ export function freeze<T extends Json>(value: T): T {
 }
 
 /**
- * Remembers what `make` gave for a frozen `from`, which can never come to mean something else; all else is made anew. Only
- * `from` is remembered: with other arguments behind it, the answer to the first ones would come again.
+ * Memoizes `make` for frozen arguments, which cannot change. For other arguments it calls `make` each time. Only `from` is the
+ * cache key, so the other arguments must not change the result.
  */
 export function madeOnce<From extends object, Rest extends readonly unknown[], Made extends object>(
   make: (from: From, ...rest: Rest) => Made,
@@ -92,7 +91,7 @@ export function madeOnce<From extends object, Rest extends readonly unknown[], M
   };
 }
 
-/** Equality as RFC 6902 means it: members in any order, numbers by value. Shared parts are equal at a glance. */
+/** Compares JSON values as RFC 6902 does: members in any order, numbers by value. Shared objects compare fast, by identity. */
 export function jsonEqual(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

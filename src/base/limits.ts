@@ -1,7 +1,4 @@
-/**
- * The limits of what the relay takes, keeps and gives, with the reason where it is not plain. A limit that concerns one file
- * alone is in that file.
- */
+/** All limits and default times of the relay, with the reason if it is not obvious. A limit that only one file uses is in that file. */
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -9,381 +6,381 @@ const SECOND = 1000;
 const HOUR = 60 * 60 * SECOND;
 const DAY = 24 * HOUR;
 
-/** A payload, decoded and before encryption: what existing clients are promised. */
+/** Largest payload, decoded and before encryption. Existing clients rely on this size. */
 export const PAYLOAD_BYTES = 25 * MiB;
 
-/** What may be stored for one payload: Fernet's base64 makes 4 bytes of 3, and adds a short header. */
+/** Returns the largest stored size of a payload. Fernet encodes 3 bytes as 4 (base64) and adds a short header. */
 export const storedBytes = (payloadBytes: number) => Math.ceil((payloadBytes * 4) / 3) + KiB;
 export const STORED_BYTES = storedBytes(PAYLOAD_BYTES);
 
-/** A JSON push may escape every byte as `\u00XX`: six on the wire for one stored; the rest is for the other fields. */
+/** Largest JSON push. JSON may escape every byte as `\u00XX` (6 bytes); the rest is for the other fields. */
 export const PUSH_WIRE_BYTES = STORED_BYTES * 6 + 256 * KiB;
 
-/** Metadata is read on every peek and travels with every channel message, so it stays small. */
+/** Largest metadata. It is read on every peek and sent with every channel message, so it must be small. */
 export const METADATA_BYTES = 16 * KiB;
 
-/** All fields of a JSON push but `data`; metadata is the largest of them and may arrive escaped. */
+/** All fields of a JSON push except `data`. Metadata is the largest of them and may arrive escaped. */
 export const PUSH_FIELDS_BYTES = 128 * KiB;
 
-/** Any other JSON body: deep enough for every operation, too small to be a weapon. */
+/** Largest JSON body of all other requests. */
 export const JSON_BODY_BYTES = 2 * MiB;
 
-/** Nesting beyond this is nobody's data and somebody's stack overflow. */
+/** Deepest nesting of JSON. Deeper input could overflow the stack. */
 export const JSON_DEPTH = 64;
-/** Values in one JSON body: parsing makes far more of them than of text, in memory and in time, and does it in one go. */
+/** Maximum number of values in one JSON body. Many small values cost much more memory and time than the same bytes of text. */
 export const JSON_VALUES = 200_000;
 
 export const CHANNEL_NAME_CHARS = 256;
 
-/** Long enough for any UUID or hash a client makes up, short enough to keep. */
+/** Long enough for any UUID or hash. */
 export const IDEMPOTENCY_KEY_CHARS = 256;
 
-/** A retry of a pull with the same key within this time does not count again. */
+/** Time within which a retried pull with the same idempotency key does not count again. */
 export const PULL_RETRY_WINDOW_MS = 5 * 60 * SECOND;
-/** So many retries of one pull are free: enough for a poor line, too few to share a pointer for one reader. */
+/** Number of free retries of one pull. More would let several readers share a pointer that allows one pull. */
 export const PULL_RETRIES = 2;
 
 export const DEFAULT_TTL_MS = DAY;
 export const MIN_TTL_MS = SECOND;
-/** Of a pointer, in open mode; a plan may allow less. As long as that of a file or a thread, so that a pointer can live as long as a text that names it. */
+/** Longest lifetime of a pointer; a plan may allow less. It equals the limit of files and threads, which may mention pointers. */
 export const MAX_TTL_MS = 3650 * DAY;
-/** Pointers that one request renews. Each may be stored anew. */
+/** Pointers that one request can renew. */
 export const RENEWED_POINTERS = 100;
 
 export const MAX_PULLS = 1_000_000;
 
-/** One answer to a grep: more than this is a pull, not a look. */
+/** Matches in one answer to a grep. Clients that need more pull the payload. */
 export const GREP_MATCHES = 1_000;
 export const GREP_CONTEXT_LINES = 50;
 export const GREP_PATTERN_CHARS = 1_000;
-/** Linear time has a constant too: each step of a compiled pattern may be taken at every character. */
+/** Largest compiled pattern. Its steps may all run at every character of the text. */
 export const GREP_PATTERN_STEPS = 1_000;
-/** A search that takes longer is a mistake or a weapon; every honest one is done in a fraction of it. */
+/** Timeout of a grep. Normal searches take a fraction of it. */
 export const GREP_TIME_MS = 5 * SECOND;
-/** A line longer than this is cut in a part (and marked), so that one minified line is not a flood. */
+/** Longer lines are cut in a part, with a mark, so that one minified line does not fill the answer. */
 export const PART_LINE_CHARS = 16 * KiB;
-/** A part is held whole and meant for a prompt; what is larger is pulled, or asked for in several parts. */
+/** Largest part. It is held in memory and meant for a prompt. */
 export const PART_CHARS = MiB;
 export const OUTLINE_ENTRIES = 500;
-/** Enough of a line to know it again. */
+/** Longer lines are cut in an outline. */
 export const OUTLINE_LINE_CHARS = 120;
-/** Deeper levels of a JSON payload are asked for by pointer. */
+/** Levels of a JSON payload that an outline shows. Clients request deeper levels with a JSON Pointer. */
 export const OUTLINE_DEPTH = 4;
 
-/** Text counted for tokens in one go; beyond it the figure is an estimate and says so. */
+/** Longest text whose tokens are counted exactly. For longer texts the number is an estimate and marked so. */
 export const TOKEN_COUNT_CHARS = 4 * MiB;
 /**
- * A piece without a break that is longer is cut for counting, and makes the figure an estimate. Of a text that is too long for one go,
- * slices of about this length are counted.
+ * Length of a slice for counting tokens. A longer run of characters without a break is cut, which makes the count an
+ * estimate. For a text above `TOKEN_COUNT_CHARS`, only sample slices of this length are counted.
  */
 export const TOKEN_SLICE_CHARS = 8 * KiB;
 
-/** Threads of a server for work that grows with a text. Long texts leave one of them to short ones. */
+/** Worker threads of a server for text processing. Long texts use all but one, which is reserved for short texts. */
 export const TEXT_THREADS = 2;
-/** Jobs of one tenant that may wait for such a thread; beyond it the client is told to come back. */
+/** Jobs of one tenant that may wait for a worker thread. Further jobs are refused with `overloaded`. */
 export const TEXT_JOBS_WAITING = 64;
-/** Work on one text: the largest payload takes a second or two, whatever is in it. */
+/** Timeout of a job on one text. The largest payload takes one to two seconds. */
 export const TEXT_JOB_TIME_MS = 10 * SECOND;
-/** The heap of such a thread: several times the largest payload as text. */
+/** Heap of a worker thread: several times the largest payload as text. */
 export const TEXT_JOB_MEMORY_MB = 192;
 
-/** Looked at for credentials before a push: a warning is worth some milliseconds, not more. */
+/** Characters that are scanned for credentials before a push. A scan of this length takes some milliseconds. */
 export const SECRET_SCAN_CHARS = MiB;
-/** Enough to see that a push is full of them. */
+/** Maximum number of findings of one scan for credentials. */
 export const SECRET_FINDINGS = 100;
 
-/** Bodies up to this live inside the database: one write less, and 0.15 ms of a blocked loop at most. */
+/** Largest blob that is stored inside the database. This saves one write and blocks the event loop for at most 0.15 ms. */
 export const INLINE_BLOB_BYTES = 128 * KiB;
 
 /**
- * Bodies of these sizes a server appends to segments, unless one comes alone and may be inline. A smaller one is written faster with its row, in a page or two of
- * the database; a larger one would be held in memory whole while it is read.
+ * Sizes of blobs that a server appends to segment files, unless a blob comes alone and may be inline. Smaller blobs are
+ * faster in the database. Larger blobs would be held in memory while they are read.
  */
 export const SEGMENT_BLOB_BYTES = { min: 4 * KiB, max: MiB };
 
 /**
- * A body up to this that is to be a file with a name of its own, a server stores with its row, and makes the file behind it. A
- * larger one would be written three times for that.
+ * Largest blob that a server first stores in its database row and writes to its own file after the answer. Larger blobs
+ * are written to the file directly, because this would write them three times.
  */
 export const LATE_FILE_BYTES = 64 * KiB;
 
-/** A half-uploaded or orphaned body is given this long before a sweep takes it. */
+/** Age after which a sweep deletes incomplete uploads and orphaned blobs. */
 export const ORPHAN_AGE_MS = HOUR;
 
-/** A larger difference to the clock of the cluster is a warning: leases and expiry then differ from relay to relay. */
+/** Largest clock difference to the cluster without a warning. Beyond it, leases and expiry differ between relays. */
 export const CLUSTER_CLOCK_TOLERANCE_MS = 5 * SECOND;
 
-/** Names inside a store: key, stream, idempotent entry id. */
+/** Longest name inside a store: a key, a stream, or the id of an idempotent entry. */
 export const STORE_KEY_BYTES = 2 * KiB;
 
-/** What one page of a listing holds by default, and at most. */
+/** Items in one page of a listing: default and maximum. */
 export const PAGE_ITEMS = 100;
 export const PAGE_ITEMS_MAX = 1_000;
 
-/** The whole memory of a thread. Beyond it nobody reads it, and every copy of it costs. */
+/** Largest state of a thread, as JSON. */
 export const STATE_BYTES = MiB;
-/** A patch with more operations is a rewrite; several patches do it in steps that can be compared. */
+/** Maximum number of operations in one patch. */
 export const PATCH_OPS = 5_000;
-/** Steps (see WorkMeter) that one patch may take: some 30 ms. 2 000 moves in a list of 5 000 items take a fifth of it. */
+/** Work steps (see WorkMeter) of one patch, about 30 ms. 2 000 moves in a list of 5 000 items need a fifth of it. */
 export const PATCH_WORK = 6_000_000;
-/** Steps of one fold of a thread's log: blame, diff, replay, a state of old, the check of a bundle. It ends after TEXT_JOB_TIME_MS in any case. */
+/** Work steps of one fold of a thread's log (blame, diff, replay, an old state, a bundle check). TEXT_JOB_TIME_MS also applies. */
 export const FOLD_WORK = 2_000_000_000;
-/** A header rides in every prompt, so it is bounded twice: on the wire and as a model counts it. */
+/** Largest header, in bytes and in tokens. It is part of every prompt. */
 export const HEADER_BYTES = 2 * KiB;
 export const HEADER_TOKENS = 500;
-/** The same as text for a model: so many tokens have fewer bytes, and what has more need not be counted. */
+/** Header texts with more bytes certainly exceed `HEADER_TOKENS`, so their tokens need not be counted. */
 export const HEADER_TEXT_BYTES = 4 * KiB;
 /**
- * A snapshot of the state is taken after so much log, or as much as the snapshot takes where that is more. A command folds what has come
- * since the last: some forty events on average.
+ * Bytes of log after which a new snapshot of the state is written (or the size of the snapshot, if larger). A command folds
+ * only the events after the last snapshot, about 40 on average.
  */
 export const SNAPSHOT_LOG_BYTES = 32 * KiB;
-/** The record that names the snapshots stays small: beyond this every second one goes. */
+/** Maximum number of snapshots of a thread. Beyond it every second snapshot is deleted. */
 export const SNAPSHOTS = 256;
-/** States kept folded in memory, all in all. */
+/** Memory for cached states of all threads together. */
 export const STATE_CACHE_BYTES = 64 * MiB;
-/** Idempotency keys a thread remembers; a retry comes within minutes, not a thousand changes later. */
+/** Number of recent idempotency keys that a thread remembers. Retries come within minutes. */
 export const THREAD_KEYS = 1_000;
-/** Prompts of a thread that its figures tell one by one; the others are in the log of events. */
+/** Number of recent prompts that the figures of a thread list. The event log has the others. */
 export const RECENT_PROMPTS = 20;
-/** What a client may say at once that it has shown to a model: more than the context of any. */
+/** Largest number of shown tokens that a client may report at once. It exceeds the context of any model. */
 export const SHOWN_TOKENS = 100_000_000;
 export const THREAD_NAME_CHARS = 200;
-/** Beyond ten years a thread is one without an end. */
+/** Longest lifetime of a thread: ten years. Without a ttl it does not expire. */
 export const THREAD_TTL_MAX_S = 3650 * 24 * 3600;
 
-/** Compaction keeps the newest of these, and whatever is still referred to. */
+/** Compaction keeps this many of the newest actions and refs, and everything that is still referenced. */
 export const COMPACT_ACTIONS = 50;
 export const COMPACT_REFS = 200;
-/** A state is compacted by itself once it holds so many, so that a long session stays bounded. */
+/** Numbers of actions and refs at which the relay compacts a state automatically. */
 export const AUTO_COMPACT_ACTIONS = 500;
 export const AUTO_COMPACT_REFS = 1_000;
 
 export const ARTIFACT_BYTES = 50 * MiB;
 export const ARTIFACT_NAME_CHARS = 256;
 export const ARTIFACT_SOURCES = 100;
-/** What travels to a model in place of the content. */
+/** Largest preview of an artifact. Models get it instead of the content. */
 export const PREVIEW_BYTES = 2 * KiB;
-/** A preview by shape or by its text looks at this much of the content, never at all 50 MiB. */
+/** Bytes of the content that are read to make a preview. */
 export const PREVIEW_LOOK_BYTES = MiB;
-/** How many damaged contents an export or an import names; the manifest of the bundle names all. */
+/** Damaged artifacts that the answer to an export or import lists. The manifest of the bundle lists all. */
 export const DAMAGED_NAMED = 100;
-/** A model that sends nothing for so long is given up by default. Some think for minutes before they speak. */
+/** Default timeout for a model that sends nothing. Some models think for minutes before they answer. */
 export const MODEL_SILENCE_MS = 300_000;
 
-/** An envelope is a message, not a parcel: larger parts travel as pointers. */
+/** Largest payload of an envelope. Larger data is sent as a pointer. */
 export const ENVELOPE_PAYLOAD_BYTES = 16 * KiB;
 export const ENVELOPE_NOTE_CHARS = 280;
-/** Two agents that only talk to each other are stopped here. */
+/** Maximum number of hops in a thread. It stops agents that answer each other endlessly. */
 export const THREAD_HOPS = 50;
 export const ENVELOPE_TTL_MAX_S = 7 * 24 * 3600;
 
-/** Arguments travel in the event log and are the cache's key. */
+/** Largest arguments of a capability. They are stored in the event log and are part of the cache key. */
 export const CAPABILITY_ARGS_BYTES = 16 * KiB;
 export const CAPABILITY_TIME_MS = 60 * SECOND;
 export const CAPABILITY_TTL_MAX_S = 7 * 24 * 3600;
-/** What `http.fetch` takes from one page, and how long it waits for it. */
+/** Largest page and timeout of `http.fetch`. */
 export const FETCH_BYTES = 5 * MiB;
 export const FETCH_TIME_MS = 20 * SECOND;
 export const FETCH_REDIRECTS = 5;
 
-/** A bundle of a thread: no ZIP64, and nothing that unpacks to more than it could have been packed from. */
+/** Largest thread bundle. This size needs no ZIP64. */
 export const BUNDLE_BYTES = 2 * 1024 * MiB;
 export const BUNDLE_ENTRIES = 100_000;
-/** Deflate's own ceiling is 1032:1; honest text stays far below this. */
+/** Highest compression ratio of a bundle, as protection against ZIP bombs. Deflate reaches 1032:1; normal text stays far below 200:1. */
 export const BUNDLE_RATIO = 200;
 
-/** How long and how many messages a channel keeps by default: a day of agents' traffic. */
+/** Default retention of a channel: time and number of messages. */
 export const CHANNEL_RETENTION_MS = DAY;
 export const CHANNEL_MESSAGES = 10_000;
-/** A signal is a nudge; what is larger is a push. */
+/** Largest signal. Larger data is pushed as a payload. */
 export const SIGNAL_BYTES = 16 * KiB;
 export const GROUP_NAME_CHARS = 64;
 /** Names of agents: the owner of an inbox, the member of a group. */
 export const AGENT_NAME_CHARS = 128;
 
-/** Work that nobody acknowledged goes to another member after this long; a member at work extends it. */
+/** Lease of a message in a group. Without an acknowledgement or renewal, another member gets the message after this time. */
 export const LEASE_MS = 30 * SECOND;
-/** So often work is handed out before it goes among the dead letters. */
+/** Number of deliveries after which a message becomes a dead letter. */
 export const GROUP_ATTEMPTS = 5;
-/** How long failed work waits before it is handed out again, time after time, and how long a group may have it wait. */
+/** Delays before a failed message is delivered again, by attempt, and the longest delay that a group may set. */
 export const GROUP_RETRY_MS: readonly number[] = [SECOND, 5 * SECOND, 30 * SECOND, 120 * SECOND];
 export const GROUP_RETRY_MAX_MS = HOUR;
-/** What a group has handed out or was handed back: its state is one small record. */
+/** Messages of a group that are leased or wait for a retry. They are stored in one small record. */
 export const GROUP_IN_FLIGHT = 500;
-/** Messages one member may hold at once, where it asks for more than one. */
+/** Maximum number of messages that one member holds at once. */
 export const PREFETCH_MAX = 100;
-/** Acknowledgements a group remembers, so that a repeated one is told "yes" again. */
+/** Number of acknowledgements that a group remembers, so that a repeated one succeeds again. */
 export const GROUP_ACKS_KEPT = 256;
-/** A group that nobody has worked in for this long is forgotten. */
+/** Time after which an unused group is deleted. */
 export const GROUP_IDLE_MS = 7 * DAY;
-/** A member is counted as there for so long after its process was last heard of, which it is three times as often. */
+/** Time after which a silent group member counts as gone. Its process reports three times within this time. */
 export const MEMBER_TTL_MS = 9 * SECOND;
 
-/** One answer of an inbox; the rest comes with the next. */
+/** Messages in one answer of an inbox. */
 export const INBOX_MESSAGES = 100;
-/** Channels that one agent follows, and follows of all agents of a tenant. */
+/** Maximum number of channels that one agent follows, and of subscriptions of all agents of a tenant. */
 export const INBOX_CHANNELS = 1_000;
 export const INBOX_FOLLOWS = 10_000;
 
-/** Sockets are pinged this often; one that has not answered by the next time is gone. */
+/** Interval of pings to WebSockets. A socket that has not answered before the next ping is closed. */
 export const PING_EVERY_MS = 30 * SECOND;
-/** What may wait for a reader that does not keep up. Beyond it the reader is cut off and resumes. */
+/** Bytes that are buffered for a slow reader. Beyond it the connection is closed, and the reader resumes with a new one. */
 export const SLOW_READER_BYTES = MiB;
-/** Acknowledgements are short, and nothing else is sent to a channel's socket. */
+/** Largest frame that a client may send on a channel socket. Clients send only short acknowledgements. */
 export const INBOUND_FRAME_BYTES = 4 * KiB;
-/** Frames of one socket that may be unanswered at once, answers that the client has not read included. */
+/** Frames of one socket whose answers are pending or not yet read by the client. */
 export const INBOUND_FRAMES_OPEN = 256;
-/** A browser connects at once after it asked. */
+/** Lifetime of a WebSocket ticket. Browsers connect right after they got it. */
 export const TICKET_TTL_MS = 30 * SECOND;
-/** Proxies close a silent connection after a minute or so. */
+/** Interval of heartbeats on event streams. Proxies close silent connections after about a minute. */
 export const SSE_HEARTBEAT_MS = 15 * SECOND;
 
-/** Receipts are written behind, together: this long after the first pull. */
+/** Write-behind delay of receipts, from the first pull on. Receipts of this time are written together. */
 export const RECEIPT_DELAY_MS = SECOND;
-/** Pointers whose receipts wait to be written; beyond it, receipts are left out rather than memory used up. */
+/** Pointers whose receipts wait to be written. Beyond it receipts are dropped, to bound memory. */
 export const RECEIPTS_WAITING = 10_000;
-/** Different readers of a pointer that its receipts tell apart. */
+/** Readers of a pointer that its receipts list separately. */
 export const RECEIPT_READERS = 500;
 
-/** One MCP message: the largest payload as a JSON string with ordinary escapes, and what is around it. */
+/** Largest MCP message: the largest payload as a JSON string with common escapes, plus the rest of the message. */
 export const MCP_MESSAGE_BYTES = STORED_BYTES + MiB;
-/** What a tool may answer with: below the 25 000 at which a common client cuts answers off without asking. */
+/** Largest answer of a tool. A common client cuts answers at 25 000 tokens. */
 export const MCP_BUDGET_TOKENS = 20_000;
-/** One MCP answer over HTTP: it is written out in one go, and no model reads more. */
+/** Largest MCP answer over HTTP. It is built in memory before it is sent. */
 export const MCP_ANSWER_BYTES = 4 * MiB;
-/** Resources that one MCP subscription may be told of. */
+/** Resources that one MCP client may subscribe to. */
 export const MCP_WATCHED = 100;
-/** MCP streams of changes that one server holds open. */
+/** Open MCP notification streams of one server. */
 export const MCP_STREAMS = 1_000;
 
-/** A revoked key stays on the list this long, for whoever looks into what happened. */
+/** Time for which a revoked key stays in the list. */
 export const KEY_REMEMBERED_MS = 30 * DAY;
-/** Beyond ten years a key is one without an end. */
+/** Longest lifetime of a key: ten years. Without an expiry it is valid until it is revoked. */
 export const KEY_TTL_MAX_MS = 3650 * DAY;
-/** After a rotation, programs get at most so long to take up the new key. */
+/** Longest time for which an old key still works after a rotation. */
 export const KEY_GRACE_MAX_MS = 30 * DAY;
-/** How often the keys of open sockets and streams are looked up again. */
+/** Interval at which the keys of open sockets and streams are checked again. */
 export const KEY_CHECK_MS = 2 * SECOND;
-/** Keys whose last use waits to be written; beyond it, it is left out rather than memory used up. */
+/** Keys whose last-use time waits to be written. Beyond it the times are dropped, to bound memory. */
 export const KEY_USE_WAITING = 10_000;
-/** The last use of a key is written behind: this long after it. */
+/** Write-behind delay of the last-use time of a key. */
 export const KEY_USE_WRITE_MS = 2 * SECOND;
-/** For the plan of whoever runs the relay; a list of more is no longer looked through. */
+/** Largest number of keys that a plan may allow. */
 export const KEYS_MAX = 1_000;
 
-/** A share link is for showing something to somebody, not for good: a week by default, and a season at most. */
+/** Lifetime of a share link in seconds: default (one week) and maximum (90 days). */
 export const SHARE_TTL_S = 7 * 24 * 3600;
 export const SHARE_TTL_MAX_S = 90 * 24 * 3600;
 export const SHARE_NAME_CHARS = 100;
-/** Links of one tenant that work at the same time; a list of more is no longer looked through. */
+/** Valid share links of one tenant. */
 export const SHARES_MAX = 500;
 
-/** Usage is kept for a year and a month, to compare a month with the same one of last year. */
+/** Usage is kept for 400 days, so that a month can be compared with the same month of last year. */
 export const USAGE_KEPT_MS = 400 * DAY;
-/** Statistics are written behind: this long after the first thing worth counting. */
+/** Write-behind delay of usage figures. */
 export const USAGE_WRITE_MS = 5 * SECOND;
-/** Figures that wait to be written; beyond it, they are left out rather than memory used up. */
+/** Usage figures that wait to be written. Beyond it they are dropped, to bound memory. */
 export const USAGE_WAITING = 10_000;
-/** Activity is written behind, together: this long after the first of it. Whoever watches sees it without a delay to speak of. */
+/** Write-behind delay of activity. Entries of this time are written together. */
 export const ACTIVITY_WRITE_MS = 250;
-/** What one such write tells one by one; what happened beyond it is counted. More in a quarter of a second nobody reads. */
+/** Activity entries of one write that are stored separately. Further entries are only counted. */
 export const ACTIVITY_BATCH = 64;
-/** Tenants whose activity waits to be written; beyond it, activity is left out rather than memory used up. */
+/** Tenants whose activity waits to be written. Beyond it activity is dropped, to bound memory. */
 export const ACTIVITY_WAITING = 10_000;
-/** Writes that are kept: days of ordinary work, and some 30 MB where agents are as busy as can be. */
+/** Activity writes that are kept: several days of normal work, and about 30 MB at most. */
 export const ACTIVITY_WRITES_KEPT = 5_000;
-/** Figures by the hour are kept for a month and a day. */
+/** Hourly figures are kept for 32 days. */
 export const FIGURES_KEPT_MS = 32 * DAY;
-/** What a list of tasks or a done channel shows of each. */
+/** Longest summary of a task in a list and on the done channel. */
 export const TASK_SUMMARY_CHARS = 280;
 export const RESULT_SUMMARY_CHARS = 1_000;
-/** One list of tasks; a channel with more is looked at by id. */
+/** Tasks in one list. Other tasks are found by id. */
 export const TASKS_LISTED = 500;
-/** A bridge says that it is there this often, and is taken for gone after three times that and a little. */
+/** Interval of bridge heartbeats, and time after which a bridge without heartbeats counts as gone. */
 export const AGENT_BEAT_MS = 10 * SECOND;
 export const AGENT_ALIVE_MS = 35 * SECOND;
-/** A bridge that went without a word is shown for this long, and the channels it served are remembered. */
+/** Time for which a bridge that disappeared is still listed and its channels are remembered. */
 export const AGENT_KEPT_MS = DAY;
 export const AGENT_INSTANCE_CHARS = 64;
-/** Tasks that one bridge runs side by side: agents are heavy. */
+/** Maximum number of tasks that one bridge runs concurrently. */
 export const BRIDGE_TASKS = 100;
-/** How long an agent gets for a task, and a sender waits for its result by default: as existing clients do. */
+/** Default timeout of a task, for the agent and for a sender that waits. Existing clients use the same value. */
 export const TASK_TIMEOUT_MS = 600 * SECOND;
-/** Why a task does not go on: a sentence, with the question that an agent asks. */
+/** Longest text that says why a task is stuck, including the question of the agent. */
 export const TASK_STUCK_CHARS = 600;
-/** A task longer than this goes into a terminal as one line with its pointer. */
+/** Largest task that is typed into a terminal. A larger task is typed as one line with its pointer. */
 export const TASK_INLINE_BYTES = 2 * KiB;
-/** What is kept of an agent's output; the end counts, because the outcome is there. */
+/** Bytes of agent output that are kept: the end of it, because the outcome is there. */
 export const TASK_OUTPUT_BYTES = 8 * MiB;
 
-// Project files, and what a session is told of them.
+// Project files, briefs and hooks.
 
-/** What a cold start may cost a model: one page, read at the start of every session. */
+/** Largest brief. Agents read it at the start of every session. */
 export const BRIEF_TOKENS = 1_000;
-/** One line of a brief; the file it came from has the rest. */
+/** Longer lines are cut in a brief. The project file has the rest. */
 export const BRIEF_LINE_CHARS = 240;
-/** Todos that nobody looked at for a day are suspect. */
+/** Age after which a todo is due for review. */
 export const REVIEW_AGE_MS = DAY;
-/** Project files are written by hand and read at every start; more than this is something else by the same name. */
+/** Largest project file. Larger files are not read. */
 export const PROJECT_FILE_BYTES = 4 * MiB;
-/** One text that a tool writes into a project file. */
+/** Longest text that a tool writes into a project file. */
 export const PROJECT_TEXT_CHARS = 10_000;
-/** Finished hand-offs that stay in state.json, so that it does not grow for ever. */
+/** Finished hand-offs that are kept in state.json. */
 export const HANDOFFS_KEPT = 20;
-/** The longest deadline of a hand-off; what takes longer is no task for a sub-agent. */
+/** Longest deadline of a hand-off. */
 export const HANDOFF_DEADLINE_MS = 30 * DAY;
-/** How often a parent that waits for a result looks into state.json. */
+/** Interval at which a waiting parent polls state.json. */
 export const HANDOFF_LOOK_MS = 500;
-/** How long a command waits for another to finish writing the project files. */
+/** Time for which a command waits for the lock of the project files. */
 export const PROJECT_LOCK_WAIT_MS = 30 * SECOND;
-/** A write takes milliseconds: whoever holds the lock this long has died or sleeps, and checks again before it writes. */
+/** Age after which a lock of the project files is stale. Writes take milliseconds. A holder that slept checks the lock before it writes. */
 export const PROJECT_LOCK_STALE_MS = 60 * SECOND;
-/** An agent waits for its hook: a relay far away gets this long, and then the hook goes on without it. */
+/** Timeout of a hook for a remote relay. The agent waits for its hook, so the hook then continues without the relay. */
 export const HOOK_REMOTE_MS = 300;
-/** Once per session and this long: a reminder at every turn is noise. */
+/** Minimum time between two reminders in a session. */
 export const REMINDER_GAP_MS = 30 * 60 * SECOND;
 
 // Prompts and pipelines.
 
-/** What of a thread rides in a prompt: so many artifacts, each as a preview. The rest is a pull away. */
+/** Artifacts that a prompt shows as previews. */
 export const PROMPT_PREVIEWS = 10;
-/** The beginnings of pins together, and as much for others: about 1 500 tokens, and never more than there are bytes. */
+/** Total size of the previews of pinned artifacts, and again of all others. About 1 500 tokens. */
 export const PROMPT_PREVIEW_BYTES = 6 * KiB;
-/** Passages that a prompt shows of what has to do with its words: about 120 tokens each. A model that wants more can search. */
+/** Passages that a prompt shows because they match the question. Each has about 120 tokens. */
 export const PROMPT_PASSAGES = 4;
-/** Of what was answered last, to which a question may refer. */
+/** Bytes of the last answer that a prompt shows, because the question may refer to it. */
 export const PROMPT_LAST_ANSWER_BYTES = 600;
-/** Passages and artifacts among which those of a prompt are chosen, sources first. */
+/** Candidate passages and artifacts from which those of a prompt are chosen, source artifacts first. */
 export const PROMPT_SCANNED = 100;
-/** How often a model may call for more before it has to answer, and how many calls it may make at once. */
+/** Rounds of tool calls before a model must answer, and calls per round. */
 export const PULL_ROUNDS = 6;
 export const PULL_CALLS = 8;
-/** What one call answers, and all calls for one answer together: about what three pages and twelve pages cost. */
+/** Tokens that one tool call returns, and that all tool calls for one answer return together. */
 export const PULL_CALL_TOKENS = 2_000;
 export const PULL_TOKENS = 8_000;
-/** Passages that one search for a model finds. */
+/** Passages that one search of a model returns. */
 export const PULL_PASSAGES = 6;
-/** What a person says; anything longer is material, and goes in as an artifact of which a preview travels. */
+/** Longest question of a prompt. A longer text is stored as an artifact, and the prompt shows its preview. */
 export const PROMPT_WORDS_BYTES = 64 * KiB;
-/** A model changes a state in small steps that people can follow. */
+/** Operations in a patch that a model proposes in its answer. */
 export const ANSWER_PATCH_OPS = 50;
-/** Looked at for a patch at the end of an answer, however long the answer is. */
+/** Characters at the end of an answer that are searched for a patch. */
 export const ANSWER_TAIL_CHARS = 64 * KiB;
-/** An answer is used again for an identical bundle within a working day. */
+/** Time for which the answer to an identical prompt is reused. */
 export const ANSWER_CACHE_MS = DAY;
-/** What a model may write by default. */
+/** Default limit of the output tokens of a model. */
 export const ANSWER_TOKENS = 8_192;
-/** A provider that is busy is asked again so often before it is given up. */
+/** Retries of a request to a busy model provider. */
 export const PROVIDER_RETRIES = 2;
-/** One event of a stream; a provider that sends more than this without a break is not one. */
+/** Largest event in the stream of a model provider. */
 export const PROVIDER_EVENT_CHARS = 4 * MiB;
 
-/** A file that says more than this is not written by hand. */
+/** Largest pipeline file. */
 export const PIPELINE_FILE_BYTES = MiB;
-/** A file up to this size stands in the event that begins a run, so that the first step need not wait for an artifact. */
+/** Largest pipeline file that is stored in the first event of a run. A larger one is an artifact, which delays the first step. */
 export const PIPELINE_EVENT_BYTES = 32 * KiB;
-/** Instances of all steps: each is a process or a call, with events of its own. */
+/** Instances of all steps of a run. Each is a process or a model call with its own events. */
 export const PIPELINE_STEPS = 1_000;
 /** How long the lease of a run lasts. Its holder renews it every third of this. */
 export const PIPELINE_HOLD_S = 15;
@@ -391,105 +388,102 @@ export const PIPELINE_HOLD_S = 15;
 export const THREAD_HOLD_S = 3_600;
 export const PIPELINE_PARALLEL = 4;
 export const PIPELINE_PARALLEL_MAX = 256;
-/** What one step may say; held in memory, times the steps that run at once. */
+/** Largest output of one step. Every running step holds its output in memory. */
 export const STEP_OUTPUT_BYTES = 16 * MiB;
-/** The prompt of a step as its run keeps it, for people who look; of a longer one the beginning. */
+/** Longest prompt that a run records for a step. Of a longer one only the beginning is recorded. */
 export const STEP_PROMPT_CHARS = 8 * KiB;
-/** The end of what a step said on stderr, kept for the reason of a failure. */
+/** Characters at the end of stderr that are kept as the reason of a failure. */
 export const STEP_COMPLAINT_CHARS = 4 * KiB;
-/** A value that a template puts into the environment of a shell: Linux takes no longer one. */
+/** Largest value that a template puts into an environment variable. Linux limits these to 128 KiB. */
 export const STEP_VALUE_BYTES = 100 * KiB;
 export const STEP_TIMEOUT_MS = HOUR;
 export const STEP_RETRIES_MAX = 20;
 export const STEP_BACKOFF_MS = SECOND;
 export const STEP_BACKOFF_MAX_MS = 60 * SECOND;
-/** How long an unchanged step is answered from the cache by default. */
+/** Default time for which the cached result of an unchanged step is used. */
 export const STEP_CACHE_MS = 7 * DAY;
 
-// Files under a space. A file itself is as large as a payload may be (`PAYLOAD_BYTES`, or what the plan says).
+// Files and spaces. A file may be as large as a payload (`PAYLOAD_BYTES`, or the limit of the plan).
 
 /** Longest name of a space. The name is part of every key of the space and of addresses such as `relay://notes/a.md`. */
 export const SPACE_NAME_CHARS = 128;
-/** As long as object stores take it; with the space and the tenant it fits into a key of the store. */
+/** Longest path of a file, as in object stores. With the space and the tenant it fits into a store key. */
 export const FILE_PATH_BYTES = 1024;
-/** What file systems take for one name, so that every file can be written out to a disk. */
+/** Longest name within a path, as in file systems, so that every file can be saved to a disk. */
 export const FILE_NAME_BYTES = 255;
 
-/** Travels as a header beside the bytes, so that a file and what is told of it come in one answer; and in every listing. */
+/** Largest metadata of a file. It is sent as an HTTP header and is part of every listing. */
 export const FILE_METADATA_BYTES = 4 * 1024;
 
-/** Earlier versions that a file keeps by default: enough to undo a bad afternoon, and still cheap for whoever overwrites often. */
+/** Default number of earlier versions that a file keeps. */
 export const FILE_VERSIONS = 20;
-/** The most that a writer may ask for. The history of a file is read in one go. */
+/** Maximum number of earlier versions. The history of a file is read at once. */
 export const FILE_VERSIONS_MAX = 100;
-/** Beyond ten years a file is one without an end. */
+/** Longest lifetime of a file: ten years. Without a ttl it does not expire. */
 export const FILE_TTL_MAX_S = 3650 * 24 * 3600;
 
-/** Files that are read, written or deleted by one request. */
+/** Files that one request reads, writes or deletes. */
 export const FILES_AT_ONCE = 1_000;
-/** Contents that one request reads together: as much as a JSON body may bring in. Larger files are read by themselves. */
+/** Total size of the files that one request reads. Larger files are read one by one. */
 export const FILES_READ_BYTES = 2 * 1024 * 1024;
-/** A page of a listing ends early rather than hold more JSON than this: metadata may be long. */
+/** Largest page of a file listing, as JSON. A page with long metadata ends early. */
 export const FILE_PAGE_BYTES = 4 * 1024 * 1024;
 
 // The search index over artifacts.
 
-/** One document of the search index. Earlier versions put the beginning of an artifact, up to this, into one. */
+/** Largest document of the search index. Earlier versions indexed only the first part of an artifact, up to this size. */
 export const INDEX_TEXT_CHARS = 1024 * KiB;
-/**
- * A longer text is indexed in sections of about this size, so that a search reads only the sections that match best. All sections
- * of an artifact are indexed.
- */
+/** Size of an index section. Longer texts are indexed in sections, so that a search reads only those that match best. */
 export const INDEX_SECTION_BYTES = 32 * KiB;
-/** A text up to this is indexed with the event that stores it, in 2 ms or so of the event loop; a longer one behind it, in threads. */
+/** Largest text that is indexed before the answer, in about 2 ms. Longer texts are indexed later by worker threads. */
 export const INDEX_AT_ONCE_BYTES = 16 * KiB;
-/** How long an answer waits for a longer one to be indexed. Beyond it a search tells what is still missing. */
+/** Time for which an answer waits until a longer text is indexed. After it, searches report what is still missing. */
 export const INDEX_WAIT_MS = 2_000;
-/** Artifacts that a search names of those it did not search to their end. */
+/** Incompletely searched artifacts that a search lists. */
 export const UNSEARCHED_NAMED = 20;
 
-// What the relay takes, keeps and gives as an A2A agent.
+// The relay as an A2A agent.
 
-/** A task that others gave us is remembered this long after its last change. */
+/** Time for which an A2A task is kept after its last change. */
 export const A2A_TASK_TTL_MS = 7 * DAY;
-/** An A2A call that waits for the result answers with the task as it is then, before proxies and clients give up. */
+/** Time after which a waiting A2A call returns the current task, before proxies and clients time out. */
 export const A2A_WAIT_MS = 10 * 60 * SECOND;
-/** How often a task that is followed is looked at for what no message tells: that somebody took it, or cancelled it. */
+/** Poll interval of a followed task. Leases and cancellations cause no message, so they are polled. */
 export const A2A_LOOK_MS = SECOND;
-/** A message, its parts above 16 KB taken out, is kept with its task, in one record. */
+/** Largest message that is stored in the record of its task. Parts above 16 KB are stored separately. */
 export const A2A_MESSAGE_BYTES = 32 * KiB;
 export const A2A_PARTS = 100;
-/** The same as JSON, with all that its sender put beside the parts: it also has to fit into a variable of a process. */
+/** Largest message as JSON, with all its fields. It must fit into an environment variable. */
 export const A2A_MESSAGE_JSON_BYTES = 64 * KiB;
-/** Up to this size a message rides in the metadata of its task, and behind a pointer of its own above it. */
+/** Largest message that is sent in the metadata of its task. A larger one is sent as a pointer. */
 export const A2A_MESSAGE_RIDES_BYTES = 4 * KiB;
-/** Of a messageId and of a contextId that the client made up. */
+/** Longest messageId and contextId of a client. */
 export const A2A_ID_CHARS = 256;
-/** Messages of one task that are kept as its history, the newest ones. */
+/** Newest messages of a task that are kept as its history. */
 export const A2A_HISTORY = 100;
 export const A2A_HISTORY_BYTES = 256 * KiB;
-/** States that a task remembers to have been in, the newest ones. */
+/** Newest states of a task that are kept. */
 export const A2A_STEPS = 50;
-/** Artifacts that one answer of an agent may have. */
+/** Artifacts in one answer of an agent. */
 export const A2A_ARTIFACTS = 50;
-/** One request: a client that does not know the extension puts whole files into its message. */
+/** Largest A2A request. Clients that do not know our extension put whole files into a message. */
 export const A2A_REQUEST_BYTES = STORED_BYTES + MiB;
-/** Webhooks that one task may tell. */
+/** Webhooks of one task. */
 export const A2A_WEBHOOKS = 10;
-/** What one list looks through, newest first. */
+/** Tasks that one list request scans, newest first. */
 export const A2A_TASKS_LISTED = 1_000;
 export const WEBHOOK_TIME_MS = 10 * SECOND;
 
-// The relay as a Worker, which has 128 MB of memory for all requests of an isolate, and for each of them 30 s of processor time by
-// default. The memory that is named here is the growth of a whole process on one machine, with what stands in for R2.
+// The relay as a Cloudflare Worker. All requests of an isolate share 128 MB of memory, and each has 30 s of CPU time by
+// default. The memory figures were measured in a local process with a simulated R2.
 
-/** Looked through of one text by default: the largest payload, which takes a second or so to search and no memory to speak of. */
+/** Longest text that is searched by default: the largest payload. It takes about one second and little memory. */
 export const WORKER_TEXT_BYTES = PAYLOAD_BYTES;
-/** Held whole of one text, to count its tokens or to read it as JSON: up to 30 MB, so several requests fit. */
+/** Longest text that is held in memory, to count its tokens or to parse JSON. It needs up to 30 MB, so several requests fit. */
 export const WORKER_HELD_TEXT_BYTES = 4 * MiB;
-/** Steps (see WorkMeter) of one fold of a thread's log: a second or two. There is no other thread that could do it, and no deadline. */
+/** Work steps (see WorkMeter) of one fold of a thread's log, one to two seconds. A Worker has no other thread for it. */
 export const WORKER_FOLD_WORK = 200_000_000;
-/** One message of MCP or A2A: read as text, parsed, and encoded again, it is in memory several times, up to 10 bytes for each of its own. */
+/** Largest MCP or A2A message. It is in memory several times (text, parsed, encoded): up to 10 bytes per byte. */
 export const WORKER_MESSAGE_BYTES = 8 * MiB;
-/** One artifact in JSON: its name may stand behind its content, which is stored once more then. */
+/** Largest artifact in JSON. If its name comes after its content, the content is stored twice. */
 export const WORKER_JSON_ARTIFACT_BYTES = 8 * MiB;

@@ -1,4 +1,4 @@
-/** How many items of one request are worked on at once by default: enough for an engine to commit many of them together. */
+/** Default concurrency. It is high enough that an engine can commit many items together. */
 const WIDTH = 250;
 
 /**

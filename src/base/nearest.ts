@@ -1,4 +1,4 @@
-/** The candidate that a typing slip would have been, or that the word begins; null when nothing is near. */
+/** Returns the candidate that a mistyped or abbreviated word most likely means, or null. */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
@@ -12,7 +12,7 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   return best;
 }
 
-/** Damerau–Levenshtein with adjacent swaps, the slips fingers make. */
+/** Damerau–Levenshtein distance, which also counts a swap of neighbours as one edit. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -3,7 +3,7 @@ import { PAGE_ITEMS_MAX } from './limits.ts';
 type Page<K extends string, T> = { readonly [name in K]: readonly T[] } & { readonly next?: string };
 type ReadPage<K extends string, T> = (o: { after?: string; limit: number }) => Promise<Page<K, T>>;
 
-/** What a list holds that comes page by page; `name` is the field of a page that has the items. */
+/** Yields all items of a paged list. `name` is the field of a page that has the items. */
 export async function* everyItem<K extends string, T>(
   name: K,
   read: ReadPage<K, T>,
@@ -17,14 +17,14 @@ export async function* everyItem<K extends string, T>(
   }
 }
 
-/** The first so many, and whether there are more. */
+/** Returns the first `most` items of a paged list, and whether there are more. */
 export async function firstItems<K extends string, T>(
   name: K,
   most: number,
   read: ReadPage<K, T>,
 ): Promise<{ items: T[]; more?: true }> {
   const items: T[] = [];
-  // One more than is wanted shows that there are more.
+  // Read one item more, to know whether there are more.
   for await (const item of everyItem(name, read, Math.min(PAGE_ITEMS_MAX, most + 1))) {
     if (items.length === most) return { items, more: true };
     items.push(item);

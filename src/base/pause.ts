@@ -1,4 +1,4 @@
-/** Waits so long, or until it is told to stop, whichever comes first; that is no failure. */
+/** Waits `ms` milliseconds, or until the signal aborts. It never rejects. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -12,7 +12,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** A promise with what settles it: `Promise.withResolvers`, which the SDK cannot use because Node 20 lacks it. */
+/** A promise with its resolve functions, like `Promise.withResolvers`, which Node 20 lacks. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;

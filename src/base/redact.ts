@@ -1,8 +1,8 @@
 export const REDACTED = '[redacted]';
 
 /**
- * For whatever is logged: takes out credentials, the keys in pointers and the values of Authorization. Unlike the warning before
- * a push it would rather take out too much.
+ * Removes credentials, keys in pointers and Authorization values from a log text. It prefers to remove too much, unlike the
+ * warning before a push.
  */
 export function redact(text: string): string {
   let clean = text
@@ -18,13 +18,13 @@ export function redact(text: string): string {
 const FRAGMENT_KEY = /(#key=)(?!\[redacted\])[^\s"'<>&)\]]+/g;
 const AUTHORIZATION = /(\bauthorization["']?\s{0,4}[:=]\s{0,4}["']?)(?!\s{0,4}\[redacted\])[^\r\n"',}]+/gi;
 const BEARER = /(\b(?:bearer|basic) )(?!\[redacted\])[\w+/=.~-]{8,}/gi;
-/** `?ticket=…`, `password: …`, `"sealed_key":"…"`, `x-api-key: …`. */
+/** Matches `?ticket=…`, `password: …`, `"sealed_key":"…"`, `x-api-key: …`. */
 const NAMED_VALUE =
   /((?:password|passwd|passphrase|secret|api[_-]?key|sealed[_-]key|access[_-]token|refresh[_-]token|id[_-]token|private[_-]key|ticket|cookie)["']?\s{0,4}[:=]\s{0,4}["']?)(?!\[redacted\])[^\s"'&,;}]+/gi;
 
 /**
- * Credentials that can be told by their form alone. Each pattern is global, begins with literal text and has bounded
- * repeats, so that looking for it takes time linear in the text.
+ * Credentials that have a recognizable form. Each pattern is global, begins with literal text and has bounded repeats, so
+ * that matching takes linear time.
  */
 export const CREDENTIAL_FORMATS: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ['private key', /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----/g],
@@ -49,5 +49,5 @@ export const CREDENTIAL_FORMATS: readonly (readonly [kind: string, pattern: RegE
   ['encryption key in a pointer', /#key=[\w-]{43}(?:=|%3[dD])?/g],
 ];
 
-/** `scheme://user:password@host`; the password is the second group. */
+/** Matches `scheme://user:password@host`. The password is the second group. */
 export const URL_PASSWORD = /\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@"'<>]{0,100}):([^\s/@"'<>]{3,200})@/gi;

@@ -1,4 +1,4 @@
-/** A figure is never shown without the tokenizer that counted it; an estimate says that it is one. */
+/** A number of tokens with the tokenizer that counted it. `estimated` is true if the number is not exact. */
 export interface TokenCount {
   readonly tokens: number;
   readonly tokenizer: string;

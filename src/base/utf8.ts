@@ -2,21 +2,18 @@ import { badRequest } from './errors.ts';
 
 const encoder = new TextEncoder();
 
-/**
- * A lone surrogate has no UTF-8 form: an encoder would put U+FFFD in its place and the text would come back changed,
- * so it is refused.
- */
+/** Encodes text. Rejects a lone surrogate, because the encoder would silently replace it with U+FFFD. */
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   if (!text.isWellFormed()) {
     throw badRequest(
-      'The text has half of a surrogate pair in it, which UTF-8 cannot carry.',
-      'Cut text between whole characters, or push the bytes themselves.',
+      'The text contains half of a surrogate pair, which UTF-8 cannot represent.',
+      'Cut text between whole characters, or push it as bytes.',
     );
   }
   return encoder.encode(text);
 }
 
-/** Null where the bytes are not UTF-8. A byte order mark is part of the text and stays. */
+/** Decodes bytes. Returns null if they are not UTF-8. Keeps a byte order mark. */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -25,7 +22,7 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** Bytes that are looked at a time: no text of their size is made, only short ones that are gone at once. */
+/** Bytes that are checked at a time, so that no large string is created. */
 const LOOK_BYTES = 16 * 1024;
 
 export function isUtf8(bytes: Uint8Array): boolean {
@@ -35,7 +32,7 @@ export function isUtf8(bytes: Uint8Array): boolean {
   return check.end();
 }
 
-/** Null where the text is not percent-encoded UTF-8. */
+/** Decodes percent-encoded UTF-8. Returns null if the text is not valid. */
 export function percentDecoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
@@ -44,11 +41,11 @@ export function percentDecoded(text: string): string | null {
   }
 }
 
-/** Tells of bytes that arrive in chunks whether they are UTF-8, without keeping them. */
+/** Checks whether bytes that arrive in chunks are UTF-8, without storing them. */
 export class Utf8Check {
   #decoder: TextDecoder | null = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-  /** Of what came so far. */
+  /** Whether all chunks so far are valid. */
   get good(): boolean {
     return this.#decoder !== null;
   }
@@ -61,19 +58,19 @@ export class Utf8Check {
     }
   }
 
-  /** Call once, after the last chunk. */
+  /** Returns the result. Call it once, after the last chunk. */
   end(): boolean {
     this.push();
     return this.good;
   }
 }
 
-/** Bytes of a text in UTF-8; a lone surrogate counts as the three bytes of what would stand for it. */
+/** Returns the number of UTF-8 bytes of a text. A lone surrogate counts as 3 bytes, like U+FFFD. */
 export function utf8Bytes(text: string): number {
   return encoder.encode(text).length;
 }
 
-/** The whole body as text. Invalid bytes become U+FFFD; whoever must know has looked before. */
+/** Reads the whole body as text. Invalid bytes become U+FFFD. */
 export async function readText(body: Uint8Array | ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   if (body instanceof Uint8Array) return decoder.decode(body);

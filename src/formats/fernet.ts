@@ -4,8 +4,8 @@ import { RelayError } from '../base/errors.ts';
 import { toHex } from '../base/ids.ts';
 
 /**
- * Fernet as its specification and Python's `cryptography` have it, so that either side can be another client:
- * version 0x80, seconds as 64 bits, IV, AES-128-CBC, then an HMAC-SHA256 over all of it, in padded base64url.
+ * Fernet encryption, compatible with the specification and with Python's `cryptography`. A token is padded base64url of: version
+ * 0x80, time in seconds (64 bits), IV, AES-128-CBC ciphertext, and an HMAC-SHA256 over all of it.
  */
 
 const VERSION = 0x80;
@@ -14,7 +14,7 @@ const MAC_BYTES = 32;
 const BLOCK_BYTES = 16;
 const KEY_BYTES = 32;
 
-/** What a payload that was encrypted here is stored as, so that a pull without its key can say what is missing. */
+/** Content type of encrypted payloads. It lets a pull without the key report `key_missing`. */
 export const FERNET_CONTENT_TYPE = 'application/vnd.contextrelay.fernet';
 
 export function generateFernetKey(env: Env): string {
@@ -26,8 +26,8 @@ export function isFernetKey(text: string): boolean {
 }
 
 /**
- * 8 bytes of an HKDF over the key, in hexadecimal digits. They are stored in the open beside what the key encrypts, so that a
- * wrong key is told before anything is pulled; they say nothing of the key itself.
+ * Returns a check value of the key: 8 bytes of an HKDF, as hex. It is stored unencrypted with the payload, so that a wrong key is
+ * detected before a pull. It does not reveal the key.
  */
 export async function fernetKeyCheck(key: string): Promise<string> {
   const secret = await crypto.subtle.importKey('raw', keyBytes(key), 'HKDF', false, ['deriveBits']);
@@ -36,7 +36,7 @@ export async function fernetKeyCheck(key: string): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.deriveBits(hkdf, secret, 64)));
 }
 
-/** `now` in ms. The token is ASCII. */
+/** Encrypts data to an ASCII token. `now` is in ms since 1970. */
 export async function fernetEncrypt(
   key: string,
   data: Uint8Array<ArrayBuffer>,
@@ -56,8 +56,8 @@ export async function fernetEncrypt(
 }
 
 /**
- * Refuses with `decrypt_failed` whatever was not made, whole and unchanged, with this key. The age of a token does not
- * count: pointers expire by themselves.
+ * Decrypts a token. Throws `decrypt_failed` if the token is damaged or was made with another key. The age of the token is not
+ * checked, because pointers have their own expiry.
  */
 export async function fernetDecrypt(
   key: string,
@@ -65,13 +65,13 @@ export async function fernetDecrypt(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { signing, encrypting } = await importKey(key);
   const text = typeof token === 'string' ? token : new TextDecoder('latin1').decode(token);
-  // Two lengths of padding could mean the same bytes; only the specification's own is a token.
+  // The specification requires padding. Without this check, two texts would decode to the same bytes.
   const bytes = text.length % 4 === 0 ? fromBase64Url(text) : null;
   if (!bytes || bytes[0] !== VERSION) throw new RelayError('decrypt_failed');
   const blocks = bytes.length - HEADER_BYTES - MAC_BYTES;
   if (blocks < BLOCK_BYTES || blocks % BLOCK_BYTES !== 0) throw new RelayError('decrypt_failed');
   const signed = bytes.subarray(0, bytes.length - MAC_BYTES);
-  // The platform compares in constant time, and before anything is decrypted.
+  // Verify before decryption. The platform compares in constant time.
   if (!(await crypto.subtle.verify('HMAC', signing, bytes.subarray(signed.length), signed))) {
     throw new RelayError('decrypt_failed');
   }
@@ -102,10 +102,10 @@ function keyBytes(key: string): Uint8Array<ArrayBuffer> {
   return read;
 }
 
-/** Its bytes, or in words why it cannot be a key. */
+/** Returns the bytes of a key, or a text that says why it is not valid. */
 function readKey(key: string): Uint8Array<ArrayBuffer> | string {
   const bytes = fromBase64Url(key);
   if (bytes?.length !== KEY_BYTES) return `${key.length} characters, not 44 of URL-safe base64`;
-  // What a program that never filled it in sends: everybody knows it.
-  return bytes.some((byte) => byte !== 0) ? bytes : 'nothing but zeros';
+  // A key of zeros comes from a program that never set it, and anyone can guess it.
+  return bytes.some((byte) => byte !== 0) ? bytes : 'it contains only zeros';
 }

@@ -11,8 +11,8 @@ import {
 export type JsonPath = readonly (string | number)[];
 
 /**
- * A JSON file as its owner wrote it. An edit touches the characters it must and no others: unknown fields, order,
- * indentation, line ends, comments, a byte order mark and the end of the file stay as they are.
+ * A JSON file that can be edited without reformatting it. Unknown fields, order, indentation, line ends, comments, a byte order
+ * mark and the end of the file stay unchanged.
  */
 export class JsonDocument {
   #text: string;
@@ -46,13 +46,13 @@ export class JsonDocument {
     return node;
   }
 
-  /** Where a value stands, for a message to a person. */
+  /** Returns line and column of a value, for messages. */
   place(path: JsonPath): { line: number; column: number } {
     this.#lines ??= lineStarts(this.#text);
     return placeOf(this.#text, this.find(path)?.start ?? 0, this.#lines);
   }
 
-  /** Sets the value, with the objects above it where they are missing. Setting what is there already changes nothing. */
+  /** Sets a value and creates missing parent objects. Setting an equal value changes nothing. */
   set(path: JsonPath, value: Json): this {
     const present = this.find(path);
     if (present) {
@@ -71,7 +71,7 @@ export class JsonDocument {
     return this;
   }
 
-  /** Adds an item at the end of an array, which is made where it is missing. */
+  /** Appends an item to an array. Creates the array if it is missing. */
   append(path: JsonPath, item: Json): this {
     const node = this.find(path);
     if (!node) return this.set(path, [item]);
@@ -79,7 +79,7 @@ export class JsonDocument {
     return this;
   }
 
-  /** Takes a member or an item out, with its comma and the white space before it. */
+  /** Removes a member or item, with its comma and the white space before it. */
   remove(path: JsonPath): this {
     const parent = this.find(path.slice(0, -1));
     const entry = parent && entryAt(parent, path.at(-1)!);
@@ -89,11 +89,11 @@ export class JsonDocument {
     let end = entry.comma === null ? entry.end : entry.comma + 1;
     const alone = before === parent.start + 1 && /^\s*$/.test(this.#text.slice(end, parent.end - 1));
     if (alone) end = parent.end - 1;
-    // The line before may end with a comment: its line end must stay, or the comment would swallow what follows.
+    // The previous line may end with a comment. Keep its line end; otherwise the next value would become part of the comment.
     else if (this.#comments && /[\r\n]/.test(this.#text.slice(before, entry.start))) {
       if (!/^[\t ]*[\r\n]/.test(this.#text.slice(end))) before = entry.start;
     }
-    // The comma before the last entry goes with it.
+    // Removing the last entry also removes the comma before it.
     const comma = entry.comma === null ? parent.entries[index - 1]?.comma : null;
     this.#edit([before, end, ''], ...(comma == null ? [] : [[comma, comma + 1, ''] as const]));
     return this;
@@ -112,7 +112,7 @@ export class JsonDocument {
       const member = key + this.#write(value, inner);
       const body = this.#flat() ? member : `${this.#eol()}${inner}${member}${this.#eol()}${outer}`;
       const inside = text.slice(parent.start + 1, parent.end - 1);
-      // What a person wrote between the braces (a comment) stays, in front of the new member.
+      // Keep a comment between the braces, before the new member.
       const kept = inside.trim() === '' ? '' : inside.replace(/\s+$/, '');
       this.#edit([parent.start + 1, parent.end - 1, kept + body]);
       return;
@@ -129,7 +129,7 @@ export class JsonDocument {
     else this.#edit([at, at, `${member},`]);
   }
 
-  /** Where a comment on the same line ends, which belongs to the member before it. */
+  /** Returns the end of a comment on the same line. It belongs to the member before it. */
   #endOfLineRemark(at: number): number {
     if (!this.#comments) return at;
     const remark = /^[\t ]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/)(?=[\t ]*[\r\n])/.exec(this.#text.slice(at));
@@ -142,7 +142,7 @@ export class JsonDocument {
     return start;
   }
 
-  /** The indentation of the line that `at` is on. */
+  /** Returns the indentation of the line at this index. */
   #indentAt(at: number): string {
     const line = this.#text
       .slice(0, at)
@@ -156,7 +156,7 @@ export class JsonDocument {
     return JSON.stringify(value, null, this.#unit()).replaceAll('\n', this.#eol() + indent);
   }
 
-  /** Whether the whole document is on one line. An empty one is not, so that its first member gets a line of its own. */
+  /** Returns whether the document is on one line. False for an empty document, so that its first member gets its own line. */
   #flat(): boolean {
     const { kind, start, end } = this.#root;
     if (kind === 'scalar' || this.#root.entries.length === 0) return false;
@@ -183,7 +183,7 @@ export class JsonDocument {
     return this.#gapAfterColon() === '' ? '' : ' ';
   }
 
-  /** Puts other text in the place of what was there; the last place first. */
+  /** Replaces ranges of the text. The edits must be ordered from the last range to the first. */
   #edit(...edits: readonly (readonly [start: number, end: number, fresh: string])[]): void {
     for (const [start, end, fresh] of edits) {
       this.#text = this.#text.slice(0, start) + fresh + this.#text.slice(end);
@@ -193,7 +193,7 @@ export class JsonDocument {
   }
 }
 
-/** Of two members with the same name the later one counts, as in JSON.parse. */
+/** Finds a member or item. Of two members with the same name the later one counts, as in JSON.parse. */
 function entryAt(node: JsonNode, step: string | number): JsonEntry | undefined {
   if (node.kind === 'array' && typeof step === 'number') return node.entries[step];
   if (node.kind === 'object' && typeof step === 'string')

@@ -8,41 +8,41 @@ import {
   parsePath,
 } from '../base/json.ts';
 
-/** What is wrong with a part of a value. */
+/** A problem at one path of a value. */
 interface SchemaProblem {
   readonly path: readonly (string | number)[];
   readonly what: string;
 }
 
-/** Formats to check, by name; any other `format` only tells people something, as the standard has it by default. */
+/** Formats to check, by name. Any other `format` is only an annotation, as in the standard. */
 type Formats = { readonly [name: string]: (text: string) => boolean };
 
-/** Beyond this the schema refers to itself without end. */
+/** Maximum depth of `$ref`s. A deeper schema refers to itself endlessly. */
 const DEPTH = 64;
 
 /**
- * Checks a value against the part of JSON Schema (2020-12) that project files, pipelines and arguments are described in. What
- * a schema says beyond that part is refused when it is constructed, and never silently ignored.
+ * Validates values with the subset of JSON Schema (2020-12) that project files, pipelines and arguments use. The constructor
+ * rejects a schema with keywords outside this subset, so that none is silently ignored.
  */
 export class JsonSchema {
   readonly #root: Json;
   readonly #formats: Formats;
 
-  /** Throws a plain Error that names what is not understood. */
+  /** Throws an Error that names an unsupported keyword. */
   constructor(schema: Json, o: { formats?: Formats } = {}) {
     this.#root = schema;
     this.#formats = o.formats ?? {};
     understand(schema, '#');
   }
 
-  /** The first thing that is wrong, as `/place what`; null when nothing is. */
+  /** Returns the first problem as `/path text`, or null. */
   check(value: Json): string | null {
     for (const { path, what } of this.#check(this.#root, value, [], 0))
       return path.length === 0 ? what : `${joinPath(path)} ${what}`;
     return null;
   }
 
-  /** Everything that is wrong. */
+  /** Returns all problems. */
   problems(value: Json): SchemaProblem[] {
     return [...this.#check(this.#root, value, [], 0)];
   }
@@ -55,7 +55,7 @@ export class JsonSchema {
     const fits = (part: Json) => inner(part).next().done === true;
     if (typeof schema.$ref === 'string') yield* inner(this.#resolve(schema.$ref));
     const type = typeProblem(schema, value);
-    // What else is wrong with a value of another type says nothing new.
+    // A value of the wrong type needs no further checks.
     if (type) return yield { path, what: type };
     for (const what of this.#plain(schema, value)) yield { path, what };
     for (const part of (schema.allOf as Json[] | undefined) ?? []) yield* inner(part);
@@ -93,13 +93,13 @@ export class JsonSchema {
   *#plain(schema: JsonObject, value: Json): Generator<string> {
     const { enum: options, const: only } = schema;
     if (options !== undefined && !(options as Json[]).some((one) => jsonEqual(one, value)))
-      yield `must be one of ${(options as Json[]).map((one) => JSON.stringify(one)).join(', ')}, not ${shown(value)}`;
+      yield `must be one of ${(options as Json[]).map((one) => JSON.stringify(one)).join(', ')}, not ${formatValue(value)}`;
     if (only !== undefined && !jsonEqual(only, value))
-      yield `must be ${JSON.stringify(only)}, not ${shown(value)}`;
+      yield `must be ${JSON.stringify(only)}, not ${formatValue(value)}`;
     if (typeof value === 'string') {
       yield* textProblems(schema, value);
       const format = this.#formats[String(schema.format)];
-      if (format && !format(value)) yield `must be a ${schema.format}, not ${shown(value)}`;
+      if (format && !format(value)) yield `must be a ${schema.format}, not ${formatValue(value)}`;
     } else if (typeof value === 'number') yield* numberProblems(schema, value);
     else if (Array.isArray(value)) yield* arrayProblems(schema, value);
     else if (isJsonObject(value)) yield* objectProblems(schema, value);
@@ -128,7 +128,7 @@ function typeProblem({ type }: JsonObject, value: Json): string | null {
   const allowed = (Array.isArray(type) ? type : [type]) as string[];
   if (allowed.some((name) => TYPES[name]!(value))) return null;
   const name = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
-  return `must be ${allowed.join(' or ')}, not ${name === 'number' ? shown(value) : name}`;
+  return `must be ${allowed.join(' or ')}, not ${name === 'number' ? formatValue(value) : name}`;
 }
 
 function* textProblems({ minLength, maxLength, pattern }: JsonObject, text: string): Generator<string> {
@@ -137,7 +137,7 @@ function* textProblems({ minLength, maxLength, pattern }: JsonObject, text: stri
     yield minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`;
   if (typeof maxLength === 'number' && length > maxLength) yield `must have at most ${maxLength} characters`;
   if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(text))
-    yield `must match ${pattern}, not ${shown(text)}`;
+    yield `must match ${pattern}, not ${formatValue(text)}`;
 }
 
 function* numberProblems(schema: JsonObject, value: number): Generator<string> {
@@ -168,13 +168,13 @@ function* objectProblems(schema: JsonObject, value: JsonObject): Generator<strin
   if (typeof maxProperties === 'number' && count > maxProperties) yield 'has too many members';
 }
 
-/** A value in a message. */
-function shown(value: Json): string {
+/** Formats a value for a message. */
+function formatValue(value: Json): string {
   const text = JSON.stringify(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** Words that say something about the value, by the kind of what they hold. */
+/** Keywords that constrain the value, grouped by what they contain. */
 const SCHEMA_WORDS = new Set(['not', 'if', 'then', 'else', 'items', 'additionalProperties']);
 const SCHEMA_LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 const SCHEMA_MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions']);
@@ -183,7 +183,7 @@ const PLAIN_WORDS = new Set(
     ' ',
   ),
 );
-/** Words that only tell people something. */
+/** Keywords that are only annotations. */
 const NOTES = new Set(
   'title description default examples $schema $id $comment deprecated format readOnly writeOnly'.split(' '),
 );

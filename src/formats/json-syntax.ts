@@ -1,9 +1,8 @@
 import type { Json } from '../base/json.ts';
 
 /**
- * Reads JSON and remembers where each value stands, so that a file can be changed without being written anew.
- * With `comments`, comments and trailing commas are allowed, as editors allow them in settings files.
- * Throws a `JsonSyntaxError`.
+ * Parses JSON and records the position of each value, so that a file can be edited in place. With `comments`, comments and
+ * trailing commas are allowed, as in settings files of editors. Throws a `JsonSyntaxError`.
  */
 export function parseJsonText(text: string, o: { comments?: boolean } = {}): JsonNode {
   return new Reader(text, o.comments === true).document();
@@ -12,7 +11,7 @@ export function parseJsonText(text: string, o: { comments?: boolean } = {}): Jso
 interface Span {
   /** Index of the first character. */
   readonly start: number;
-  /** Index behind the last character. */
+  /** Index after the last character. */
   readonly end: number;
 }
 
@@ -26,7 +25,7 @@ export type JsonNode = Span &
 export interface JsonEntry extends Span {
   readonly key: string | null;
   readonly node: JsonNode;
-  /** Where the comma behind it stands, if there is one. */
+  /** Index of the comma after it, or null. */
   readonly comma: number | null;
 }
 
@@ -45,7 +44,7 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** Both counted from 1, as editors do; CRLF, LF and CR each end one line. */
+/** Returns line and column, both from 1, as editors count them. CRLF, LF and CR each end one line. */
 export function placeOf(
   text: string,
   at: number,
@@ -67,20 +66,20 @@ export function lineStarts(text: string): number[] {
   return starts;
 }
 
-/** As `JSON.parse` would give it: of two members with the same name the later one counts. */
+/** Returns the value as `JSON.parse` would. Of two members with the same name the later one counts. */
 export function jsonValue(node: JsonNode): Json {
   if (node.kind === 'scalar') return node.value;
   if (node.kind === 'array') return node.entries.map((entry) => jsonValue(entry.node));
-  // A key called __proto__ is a key like any other here, which an assignment would not give.
+  // `fromEntries` keeps a key called __proto__; an assignment would set the prototype.
   return Object.fromEntries(node.entries.map((entry) => [entry.key!, jsonValue(entry.node)]));
 }
 
-/** Nesting beyond this is an attack on the stack, not a settings file. */
+/** Deepest nesting. Deeper input could overflow the stack. */
 const DEPTH = 500;
 
 const BLANK = /[\t\n\r ]*/y;
 const BLANK_OR_COMMENT = /(?:[\t\n\r ]|\/\/[^\r\n]*|\/\*[\s\S]*?\*\/)*/y;
-/** Without its closing quote, so that what stands in the place of that can be named. */
+/** A string without its closing quote, so that an error can point to the missing quote. */
 const STRING = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*/y;
 const NUMBER_OR_WORD = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|(?:true|false|null)\b/y;
 

@@ -1,15 +1,15 @@
 import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import type { Json } from '../base/json.ts';
 
-/** A YAML text, with the lines its parts stand on. */
+/** A parsed YAML text that knows the line of each part. */
 export interface YamlText {
   readonly value: Json;
-  /** The line of a key or an item, from 1; of the nearest one above it where there is none. */
+  /** Returns the line of a key or item, from 1. If the path does not exist, returns the line of its nearest parent. */
   lineOf(path: readonly (string | number)[]): number;
   readonly problems: readonly { readonly line: number; readonly what: string }[];
 }
 
-/** Reads YAML 1.2. What is wrong with it is told, never thrown. */
+/** Parses YAML 1.2. Returns errors in `problems` and does not throw. */
 export function readYaml(text: string): YamlText {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: false });
@@ -48,7 +48,7 @@ export function readYaml(text: string): YamlText {
   return { value: problems.length > 0 ? null : toJson(document.toJS()), lineOf, problems };
 }
 
-/** Dates and the like are written out as they would be in JSON. */
+/** Converts to JSON. Dates and other special values become their JSON form. */
 function toJson(value: unknown): Json {
   return value === undefined ? null : (JSON.parse(JSON.stringify(value)) as Json);
 }

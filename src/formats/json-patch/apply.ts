@@ -22,30 +22,30 @@ export interface PatchOp {
 }
 
 interface PatchOptions {
-  /** Says why a place must not be written to; nothing where it may. */
+  /** Returns why a path must not be written, or undefined if it may be. */
   readonly guard?: (segments: readonly string[]) => string | undefined;
-  /** Bytes of the document as JSON, where known; otherwise it is measured. */
+  /** Size of the document as JSON, in bytes, if known. Otherwise it is measured. */
   readonly bytes?: number;
-  /** What the document may take at the end. In between it may take twice as much. */
+  /** Largest size of the result in bytes. Between operations the document may have twice this size. */
   readonly maxBytes?: number;
-  /** Refuses a patch that takes too many steps: roughly its operations times the size of what they copy. */
+  /** Rejects a patch that needs too many steps: about its operations times the size of the data that they copy. */
   readonly meter?: WorkMeter;
 }
 
 export interface Patched {
   readonly doc: Json;
   readonly bytes: number;
-  /** First segment → the children that were written to, or `all`. */
+  /** First path segment → the children that were changed, or `all`. */
   readonly touched: ReadonlyMap<string, Set<object> | 'all'>;
 }
 
 /**
- * RFC 6902, whole and atomic: the document given is never changed, and what no operation touched is shared with the
- * result. Refusals name the operation's index and path.
+ * Applies a JSON Patch (RFC 6902): all operations or none. The given document is not changed. The result shares all unchanged
+ * parts with it. Errors name the index and path of the operation.
  */
 export function applyPatch(doc: Json, ops: unknown, o: PatchOptions = {}): Patched {
   if (!Array.isArray(ops)) {
-    throw new RelayError('bad_request', { what: 'A patch is a JSON array of operations.' });
+    throw new RelayError('bad_request', { what: 'A patch must be a JSON array of operations.' });
   }
   const draft = new Draft(doc, o.bytes, o.meter ?? new WorkMeter());
   for (const [index, raw] of ops.entries()) {
@@ -64,7 +64,7 @@ export function applyPatch(doc: Json, ops: unknown, o: PatchOptions = {}): Patch
   return { doc: draft.root, bytes: draft.bytes, touched: draft.touched };
 }
 
-/** False where the operation is a `test` that does not hold. Throws a `PatchProblem`. */
+/** Applies one operation. Returns false for a `test` that fails. Throws a `PatchProblem` for any other failure. */
 function applyOperation(draft: Draft, operation: JsonObject, guard: PatchOptions['guard']): boolean {
   const { op } = operation;
   const path = pathIn(operation, 'path');
@@ -89,7 +89,7 @@ function applyOperation(draft: Draft, operation: JsonObject, guard: PatchOptions
     return true;
   }
   if (op !== 'add' && op !== 'replace' && op !== 'remove') {
-    throw new PatchProblem('op is none of add, remove, replace, move, copy, test');
+    throw new PatchProblem('op must be add, remove, replace, move, copy or test');
   }
   guarded(path);
   if (op !== 'add') found(draft, path, 'path');
@@ -108,7 +108,7 @@ function valueIn({ value }: JsonObject): Json {
   if (value === undefined) throw new PatchProblem('value is missing');
   if (isTooDeep(value)) throw new PatchProblem('the value is nested too deeply');
   const bad = forbiddenKey(value);
-  if (bad) throw new PatchProblem(`"${bad}" is no name for a member`);
+  if (bad) throw new PatchProblem(`"${bad}" is not allowed as a member name`);
   return value;
 }
 
@@ -119,11 +119,11 @@ function pathIn(operation: JsonObject, field: 'path' | 'from'): string[] {
   if (!segments) throw new PatchProblem(`${field} is not a JSON Pointer`);
   if (segments.length > JSON_DEPTH) throw new PatchProblem(`${field} is nested too deeply`);
   const bad = segments.find((segment) => FORBIDDEN.has(segment));
-  if (bad) throw new PatchProblem(`"${bad}" is no name for a member`);
+  if (bad) throw new PatchProblem(`"${bad}" is not allowed as a member name`);
   return segments;
 }
 
-/** Names that reach behind an object in JavaScript. They are nobody's data, so no document gets to hold them. */
+/** Member names that could change the prototype of an object in JavaScript. Documents must not contain them. */
 const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
 
 function forbiddenKey(value: Json): string | null {
@@ -142,26 +142,26 @@ function shown(field: unknown): string {
 
 type Container = Json[] | { [key: string]: Json };
 
-/** What is wrong with an operation, in words. */
+/** A problem of an operation. The message says what is wrong. */
 class PatchProblem extends Error {}
 
-/** Steps for one operation, for each member of an object that is copied, and for each child of a container that is measured. */
+/** Work steps for one operation, for each copied object member, and for each child of a measured container. */
 const OPERATION = 250;
 const MEMBER = 150;
 const MEASURED = 8;
-/** Items that are moved along within an array cost one step together. */
+/** Number of array items that can be shifted for one work step. */
 const SHIFTED = 16;
 
 /**
- * A document being changed, copy-on-write: only the containers on the way to a change are copied, once, and then
- * changed in place. A container that this draft copied is its own, and so is the container that holds it.
- * Keeps count of the bytes. A change that cannot be made throws a `PatchProblem`.
+ * A copy-on-write draft of a document. It copies only the containers on the path to a change, once, and then changes these
+ * copies in place. If the draft owns a container, it also owns all containers above it. It keeps track of the size in bytes.
+ * A change that is not possible throws a `PatchProblem`.
  */
 class Draft {
   root: Json;
   bytes: number;
   readonly touched = new Map<string, Set<object> | 'all'>();
-  /** The containers that this draft made itself, with the number of their children. */
+  /** Containers that this draft created, with the number of their children. */
   readonly #own = new Map<object, number>();
   readonly #meter: WorkMeter;
 
@@ -171,7 +171,7 @@ class Draft {
     this.#meter = meter;
   }
 
-  /** A value that is about to stand in two places: nothing in it may be changed in place any more. */
+  /** Marks a value that will be in two places, so that it is copied again before a change. */
   share(value: Json): void {
     if (!isContainer(value)) return;
     const count = this.#own.get(value);
@@ -198,7 +198,9 @@ class Draft {
       const index = key === '-' ? parent.length : parseIndex(key);
       if (index === null) throw new PatchProblem(`"${key}" is not an index of an array`);
       if (index > parent.length)
-        throw new PatchProblem(`index ${index} is beyond the ${parent.length} there are`);
+        throw new PatchProblem(
+          `index ${index} is beyond the end of the array, which has ${parent.length} items`,
+        );
       this.#meter.spend((parent.length - index) / SHIFTED);
       parent.splice(index, 0, value);
     } else {
@@ -209,7 +211,7 @@ class Draft {
     this.#touch(path, false);
   }
 
-  /** The value at the path exists. */
+  /** Replaces the value at a path. The value must exist. */
   replace(path: readonly string[], value: Json): void {
     this.#meter.spend(OPERATION);
     if (path.length === 0) {
@@ -226,7 +228,7 @@ class Draft {
     this.#touch(path, false);
   }
 
-  /** The value at the path exists. */
+  /** Removes the value at a path. The value must exist. */
   remove(path: readonly string[]): void {
     this.#meter.spend(OPERATION);
     if (path.length === 0) throw new PatchProblem('the whole document cannot be removed');
@@ -244,21 +246,21 @@ class Draft {
     this.#touch(path, true);
   }
 
-  /** Keeps the number of children, and the commas between them. */
+  /** Updates the number of children, and the bytes of the commas between them. */
   #count(parent: Container, delta: 1 | -1): void {
     const before = this.#own.get(parent)!;
     this.#own.set(parent, before + delta);
     if (Math.min(before, before + delta) > 0) this.bytes += delta;
   }
 
-  /** The container that holds the last segment, with everything on the way made our own. */
+  /** Returns the container of the last path segment, after copying all containers on the path. */
   #open(path: readonly string[]): Container {
     if (!isContainer(this.root)) throw new PatchProblem('the document is not an object or array');
     let at = this.#owned(this.root);
     this.root = at;
     for (const segment of path.slice(0, -1)) {
       const next = childAt(at, segment);
-      if (next === undefined) throw new PatchProblem(`there is no "${segment}" on the way`);
+      if (next === undefined) throw new PatchProblem(`the path does not exist: there is no "${segment}"`);
       if (!isContainer(next)) throw new PatchProblem(`"${segment}" is not an object or array`);
       const copy = this.#owned(next);
       setChild(at, segment, copy);
@@ -276,7 +278,7 @@ class Draft {
     return copy;
   }
 
-  /** Measures what is our own anew each time; the rest is remembered. */
+  /** Measures a value. Results are cached, except for containers of this draft, which may change. */
   #measure(value: Json): Measure {
     return measure(value, {
       has: (container) => {
@@ -312,25 +314,24 @@ function isContainer(value: Json | undefined): value is Container {
   return typeof value === 'object' && value !== null;
 }
 
-/** The segment is an index or a name that `childAt` has found. */
+/** Sets a child. The segment must be an index or name that `childAt` found. */
 function setChild(container: Container, segment: string, value: Json): void {
   if (Array.isArray(container)) container[Number(segment)] = value;
   else container[segment] = value;
 }
 
 interface Measure {
-  /** Bytes of the JSON text, in UTF-8, without white space. */
+  /** Size of the JSON text without white space, in UTF-8 bytes. */
   readonly bytes: number;
-  /** 0 for a scalar, 1 for a container of scalars. */
+  /** Nesting depth: 0 for a scalar, 1 for a container of scalars. */
   readonly depth: number;
-  /** Items or members of the value itself. */
+  /** Number of direct items or members. */
   readonly count: number;
 }
 
 /**
- * Measures values without writing them out. What has been measured is remembered by identity, so a value may be
- * measured again and again, and one that is referred to many times over costs no more than once. Values in `open` are
- * still being changed and are not remembered.
+ * Measures a JSON value without serialising it. Results are cached by object identity, so a shared value is measured only once.
+ * Values in `open` may still change and are not cached.
  */
 export function measure(value: Json, open: { has(value: object): boolean }): Measure {
   if (typeof value !== 'object' || value === null) return { bytes: scalarBytes(value), depth: 0, count: 0 };

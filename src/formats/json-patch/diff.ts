@@ -1,7 +1,7 @@
 import { escapeSegment, isJsonObject, type Json, type JsonObject, jsonEqual } from '../../base/json.ts';
 import type { PatchOp } from './apply.ts';
 
-/** A patch that makes `to` of `from`: short rather than shortest. Parts that are shared are not looked into. */
+/** Computes a patch from `from` to `to`. It is short, but not always the shortest. Shared objects are skipped. */
 export function diffJson(from: Json, to: Json, path = ''): PatchOp[] {
   const ops: PatchOp[] = [];
   compare(from, to, path, ops);
@@ -43,7 +43,7 @@ function compareArrays(from: Json[], to: Json[], path: string, ops: PatchOp[]): 
     return;
   }
   const kept = commonItems(gone, come);
-  // Removals first and from behind, additions from the front: no index has moved when its turn comes.
+  // Remove from the end first, then add from the start, so that every index is valid when it is used.
   const staying = new Set(kept.map(([i]) => i));
   for (let i = gone.length - 1; i >= 0; i--) {
     if (!staying.has(i)) ops.push({ op: 'remove', path: `${path}/${start + i}` });
@@ -55,8 +55,8 @@ function compareArrays(from: Json[], to: Json[], path: string, ops: PatchOp[]): 
 }
 
 /**
- * Items that both lists have in the same order, as pairs of indexes: the longest common subsequence where no item is there twice.
- * Each item is paired with its next equal one, then the longest run of pairs in rising order is kept.
+ * Returns items that both lists have in the same order, as pairs of indexes. Without duplicate items this is the longest common
+ * subsequence. Each item is paired with its next equal item; then the longest increasing run of pairs is kept.
  */
 function commonItems(a: Json[], b: Json[]): [number, number][] {
   const places = Map.groupBy([...b.keys()].reverse(), (j) => JSON.stringify(b[j]));
@@ -64,7 +64,7 @@ function commonItems(a: Json[], b: Json[]): [number, number][] {
     const j = places.get(JSON.stringify(item))?.pop();
     return j === undefined ? [] : [[i, j]];
   });
-  /** For each length, the pair at which the rising run of that length with the lowest end ends. */
+  /** For each length, the last pair of the increasing run of that length with the smallest end. */
   const ends: number[] = [];
   const before: number[] = [];
   for (const [at, [, j]] of pairs.entries()) {

@@ -2,7 +2,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { crc32 } from '../../base/hash.ts';
 import { BUNDLE_BYTES, BUNDLE_ENTRIES, BUNDLE_RATIO } from '../../base/limits.ts';
 
-/** Bytes that can be read from any place: a file, a blob, memory. */
+/** Bytes with random access: a file, a blob or memory. */
 export interface ZipSource {
   readonly size: number;
   read(start: number, end: number): Promise<Uint8Array>;
@@ -15,14 +15,13 @@ interface ZipItem {
   readonly method: number;
   readonly crc: number;
   readonly offset: number;
-  /** Sizes and checksum are repeated behind the content. */
+  /** True if sizes and checksum are repeated after the content. */
   readonly trailer: boolean;
 }
 
 /**
- * Reads an archive that may have been made to do harm. The directory at its end is taken at its word only where all of
- * it agrees: no links, no folders, no encryption, no overlaps, nothing before, between or behind that it does not
- * account for, no entry that unpacks to more than it says or than could honestly be.
+ * Opens an untrusted archive. Rejects links, folders, encryption, overlapping entries, bytes that the directory does not list,
+ * and entries that unpack to more than they declare or to suspiciously much.
  */
 export async function openZip(source: ZipSource): Promise<ZipArchive> {
   if (source.size > BUNDLE_BYTES) throw bad(`it is larger than ${BUNDLE_BYTES} bytes`);
@@ -41,7 +40,7 @@ export class ZipArchive {
     this.items = new Map(items.map((item) => [item.name, item]));
   }
 
-  /** The content of an entry, checked as it goes by; it fails at the end where the checksum does not fit. */
+  /** Streams the content of an entry. Throws at the end if the checksum does not match. */
   async *stream(item: ZipItem): AsyncGenerator<Uint8Array> {
     let crc = 0;
     let size = 0;
@@ -50,14 +49,14 @@ export class ZipArchive {
       const chunks = item.method === 0 ? packed : packed.pipeThrough(new DecompressionStream('deflate-raw'));
       for await (const chunk of chunks) {
         size += chunk.length;
-        if (size > item.size) throw bad(`${shown(item.name)} unpacks to more than it says`);
+        if (size > item.size) throw bad(`${shown(item.name)} unpacks to more than its declared size`);
         crc = crc32(chunk, crc);
         yield chunk;
       }
     } catch (error) {
       throw isRelayError(error) ? error : bad(`${shown(item.name)} cannot be unpacked`);
     }
-    if (size !== item.size) throw bad(`${shown(item.name)} unpacks to less than it says`);
+    if (size !== item.size) throw bad(`${shown(item.name)} unpacks to less than its declared size`);
     if (crc !== item.crc) throw bad(`the checksum of ${shown(item.name)} is wrong`);
   }
 
@@ -105,8 +104,9 @@ async function findDirectory(source: ZipSource): Promise<{ count: number; start:
     const size = view.getUint32(at + 12, true);
     const start = view.getUint32(at + 16, true);
     const oneDisk = view.getUint32(at + 4, true) === 0 && view.getUint16(at + 8, true) === count;
-    if (!oneDisk || count === 0xffff || start === 0xffffffff) throw bad('it is split or of the 64-bit kind');
-    if (start + size !== tailStart + at) throw bad('its directory is not where it says');
+    if (!oneDisk || count === 0xffff || start === 0xffffffff)
+      throw bad('split archives and ZIP64 are not supported');
+    if (start + size !== tailStart + at) throw bad('its directory is not at the declared position');
     if (count > BUNDLE_ENTRIES) throw bad(`it has more than ${BUNDLE_ENTRIES} entries`);
     return { count, start, end: start + size };
   }
@@ -126,7 +126,7 @@ function parseDirectory(bytes: Uint8Array, count: number): ZipItem[] {
     const next = at + CENTRAL + length + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
     if (next > bytes.length) throw bad('its directory is broken');
     const item = parseItem(view, at, nameOf(bytes.subarray(at + CENTRAL, at + CENTRAL + length)));
-    if (names.has(item.name.toLowerCase())) throw bad(`${shown(item.name)} is there twice`);
+    if (names.has(item.name.toLowerCase())) throw bad(`${shown(item.name)} occurs twice`);
     names.add(item.name.toLowerCase());
     total += item.size;
     if (total > BUNDLE_BYTES) throw bad(`it unpacks to more than ${BUNDLE_BYTES} bytes`);
@@ -144,26 +144,27 @@ function parseItem(view: DataView, at: number, name: string): ZipItem {
   const size = view.getUint32(at + 24, true);
   const host = view.getUint8(at + 5);
   const mode = view.getUint32(at + 38, true) >>> 16;
-  // Only hints for the packer (bits 1 and 2), sizes behind the content (3) and UTF-8 (11) are harmless.
-  if ((flags & ~0x080e) !== 0) throw bad(`${shown(name)} is encrypted or of an unknown kind`);
-  if (method !== 0 && method !== 8) throw bad(`${shown(name)} is packed in an unknown way`);
+  // Allowed flags: compression hints (bits 1 and 2), sizes after the content (3) and UTF-8 (11).
+  if ((flags & ~0x080e) !== 0) throw bad(`${shown(name)} is encrypted or has unsupported flags`);
+  if (method !== 0 && method !== 8) throw bad(`${shown(name)} uses an unsupported compression method`);
   if (host === 3 && (mode & 0o170000) !== 0 && (mode & 0o170000) !== 0o100000)
     throw bad(`${shown(name)} is not a file`);
   if (size === 0xffffffff || packedSize === 0xffffffff) throw bad(`${shown(name)} is too large`);
-  if (method === 0 && size !== packedSize) throw bad(`the sizes of ${shown(name)} do not agree`);
-  if (size > packedSize * BUNDLE_RATIO + 1024) throw bad(`${shown(name)} unpacks to suspiciously much`);
+  if (method === 0 && size !== packedSize) throw bad(`the sizes of ${shown(name)} do not match`);
+  if (size > packedSize * BUNDLE_RATIO + 1024)
+    throw bad(`${shown(name)} has a suspiciously high compression ratio`);
   const crc = view.getUint32(at + 16, true);
   const offset = view.getUint32(at + 42, true);
   return { name, size, packedSize, method, crc, offset, trailer: (flags & 8) !== 0 };
 }
 
-/** Every entry's own header agrees with the directory, and each begins where the one before it ends. */
+/** Checks that the header of every entry matches the directory, and that each entry begins where the previous one ends. */
 async function checkPlaces(source: ZipSource, items: readonly ZipItem[], end: number): Promise<void> {
   let free = 0;
   let room = 0;
   for (const item of items.toSorted((a, b) => a.offset - b.offset)) {
     if (item.offset < free || item.offset > free + room || item.offset + LOCAL > end)
-      throw bad(`${shown(item.name)} is not where it should be`);
+      throw bad(`${shown(item.name)} is not at the declared position`);
     const header = await source.read(item.offset, Math.min(item.offset + LOCAL + item.name.length, end));
     const view = viewOf(header);
     const length = view.getUint16(26, true);
@@ -173,20 +174,20 @@ async function checkPlaces(source: ZipSource, items: readonly ZipItem[], end: nu
       name !== item.name ||
       view.getUint16(8, true) !== item.method
     ) {
-      throw bad(`${shown(item.name)} does not agree with the directory`);
+      throw bad(`${shown(item.name)} does not match the directory`);
     }
     free = item.offset + LOCAL + length + view.getUint16(28, true) + item.packedSize;
     room = item.trailer ? TRAILER : 0;
-    if (free > end) throw bad(`${shown(item.name)} runs over its end`);
+    if (free > end) throw bad(`${shown(item.name)} overlaps the directory`);
   }
-  if (end > free + room) throw bad('there is something in it that its directory does not name');
+  if (end > free + room) throw bad('it contains data that its directory does not list');
 }
 
-/** Names in no way special: parts of letters, digits, dots and dashes, none of them only dots. */
+/** Decodes the name of an entry. Allows only parts of letters, digits, dots and dashes, and no part of dots only. */
 function nameOf(bytes: Uint8Array): string {
   const name = new TextDecoder('latin1').decode(bytes);
   if (!/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/.test(name) || name.length > 255)
-    throw bad(`${shown(name)} is no name for an entry`);
+    throw bad(`${shown(name)} is not a valid entry name`);
   return name;
 }
 

@@ -2,16 +2,16 @@ import { crc32 } from '../../base/hash.ts';
 
 type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** What goes into an archive: small content whole, large content with its size and checksum known ahead. */
+/** An entry of an archive: small content in memory, or a stream with its size and checksum known in advance. */
 export type ZipEntry = { readonly name: string } & (
   | { readonly bytes: Uint8Array }
   | { readonly size: number; readonly crc: number; open(): Promise<Chunks> }
 );
 
-/** Beyond this ratio content is stored as it is: an honest archive never looks like a bomb. */
+/** Content with a higher compression ratio is stored uncompressed, so that the reader does not take it for a ZIP bomb. */
 const RATIO = 50;
 
-/** Writes a ZIP archive as it goes: no entry larger than what was given whole is ever held. Same entries, same bytes. */
+/** Streams a ZIP archive without holding streamed entries in memory. The same entries give the same bytes. */
 export async function* writeZip(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const directory: Uint8Array<ArrayBuffer>[] = [];
   let offset = 0;
@@ -59,7 +59,7 @@ async function deflate(bytes: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** 1 January 1980, so that the time of writing is not part of the bytes. */
+/** 1 January 1980 for all entries, so that the bytes do not depend on the time of writing. */
 const DATE = 0x21;
 const UTF8_NAME = 0x0800;
 
@@ -73,13 +73,13 @@ function centralHeader(name: Uint8Array, packed: Packed, offset: number): Uint8A
   const view = new DataView(new ArrayBuffer(46 + name.length));
   view.setUint32(0, 0x02014b50, true);
   view.setUint16(4, (3 << 8) | 20, true);
-  // A regular file that its owner reads and writes.
+  // Mode: a regular file that its owner can read and write.
   view.setUint32(38, (0o100600 << 16) >>> 0, true);
   view.setUint32(42, offset, true);
   return described(view, 6, name, packed);
 }
 
-/** What both headers say of an entry, from `at` on, and its name at the end. */
+/** Writes the fields that both headers of an entry share, from `at` on, and the name at the end. */
 function described(view: DataView<ArrayBuffer>, at: number, name: Uint8Array, packed: Packed) {
   view.setUint16(at, 20, true);
   view.setUint16(at + 2, UTF8_NAME, true);
