@@ -29,7 +29,7 @@ for (const binding of BINDINGS) {
     });
     after(() => relay[Symbol.asyncDispose]());
 
-    test('text, data, URLs and files come out as what they are', async () => {
+    test('text, data, URL and file parts keep their type', async () => {
       const large = 'a long text\n'.repeat(3_000);
       const url = 'https://example.com/output.txt';
       await using _agent = await startAgent(relay.url, () =>
@@ -60,7 +60,7 @@ for (const binding of BINDINGS) {
       assert.deepEqual(artifacts.map(({ name }) => name).sort(), ['data', 'output.txt', 'words', 'words']);
     });
 
-    test('a message in place of a task is one for whoever waits, and a task for whoever streams', async () => {
+    test('an agent that answers with a message: a waiting client gets a message, a streaming client a task', async () => {
       await using _agent = await startAgent(relay.url, () => ({ message: { parts: [{ text: 'just so' }] } }));
       const answer = await client.sendMessage(request('why'));
       assert.ok('messageId' in answer);
@@ -73,7 +73,7 @@ for (const binding of BINDINGS) {
       assert.equal(kinds.at(-1), 'statusUpdate');
     });
 
-    test('an agent can reject a task, and an answer that is none is a failed task that says why', async () => {
+    test('an agent can reject a task, and an invalid answer makes the task fail with a reason', async () => {
       await using _agent = await startAgent(relay.url, ({ text }) =>
         text === 'reject' ? says('REJECTED', 'not my trade') : { task: { artifacts: [{ parts: [{}] }] } },
       );
@@ -88,7 +88,7 @@ for (const binding of BINDINGS) {
       );
     });
 
-    test('parts of a message reach the agent as what they are', async () => {
+    test('parts of a message reach the agent with their type', async () => {
       await using agent = await startAgent(relay.url, () => says('COMPLETED', 'seen'));
       const asked = request('look');
       const plain = { metadata: undefined, filename: '', mediaType: '' };
@@ -109,7 +109,7 @@ for (const binding of BINDINGS) {
   });
 }
 
-test('a command sees the message in its environment, and whoever asks without A2A gets its answer in words', async () => {
+test('a command gets the message in its environment, and a client without A2A gets the answer as text', async () => {
   await using relay = await startRelay();
   const hub = new ContextRelay({ baseUrl: relay.url });
   const script = `const e = process.env; const said = [e.RELAY_A2A_MESSAGE_ID, e.RELAY_A2A_TASK_ID === e.RELAY_TASK_ID,

@@ -15,7 +15,7 @@ after(() => relay[Symbol.asyncDispose]());
 const card = async (path: string, headers: Record<string, string> = {}) =>
   (await (await fetch(`${relay.url}${path}`, { headers })).json()) as Record<string, unknown>;
 
-test('the card is where agents look for it, and says what can be done here', async () => {
+test('the card is at the standard path and describes the agent', async () => {
   const found = await card('/.well-known/agent-card.json', { 'A2A-Version': '1.0' });
   assert.equal(found.name, 'ContextRelay');
   const interfaces = found.supportedInterfaces as {
@@ -48,7 +48,7 @@ test('a task whose id in the path is broken percent-encoding is not found', asyn
   assert.equal(broken.status, 404);
 });
 
-test('a bridge that is there has a card and a door of its own', async () => {
+test('a running bridge has its own card and endpoint', async () => {
   const missing = await fetch(`${relay.url}/a2a/reviewer/.well-known/agent-card.json`);
   assert.equal(missing.status, 404);
   assert.match(((await missing.json()) as { hint: string }).hint, /relay bridge start --name/);
@@ -70,7 +70,7 @@ test('a bridge that is there has a card and a door of its own', async () => {
   await worker.stop();
 });
 
-test('the card is that of 1.0 alone, and can be asked for again without being sent again', async () => {
+test('the card follows A2A 1.0 only, and If-None-Match answers 304', async () => {
   const at = `${relay.url}/.well-known/agent-card.json`;
   const first = await fetch(at);
   const found = (await first.json()) as Record<string, unknown>;
@@ -86,7 +86,7 @@ test('the card is that of 1.0 alone, and can be asked for again without being se
   assert.equal((await fetch(at, { headers: { 'If-None-Match': '"other"' } })).status, 200);
 });
 
-test('the version may also be a parameter of the request', async () => {
+test('the version may also be a query parameter', async () => {
   assert.equal((await card('/.well-known/agent-card.json?A2A-Version=0.3')).protocolVersion, '0.3');
   const refused = await fetch(`${relay.url}/a2a/relay/tasks?A2A-Version=9.9`);
   assert.equal(refused.status, 400);
@@ -94,7 +94,7 @@ test('the version may also be a parameter of the request', async () => {
   assert.equal((await fetch(`${relay.url}/a2a/relay/tasks?A2A-Version=1.0`)).status, 200);
 });
 
-test('answers over HTTP+JSON are in the media type that the client speaks', async () => {
+test('answers over HTTP+JSON use the media type of the client', async () => {
   const typeOf = async (o: RequestInit, path = 'tasks/none') => {
     const headers = { 'A2A-Version': '1.0', ...o.headers };
     return (await fetch(`${relay.url}/a2a/relay/${path}`, { ...o, headers })).headers.get('content-type');
@@ -106,7 +106,7 @@ test('answers over HTTP+JSON are in the media type that the client speaks', asyn
   assert.equal(await typeOf(asA2A, 'message:send'), 'application/a2a+json');
 });
 
-test('a body that is no JSON by its media type is refused as such over both bindings', async () => {
+test('a body with another media type than JSON is refused over both bindings', async () => {
   const headers = { 'Content-Type': 'text/plain', 'A2A-Version': '1.0' };
   const rest = await fetch(`${relay.url}/a2a/relay/message:send`, { method: 'POST', headers, body: '{}' });
   assert.equal(rest.status, 415);
@@ -154,7 +154,7 @@ test('a client of version 0.3 reads the card, sends and streams', async () => {
   assert.match(streamed, /"final":true/);
 });
 
-test('what is wrong is told in the manner of the protocol, and accidents are not', async () => {
+test("errors are answered in the protocol's format, and details of unexpected errors are hidden", async () => {
   const headers = { 'Content-Type': 'application/json', 'A2A-Version': '1.0' };
   const rpc = async (body: string) =>
     (await (
@@ -187,7 +187,7 @@ test('what is wrong is told in the manner of the protocol, and accidents are not
   }
 });
 
-test('the wrong method is told with the path and what goes there', async () => {
+test('a wrong method is answered with the path and the allowed methods', async () => {
   const answer = await fetch(`${relay.url}/a2a/relay`);
   assert.equal(answer.status, 405);
   const told = (await answer.json()) as { error: string; hint: string };

@@ -16,7 +16,7 @@ after(() => relay[Symbol.asyncDispose]());
 
 const a2a = (...args: string[]) => run(['a2a', ...args], { home: home.home });
 
-test('relay a2a card shows what an agent says of itself', async () => {
+test('relay a2a card shows the card of an agent', async () => {
   const shown = await a2a('card', relay.url);
   assert.equal(shown.code, 0, shown.stderr);
   assert.match(shown.stdout, /ContextRelay/);
@@ -24,7 +24,7 @@ test('relay a2a card shows what an agent says of itself', async () => {
   assert.equal(JSON.parse((await a2a('card', relay.url, '--json')).stdout).name, 'ContextRelay');
 });
 
-test('relay a2a send prints what came of the task, and writes a result of bytes into a file', async () => {
+test('relay a2a send prints the result of the task, and writes a binary result to a file', async () => {
   const bytes = new Uint8Array(40_000).fill(7);
   await using _bridge = answerTasks(relay.url, (task) => (task.includes('bytes') ? bytes : `did: ${task}`));
   const sent = await a2a('send', relay.url, 'write a test');
@@ -40,7 +40,7 @@ test('relay a2a send prints what came of the task, and writes a result of bytes 
   assert.deepEqual(new Uint8Array(readFileSync(file)), bytes);
 });
 
-test('relay a2a send puts a long task on the store here and sends its pointer', async () => {
+test('relay a2a send stores a long task locally and sends its pointer', async () => {
   await using _bridge = answerTasks(relay.url, (task) => `got: ${task}`);
   const text = 'a line of a long task\n'.repeat(1_000);
   const sent = await run(['a2a', 'send', relay.url, '-'], { home: home.home, stdin: text });
@@ -66,14 +66,14 @@ test('relay a2a tasks lists, shows and cancels', async () => {
   assert.equal(JSON.parse((await a2a('tasks', relay.url, id, '--json')).stdout).state, 'canceled');
 });
 
-test('where no agent is, it says so with exit code 5', async () => {
+test('a missing agent is exit code 5', async () => {
   const none = await a2a('card', 'http://127.0.0.1:1');
   assert.equal(none.code, 5);
   assert.match(none.stderr, /No agent answers at/);
   assert.equal((await a2a('card', 'nonsense')).code, 2);
 });
 
-test('relay a2a send tells what the agent asks, and answers it with --task', async () => {
+test("relay a2a send prints the agent's question, and --task answers it", async () => {
   await using _agent = await startAgent(relay.url, ({ text }) =>
     text.includes('blue')
       ? says('COMPLETED', 'done', [{ parts: [{ raw: btoa('a picture'), filename: 'p.png' }] }])

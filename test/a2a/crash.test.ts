@@ -12,7 +12,7 @@ import { until } from '../until.ts';
 import { a2aClient, answerTasks, request, resultOf, stateOf } from './agents.ts';
 import { receiver, webhookAt } from './receiver.ts';
 
-test('a result that was acknowledged is the task’s, also when the server is killed that very moment', async () => {
+test('an acknowledged result belongs to the task even if the server is killed right after', async () => {
   using place = temporaryHome();
   const first = await serve(place.home);
   const client = await a2aClient(first.url, 'HTTP+JSON');
@@ -52,7 +52,7 @@ async function giveTask(url: string, hook: string): Promise<string> {
   return task.id;
 }
 
-test('webhooks are told by the next server how a task goes on whose server was killed', async () => {
+test("after a kill, the next server notifies webhooks of the task's progress", async () => {
   using place = temporaryHome();
   await using hook = await receiver();
   const first = await startTelling(place.home);
@@ -66,7 +66,7 @@ test('webhooks are told by the next server how a task goes on whose server was k
   assert.ok(all().includes(id));
 });
 
-test('webhooks are told once of a task that ended while no server ran', async () => {
+test('webhooks are notified once of a task that ended while no server ran', async () => {
   using place = temporaryHome();
   await using hook = await receiver();
   const first = await startTelling(place.home);
@@ -92,7 +92,7 @@ test('webhooks are told once of a task that ended while no server ran', async ()
   assert.equal(hook.told.filter(({ body }) => body.includes(id)).length, 2);
 });
 
-test('the next server refuses webhooks in our own network too', async () => {
+test('the next server refuses webhooks in the local network too', async () => {
   using place = temporaryHome();
   await using hook = await receiver();
   const first = await startTelling(place.home);

@@ -40,7 +40,7 @@ async function send(key: CreatedKey, contextId?: string) {
 const eventsOf = async (thread: string) =>
   (await relay.ask('GET', `/threads/${thread}/events`, { key: owner })).json.events as { type: string }[];
 
-test('what a webhook is called with is told to the key that named it, and to no other', async () => {
+test('the secrets of a webhook are shown only to the key that added it', async () => {
   await using _ = await open();
   const { id: taskId } = await send(owner);
   const url = 'https://hook.example/in?secret=in-the-url';
@@ -68,7 +68,7 @@ test('what a webhook is called with is told to the key that named it, and to no 
   assert.doesNotMatch(rest.text, /of-the-owner|in-the-url/);
 });
 
-test('a context names a thread for those alone who may write to threads', async () => {
+test('a context id names a thread only for keys that may write to threads', async () => {
   await using _ = await open();
   const thread = (await relay.ask('POST', '/threads', { key: owner, body: {} })).json.thread_id;
   const before = await eventsOf(thread);
@@ -82,7 +82,7 @@ test('a context names a thread for those alone who may write to threads', async 
   assert.ok((await eventsOf(thread)).some(({ type }) => type === 'a2a.task.submitted'));
 });
 
-test('a conversation over A2A goes on for whoever may hand out tasks', async () => {
+test('any key with the scope for tasks can continue a conversation over A2A', async () => {
   await using _ = await open();
   const begun = await send(other);
   await send(other, begun.contextId);
@@ -91,7 +91,7 @@ test('a conversation over A2A goes on for whoever may hand out tasks', async () 
   assert.equal(submitted.length, 3);
 });
 
-test('a key for other channels joins no conversation that is not its own', async () => {
+test('a key for other channels cannot join a foreign conversation', async () => {
   await using _ = await open();
   const bound = await relay.key({ scopes: TASKS_ALONE, channel_prefix: 'agent-' });
   const begun = await send(bound);

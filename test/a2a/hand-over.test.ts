@@ -17,7 +17,7 @@ describe('two relays', () => {
   });
   after(() => Promise.all([here!, there!].map((relay) => relay[Symbol.asyncDispose]())));
 
-  test('hand 5 MB to each other without them riding in a message', async () => {
+  test('hand 5 MB to each other without sending the bytes in a message', async () => {
     const mine = new ContextRelay({ baseUrl: here!.url });
     const [given, made] = [randomBytes(5_000_000), randomBytes(5_000_000)];
     const pointer = await mine.push(given);
@@ -39,7 +39,7 @@ describe('two relays', () => {
     assert.ok(messages < 20_000, `${messages} bytes`);
   });
 
-  test('a long text is put down here and read over there', async () => {
+  test('a long text is stored on one relay and read from the other', async () => {
     const mine = new ContextRelay({ baseUrl: here!.url });
     const long = 'a long brief\n'.repeat(10_000);
     await using _bridge = answerTasks(there!.url, async (task) => {
@@ -51,7 +51,7 @@ describe('two relays', () => {
     assert.deepEqual(outcome.parts, [{ text: `${long.length} characters` }]);
   });
 
-  test('bytes in a message of a client that knows no pointers are put down, and the agent gets a pointer', async () => {
+  test('bytes in a message are stored, and the agent gets a pointer', async () => {
     const client = await a2aClient(there!.url, 'JSONRPC');
     const bytes = randomBytes(100_000);
     await using _bridge = answerTasks(there!.url, async (task) => {

@@ -15,7 +15,7 @@ async function tasks(relay: GuardedRelay, key: string): Promise<number> {
   return (await relay.ask('GET', '/a2a/relay/tasks', { key, headers: A2A })).json.tasks.length;
 }
 
-test('a send that waits for its result is cut off when its key is revoked, here or in another process', async () => {
+test('a send that waits for its result ends when its key is revoked, here or in another process', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   await using other = await startGuarded({ open: () => relay.engine });
   const looking = await relay.key();
@@ -37,7 +37,7 @@ test('a send that waits for its result is cut off when its key is revoked, here 
   }
 });
 
-test('webhooks of a revoked key are told no more, those of others are', async () => {
+test('webhooks of a revoked key are no longer notified, others are', async () => {
   await using relay = await startGuarded({
     core: { defaultPlan: 'team' },
     server: { loopbackWebhooks: true },

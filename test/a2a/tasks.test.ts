@@ -18,7 +18,7 @@ for (const binding of BINDINGS) {
     });
     after(() => relay[Symbol.asyncDispose]());
 
-    test('sends a task, waits, and gets what a bridge made of it', async () => {
+    test('sends a task, waits, and gets the result of a bridge', async () => {
       await using _bridge = answerTasks(relay.url, (task) => `done: ${task}`);
       const task = await client.sendMessage(request('add a test'));
       assert.ok('artifacts' in task);
@@ -27,7 +27,7 @@ for (const binding of BINDINGS) {
       assert.equal(task.history.length, 1);
     });
 
-    test('the context is a thread, and what came of the task is an artifact of it', async () => {
+    test('the context is a thread, and the result is an artifact of it', async () => {
       await using _bridge = answerTasks(relay.url, () => 'the result');
       const first = await client.sendMessage(request('begin'));
       assert.ok('artifacts' in first);
@@ -42,7 +42,7 @@ for (const binding of BINDINGS) {
       );
     });
 
-    test('a result that is encrypted is told of and not pulled', async () => {
+    test('an encrypted result is announced and not pulled', async () => {
       const own = new ContextRelay({ baseUrl: relay.url });
       const sending = client.sendMessage(request('keep it secret'));
       let id = '';
@@ -75,7 +75,7 @@ for (const binding of BINDINGS) {
       assert.match(JSON.stringify(task.status?.message?.parts), /no such file/);
     });
 
-    test('streams how a task goes on', async () => {
+    test('streams the progress of a task', async () => {
       const seen: StreamResponse[] = [];
       let bridge: AsyncDisposable | null = null;
       for await (const event of client.sendMessageStream(request('stream'))) {
@@ -91,7 +91,7 @@ for (const binding of BINDINGS) {
       assert.equal(stateOf(last.value), 'completed');
     });
 
-    test('looks a task up, lists, cancels, and is told that nothing is left to cancel', async () => {
+    test('gets, lists and cancels a task, and cannot cancel it twice', async () => {
       const task = await client.sendMessage(request('never done', { immediately: true }));
       assert.ok('artifacts' in task);
       assert.equal(stateOf(task), 'submitted');
@@ -113,7 +113,7 @@ for (const binding of BINDINGS) {
       await assert.rejects(client.getTask({ tenant: '', id: crypto.randomUUID() }), /not found/i);
     });
 
-    test('a canceled task is not handed to anyone', async () => {
+    test('a canceled task is given to no agent', async () => {
       const task = await client.sendMessage(request('too late', { immediately: true }));
       assert.ok('artifacts' in task);
       await client.cancelTask({ tenant: '', id: task.id, metadata: undefined });
@@ -121,7 +121,7 @@ for (const binding of BINDINGS) {
       assert.equal(pull.status, 404);
     });
 
-    test('subscribes again to a task that goes on', async () => {
+    test('subscribes again to a running task', async () => {
       const task = await client.sendMessage(request('again', { immediately: true }));
       assert.ok('artifacts' in task);
       const states: string[] = [];
@@ -139,7 +139,7 @@ for (const binding of BINDINGS) {
       }, /has ended/);
     });
 
-    test('the same message again is the same task', async () => {
+    test('a repeated message is the same task', async () => {
       const twice = request('once', { immediately: true });
       const [one, two] = [await client.sendMessage(twice), await client.sendMessage(twice)];
       assert.ok('artifacts' in one && 'artifacts' in two);

@@ -25,7 +25,7 @@ for (const binding of BINDINGS) {
         text.includes('enough') ? says('COMPLETED', 'done') : says('INPUT_REQUIRED', `more than "${text}"?`),
       );
 
-    test('an agent asks, the client answers, and both are kept in one task and one thread', async () => {
+    test('an agent asks, the client answers, and both messages are in one task and one thread', async () => {
       await using agent = await ask();
       const asked = taskOf(await client.sendMessage(request('book a flight', { messageId: 'm-first' })));
       assert.equal(stateOf(asked), 'input_required');
@@ -49,7 +49,7 @@ for (const binding of BINDINGS) {
       );
     });
 
-    test('as many messages of the history are shown as were asked for, the newest ones', async () => {
+    test('the history has the requested number of messages, the newest ones', async () => {
       await using _agent = await ask();
       const { id } = taskOf(await client.sendMessage(request('one')));
       await client.sendMessage(request('two', { taskId: id }));
@@ -66,7 +66,7 @@ for (const binding of BINDINGS) {
       );
     });
 
-    test('a stream ends when the agent asks, a subscription when the task is over', async () => {
+    test('a stream ends when the agent asks, a subscription when the task ends', async () => {
       await using _agent = await ask();
       const states: string[] = [];
       let taskId = '';
@@ -88,7 +88,7 @@ for (const binding of BINDINGS) {
       assert.equal(seen.at(-1), 'completed');
     });
 
-    test('every stream of a task tells all that happens to it, in the same order', async () => {
+    test('every stream of a task reports all state changes in the same order', async () => {
       await using _agent = await ask();
       const taskId = taskOf(await client.sendMessage(request('begin'))).id;
       const open = async () => {
@@ -112,7 +112,7 @@ for (const binding of BINDINGS) {
       assert.deepEqual(states, ['input_required', 'working', 'input_required', 'working', 'completed']);
     });
 
-    test('a message to a task that is not there, is over or at work, or of another context, is refused', async () => {
+    test('a message to a task that is missing, ended, working or in another context is refused', async () => {
       const failing = (o: Parameters<typeof request>[1], why: RegExp) =>
         assert.rejects(client.sendMessage(request('x', o)), (error: Error) =>
           why.test(`${error.name} ${error}`),
@@ -126,7 +126,7 @@ for (const binding of BINDINGS) {
       await failing({ taskId: waiting.id, contextId: 'another' }, /does not belong to the context/);
     });
 
-    test('a task that asks can be cancelled, and then takes no answer', async () => {
+    test('a task that asks can be cancelled, and then accepts no answer', async () => {
       await using _agent = await ask();
       const { id } = taskOf(await client.sendMessage(request('begin')));
       await client.sendMessage(request('more', { taskId: id }));
@@ -136,7 +136,7 @@ for (const binding of BINDINGS) {
       await assert.rejects(client.cancelTask({ tenant: '', id, metadata: undefined }), /canceled/);
     });
 
-    test('the same message again is the same task, and with other content it is another', async () => {
+    test('a repeated message is the same task, and one with other content is a new task', async () => {
       await using _agent = await ask();
       const messageId = `reused-${binding}`;
       const one = taskOf(await client.sendMessage(request('hello', { messageId })));
@@ -153,7 +153,7 @@ for (const binding of BINDINGS) {
       assert.equal(stateOf(anew), 'input_required');
     });
 
-    test('a context that the client made up is kept, and is one thread', async () => {
+    test('a context id chosen by the client is kept and is one thread', async () => {
       await using _agent = await startAgent(relay.url, () =>
         says('COMPLETED', 'made', [{ name: 'x', parts: [{ text: 'a result' }] }]),
       );
@@ -178,7 +178,7 @@ for (const binding of BINDINGS) {
       await assert.rejects(client.sendMessage(request('x', { messageId: 'a\nb' })), /control character/);
     });
 
-    test('a webhook is told that the agent asks, and of the end', async () => {
+    test('a webhook is notified when the agent asks and when the task ends', async () => {
       await using hook = await receiver();
       await using _agent = await ask();
       const asked = request('tell me');

@@ -11,7 +11,7 @@ import { a2aClient, answerTasks, BINDINGS, request } from './agents.ts';
 import { receiver, webhookAt } from './receiver.ts';
 
 for (const binding of BINDINGS) {
-  test(`a webhook is told how a task goes on (${binding})`, async () => {
+  test(`a webhook is notified of a task's progress (${binding})`, async () => {
     await using relay = await startRelay({ server: { loopbackWebhooks: true } });
     await using hook = await receiver();
     const client = await a2aClient(relay.url, binding);
@@ -50,7 +50,7 @@ for (const binding of BINDINGS) {
   });
 }
 
-test('a webhook in our own network is refused', async () => {
+test('a webhook in the local network is refused', async () => {
   await using relay = await startRelay();
   await using hook = await receiver();
   const client = await a2aClient(relay.url, 'JSONRPC');
@@ -69,7 +69,7 @@ test('a webhook in our own network is refused', async () => {
   assert.equal(hook.told.length, 0);
 });
 
-test('where the operator wants it a webhook may be on this machine, and nowhere else in our own network', async () => {
+test('an operator can allow webhooks on this machine, but nowhere else in the local network', async () => {
   using home = temporaryHome();
   await using served = await serve(home.home, { flags: ['--loopback-webhooks'] });
   await using hook = await receiver();
@@ -86,13 +86,13 @@ test('where the operator wants it a webhook may be on this machine, and nowhere 
   await hook.until('TASK_STATE_COMPLETED');
 });
 
-test('a webhook whose name is not known is taken, and its address checked when something is sent', async () => {
+test('a webhook with an unknown host name is accepted, and its address is checked on sending', async () => {
   const { check, post } = webhookPost({ loopback: false });
   await check('https://nowhere.invalid/hook');
   await assert.rejects(post('https://nowhere.invalid/hook', { headers: {}, body: 'x' }));
 });
 
-test('a name that leads into our own network is refused where the connection is made', async () => {
+test('a host name that resolves into the local network is refused on connecting', async () => {
   const { post } = webhookPost({ loopback: false });
   await using hook = await receiver();
   const url = hook.url.replace('127.0.0.1', 'localhost');
@@ -100,7 +100,7 @@ test('a name that leads into our own network is refused where the connection is 
   assert.equal(hook.told.length, 0);
 });
 
-test('a webhook that did not take it is told again how the task ended', async () => {
+test('the end of a task is sent again to a webhook that failed', async () => {
   await using relay = await startRelay({ server: { loopbackWebhooks: true } });
   await using hook = await receiver({ refusing: 1 });
   const client = await a2aClient(relay.url, 'JSONRPC');
@@ -111,7 +111,7 @@ test('a webhook that did not take it is told again how the task ended', async ()
   await hook.until('TASK_STATE_COMPLETED');
 });
 
-test('a webhook is told of each change once, also where others of its task were named at another server', async () => {
+test('a webhook is notified of each change once, also if other webhooks were added at another server', async () => {
   await using relay = await startRelay({ server: { loopbackWebhooks: true } });
   await using other = await startRelay({ open: () => relay.engine, server: { loopbackWebhooks: true } });
   await using first = await receiver();

@@ -18,10 +18,11 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
   ...workerMatrix,
   deviations: {
     'test/a2a/cards.test.ts': {
-      'what is wrong is told in the manner of the protocol, and accidents are not': IN_ITS_OWN_PROCESS,
+      "errors are answered in the protocol's format, and details of unexpected errors are hidden":
+        IN_ITS_OWN_PROCESS,
     },
     'test/a2a/webhooks.test.ts': {
-      'a webhook in our own network is refused':
+      'a webhook in the local network is refused':
         'a Worker has no network of its own that a webhook could be in',
     },
     'test/channels/events.test.ts': {
@@ -32,24 +33,24 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
         'the platform reads HTTP before a Worker sees anything of it',
     },
     'test/http/dashboard.test.ts': {
-      'files with a hash in their name are kept for ever, packed for who takes it':
+      'files with a hash in their name may be cached forever, and are compressed if the client accepts it':
         'the platform packs pages on the way out',
     },
     'test/http/idempotency.test.ts': {
-      'a crash between storing and announcing is made good by the retry': IN_ITS_OWN_PROCESS,
+      'a retry announces a pointer that a crash left unannounced': IN_ITS_OWN_PROCESS,
     },
     'test/mcp/safety.test.ts': {
-      'over HTTP › an accident is logged, and not shown': IN_ITS_OWN_PROCESS,
+      'over HTTP › an unexpected error is logged and not shown': IN_ITS_OWN_PROCESS,
     },
     'test/pipelines/holding.test.ts': {
       'a hold that is renewed while it is waited for is a living holder’s': CLOCK_OF_ITS_OWN,
       'a hold that nobody renews lapses, and the one who had it records nothing more': CLOCK_OF_ITS_OWN,
     },
     'test/security/connections.test.ts': {
-      'what was accepted is answered when the server stops': NEVER_STOPS,
+      'a stopping server answers the requests that it accepted': NEVER_STOPS,
     },
     'test/security/network.test.ts': {
-      'ready until it stops, healthy as long as the store answers': IN_ITS_OWN_PROCESS,
+      'a server is ready until it stops, and healthy while the store answers': IN_ITS_OWN_PROCESS,
     },
     'test/security/cross-site.test.ts': {
       'sockets end when their key is revoked, here or in another process':

@@ -146,7 +146,7 @@ test('a declared length above the limit is refused before the body is read', asy
   assert.equal(JSON.parse(answer.body).code, 'too_large');
 });
 
-test('an endless body without a length is cut off at the limit', async () => {
+test('an endless body without a length is refused at the limit', async () => {
   let sent = 0;
   const body = new ReadableStream({
     async pull(controller) {

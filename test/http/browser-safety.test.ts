@@ -21,7 +21,7 @@ function ask(headers: Record<string, string>): Promise<number> {
   });
 }
 
-test('a name that was rebound to this machine is refused', async () => {
+test('a host name from DNS rebinding is refused', async () => {
   assert.equal(await ask({ Host: 'evil.example' }), 403);
   assert.equal(await ask({ Host: 'evil.example:7474' }), 403);
   assert.equal(await ask({ Host: '127.0.0.1.evil.example' }), 403);
@@ -29,14 +29,14 @@ test('a name that was rebound to this machine is refused', async () => {
   assert.equal(await ask({ Host: '[::1]:99' }), 200);
 });
 
-test('a page from elsewhere is refused, one from here is not', async () => {
+test('a foreign page is refused, a page of the relay is not', async () => {
   assert.equal(await ask({ Origin: 'https://evil.example' }), 403);
   assert.equal(await ask({ Origin: 'null' }), 403);
   assert.equal(await ask({ Origin: 'http://localhost.evil.example' }), 403);
   assert.equal(await ask({ Origin: relay.url }), 200);
 });
 
-test('every answer forbids a browser to run or frame it and to tell its address, streams and other protocols too', async () => {
+test('every response forbids browsers to run it, frame it or send its URL as referrer, including streams and other protocols', async () => {
   const json = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
   const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
   const asked: [string, RequestInit?][] = [

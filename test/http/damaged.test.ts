@@ -31,7 +31,7 @@ async function damage(id: string, at: number): Promise<void> {
 }
 
 for (const size of SIZES) {
-  test(`a damaged payload of ${size} bytes is 500 in every way to ask for it, and is in nobody's way`, async () => {
+  test(`a damaged payload of ${size} bytes answers 500 to every kind of read, and disturbs no others`, async () => {
     const { answer } = await pushRaw(relay, bodyOf(size));
     const other = await pushRaw(relay, bodyOf(size));
     await damage(answer.id, 3);
@@ -72,7 +72,7 @@ for (const size of SIZES) {
   });
 }
 
-test('of a payload that is damaged further in, a reader gets the beginning and then no end', async () => {
+test('a payload damaged in the middle is sent up to the damage, and then the response breaks off', async () => {
   const { answer } = await pushRaw(relay, bodyOf(3_000_000));
   await damage(answer.id, 2_000_000);
   const response = await fetch(`${answer.url}?raw=1`);

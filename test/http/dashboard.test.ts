@@ -29,7 +29,7 @@ after(async () => {
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(relay.url + path, { headers: { Accept: 'text/html', 'Accept-Encoding': 'identity', ...headers } });
 
-test('every address of the dashboard is the same page, under a strict policy', async () => {
+test('every URL of the dashboard serves the same page with a strict content security policy', async () => {
   for (const path of ['/ui', '/ui/', '/ui/threads', '/ui/channels/a%2Fb', '/ui/keys?tab=usage']) {
     const answer = await get(path);
     assert.equal(answer.status, 200, path);
@@ -43,7 +43,7 @@ test('every address of the dashboard is the same page, under a strict policy', a
   }
 });
 
-test('files with a hash in their name are kept for ever, packed for who takes it', async () => {
+test('files with a hash in their name may be cached forever, and are compressed if the client accepts it', async () => {
   const plain = await get('/ui/assets/main-1a2b.js');
   assert.equal(await plain.text(), 'plain()');
   assert.match(plain.headers.get('cache-control')!, /immutable/);
@@ -56,7 +56,7 @@ test('files with a hash in their name are kept for ever, packed for who takes it
   assert.equal(again.status, 304);
 });
 
-test('what is not in the build is not there', async () => {
+test('a file that is not in the build is 404', async () => {
   for (const path of [
     '/ui/assets/gone.js',
     '/ui/..%2fsecret.js',
@@ -66,14 +66,14 @@ test('what is not in the build is not there', async () => {
     assert.equal((await get(path)).status, 404, path);
 });
 
-test('a browser gets the page of a pointer, and programs what they always got', async () => {
+test('a browser gets the page of a pointer, and programs get the payload', async () => {
   const pushed = await (await fetch(`${relay.url}/push`, { method: 'POST', body: 'hello' })).json();
   assert.equal(await (await get(`/pull/${pushed.id}`)).text(), '<p>a pointer</p>');
   const envelope = await get(`/pull/${pushed.id}`, { Accept: '*/*' });
   assert.deepEqual(JSON.parse(await envelope.text()), { data: 'hello', metadata: {} });
 });
 
-test('a browser that finds a relay without pages is told so, and nothing is pulled', async () => {
+test('a browser at a relay without pages gets an error, and nothing is pulled', async () => {
   await using bare = await startRelay();
   const pushed = await pushJson(bare, { data: 'once', max_pulls: 1 });
   const page = await fetch(`${bare.url}/pull/${pushed.answer.id}`, { headers: { Accept: 'text/html' } });
@@ -82,7 +82,7 @@ test('a browser that finds a relay without pages is told so, and nothing is pull
   assert.equal(await (await fetch(`${bare.url}/pull/${pushed.answer.id}?raw=1`)).text(), 'once');
 });
 
-test('a link from another site leads to the dashboard, but nothing of it can be framed or fetched', async () => {
+test('a link from another site opens the dashboard, but the site can neither frame nor fetch it', async () => {
   // `fetch` would not let us choose these.
   const status = (path: string, headers: Record<string, string>) =>
     new Promise<number>((done, fail) => {

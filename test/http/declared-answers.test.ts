@@ -15,7 +15,7 @@ function responsesOf(name: string): Responses {
   return all.find(({ operationId }) => operationId === name)!.responses;
 }
 
-test('what a relay answers is declared: status, content type and body', async () => {
+test('every answer is declared in the OpenAPI document: status, content type and body', async () => {
   const plans = { one: { pushes: null, pulls: null, keys: 2, payloadBytes: 1000, ttlMs: 3_600_000 } };
   await using relay = await startGuarded({ core: { plans, defaultPlan: 'one' } });
   const key = await relay.key({

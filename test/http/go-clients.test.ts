@@ -46,7 +46,7 @@ const put = (thread: string, content: string, fields: object = {}) =>
     ...fields,
   });
 
-test('a thread is made with 201, an id and its first state; one that is not there is 404', async () => {
+test('creating a thread answers 201 with an id and the first state; an unknown thread is 404', async () => {
   const { status, json } = await ask('POST', '/threads', { name: 'from Go' });
   assert.deepEqual([status, json.name, json.state_ref], [201, 'from Go', 'v1']);
   assert.equal((await ask('GET', `/threads/${json.thread_id}`)).status, 200);
@@ -63,7 +63,7 @@ test('a patch without headers makes the next version, and the state shows it', a
   assert.deepEqual([facts.length, facts[0].key], [1, 'project']);
 });
 
-test('an artifact is stored, described and listed, and says where its file is below the home', async () => {
+test('an artifact is stored, described and listed, with the path of its file below the home', async () => {
   const thread = await newThread();
   const fields = { name: 'notes.md', type: 'markdown', mime: 'text/markdown' };
   const made = await put(thread, '# Notes\n', fields);
@@ -82,7 +82,7 @@ test('an artifact is stored, described and listed, and says where its file is be
   assert.equal((await ask('GET', `/threads/${thread}/artifacts/${ref}`)).json.path, undefined);
 });
 
-test('a type that nobody knows is kept; whether it is text or binary shows in its content', async () => {
+test('an unknown type is kept, and its content decides whether it is text or binary', async () => {
   const thread = await newThread();
   const made = await put(thread, 'a,b\n', { name: '', type: 'csv', mime: 'text/csv' });
   assert.deepEqual([made.status, made.json.type, made.json.preview.text], [201, 'csv', 'a,b\n']);
@@ -99,7 +99,7 @@ test('a type that nobody knows is kept; whether it is text or binary shows in it
   assert.equal((await put(thread, 'x', { type: 'x'.repeat(65) })).status, 400);
 });
 
-test('a search says what it found in its preview, the first time and from the cache', async () => {
+test('a search returns its findings in the preview, the first time and from the cache', async () => {
   const thread = await newThread();
   const { ref } = (await put(thread, 'relay cuts the use of tokens', { name: 'knowledge.txt' })).json;
   const search = () =>
@@ -126,7 +126,7 @@ test('a search says what it found in its preview, the first time and from the ca
   assert.deepEqual([nothing.json.preview.count, nothing.json.preview.results], [0, []]);
 });
 
-test('what is done in a thread is in its log', async () => {
+test('every operation on a thread is in its log', async () => {
   const thread = await newThread();
   await put(thread, 'hello');
   const op = { op: 'add', path: '/facts/-', value: { id: 'f', key: 'k', value: 'v' } };
@@ -138,7 +138,7 @@ test('what is done in a thread is in its log', async () => {
   );
 });
 
-test('a report tells what previews have saved: more than nothing, and less than all', async () => {
+test('a report shows the tokens that previews saved: more than nothing, and less than everything', async () => {
   const thread = await newThread();
   await put(thread, '# Analysis\n\nThis is longer than any preview.\n\n'.repeat(90), { type: 'markdown' });
   const { status, json } = await ask('POST', `/reports/${thread}`, { format: 'md' });
@@ -170,7 +170,7 @@ test('an artifact of more than 50 MiB is refused with 413', async () => {
   assert.equal((await put(thread, 'x'.repeat(ARTIFACT_BYTES + 1))).status, 413);
 });
 
-test('a content is given to those who ask for bytes, and not to a request without any Accept', async () => {
+test("an artifact's content needs an Accept header", async () => {
   const thread = await newThread();
   const { ref } = (await put(thread, 'hello relay')).json;
   const path = `/threads/${thread}/artifacts/${ref}/content`;
@@ -189,7 +189,7 @@ test('the health says ok', async () => {
   assert.deepEqual([status, json.status], [200, 'ok']);
 });
 
-test('a method that a known address does not take is 405, and Allow names those it takes', async () => {
+test('a method that a known path does not allow is 405, and Allow names the allowed ones', async () => {
   const thread = await newThread();
   const asked: [string, string, string][] = [
     ['DELETE', '/threads', 'GET, HEAD, POST'],

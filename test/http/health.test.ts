@@ -13,7 +13,7 @@ const ask = async (url: string) => {
   return { status: response.status, body: await response.json() };
 };
 
-test('a server whose store was closed says so, though it has answered from it before', async () => {
+test('a server reports that its store was closed, although it answered before', async () => {
   using place = temporaryHome();
   await using relay = await startRelay({ open: (env) => openSqlite({ home: place.home, env }) });
   for (const path of ['/health', '/ready']) {
@@ -30,7 +30,7 @@ test('a server whose store was closed says so, though it has answered from it be
   }
 });
 
-test('a server whose disk is full stays ready and says that it takes no writes, until there is room again', async (t) => {
+test('a server with a full disk stays ready and reports that it is not writable until there is room', async (t) => {
   const home = smallDisk(t);
   if (!home) return;
   await using relay = await startRelay({ open: (env) => openSqlite({ home, env }) });

@@ -33,7 +33,7 @@ test('the same key with another body or other options is 409', async () => {
   }
 });
 
-test('of twenty racing pushes with one key, one pointer and one message come', async () => {
+test('twenty racing pushes with one key create one pointer and one message', async () => {
   const body = { data: 'race', channel: 'raced' };
   const answers = await Promise.all(Array.from({ length: 20 }, () => pushJson(relay, body, key('c'))));
   assert.deepEqual(new Set(answers.map(({ response }) => response.status)), new Set([200]));
@@ -42,7 +42,7 @@ test('of twenty racing pushes with one key, one pointer and one message come', a
   assert.equal(entries.length, 1);
 });
 
-test('a crash between storing and announcing is made good by the retry', async () => {
+test('a retry announces a pointer that a crash left unannounced', async () => {
   const { records } = relay.engine;
   const { put } = records;
   // As an engine without a transaction for both may leave it: the record, and no entry that tells of it.
@@ -72,7 +72,7 @@ test('a key is free again once its pointer has expired', async () => {
   assert.equal(await (await fetch(`${second.answer.url}?raw=1`)).text(), 'y');
 });
 
-test('ids from keys cannot be guessed without the secret of the store', async () => {
+test("ids derived from idempotency keys cannot be guessed without the store's secret", async () => {
   await using other = await startRelay();
   const here = await pushJson(relay, { data: 'x' }, key('f'));
   const there = await pushJson(other, { data: 'x' }, key('f'));

@@ -33,7 +33,7 @@ test('a pull answers the envelope, byte for byte, as text/plain in UTF-8', async
   assert.equal(await response.text(), '{"data":"say \\"hi\\"\\n","metadata":{"b":1,"a":[true,null]}}');
 });
 
-test('a raw body is stored as it is, without metadata', async () => {
+test('a raw body is stored unchanged, without metadata', async () => {
   const { answer } = await pushRaw(relay, 'plain words', '', { 'Content-Type': 'text/markdown' });
   assert.equal(await (await fetch(answer.url)).text(), '{"data":"plain words","metadata":{}}');
 });
@@ -84,7 +84,7 @@ for (const [name, data] of TRICKY) {
   });
 }
 
-test('a large envelope of escapes, cut anywhere by the network, comes back exactly', async () => {
+test('a large envelope full of escapes comes back exactly, however the network splits it', async () => {
   const data = 'ä\\"\n\t\u0000😀x'.repeat(150_000);
   const ascii = JSON.stringify({ metadata: { at: 'front' }, data, channel: 'behind', ttl: 90 }).replace(
     /[\u007f-\uffff]/g,
@@ -131,7 +131,7 @@ test('25 MiB of data go in as JSON and come back exactly, and one byte more is 4
   assert.equal(over.response.status, 413);
 });
 
-test('an encrypted payload may be larger by what base64 adds', async () => {
+test('an encrypted payload may exceed the limit by the overhead of base64', async () => {
   const token = `gAAAAA${'b'.repeat(30 * 1024 * 1024)}`;
   assert.equal((await pushRaw(relay, token)).response.status, 200);
   assert.equal((await pushRaw(relay, `x${token}`)).response.status, 413);

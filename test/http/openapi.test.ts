@@ -22,7 +22,7 @@ interface Body {
   readonly example?: unknown;
 }
 
-test('the document is served, and has every operation of the table once', async () => {
+test('the document is served and has every operation once', async () => {
   await using relay = await startRelay();
   const served = (await (await fetch(`${relay.url}/openapi.json`)).json()) as {
     openapi: string;
@@ -38,7 +38,7 @@ test('the document is served, and has every operation of the table once', async 
   assert.deepEqual(names.sort(), rows.sort());
 });
 
-test('every operation says what it may be refused with, and shows what it takes and gives', () => {
+test('every operation lists its errors and has examples of its input and output', () => {
   const { paths } = openApiDocument(OPERATIONS, 'test') as {
     paths: { [path: string]: { [method: string]: Described } };
   };
@@ -61,7 +61,7 @@ test('every operation says what it may be refused with, and shows what it takes 
   }
 });
 
-test('what is shown as an answer is one', () => {
+test('every example answer matches its schema', () => {
   for (const { verb, output } of OPERATIONS) {
     const { name } = verb;
     const { schema } = answerOf(name);
@@ -80,7 +80,7 @@ function answerOf(name: string): Body {
   return ok.content?.['application/json'] ?? { schema: { type: 'null' } };
 }
 
-test('a push is described as it is read: counting in the query, a raw body with its options there too', () => {
+test('a push is described correctly: count in the query, and the options of a raw body too', () => {
   const { paths } = openApiDocument(OPERATIONS, '') as {
     paths: {
       [path: string]: {
@@ -97,7 +97,7 @@ test('a push is described as it is read: counting in the query, a raw body with 
   assert.equal(Object.hasOwn(properties, 'count'), false);
 });
 
-test('the document resolves whole, and tells the bounds of numbers that have some', () => {
+test('all references of the document resolve, and numbers have their bounds', () => {
   const document = openApiDocument(OPERATIONS, 'test') as { [key: string]: unknown };
   const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]!);
   assert.ok(refs.length > 50);

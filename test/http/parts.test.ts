@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => relay[Symbol.asyncDispose]());
 
-test('lines answers just these lines, and says of how many', async () => {
+test('lines returns only these lines, and the total number', async () => {
   const response = await fetch(`${text}?lines=10-12`);
   assert.equal(response.headers.get('content-type'), 'text/plain; charset=utf-8');
   assert.equal(await response.text(), 'line 10\nline 11\nline 12');
@@ -83,13 +83,13 @@ for (const [name, query, status, code] of BAD) {
   });
 }
 
-test('a pattern that would take for ever elsewhere is answered', async () => {
+test('a pattern that causes catastrophic backtracking elsewhere is answered', async () => {
   const { answer } = await pushRaw(relay, `${'a'.repeat(50_000)}!`);
   const response = await fetch(`${answer.url}?grep=${encodeURIComponent('(a+)+$')}`);
   assert.equal(response.status, 200);
 });
 
-test('parts of bytes that are not text are refused as such', async () => {
+test('parts of binary payloads are refused', async () => {
   const response = await fetch(`${binary}?lines=1`);
   assert.equal(response.status, 422);
   assert.equal(((await response.json()) as Failure).code, 'not_text');

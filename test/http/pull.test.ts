@@ -23,7 +23,7 @@ test('bytes that are not text come back raw, and as base64 in the envelope', asy
   assert.deepEqual(new Uint8Array(Buffer.from(envelope.data, 'base64')), BINARY);
 });
 
-test('a raw pull carries what is known of the pointer', async () => {
+test('a raw pull has the fields of the pointer as headers', async () => {
   const { answer } = await pushJson(relay, {
     data: 'four',
     metadata: { k: 'ü' },
@@ -80,7 +80,7 @@ test('a range outside answers 416 with the size', async () => {
   assert.equal(response.headers.get('content-range'), 'bytes */10');
 });
 
-test('If-None-Match answers 304, and If-Range with another tag answers the whole', async () => {
+test('If-None-Match answers 304, and If-Range with another ETag returns the whole payload', async () => {
   const { answer } = await pushRaw(relay, '0123456789');
   const etag = (await fetch(`${answer.url}?raw=1`)).headers.get('etag')!;
   const known = await fetch(`${answer.url}?raw=1`, { headers: { 'If-None-Match': `"x", W/${etag}` } });
@@ -93,7 +93,7 @@ test('If-None-Match answers 304, and If-Range with another tag answers the whole
   assert.equal(same.status, 206);
 });
 
-test('HEAD tells everything but the payload', async () => {
+test('HEAD returns all headers without the payload', async () => {
   const { answer } = await pushJson(relay, { data: 'hello', max_pulls: 1 });
   for (let i = 0; i < 3; i++) {
     const response = await fetch(answer.url, { method: 'HEAD' });
@@ -103,7 +103,7 @@ test('HEAD tells everything but the payload', async () => {
   }
 });
 
-test('a pointer vanishes at its expiry, and lives 24 hours unless told', async () => {
+test('a pointer vanishes at its expiry, after 24 hours by default', async () => {
   const short = (await pushJson(relay, { data: 'x', ttl: 1 })).answer;
   const usual = (await pushJson(relay, { data: 'x' })).answer;
   const lasts = Date.parse(usual.expires_at) - Date.parse(short.expires_at);
@@ -114,7 +114,7 @@ test('a pointer vanishes at its expiry, and lives 24 hours unless told', async (
   assert.equal((await fetch(usual.url)).status, 200);
 });
 
-test('the space of a payload can be had back as soon as it has expired', async () => {
+test('the space of a payload can be freed as soon as it has expired', async () => {
   await using alone = await startRelay();
   await pushJson(alone, { data: 'small', ttl: 1 });
   await pushJson(alone, { data: 'large'.repeat(500_000), ttl: 1 });

@@ -31,7 +31,7 @@ test('a pointer that is renewed lives on, with the same id, content and metadata
   assert.equal(pointers.length, 2, 'each is listed once');
 });
 
-test('renewing never shortens a life, and does nothing where a pointer lives long enough', async () => {
+test('renewing never shortens the lifetime of a pointer', async () => {
   await using server = await startRelay();
   const relay = new ContextRelay({ baseUrl: server.url });
   const url = await relay.push('hello', { ttl: 10 * DAY });
@@ -66,7 +66,7 @@ test('pointers with a limit of pulls keep their expiry, and unknown ones are lef
   assert.deepEqual(await relay.renew([once]), []);
 });
 
-test('only the tenant that has a pointer renews it, for as long as its plan allows', async () => {
+test('only the owning tenant can renew a pointer, up to the limit of its plan', async () => {
   const plans = { brief: { ...PLAN, ttlMs: 2 * DAY * 1000 } };
   await using server = await startGuarded({ core: { plans, defaultPlan: 'brief' } });
   const client = async (tenant: string) => {
@@ -104,7 +104,7 @@ function interrupted<P extends 'blobs' | 'records'>(
   };
 }
 
-test('a pull that meets a renewal gets the payload', async () => {
+test('a pull during a renewal gets the payload', async () => {
   // The renewal comes between the read of the record and the read of the payload.
   let between: (() => Promise<unknown>) | null = null;
   const take = () => {

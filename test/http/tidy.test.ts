@@ -6,7 +6,7 @@ import { temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
 import { pushRaw, serve, startRelay } from './relay-under-test.ts';
 
-test('a server that starts gives back the space of what has expired before it is a minute old', async () => {
+test('a server frees the space of expired data within a minute of its start', async () => {
   using place = temporaryHome();
   await using relay = await startRelay({ open: (env) => openSqlite({ home: place.home, env }) });
   await pushRaw(relay, 'x'.repeat(200_000), '?ttl=60');

@@ -51,7 +51,7 @@ const pathOf = (verb: Verb) => routeOf(verb).path.replace(/:\w+(\{[^}]*\})?/g, N
 /** Rows that ask for a key and for no scope. */
 const ANY_KEY: readonly string[] = ['keys.self'];
 
-test('HTTP: a key without the scope is refused by every row, one with it alone by none', async () => {
+test('HTTP: every operation refuses a key without its scope, and accepts a key with only that scope', async () => {
   const lacking = new Map<Scope, CreatedKey>();
   const having = new Map<Scope, CreatedKey>();
   for (const scope of SCOPES) {
@@ -104,7 +104,7 @@ const TOUCHES: { readonly [name: string]: () => readonly [path: string, body?: u
   'agents.leave': () => ['/agents/spy/one'],
 };
 
-test('HTTP: a key for other channels is refused by every row that touches one', async () => {
+test('HTTP: every operation on a channel refuses a key for other channels', async () => {
   const key = await kept();
   const touching = OPERATIONS.filter(({ verb }) => verb.channels && verb.name !== 'channels.socket');
   assert.deepEqual(touching.map(({ verb }) => verb.name).sort(), Object.keys(TOUCHES).sort());
@@ -118,7 +118,7 @@ test('HTTP: a key for other channels is refused by every row that touches one', 
   assert.equal(pushed.status, 200, 'what is readable by its link stays so');
 });
 
-test('HTTP: a push settles no task on a foreign channel, has nothing told there, and takes no bridge over', async () => {
+test('HTTP: a push cannot settle a task, announce anything or take over a bridge on a foreign channel', async () => {
   const key = await kept();
   const free = await make({});
   const metadata = { task_id: foreign.id, status: 'done', summary: 'forged' };
@@ -133,7 +133,7 @@ test('HTTP: a push settles no task on a foreign channel, has nothing told there,
   assert.equal(await statusOf('POST', '/agents/other', key, elsewhere), 403);
 });
 
-test('HTTP: lists leave out what a key is kept from', async () => {
+test('HTTP: lists leave out what the key may not access', async () => {
   const key = await kept();
   const free = await make({});
   for (const [path, list] of [
@@ -226,7 +226,7 @@ const A2A_CALLS: { readonly [name: string]: (id: string) => object } = {
   'a2a.DeleteTaskPushNotificationConfig': (taskId) => ({ taskId, id: 'h' }),
 };
 
-test('A2A: every call asks for the scope, and knows no task on a foreign channel', async () => {
+test('A2A: every call requires the scope, and finds no task on a foreign channel', async () => {
   const rest = ['a2a.GetAgentCard', 'a2a.SendMessage', 'a2a.ListTasks'];
   const names = Object.values(a2a).map((verb) => verb.name);
   assert.deepEqual(names.sort(), [...Object.keys(A2A_CALLS), ...rest].sort());

@@ -216,12 +216,12 @@ const DECISIONS: { readonly [verb: string]: Decision } = {
 
 const ask = ([method, path, body]: Request, key = bound) => relay.ask(method, path, { key, body });
 
-test('every verb says what a key that is bound to channels gets from it', () => {
+test('every verb has a row that says what a channel-bound key gets from it', () => {
   const names = Object.values(VERBS).flatMap((part) => Object.values(part).map(({ name }) => name));
   assert.deepEqual(Object.keys(DECISIONS).sort(), [...new Set(names)].sort());
 });
 
-test('HTTP: it is refused what is foreign, by every verb', async () => {
+test('HTTP: every verb refuses a channel-bound key what is foreign', async () => {
   for (const [verb, decision] of Object.entries(DECISIONS)) {
     if (!('refused' in decision)) continue;
     for (const request of decision.refused(foreign)) {
@@ -234,7 +234,7 @@ test('HTTP: it is refused what is foreign, by every verb', async () => {
   }
 });
 
-test('HTTP: lists and reports tell it of nothing foreign', async () => {
+test('HTTP: lists and reports show a channel-bound key nothing foreign', async () => {
   await relay.settle();
   const marks = [...Object.values(foreign), 'secret', free.id, 'thread on secret'];
   for (const [verb, decision] of Object.entries(DECISIONS)) {
@@ -251,7 +251,7 @@ test('HTTP: lists and reports tell it of nothing foreign', async () => {
   assert.deepEqual([kept.status, kept.text], [200, 'text'], 'and the file is as it was');
 });
 
-test('MCP: it is refused pointers and threads that are foreign', async () => {
+test('MCP: a channel-bound key is refused foreign pointers and threads', async () => {
   const client = new Client({ name: 'test', version: '1' });
   const requestInit = { headers: { Authorization: `Bearer ${bound.key}` } };
   await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', relay.url), { requestInit }));
@@ -270,7 +270,7 @@ test('MCP: it is refused pointers and threads that are foreign', async () => {
   await client.close();
 });
 
-test('a key that takes its place by rotation reaches what it made, and one that happens to be bound alike does not', async () => {
+test('the successor of a rotated key reaches what it made, and another key with the same prefix does not', async () => {
   const old = await make({ name: 'old', channel_prefix: 'mine.' });
   const made = await things(old, 'mine.old');
   const { json: next } = await ask(['POST', `/keys/${old.id}/rotate`, {}]);
@@ -285,7 +285,7 @@ test('a key that takes its place by rotation reaches what it made, and one that 
   }
 });
 
-test('an admin key that is bound is no admin of the relay', async () => {
+test('a channel-bound admin key is not an admin of the relay', async () => {
   assert.equal(bound.tenant, RELAY_TENANT);
   const { json } = await ask(['GET', '/keys/self']);
   assert.equal(json.admin_of_relay, false);
@@ -293,7 +293,7 @@ test('an admin key that is bound is no admin of the relay', async () => {
   assert.equal((await ask(['GET', '/keys?tenant=other'])).status, 403);
 });
 
-test('what anybody may read by its link, it may read as well, and neither renew nor delete', async () => {
+test('a channel-bound key may read pointers with a public link, but neither renew nor delete them', async () => {
   const { json } = await ask(['POST', '/push', { data: 'x', channel: 'secret', visibility: 'link' }], free);
   assert.equal((await ask(['GET', `/pull/${json.id}`])).status, 200);
   assert.equal((await ask(['DELETE', `/pull/${json.id}`])).status, 404);
@@ -301,7 +301,7 @@ test('what anybody may read by its link, it may read as well, and neither renew 
   assert.deepEqual([renewed.json.pointers.length, renewed.json.pointers[0].id], [1, own.pointer]);
 });
 
-test('HTTP: it is given what is its own, by every verb', async () => {
+test('HTTP: every verb gives a channel-bound key what is its own', async () => {
   for (const [verb, decision] of Object.entries(DECISIONS)) {
     if (!('refused' in decision) || decision.own === false) continue;
     for (const request of decision.refused(own)) {

@@ -25,7 +25,7 @@ test('a key is shown once and stored as its hash', async () => {
   assert.ok(!everything.includes(made.json.key.slice('cr_live_'.length)));
 });
 
-test('a key works until it is revoked, and from then on nowhere', async () => {
+test('a key works until it is revoked', async () => {
   await using relay = await startGuarded();
   const admin = await relay.key({ name: 'admin', scopes: ['admin', 'push'] });
   const key = await relay.key({ name: 'laptop' });
@@ -54,7 +54,7 @@ test('a key that expires stops working then', async () => {
   assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 401);
 });
 
-test('a rotated key hands its name and rights on, at once or after a grace', async () => {
+test('a rotated key passes its name and rights to its successor, at once or after a grace period', async () => {
   await using relay = await startGuarded();
   const admin = await relay.key({ scopes: ['admin'] });
   const old = await relay.key({ name: 'ci', scopes: ['push'], channel_prefix: 'builds.' });
@@ -70,7 +70,7 @@ test('a rotated key hands its name and rights on, at once or after a grace', asy
   assert.equal((await relay.ask('POST', '/push', { key: later.json.key, body: 'x' })).status, 200);
 });
 
-test('the list tells name, rights and last use, and revoked ones for 30 days on request', async () => {
+test('the list shows name, rights and last use, and on request keys revoked in the last 30 days', async () => {
   await using relay = await startGuarded();
   const admin = await relay.key({ name: 'admin', scopes: ['admin'] });
   const key = await relay.key({ name: 'laptop' });
@@ -89,7 +89,7 @@ test('the list tells name, rights and last use, and revoked ones for 30 days on 
   assert.equal((await list('?all=1')).length, 1);
 });
 
-test('when a key was last used outlives the server', async () => {
+test('the last use of a key survives a restart', async () => {
   await using relay = await startGuarded();
   const key = await relay.key();
   await relay.ask('POST', '/push', { key, body: 'x' });
@@ -99,7 +99,7 @@ test('when a key was last used outlives the server', async () => {
   assert.ok(listed!.last_used_at);
 });
 
-test('a plan bounds how many keys there are, also when many are made at once', async () => {
+test('a plan limits the number of keys, also if many are created at once', async () => {
   await using relay = await startGuarded();
   const results = await Promise.allSettled(Array.from({ length: 10 }, () => relay.key()));
   const made = results.filter((result) => result.status === 'fulfilled').length;
@@ -115,7 +115,7 @@ test('a plan bounds how many keys there are, also when many are made at once', a
   await assert.rejects(relay.key(), { code: 'too_many_keys' });
 });
 
-test('an admin looks after the own tenant, an admin of the relay after all', async () => {
+test('an admin manages its own tenant, an admin of the relay all tenants', async () => {
   await using relay = await startGuarded();
   const acme = await relay.key({ scopes: ['admin'] });
   const operator = (await relay.core.keys.createFirst())!;
@@ -139,7 +139,7 @@ test('an admin looks after the own tenant, an admin of the relay after all', asy
   );
 });
 
-test('an admin that is bound to a channel prefix gets no key that reaches beyond it', async () => {
+test('an admin bound to a channel prefix cannot create a key beyond it', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const bound = await relay.key({ scopes: ['admin'], channel_prefix: 'builds.' });
   const wide = await relay.key({ name: 'wide' });
@@ -155,7 +155,7 @@ test('an admin that is bound to a channel prefix gets no key that reaches beyond
   assert.equal((await relay.ask('POST', '/push', { key: wide, body: 'x' })).status, 200);
 });
 
-test('names, scopes, tenants and times that make no sense are refused', async () => {
+test('invalid names, scopes, tenants and times are refused', async () => {
   await using relay = await startGuarded();
   const operator = (await relay.core.keys.createFirst())!;
   for (const body of [

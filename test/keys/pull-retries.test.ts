@@ -36,7 +36,7 @@ test('after five minutes a repeated pull counts again', async () => {
   assert.equal(await pull(reader, 'k'), 404);
 });
 
-test('the Idempotency-Key of one caller is worth nothing to another', async () => {
+test('the Idempotency-Key of one caller does not work for another', async () => {
   await using once = await start(1);
   assert.equal(await once.pull(once.reader, 'k'), 200);
   assert.equal(await once.pull(once.owner, 'k'), 404);
@@ -50,7 +50,7 @@ test('a pull that was refused is refused again when it is repeated', async () =>
   assert.deepEqual(await once.receipts(), [{ by: 'reader', count: 1, retries: undefined }]);
 });
 
-test('of many repeated at the same moment no more than three get through for one pull', async () => {
+test('of many concurrent repetitions of one pull, at most three succeed', async () => {
   await using once = await start(1);
   const statuses = await Promise.all(Array.from({ length: 12 }, () => once.pull(once.reader, 'k')));
   const through = statuses.filter((status) => status === 200).length;

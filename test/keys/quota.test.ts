@@ -39,7 +39,7 @@ async function pushMany(
   return counts;
 }
 
-test('exactly the 1001st push of a Free key in a month is refused, with 50 clients at two servers, over a restart', async () => {
+test('exactly the 1001st push of a Free key in a month is refused, with 50 clients at two servers and a restart', async () => {
   const open = sqlite();
   let key: string;
   {
@@ -60,7 +60,7 @@ test('exactly the 1001st push of a Free key in a month is refused, with 50 clien
   );
 });
 
-test('pulls are never blocked, and a new month begins anew', async () => {
+test('pulls are never blocked, and a new month resets the count', async () => {
   const plans = { tiny: { pushes: 1, pulls: 1, keys: 5, payloadBytes: 100, ttlMs: 90 * 24 * 3600 * 1000 } };
   await using relay = await startGuarded({ core: { plans, defaultPlan: 'tiny' } });
   const key = await relay.key();
@@ -78,7 +78,7 @@ test('pulls are never blocked, and a new month begins anew', async () => {
   assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 402);
 });
 
-test('what is refused or fails is not counted, and a retry counts once', async () => {
+test('refused and failed pushes are not counted, and a retry counts once', async () => {
   const plans = { tiny: { pushes: 3, pulls: null, keys: 5, payloadBytes: 100, ttlMs: 60_000 } };
   await using relay = await startGuarded({ core: { plans, defaultPlan: 'tiny' } });
   const key = await relay.key();
@@ -105,7 +105,7 @@ test('what is refused or fails is not counted, and a retry counts once', async (
   assert.equal(await used(), 3);
 });
 
-test('a large body is not read where no push is left', async () => {
+test('a large body is not read if the quota is used up', async () => {
   const plans = { none: { pushes: 0, pulls: null, keys: 5, payloadBytes: 26_214_400, ttlMs: 60_000 } };
   await using relay = await startGuarded({ core: { plans, defaultPlan: 'none' } });
   const { key } = await relay.key();
@@ -127,7 +127,7 @@ test('a large body is not read where no push is left', async () => {
   assert.ok(sent < 10 * 1024 * 1024, `${sent} bytes were taken`);
 });
 
-test('usage is told by key, operation and day, to an admin for all keys, as JSON and as a table', async () => {
+test('usage is reported by key, operation and day, for admins of all keys, as JSON and CSV', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const admin = await relay.key({ name: 'admin', scopes: ['admin', 'push'] });
   const key = await relay.key();
@@ -159,7 +159,7 @@ test('usage is told by key, operation and day, to an admin for all keys, as JSON
   assert.equal((await relay.ask('GET', '/usage?tenant=local', { key })).status, 403);
 });
 
-test('the plan bounds payload and time to live', async () => {
+test('the plan limits payload size and time to live', async () => {
   await using relay = await startGuarded();
   const key = await relay.key({ plan: 'free' });
   const day = 24 * 3600;

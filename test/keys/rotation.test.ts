@@ -5,7 +5,7 @@ import { startGuarded } from './guarded-relay.ts';
 
 const acme = { tenant: 'acme' };
 
-test('a key has one successor, however often and however fast it is rotated', async () => {
+test('a key has one successor, however often and fast it is rotated', async () => {
   await using relay = await startGuarded();
   const key = await relay.key();
   const rotate = () => relay.core.keys.rotate(LOCAL_CALLER, key.id, { ...acme, grace: 60 });
@@ -18,7 +18,7 @@ test('a key has one successor, however often and however fast it is rotated', as
   assert.equal((await relay.ask('POST', '/push', { key: made[0], body: 'x' })).status, 200);
 });
 
-test('rotating on and on does not leave a chain of keys that work', async () => {
+test('repeated rotation does not leave a chain of valid keys', async () => {
   await using relay = await startGuarded();
   const first = await relay.key();
   const second = await relay.core.keys.rotate(LOCAL_CALLER, first.id, { ...acme, grace: 60 });

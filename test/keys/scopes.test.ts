@@ -11,7 +11,7 @@ const route = (path: string) =>
     .replace(':id', path.startsWith('/keys') ? 'key_0123456789abcdef' : ID)
     .replace(/:\w+(\{[^}]*\})?/g, ID);
 
-test('every operation asks for a key that has its scope, under both prefixes', async () => {
+test('every operation requires a key with its scope, with and without /v1', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const [none, keys] = [await relay.key({ scopes: ['tasks'] }), new Map<string, string>()];
   for (const scope of SCOPES) {
@@ -36,14 +36,14 @@ test('every operation asks for a key that has its scope, under both prefixes', a
   assert.equal((await relay.ask('GET', '/channels', { key: none })).status, 403);
 });
 
-test('what is open stays open', async () => {
+test('public routes need no key', async () => {
   await using relay = await startGuarded();
   for (const path of ['/', '/health', '/ready', '/version', '/openapi.json']) {
     assert.equal((await relay.ask('GET', path)).status, 200, path);
   }
 });
 
-test('a key is taken from the Authorization header alone, in one form', async () => {
+test('a key is accepted only in the Authorization header, as a bearer token', async () => {
   await using relay = await startGuarded();
   const { key } = await relay.key();
   const status = async (headers: Record<string, string>, path = '/push') =>
@@ -60,7 +60,7 @@ test('a key is taken from the Authorization header alone, in one form', async ()
   assert.match(headers.get('www-authenticate')!, /^Bearer/);
 });
 
-test('a key with a channel prefix is bound to it', async () => {
+test('a key with a channel prefix works only on these channels', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const key = await relay.key({ channel_prefix: 'builds.' });
   const free = await relay.key();

@@ -30,7 +30,7 @@ const SHARED: {
   'artifacts.search': (id) => [`/threads/${id}/search?q=x`],
 };
 
-test('HTTP: a share link leads to the reads of its thread and to nothing else, and of its looks only the pulls are noted', async () => {
+test('HTTP: a share link can only read its thread, and only its pulls are recorded', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const free = await relay.key({ scopes: [...SCOPES] });
   const pushed = await relay.ask('POST', '/push?visibility=link', { key: free, body: 'x' });
@@ -98,7 +98,7 @@ function asked(
   return [path, key, body];
 }
 
-test('a share link ends with the key that made it, and lives on with the successor of that key', async () => {
+test('a share link ends with the key that made it, but survives the rotation of that key', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const admin = await relay.key({ scopes: [...SCOPES] });
   const maker = await relay.key({});
@@ -129,7 +129,7 @@ test('a share link ends with the key that made it, and lives on with the success
   assert.equal((await relay.ask('DELETE', `/keys/${next.id}`, { key: admin })).json.shares_ended, 0);
 });
 
-test('a share link ends when its key expires, and when the key was revoked by a process that ended no links', async () => {
+test('a share link ends when its key expires, and when an older version revoked the key', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const [short, other] = [await relay.key({ expires_in: 60 }), await relay.key({})];
   const thread = (await relay.ask('POST', '/threads', { key: other, body: {} })).json.thread_id;
@@ -148,7 +148,7 @@ test('a share link ends when its key expires, and when the key was revoked by a 
   assert.equal(await look(orphan), 401);
 });
 
-test('a share link from before links knew their key keeps its own expiry, and the list marks it', async () => {
+test('an old share link without a key keeps its own expiry, and the list marks it', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const key = await relay.key({});
   const thread = (await relay.ask('POST', '/threads', { key, body: {} })).json.thread_id;

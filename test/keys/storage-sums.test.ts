@@ -7,7 +7,7 @@ import { until } from '../until.ts';
 import { type GuardedRelay, startGuarded } from './guarded-relay.ts';
 import { HOUR, heldBy, newHome, newThread, plan, putArtifact, ROOM, sqlite, usedOf } from './stored-bytes.ts';
 
-test('two servers of one store keep one sum, and pass the limit by what is in flight at most', async () => {
+test('two servers of one store keep one sum, and exceed the limit at most by the requests in flight', async () => {
   const open = sqlite();
   await using one = await startGuarded({ open, core: plan() });
   await using two = await startGuarded({ open, core: plan() });
@@ -52,7 +52,7 @@ test('servers that trim a channel at the same time free its messages once', asyn
   assert.equal(await usedOf(one, key), await heldBy(one.engine, [], ['c']));
 });
 
-test('kill -9 leaves the sum too high at most, and a recount puts it right', async () => {
+test('after kill -9 the sum is never too low, and a recount corrects it', async () => {
   const home = newHome();
   const child = spawn(process.execPath, ['--input-type=module', '-e', WRITER, home, import.meta.dirname], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -103,7 +103,7 @@ const WRITER = `
   }
 `;
 
-test('housekeeping puts a sum right that is too high, after hours', async () => {
+test('the sweep corrects a sum that is too high, after some hours', async () => {
   await using relay = await startGuarded({ core: plan() });
   const key = await relay.key();
   const id = await newThread(relay, key);
@@ -119,7 +119,7 @@ test('housekeeping puts a sum right that is too high, after hours', async () => 
   assert.equal(await usedOf(relay, key), held);
 });
 
-test('a recount puts a sum right that is too high or too low, also after a refusal', async () => {
+test('a recount corrects a sum that is too high or too low, also after a refusal', async () => {
   await using relay = await startGuarded({ core: plan() });
   const key = await relay.key();
   const id = await newThread(relay, key);
@@ -160,7 +160,7 @@ test('a recount while others write and delete never makes the sum too low', asyn
   assert.equal(await usedOf(relay, key), held);
 });
 
-test('a store of before there was a sum is counted once, in the background', async () => {
+test('an old store without a sum is counted once, in the background', async () => {
   await using relay = await startGuarded({ core: plan() });
   const key = await relay.key();
   const id = await newThread(relay, key);

@@ -17,7 +17,7 @@ async function filled(relay: GuardedRelay, key: CreatedKey): Promise<{ id: strin
   return { id, ref: json.ref };
 }
 
-test('at the limit of a plan every kind of write is refused, and reading and deleting are not', async () => {
+test('at the limit of a plan every kind of write is refused, but not reading and deleting', async () => {
   await using relay = await startGuarded({ core: plan() });
   const key = await relay.key();
   const small = await newThread(relay, key);
@@ -71,7 +71,7 @@ async function bundleOf(relay: GuardedRelay, key: CreatedKey, id: string): Promi
   return { body: new Uint8Array(await response.arrayBuffer()) };
 }
 
-test('through MCP the same is refused in words that say what to do', async () => {
+test('MCP refuses writes at the limit with an error that says what to do', async () => {
   await using relay = await startGuarded({ core: plan() });
   const key = await relay.key();
   const { id } = await filled(relay, key);
@@ -106,7 +106,7 @@ const WAYS: [
   ],
 ];
 for (const [way, free] of WAYS) {
-  test(`${way} makes room again, exactly`, async () => {
+  test(`${way} frees exactly the space it used`, async () => {
     await using relay = await startGuarded({ core: plan() });
     const key = await relay.key();
     const at = await filled(relay, key);
@@ -118,7 +118,7 @@ for (const [way, free] of WAYS) {
   });
 }
 
-test('a thread that expires makes room again', async () => {
+test('an expired thread frees its space', async () => {
   await using relay = await startGuarded({ core: plan() });
   const key = await relay.key();
   const id = await newThread(relay, key, { ttl: 60 });
@@ -132,7 +132,7 @@ test('a thread that expires makes room again', async () => {
   assert.equal((await putArtifact(relay, key, next, 3_000)).status, 201);
 });
 
-test('what is imported is counted like what was written', async () => {
+test('imported data is counted like written data', async () => {
   await using relay = await startGuarded({ core: plan() });
   const key = await relay.key();
   const id = await newThread(relay, key);
@@ -146,7 +146,7 @@ test('what is imported is counted like what was written', async () => {
   assert.equal(await usedOf(relay, key), before);
 });
 
-test('what fails or comes again is not counted', async () => {
+test('failed and repeated writes are not counted', async () => {
   await using relay = await startGuarded({ core: plan() });
   const key = await relay.key();
   const id = await newThread(relay, key);

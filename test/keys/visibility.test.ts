@@ -14,7 +14,7 @@ after(async () => {
   place[Symbol.dispose]();
 });
 
-test('a key that may only push reads what its link is enough for, as anybody may, and nothing else', async () => {
+test('a key with only the scope push can read public pointers, and nothing else', async () => {
   const owner = await relay.key();
   const pusher = await relay.key({ scopes: ['push'] });
   const push = async (visibility: string) =>
@@ -33,7 +33,7 @@ test('a key that may only push reads what its link is enough for, as anybody may
   assert.equal((await relay.ask('GET', `/pull/${link}/receipts`, { key: pusher })).status, 403);
 });
 
-test('a push says who can pull it, where the pointer alone is not enough', async () => {
+test('a push says who can pull it if the pointer alone is not enough', async () => {
   const owner = await relay.key();
   const pushed = await relay.ask('POST', '/push', { key: owner, body: 'x' });
   assert.equal(pushed.json.visibility, 'tenant');

@@ -27,7 +27,7 @@ const CLIENT = `
   setInterval(() => {}, 1000);
 `;
 
-test('a hundred servers, abandoned ten at a time, leave no process behind', async (t) => {
+test('a hundred servers whose clients were killed leave no process behind', async (t) => {
   if (!existsSync(PROGRAM)) return t.skip('there is no build: npm run build');
   const pids: number[] = [];
   for (let round = 0; round < 10; round++) pids.push(...(await abandonTen()));

@@ -53,7 +53,7 @@ for (const [way, connect] of ways) {
       done_channel: `done ${way} ${kind}`,
     });
 
-    test('gives a task to whoever listens, waits for its result and takes no other', async () => {
+    test('sends a task to a listening agent and waits for its result, not for another', async () => {
       const channels = names('newer');
       const answered = answerOne(channels.task_channel, channels.done_channel, 'newer');
       const told: string[] = [];
@@ -66,7 +66,7 @@ for (const [way, connect] of ways) {
       await answered;
     });
 
-    test('takes the first result behind the task from an older bridge, which names none', async () => {
+    test('accepts the next result of an older bridge, which does not name its task', async () => {
       const channels = names('older');
       const answered = answerOne(channels.task_channel, channels.done_channel, 'older');
       assert.equal(
@@ -86,13 +86,13 @@ for (const [way, connect] of ways) {
       await answered;
     });
 
-    test('says where the result will be when none came in time', async () => {
+    test('names the channel of the result if none came in time', async () => {
       const channels = names('nobody');
       const answer = await mcp.call('bridge_task', { task: 'alone', ...channels, timeout: 1 });
       assert.match(answer, /^Error bridging the task: No result within 1 s\. The task is http.*done /);
     });
 
-    test('stops waiting when the client no longer wants the answer', async () => {
+    test('stops waiting when the client cancels the call', async () => {
       const channels = names('cancelled');
       const stop = new AbortController();
       const call = { name: 'bridge_task', arguments: { task: 'never mind', ...channels, timeout: 60 } };

@@ -32,7 +32,7 @@ for (const [way, connect] of ways) {
     });
     after(() => mcp[Symbol.asyncDispose]());
 
-    test('answers with its beginning, size, price and how to take a part', async () => {
+    test('returns its beginning, size, token cost and how to pull a part', async () => {
       const url = await push(LARGE);
       const answer = await mcp.call('pull_context', { url });
       assert.match(answer, /^Not pulled: 1,\d{3},\d{3} bytes, \d{3},\d{3} tokens \(o200k_base\)/);
@@ -45,25 +45,25 @@ for (const [way, connect] of ways) {
       );
     });
 
-    test('is answered whole when all of it is asked for', async () => {
+    test('is returned whole with part="all"', async () => {
       const url = await push(LARGE);
       assert.equal(await mcp.call('pull_context', { url, part: 'all' }), LARGE);
     });
 
-    test('is cut where even the part is too much', async () => {
+    test('is cut if even the part exceeds the budget', async () => {
       const answer = await mcp.call('pull_context', { url: await push(LARGE), part: 'lines=1-30000' });
       assert.match(answer, /\[cut: this part has \d{3},\d{3} tokens, the budget is 20,000/);
       assert.ok((await countTokens(answer)).tokens < 21_000);
     });
 
-    test('that may be pulled once is not used up by looking at its price', async () => {
+    test('that may be pulled once is not used up by asking for its cost', async () => {
       const url = await push(LARGE, '?max_pulls=1');
       assert.match(await mcp.call('pull_context', { url }), /no preview was read/);
       assert.equal(await mcp.call('pull_context', { url, part: 'all' }), LARGE);
       assert.match(await mcp.call('pull_context', { url, part: 'all' }), /^Error pulling context: /);
     });
 
-    test('of bytes says what it is and how to save it', async () => {
+    test('that is binary returns its kind and how to save it', async () => {
       const bytes = new Uint8Array([0x25, 0x50, 0x44, 0x46, 0x2d, 0x31, 0x2e, 0x37, 0xff, 0xfe]);
       const answer = await mcp.call('pull_context', { url: await push(bytes) });
       assert.match(answer, /^Error pulling context: .*PDF document.*--out FILE/);
@@ -72,7 +72,7 @@ for (const [way, connect] of ways) {
 }
 
 describe('over a pipe', () => {
-  test('the budget can be set, and holds for what only this side can read', async () => {
+  test('the budget can be set, and also applies to encrypted payloads', async () => {
     const env = { CONTEXTRELAY_URL: relay.url };
     await using mcp = await overStdio(home.home, '2026-07-28', { args: ['--budget', '200'], env });
     const data = 'a word and another one\n'.repeat(200);

@@ -30,7 +30,7 @@ for (const [way, era, connect] of ways) {
       return text.split('\n').map((line) => JSON.parse(line) as { seq: number; msg?: string; url?: string });
     };
 
-    test('what is published is read, the newest or behind a place', async () => {
+    test('published messages can be read, the newest ones or those after a seq', async () => {
       assert.equal(await mcp.call('channel_read', { channel }), '(no messages)');
       for (const message of ['one', 'two', 'three']) await mcp.call('channel_publish', { channel, message });
       const all = await read();
@@ -63,7 +63,7 @@ for (const [way, era, connect] of ways) {
     });
 
     if (way.startsWith('stdio') || era === '2026-07-28') {
-      test('whoever subscribed to it is told of every message, until no longer', async () => {
+      test('a subscriber is notified of every message until it unsubscribes', async () => {
         const told: string[] = [];
         let heard = () => {};
         mcp.client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
@@ -86,7 +86,7 @@ for (const [way, era, connect] of ways) {
         else await mcp.client.unsubscribeResource({ uri });
       });
     } else {
-      test('subscribing is not offered where nothing could be told', () => {
+      test('subscribing is not offered if the server cannot send notifications', () => {
         assert.equal(mcp.client.getServerCapabilities()?.resources?.subscribe, undefined);
       });
     }

@@ -35,7 +35,7 @@ for (const era of ERAS) {
         assert.equal(await mcp.call('pull_context', { url }), 'héllo, agent');
       });
 
-      test('what has no metadata says so, and what is not there is an error', async () => {
+      test('a peek without metadata says so, and a missing pointer is an error', async () => {
         const url = await mcp.call('push_context', { data: 'x' });
         assert.equal(await mcp.call('peek_context', { url }), '(no metadata available)');
         const gone = url.replace(/[^/]+$/, '00000000-0000-4000-8000-000000000000');

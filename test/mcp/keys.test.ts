@@ -11,7 +11,7 @@ async function mcp(url: string, key: string): Promise<Client> {
   return client;
 }
 
-test('MCP asks for a key, and offers what the key may do', async () => {
+test('MCP requires a key, and offers only the tools that the key may use', async () => {
   await using relay = await startGuarded();
   assert.equal((await relay.ask('POST', '/mcp', { body: '{}' })).status, 401);
   const { key } = await relay.key({ scopes: ['pull'] });
@@ -24,7 +24,7 @@ test('MCP asks for a key, and offers what the key may do', async () => {
   await client.close();
 });
 
-test('over MCP one tenant does not see what is another’s', async () => {
+test('over MCP a tenant does not see the data of another', async () => {
   await using relay = await startGuarded();
   const [ours, theirs] = [await relay.key({ tenant: 'ours' }), await relay.key({ tenant: 'theirs' })];
   const [one, other] = await Promise.all([mcp(relay.url, ours.key), mcp(relay.url, theirs.key)]);
@@ -40,7 +40,7 @@ test('over MCP one tenant does not see what is another’s', async () => {
   await Promise.all([one.close(), other.close()]);
 });
 
-test('A2A asks for a key with the scope for tasks, and its card says so to everyone', async () => {
+test('A2A requires a key with the scope for tasks, and its public card says so', async () => {
   await using relay = await startGuarded();
   const card = await relay.ask('GET', '/.well-known/agent-card.json');
   assert.equal(card.status, 200);

@@ -30,14 +30,14 @@ const HELLO = {
   clientInfo: { name: 'old', version: '1' },
 };
 
-test('an older client is answered in the revision that it speaks', async () => {
+test('an older client is answered in its own protocol revision', async () => {
   const child = server();
   assert.match(await ask(child, 1, 'initialize', HELLO), /"protocolVersion":"2025-06-18"/);
   child.stdin!.end();
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
-test('it ends when standard input ends, also while a tool waits', async () => {
+test('the server ends when standard input ends, also while a tool waits', async () => {
   const child = server();
   await ask(child, 1, 'initialize', HELLO);
   child.stdin!.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
@@ -50,7 +50,7 @@ test('it ends when standard input ends, also while a tool waits', async () => {
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
-test('what was asked before standard input ended is answered, as a shell pipe expects', async () => {
+test('requests sent before standard input ended are answered, as a shell pipe expects', async () => {
   const child = server();
   const push = { name: 'push_context', arguments: { data: 'from a pipe' } };
   const lines = [
@@ -64,7 +64,7 @@ test('what was asked before standard input ended is answered, as a shell pipe ex
   assert.match(said, /"text":"http:[^"]+\/pull\/[0-9a-f-]{36}"[^\n]+"id":2/);
 });
 
-test('it ends when nobody reads what it says', async () => {
+test('the server ends when nobody reads its output', async () => {
   const child = server();
   await ask(child, 1, 'initialize', HELLO);
   child.stdout!.destroy();
@@ -75,7 +75,7 @@ test('it ends when nobody reads what it says', async () => {
   clearInterval(telling);
 });
 
-test('noise on standard input is not the end of it', async () => {
+test('the server survives garbage on standard input', async () => {
   const child = server();
   child.stdin!.write('hello?\n{"jsonrpc":"2.0"}\n[]\n');
   assert.match(await ask(child, 1, 'initialize', HELLO), /"serverInfo"/);
@@ -84,7 +84,7 @@ test('noise on standard input is not the end of it', async () => {
 });
 
 for (const era of ERAS) {
-  test(`a client over HTTP goes on across a restart of the server (${era})`, async () => {
+  test(`a client over HTTP keeps working across a restart of the server (${era})`, async () => {
     await using relay = await openRestartable(home.home);
     await using mcp = await overHttp(relay.url, era);
     const url = await mcp.call('push_context', { data: 'before', summary: 's' });
@@ -93,7 +93,7 @@ for (const era of ERAS) {
     assert.match(await mcp.call('push_context', { data: 'after' }), /^http/);
   });
 
-  test(`a client over a pipe goes on across a restart of the server it talks to (${era})`, async () => {
+  test(`a client over stdio keeps working across a restart of the relay server (${era})`, async () => {
     await using relay = await openRestartable(home.home);
     await using mcp = await overStdio(home.home, era, { env: { CONTEXTRELAY_URL: relay.url } });
     const url = await mcp.call('push_context', { data: 'before' });

@@ -26,7 +26,7 @@ after(async () => {
 });
 
 describe('over a pipe', () => {
-  test('what is pushed encrypted comes back with its key, and the relay has seen none of it', async () => {
+  test('an encrypted push comes back with its key, and the relay never sees the text', async () => {
     const url = await stdio.call('push_context', { data: 'the secret', encrypted: true, channel: 'safe' });
     assert.match(url, /#key=/);
     assert.equal(await stdio.call('pull_context', { url }), 'the secret');
@@ -34,7 +34,7 @@ describe('over a pipe', () => {
     assert.match(stored, /^gAAAA/);
   });
 
-  test('a summary that is asked for stays readable, and a warning goes beside the answer', async () => {
+  test('the summary of an encrypted push stays readable, with a warning in the log', async () => {
     const warned: string[] = [];
     stdio.client.setNotificationHandler('notifications/message', ({ params }) => {
       assert.equal(params.level, 'warning');
@@ -59,7 +59,7 @@ describe('over a pipe', () => {
     assert.match(warned[1]!, /channel open has no key/);
   });
 
-  test('a pull that cannot succeed burns nothing', async () => {
+  test('a pull that cannot succeed uses up no pull', async () => {
     const client = new ContextRelay({ baseUrl: relay.url });
     const url = await client.push('for one reader', { encrypted: true, maxPulls: 1 });
     const [bare] = url.split('#') as [string];
@@ -73,7 +73,7 @@ describe('over a pipe', () => {
     assert.equal(await stdio.call('pull_context', { url }), 'for one reader');
   });
 
-  test('a pointer of another relay is asked for there', async () => {
+  test('a pointer of another relay is pulled from that relay', async () => {
     await using other = await startRelay();
     const pushed = await fetch(`${other.url}/push`, { method: 'POST', body: 'elsewhere' });
     const { url } = (await pushed.json()) as { url: string };
@@ -113,12 +113,12 @@ describe('over HTTP', () => {
     foreign.close();
   });
 
-  test('an own pointer is found under whatever name it was reached', async () => {
+  test('a pointer of this relay is found under any host name', async () => {
     const url = await http.call('push_context', { data: 'own' });
     assert.equal(await http.call('pull_context', { url: url.replace('127.0.0.1', 'localhost') }), 'own');
   });
 
-  test('pages from elsewhere are refused', async () => {
+  test('foreign pages are refused', async () => {
     const response = await fetch(`${relay.url}/mcp`, {
       method: 'POST',
       headers: { Origin: 'https://evil.example', 'Content-Type': 'application/json' },
@@ -127,14 +127,14 @@ describe('over HTTP', () => {
     assert.equal(response.status, 403);
   });
 
-  test('what is no JSON is refused in the manner of the protocol', async () => {
+  test('invalid JSON is refused with an error of the protocol', async () => {
     const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
     const response = await fetch(`${relay.url}/mcp`, { method: 'POST', headers, body: '{nonsense' });
     assert.equal(response.status, 400);
     assert.equal(((await response.json()) as { error: { code: number } }).error.code, -32700);
   });
 
-  test('an accident is logged, and not shown', async () => {
+  test('an unexpected error is logged and not shown', async () => {
     const { pointers } = relay.core;
     const peek = pointers.peek;
     pointers.peek = () => Promise.reject(new Error('disk of customer 4711 is on fire'));

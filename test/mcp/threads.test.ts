@@ -28,7 +28,7 @@ for (const [way, connect] of ways) {
     });
     after(() => mcp[Symbol.asyncDispose]());
 
-    test('what is patched is in the header, and a stale version is refused', async () => {
+    test('a patch is visible in the header, and a stale version is refused', async () => {
       const header = JSON.parse(await mcp.call('thread_header', { thread_id }));
       assert.equal(header.top_facts[0].value, 7474);
       const ops = [{ op: 'add', path: '/plan/-', value: { id: 'p1', step: 'test it' } }];
@@ -47,7 +47,7 @@ for (const [way, connect] of ways) {
       );
     });
 
-    test('an artifact is put, got in part, found, and priced when it is large', async () => {
+    test('an artifact is stored, read in part and found, and a large one returns its cost', async () => {
       const content = Array.from({ length: 30_000 }, (_, at) => `row ${at + 1} of the inventory`).join('\n');
       const { ref } = JSON.parse(
         await mcp.call('artifact_put', { thread_id, name: 'inventory.txt', content }),
@@ -83,7 +83,7 @@ for (const [way, connect] of ways) {
     });
 
     if (way !== 'HTTP, 2025-11-25') {
-      test('whoever subscribed to the state is told when it changes', async () => {
+      test('a subscriber to the state is notified when it changes', async () => {
         const uri = `relay://thread/${thread_id}/state`;
         let heard = () => {};
         const told = new Promise<void>((done) => {

@@ -26,7 +26,7 @@ test('the whole list of tools costs a model at most 2 000 tokens', async () => {
   assert.ok(tokens <= 2_000, `${tokens} tokens`);
 });
 
-test('the parameters of the first four are those that existing clients use', async () => {
+test('the first four tools have the parameters that existing clients use', async () => {
   await using mcp = await overStdio(home.home, '2026-07-28');
   const { tools } = await mcp.client.listTools();
   const shape = (name: string) => {
@@ -59,7 +59,7 @@ test('the parameters of the first four are those that existing clients use', asy
   });
 });
 
-test('--tools narrows the list, and refuses a name that it does not know', async () => {
+test('--tools limits the list, and refuses an unknown name', async () => {
   await using mcp = await overStdio(home.home, '2025-11-25', {
     args: ['--tools', 'pull_context,push_context'],
   });
@@ -80,14 +80,14 @@ test('over HTTP there is no tool that reads folders', async () => {
   );
 });
 
-test('the brief of the project in the folder of the client is a tool', async () => {
+test("project_brief returns the brief of the project in the client's folder", async () => {
   await using mcp = await overStdio(home.home, '2025-11-25');
   assert.match(await mcp.call('project_brief'), /^Error reading the project: .*relay project init/);
   await run(['project', 'init'], { home: home.home });
   assert.match(await mcp.call('project_brief'), /^# Project brief: /m);
 });
 
-test('the prompt that hands over names what to call', async () => {
+test('the hand-off prompt names the tool to call', async () => {
   await using mcp = await overStdio(home.home, '2026-07-28');
   const { prompts } = await mcp.client.listPrompts();
   assert.deepEqual(
@@ -103,7 +103,7 @@ test('the prompt that hands over names what to call', async () => {
   assert.match(text, /push_context .*channel "desk"/);
 });
 
-test('an argument that a tool does not have is refused, with the one that was meant', async () => {
+test('an unknown argument is refused, with a suggestion', async () => {
   await using relay = await startRelay();
   await using stdio = await overStdio(home.home, '2025-11-25');
   await using http = await overHttp(relay.url, '2026-07-28');

@@ -12,7 +12,7 @@ const cwd = join(home.home, 'work');
 mkdirSync(cwd);
 const here = { home: home.home, cwd };
 
-test('a client without a shell syncs, adds and changes todos, and decides, where there is a project', async () => {
+test('a client without a shell can sync, add and change todos, and record decisions in a project', async () => {
   const writers = ['project_sync', 'project_todo', 'project_decide'];
   {
     await using mcp = await overStdio(home.home, '2025-11-25', { cwd });

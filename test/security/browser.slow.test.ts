@@ -41,7 +41,7 @@ async function stored(): Promise<number> {
   return blobs.count + entries;
 }
 
-test('a page from elsewhere can neither post, nor read, nor listen', { skip }, async () => {
+test('a foreign page can neither post, nor read, nor subscribe', { skip }, async () => {
   const page = await browser.newPage();
   await page.goto(evilUrl);
   const before = await stored();
@@ -101,7 +101,7 @@ test('a page from elsewhere can neither post, nor read, nor listen', { skip }, a
   await page.close();
 });
 
-test('with keys a page from elsewhere reads why it is refused, and which option would let it in', {
+test('with keys a foreign page can read why it is refused, and which option would allow it', {
   skip,
 }, async () => {
   await using guarded = await startGuarded();
@@ -120,7 +120,7 @@ test('with keys a page from elsewhere reads why it is refused, and which option 
   await page.close();
 });
 
-test('a name that was rebound to this machine gives a page nothing', { skip }, async () => {
+test('DNS rebinding gives a page no access', { skip }, async () => {
   const page = await browser.newPage();
   const { port } = new URL(relay.url);
   const response = await page.goto(`http://rebound.example:${port}/channels`);
@@ -148,7 +148,7 @@ async function unharmed(page: Page): Promise<void> {
   assert.equal(await page.evaluate(() => document.documentElement.getAttribute('data-owned')), null);
 }
 
-test('no payload, name or metadata is ever run, on the page for people or as it is', { skip }, async () => {
+test("no payload, name or metadata is ever run as code, on the pointer's page or raw", { skip }, async () => {
   const page = await browser.newPage();
   const dialogs: string[] = [];
   page.on('dialog', (dialog) => {
@@ -186,7 +186,7 @@ test('no payload, name or metadata is ever run, on the page for people or as it 
   await page.close();
 });
 
-test('the page for people cannot be framed, and sends nothing anywhere else', { skip }, async () => {
+test('the page of a pointer cannot be framed, and sends nothing to other hosts', { skip }, async () => {
   const response = await fetch(`${relay.url}/push`, {
     method: 'POST',
     body: '<img src="http://127.0.0.1:9/x">',

@@ -92,7 +92,7 @@ function* files(folder: string): Generator<string> {
   }
 }
 
-test('keys, fragments and payloads are found nowhere but where they belong', async () => {
+test('keys, fragments and payloads appear only where they belong', async () => {
   const traces: string[] = [];
   const collector = createServer(async (request, response) => {
     for await (const chunk of request) traces.push(String(chunk));

@@ -19,7 +19,7 @@ async function everywhere(
   await see(later);
 }
 
-test('a pointer lives as long as its ttl says, though another process on the home has its clock ahead', async () => {
+test('a pointer lives for its ttl, even if the clock of another process on the home is ahead', async () => {
   await using machine = new Machine();
   const idle = [await machine.start(), await machine.start(), await machine.start(), await machine.start()];
   const ahead = await machine.start({ aheadMs: 2 * SECOND });
@@ -41,7 +41,7 @@ test('a pointer lives as long as its ttl says, though another process on the hom
   );
 });
 
-test('a pointer that has not expired survives a clock that goes back and comes right again', async () => {
+test('a pointer that has not expired survives a clock that is set back and corrected', async () => {
   await using machine = new Machine();
   const process = await machine.start();
   const { id } = await process.as('ann').pointers.push({ body: encode('x'), ttl: 3 * 24 * 3600 });
@@ -54,7 +54,7 @@ test('a pointer that has not expired survives a clock that goes back and comes r
   }
 });
 
-test('a message has one holder and is not stuck when the clock goes forth a day', async () => {
+test('a leased message has one holder and is not stuck when the clock jumps ahead a day', async () => {
   await using machine = new Machine({ channels: { leaseMs: 30 * SECOND } });
   const [one, two] = [await machine.start(), await machine.start()];
   await one.as('ann').channels.publish('c', 'work');
@@ -81,7 +81,7 @@ test('a message has one holder and is not stuck when the clock goes forth a day'
   await two.as('bob').channels.ack('c', 'g', claimOf(again!));
 });
 
-test('a repeated request is the same one while its pointer lasts, and never brings an expired one back', async () => {
+test('a repeated request returns the same pointer until it expires, and never an expired one', async () => {
   await using machine = new Machine();
   const process = await machine.start();
   const push = (body: string) =>
@@ -100,7 +100,7 @@ test('a repeated request is the same one while its pointer lasts, and never brin
   });
 });
 
-test('messages and receipts that are written while the clock jumps are all kept, in their order', async () => {
+test('messages and receipts written while the clock jumps are all kept, in order', async () => {
   await using machine = new Machine({ channels: { retentionMs: 7 * DAY } });
   const process = await machine.start();
   const relay = process.as('ann');
@@ -126,7 +126,7 @@ test('messages and receipts that are written while the clock jumps are all kept,
   assert.ok(receipts.length >= 6);
 });
 
-test('a body on its way is not swept away as a left-over and acknowledged all the same', async () => {
+test('the sweep does not delete the body of a push in progress', async () => {
   await using machine = new Machine();
   const process = await machine.start();
   let send = (_: Uint8Array | null) => {};
@@ -151,7 +151,7 @@ test('a body on its way is not swept away as a left-over and acknowledged all th
   assert.equal((await new Response(pulled as BodyInit).arrayBuffer()).byteLength, 8 * 256 * 1024);
 });
 
-test('a store that carries a clock of its own opens, and goes by the machine’s', async () => {
+test("a store with the clock record of an older version opens and uses the machine's clock", async () => {
   await using machine = new Machine();
   const before = await machine.start();
   await before.engine.records.put('sys/clock', machine.now + DAY);

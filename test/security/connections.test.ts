@@ -26,7 +26,7 @@ async function closed(socket: Socket): Promise<string> {
 
 const QUICK = { headersMs: 150, requestMs: 300, idleMs: 300, checkMs: 50 };
 
-test('a slow-loris is cut off, in its headers and in its body, and others are served meanwhile', async () => {
+test('a slow-loris client is disconnected, in its headers or its body, and others are served meanwhile', async () => {
   await using relay = await startGuarded({ server: { timeouts: QUICK } });
   const { key } = await relay.key();
   const slow = Array.from({ length: 50 }, () => dial(relay.url));
@@ -45,12 +45,12 @@ function bodyHead(key: string): string {
   return `POST /push HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nContent-Length: 100000\r\n\r\n`;
 }
 
-test('a connection that never says a word is closed', async () => {
+test('a connection that sends nothing is closed', async () => {
   await using relay = await startGuarded({ server: { timeouts: QUICK } });
   await closed(dial(relay.url));
 });
 
-test('a reader that stops reading is let go of', async () => {
+test('a client that stops reading is disconnected', async () => {
   await using relay = await startGuarded({
     server: { timeouts: { ...QUICK, requestMs: 60_000, keepAliveMs: 50 } },
   });
@@ -75,7 +75,7 @@ function serverSockets(url: string): number {
   ).length;
 }
 
-test('a socket that answers no ping is let go of', async () => {
+test('a socket that answers no ping is disconnected', async () => {
   await using relay = await startGuarded({ server: { sockets: { pingEveryMs: 60 } } });
   const { key } = await relay.key();
   const ws = new WebSocket(`${relay.url.replace('http', 'ws')}/ws/c`, {
@@ -87,7 +87,7 @@ test('a socket that answers no ping is let go of', async () => {
   assert.equal(code, 1006);
 });
 
-test('a frame larger than an acknowledgement ends the socket, and not the server', async () => {
+test('a frame larger than an acknowledgement closes the socket, and the server goes on', async () => {
   await using relay = await startGuarded();
   const { key } = await relay.key();
   const ws = new WebSocket(`${relay.url.replace('http', 'ws')}/ws/c`, {
@@ -113,7 +113,7 @@ test('headers that are too many or too large are refused', async () => {
   assert.match(await send('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n'), /^HTTP\/1\.1 400 /);
 });
 
-test('no more connections than allowed are kept, in all and from one address', async () => {
+test('the number of connections is limited, in total and per address', async () => {
   await using relay = await startGuarded({ server: { connections: { perAddress: 3 } } });
   const kept = [dial(relay.url), dial(relay.url), dial(relay.url)];
   await Promise.all(kept.map((socket) => once(socket, 'connect')));
@@ -128,7 +128,7 @@ test('no more connections than allowed are kept, in all and from one address', a
   for (const socket of kept) socket.destroy();
 });
 
-test('what was accepted is answered when the server stops', async () => {
+test('a stopping server answers the requests that it accepted', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const { key } = await relay.key();
   const agent = new Agent({ keepAlive: true, maxSockets: 20 });

@@ -82,7 +82,7 @@ test('in open mode a request or socket of a foreign page is refused', async (t) 
   for (const path of others) assert.equal(await status(path), 403, path);
 });
 
-test('with keys any name will do, but a foreign page still needs to be allowed', async () => {
+test('with keys any host name is accepted, but a foreign page must still be allowed', async () => {
   await using relay = await startGuarded();
   const { key } = await relay.key();
   const Authorization = `Bearer ${key}`;
@@ -98,7 +98,7 @@ test('with keys any name will do, but a foreign page still needs to be allowed',
   );
 });
 
-test('pages that are allowed can read answers, others only why they are refused', async () => {
+test('allowed pages can read answers, others can read only the refusal', async () => {
   const corsOrigins = ['https://app.example'];
   await using relay = await startGuarded({ server: { corsOrigins } });
   const { key } = await relay.key();
@@ -143,7 +143,7 @@ test('pages that are allowed can read answers, others only why they are refused'
   }
 });
 
-test('in open mode a page from elsewhere is told nothing, and whoever looks at the answer what to set', async () => {
+test('in open mode a foreign page cannot read the refusal, but its body says which option to set', async () => {
   for (const server of [{}, { allowedHosts: ['*'] }]) {
     await using relay = await startRelay({ server });
     const Origin = 'https://app.example';
@@ -155,7 +155,7 @@ test('in open mode a page from elsewhere is told nothing, and whoever looks at t
   }
 });
 
-test('in open mode a request or socket by a foreign name is refused', async () => {
+test('in open mode a request or socket with a foreign host name is refused', async () => {
   await using relay = await startRelay();
   const { port } = new URL(relay.url);
   for (const Host of [
@@ -171,7 +171,7 @@ test('in open mode a request or socket by a foreign name is refused', async () =
   }
 });
 
-test('what a page is told stays with its own answer, also where the same is answered over and over', async () => {
+test('CORS headers do not leak into other responses, also not into cached ones', async () => {
   const corsOrigins = ['https://a.example', 'https://b.example'];
   await using relay = await startGuarded({ server: { corsOrigins } });
   const Authorization = `Bearer ${(await relay.key()).key}`;
@@ -192,7 +192,7 @@ test('what a page is told stays with its own answer, also where the same is answ
   }
 });
 
-test('a browser socket needs a ticket, which is good once, not for long, and only while its key is', async () => {
+test('a browser socket needs a ticket that works once, for a short time, and only while its key is valid', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const key = await relay.key();
   const ticket = async (): Promise<string> =>

@@ -98,7 +98,7 @@ async function encryptEverything(): Promise<{ pointers: string[]; tasks: string[
   return { pointers, tasks: [JSON.parse(failed.stdout).id, sent.id, one, two] };
 }
 
-test('with encryption on, nothing that is derived from a payload is plain', async () => {
+test('with encryption on, nothing derived from a payload is in plain text', async () => {
   const { pointers, tasks } = await encryptEverything();
   const seen: { [where: string]: string } = {};
   const get = async (path: string) => {

@@ -5,7 +5,7 @@ import { startGuarded } from '../keys/guarded-relay.ts';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
-test('missing, foreign, expired and revoked pointers are one answer, byte for byte', async () => {
+test('missing, foreign, expired and revoked pointers give the same answer, byte for byte', async () => {
   await using relay = await startGuarded();
   const [mine, theirs] = [await relay.key({ tenant: 'acme' }), await relay.key({ tenant: 'umbrella' })];
   const push = async (fields = {}) =>
@@ -39,7 +39,7 @@ test('missing, foreign, expired and revoked pointers are one answer, byte for by
   assert.equal((await relay.ask('GET', `/pull/${foreign}`, { key: theirs })).status, 200);
 });
 
-test('a pointer for its tenant cannot be read by its link, one by link can, and only be read', async () => {
+test("a tenant's pointer cannot be read by its link alone; a public one can, but only read", async () => {
   await using relay = await startGuarded();
   const key = await relay.key();
   const push = async (fields = {}) =>
@@ -59,7 +59,7 @@ test('a pointer for its tenant cannot be read by its link, one by link can, and 
   assert.equal((await relay.ask('GET', `/pull/${link}/receipts`)).status, 401);
 });
 
-test('ids tell nothing about each other', async () => {
+test('ids reveal nothing about each other', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const key = await relay.key();
   const ids: string[] = [];

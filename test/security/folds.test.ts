@@ -33,7 +33,7 @@ async function costlyThread(threads: ThreadsApi): Promise<string> {
   return thread_id;
 }
 
-test('whoever has a share link of a costly thread holds up nobody by folding it', async () => {
+test('a share link of an expensive thread cannot block the server', async () => {
   await using texts = new TextWorkers();
   await using relay = await startGuarded({
     open: () => openSqlite({ home: join(home, 'a'), role: 'server' }),
@@ -62,7 +62,7 @@ test('whoever has a share link of a costly thread holds up nobody by folding it'
   assert.ok(busy >= asked.length, `${busy} of ${meanwhile} requests were answered beside a fold in a thread`);
 });
 
-test('an import is folded in a thread, and one that is too costly is refused and leaves nothing', async () => {
+test('an import is folded in a worker thread, and one that is too expensive is refused and leaves nothing', async () => {
   await using texts = new TextWorkers();
   await using from = await startGuarded({ core: { defaultPlan: 'team' }, texts });
   const id = await costlyThread(from.core.relay(callerNamed('owner', 'acme'), from.url).threads);

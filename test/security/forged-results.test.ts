@@ -60,7 +60,7 @@ test('a push that names a task without settling it is no evidence of a result', 
   assert.ok(!json.receipts.some(({ rung }: { rung: string }) => rung === 'result'));
 });
 
-test('who waits takes the result of somebody who may settle the task, and nothing else from the channel', async () => {
+test('a waiting client accepts only results of callers that may settle the task', async () => {
   const bridge = new AgentBridge(as(owner));
   const sent = Promise.withResolvers<string>();
   const watched = as(stranger).subscribe('agent-tasks', ({ url }) => {
@@ -77,7 +77,7 @@ test('who waits takes the result of somebody who may settle the task, and nothin
   assert.equal((await waiting).text, 'the real one');
 });
 
-test('who deletes a task cannot bring its result in place of the relay', async () => {
+test('the caller that deletes a task cannot forge its result', async () => {
   const bridge = new AgentBridge(as(owner));
   const sent = Promise.withResolvers<string>();
   const watched = as(stranger).subscribe('agent-tasks', ({ url }) => {
@@ -107,7 +107,7 @@ test('who deletes a task cannot bring its result in place of the relay', async (
   assert.equal(outcome, 'nothing');
 });
 
-test('an A2A task is not over because somebody who may settle none names it', async () => {
+test('a caller that may not settle tasks cannot end an A2A task', async () => {
   const parts = [{ text: 'do it' }];
   const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts };
   const rpc = (method: string, params: object) =>
@@ -133,7 +133,7 @@ test('an A2A task is not over because somebody who may settle none names it', as
   assert.equal(await state(), 'TASK_STATE_COMPLETED');
 });
 
-test('nobody keeps the owner of a task from settling it by taking the key of its result', async () => {
+test('nobody can block the owner of a task from settling it by using up its idempotency key', async () => {
   for (const [how, key] of [
     ['done', stranger],
     ['cancel', stranger],
@@ -148,7 +148,7 @@ test('nobody keeps the owner of a task from settling it by taking the key of its
   }
 });
 
-test('a bridge and the owner who settle the same task at once still make one result', async () => {
+test('a bridge and the owner who settle a task at the same time create one result', async () => {
   const id = await send();
   const headers = { 'Idempotency-Key': `task-result:${id}` };
   const result = { data: 'done', channel: 'agent-done', metadata: { task_id: id, status: 'done' } };
@@ -164,7 +164,7 @@ test('a bridge and the owner who settle the same task at once still make one res
   assert.equal(canceled.json.code, 'conflict');
 });
 
-test('a client cannot send a key of the relay itself', async () => {
+test("a client cannot use the relay's own idempotency keys", async () => {
   const { json } = await relay.ask('POST', '/threads', { key: stranger, body: {} });
   const refused = await relay.ask('POST', `/threads/${json.thread_id}/state/revert`, {
     key: stranger,

@@ -14,7 +14,7 @@ const AT_ONCE = 8;
 /** Far beyond what any of them takes, so that only a stall meets it. */
 const PATIENCE_MS = 60_000;
 
-test('10 000 requests made up from the OpenAPI document give no error of ours and no stall', async () => {
+test('10 000 generated requests cause no internal error and no stall', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-fuzz-'));
   await using relay = await startGuarded({
     open: (env) => openSqlite({ home: folder, env, durability: 'process', role: 'server' }),

@@ -42,7 +42,7 @@ async function startWith(texts: TextWorkers, server: RelayOptions['server'] = {}
 
 const failure = async (response: Response) => (await response.json()) as Failure;
 
-test('forty requests for parts of the nastiest payloads hold up nobody, and end with their clients', async () => {
+test('forty requests for parts of hostile payloads block nobody, and end with their clients', async () => {
   await using texts = new TextWorkers();
   await using relay = await startWith(texts);
   const urls: string[] = [];
@@ -71,7 +71,7 @@ test('forty requests for parts of the nastiest payloads hold up nobody, and end 
   );
 });
 
-test('JSON that is nested too deeply is refused, whatever part of it is asked for', async () => {
+test('JSON that is nested too deeply is refused, whatever part is requested', async () => {
   await using texts = new TextWorkers();
   await using relay = await startWith(texts);
   for (const body of ['['.repeat(LARGE), '{"a":'.repeat(LARGE / 5), `${'['.repeat(65)}${']'.repeat(65)}`]) {
@@ -84,7 +84,7 @@ test('JSON that is nested too deeply is refused, whatever part of it is asked fo
   }
 });
 
-test('beyond what may wait, a client is told to come back', async () => {
+test('a full queue answers 503 with Retry-After', async () => {
   await using texts = new TextWorkers({ waiting: 2 });
   await using relay = await startWith(texts);
   const { url } = (await pushRaw(relay, NASTY.newlines)).answer;
@@ -100,7 +100,7 @@ test('beyond what may wait, a client is told to come back', async () => {
   await ended;
 });
 
-test('a tenant with too much work waiting does not get another tenant refused', async () => {
+test('a tenant with a full queue does not block another tenant', async () => {
   await using texts = new TextWorkers({ waiting: 2 });
   await using relay = await startGuarded({ core: { defaultPlan: 'team' }, texts });
   const push = async (tenant: string, body: string) => {
@@ -122,7 +122,7 @@ test('a tenant with too much work waiting does not get another tenant refused', 
   await ended;
 });
 
-test('work that takes too much memory or time is given up with an answer, and the server goes on', async () => {
+test('work that takes too much memory or time is aborted with an error, and the server goes on', async () => {
   for (const [limit, says] of [
     [{ memoryMb: 16 }, /memory/],
     [{ timeMs: 50 }, /time/],
@@ -140,7 +140,7 @@ test('work that takes too much memory or time is given up with an answer, and th
   }
 });
 
-test('work on a payload counts against its caller by the bytes it reads', async () => {
+test("work on a payload counts against its caller's rate limit by the bytes read", async () => {
   await using texts = new TextWorkers();
   await using relay = await startWith(texts, { rateLimits: { perKey: 1, perAddress: 1, burst: 4 } });
   const { url } = (await pushRaw(relay, 'x\n'.repeat(8 * MB))).answer;
@@ -151,7 +151,7 @@ test('work on a payload counts against its caller by the bytes it reads', async 
   assert.ok(Number(refused.headers.get('retry-after')) >= 8);
 });
 
-test('so does work that is asked for with a push, with an artifact or over MCP', async () => {
+test('work for a push, for an artifact or over MCP counts against the rate limit too', async () => {
   await using texts = new TextWorkers();
   // Refills so slowly that the burst of 5 and a half is all a key has.
   await using relay = await startGuarded({
@@ -202,7 +202,7 @@ test('JSON that is nested too deeply or holds too many values is refused before 
   }
 });
 
-test('over HTTP a tool does not answer with more than a model reads, and says what to do', async () => {
+test('over HTTP a tool limits the size of its answer, and says what to do', async () => {
   await using relay = await startRelay();
   const own = relay.core.relay(LOCAL_CALLER, relay.url);
   const body = Buffer.from('x\n'.repeat(2.5 * MB));

@@ -82,7 +82,7 @@ test('no command runs a program that a repository names', async () => {
   }
 });
 
-test('one file of the program starts git', () => {
+test('only one source file starts git', () => {
   const src = join(import.meta.dirname, '../../src');
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /(?<!\.test)\.ts$/.test(name),
@@ -94,7 +94,7 @@ test('one file of the program starts git', () => {
   );
 });
 
-test('a folder with the layout of a bare repository, as a clone may bring one, is no repository', async () => {
+test('a folder with the layout of a bare repository inside a clone is not used as repository', async () => {
   using folder = hostileRepository();
   folder.git('init', '-q', '--bare', 'deep');
   for (const [key, value] of [
@@ -109,7 +109,7 @@ test('a folder with the layout of a bare repository, as a clone may bring one, i
   assert.deepEqual(folder.wasRun, ['trap']);
 });
 
-test('a commit that the user asks for is made with the hooks of the repository', async () => {
+test('a commit requested by the user runs the hooks of the repository', async () => {
   using folder = hostileRepository();
   assert.equal((await run(folder, ['project', 'init'])).code, 0);
   folder.trap('.git/hooks/pre-commit');
@@ -118,7 +118,7 @@ test('a commit that the user asks for is made with the hooks of the repository',
   assert.match(stderr, /git did not commit/);
 });
 
-test('what git tells of a repository with filters is still told', async () => {
+test('the git status of a repository with filters is still reported', async () => {
   using folder = hostileRepository();
   assert.equal((await run(folder, ['project', 'init'])).code, 0);
   everyFile(folder, 'filter=x');

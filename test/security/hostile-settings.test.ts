@@ -33,7 +33,7 @@ function hooksLike(client: string, names: readonly string[], folder: HostileFold
   return Object.fromEntries(hooks);
 }
 
-test('doctor runs no hook and no server that it finds in a project, and lists those that are not of relay', async () => {
+test("doctor runs no hook and no server of a project, and lists those that are not relay's", async () => {
   using folder = new HostileFolder();
   const server = folder.trap('evil/server/relay');
   const json = (file: string, value: unknown) => folder.write(file, JSON.stringify(value));

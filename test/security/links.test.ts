@@ -61,7 +61,7 @@ function link(folder: ScratchFolder, name: string, target: string): void {
 }
 
 for (const name of PROJECT_FILES) {
-  test(`${name} that is a link out of the project is neither read nor written`, async () => {
+  test(`${name} that is a symlink out of the project is neither read nor written`, async () => {
     using folder = await project();
     const real = join(folder.outside, 'theirs');
     writeFileSync(real, TEXTS[name]!);
@@ -79,7 +79,7 @@ for (const name of PROJECT_FILES) {
   });
 }
 
-test('a link to a file that does not exist yet makes none', async () => {
+test('a symlink to a missing file does not create it', async () => {
   using folder = await project();
   for (const name of PROJECT_FILES) link(folder, name, `../outside/${name}`);
   for (const command of COMMANDS) await run(folder, command);
@@ -90,7 +90,7 @@ test('a link to a file that does not exist yet makes none', async () => {
   assert.match(refused.stderr, /--follow-links/);
 });
 
-test('the local folder and what is in it do not lead out of the project', async () => {
+test('symlinks at the local folder or in it do not lead out of the project', async () => {
   for (const name of ['.relay', '.relay/project.lock', '.relay/.gitignore', '.relay/reminded.json']) {
     using folder = await project();
     link(folder, name, name === '.relay' ? '../outside' : '../../outside/made');
@@ -103,7 +103,7 @@ test('the local folder and what is in it do not lead out of the project', async 
   }
 });
 
-test('a hand-off names no file that a link takes out of the project', async () => {
+test('a hand-off names no file that is a symlink out of the project', async () => {
   using folder = await project();
   writeFileSync(join(folder.outside, 'id_rsa'), SECRET);
   link(folder, 'docs', '../outside');
@@ -121,7 +121,7 @@ test('a hand-off names no file that a link takes out of the project', async () =
   assert.equal(url.code, 0, url.stderr);
 });
 
-test('links within the project work, and those out of it where they are asked for', async () => {
+test('symlinks within the project work, and symlinks out of it work on request', async () => {
   using folder = await project();
   mkdirSync(join(folder.path, 'kept'));
   writeFileSync(join(folder.path, 'kept', 'todos.json'), TEXTS['todos.json']!);
@@ -167,7 +167,7 @@ function settings(folder: ScratchFolder) {
 }
 
 for (const [client, names] of Object.entries(SETTINGS) as [keyof typeof SETTINGS, string[]][]) {
-  test(`installing ${client} into a project follows no link out of it`, async () => {
+  test(`installing ${client} into a project follows no symlink out of it`, async () => {
     for (const name of names) {
       using folder = new ScratchFolder();
       const outside = join(folder.root, 'outside');
@@ -194,7 +194,7 @@ for (const [client, names] of Object.entries(SETTINGS) as [keyof typeof SETTINGS
   });
 }
 
-test('installing for the user follows a link out of the settings folder only where that is asked for', async () => {
+test('installing for the user follows a symlink out of the settings folder only on request', async () => {
   using folder = new ScratchFolder();
   const outside = join(folder.root, 'dotfiles');
   mkdirSync(join(outside, 'codex'), { recursive: true });

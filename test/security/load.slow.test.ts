@@ -54,7 +54,7 @@ async function heapAfterCollection(inspector: string): Promise<number> {
   return usedSize;
 }
 
-test('200 clients at full speed for a minute get nothing but answers and 429, and leave no memory behind', async () => {
+test('200 clients at full speed for a minute get only answers and 429, and leak no memory', async () => {
   const { url, inspector } = await start();
   // They share one key, so that its limit is reached on a slow machine too.
   const keys = await makeKeys([process.execPath, ENTRY], place.home, ['clients']);

@@ -10,7 +10,7 @@ import { startGuarded } from '../keys/guarded-relay.ts';
 import { buildPages } from '../ui/dashboard.ts';
 import { makeCertificate } from './certificate.ts';
 
-test('with a certificate the server speaks https, and pointers say so', async (t) => {
+test('with a certificate the server and its pointers use https', async (t) => {
   using certificate = makeCertificate();
   if (!certificate) return t.skip('there is no openssl to make a certificate with');
   const { cert, key } = certificate;
@@ -44,7 +44,7 @@ test('with a certificate the server speaks https, and pointers say so', async (t
   await once(old, 'error');
 });
 
-test('a certificate that cannot be read is named', async () => {
+test('the error for an unreadable certificate names its file', async () => {
   await assert.rejects(
     startGuarded({ server: { tls: { cert: '/nowhere/cert.pem', key: '/nowhere/key.pem' } } }),
     {
@@ -54,7 +54,7 @@ test('a certificate that cannot be read is named', async () => {
   );
 });
 
-test('only a trusted proxy is believed about who asks and how', async () => {
+test("only a trusted proxy may set the client's address and the relay's URL", async () => {
   const pushed = async (server: object, headers: Record<string, string>) => {
     await using relay = await startGuarded({ server });
     const key = await relay.key();
@@ -75,7 +75,7 @@ test('only a trusted proxy is believed about who asks and how', async () => {
   await assert.rejects(startGuarded({ server: { trustedProxies: ['10.0.0.0/99'] } }), { code: 'bad_config' });
 });
 
-test('a client behind a trusted proxy is told apart by the last address that is not trusted', async () => {
+test('behind trusted proxies the client is the last address that is not trusted', async () => {
   const seen: string[] = [];
   await using relay = await startGuarded({
     server: { trustedProxies: ['loopback', '10.0.0.0/8'], observe: ({ address }) => seen.push(address) },
@@ -89,7 +89,7 @@ test('a client behind a trusted proxy is told apart by the last address that is 
   assert.deepEqual(seen, ['1.2.3.4', '1.2.3.4', '2001:db8::1', 'unknown', '127.0.0.1']);
 });
 
-test('a key and an address have their own measure, and are told how long to wait', async () => {
+test('each key and each address has its own rate limit, and a refusal says how long to wait', async () => {
   await using relay = await startGuarded({
     server: { rateLimits: { perKey: 0.001, perAddress: 0.001, burst: 10_000 } },
   });
@@ -111,7 +111,7 @@ test('a key and an address have their own measure, and are told how long to wait
   assert.equal((await relay.ask('GET', '/health')).status, 200);
 });
 
-test('a bucket fills again with time, and never beyond its measure', () => {
+test('a bucket refills with time, and never beyond its size', () => {
   let now = 0;
   const limiter = new RateLimiter({ perKey: 1, perAddress: 1 }, () => now);
   const take = (rate = 10) => limiter.take('k', rate) === 0;
@@ -125,7 +125,7 @@ test('a bucket fills again with time, and never beyond its measure', () => {
   assert.ok(!take());
 });
 
-test('ready until it stops, healthy as long as the store answers', async () => {
+test('a server is ready until it stops, and healthy while the store answers', async () => {
   await using relay = await startGuarded();
   assert.equal((await relay.ask('GET', '/ready')).json.status, 'ready');
   const { records } = relay.engine;
@@ -139,7 +139,7 @@ test('ready until it stops, healthy as long as the store answers', async () => {
   assert.equal((await relay.ask('GET', '/health')).status, 200);
 });
 
-test('metrics are for this machine and for admins of the relay, and name nobody', async () => {
+test('metrics are for this machine and for admins of the relay, and contain no names', async () => {
   await using relay = await startGuarded({ server: { host: '127.0.0.1' } });
   const key = await relay.key();
   const operator = (await relay.core.keys.createFirst())!;
@@ -157,7 +157,7 @@ test('metrics are for this machine and for admins of the relay, and name nobody'
   assert.equal((await relay.ask('GET', '/metrics', { headers: proxied, key: operator })).status, 200);
 });
 
-test('every answer is of a type that no browser runs, and may not be framed', async (t) => {
+test('every answer has a type that no browser runs, and may not be framed', async (t) => {
   const pages = await buildPages();
   t.after(pages.remove);
   await using relay = await startGuarded({ server: { dashboard: filesIn(pages.folder) } });

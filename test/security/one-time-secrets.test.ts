@@ -43,7 +43,7 @@ const PULLS: { readonly [how: string]: Try } = {
 
 for (const [where, open] of Object.entries(clients)) {
   describe(where, () => {
-    test('a pull that cannot succeed burns nothing', async () => {
+    test('a pull that cannot succeed uses up no pull', async () => {
       const url = await open().push('for one reader', { encrypted: true, maxPulls: 1 });
       const wrong: [string, ErrorCode][] = [
         [bare(url), 'key_missing'],
@@ -61,7 +61,7 @@ for (const [where, open] of Object.entries(clients)) {
       await assert.rejects(open().pull(url), refused('not_found'));
     });
 
-    test('the price of what may be pulled only so often is not found out by pulling it', async () => {
+    test('asking for the cost of a payload with limited pulls uses up none', async () => {
       const url = await open().push('for one reader', { encrypted: true, maxPulls: 1 });
       await assert.rejects(open().cost(url), (error) => {
         return isRelayError(error, 'bad_request') && /pulled only once/.test(error.message);
@@ -71,7 +71,7 @@ for (const [where, open] of Object.entries(clients)) {
       assert.equal((await open().cost(often)).bytes, 8);
     });
 
-    test('of a pointer without a check, made by another client, the form of the key is looked at', async () => {
+    test('for a pointer without a key check, the format of the key is checked', async () => {
       const key = generateFernetKey(systemEnv);
       const token = await fernetEncrypt(key, new TextEncoder().encode('from afar'), { now: systemEnv.now() });
       const url = await open().push(token, { maxPulls: 1 });
@@ -81,7 +81,7 @@ for (const [where, open] of Object.entries(clients)) {
       assert.equal(await open().pull(`${url}#key=${key}`), 'from afar');
     });
 
-    test('a peek tells the check apart from the metadata', async () => {
+    test('a peek returns the key check separately from the metadata', async () => {
       const url = await open().push('x', { encrypted: true, metadata: { topic: 'plain' } });
       const found = await open().inspect(url);
       assert.equal(found.key_check, await fernetKeyCheck(url.split('#key=')[1]!));
@@ -95,7 +95,7 @@ describe('on the wire', () => {
   const CHECK = '0123456789abcdef';
   const peek = (id: string) => fetch(`${relay.url}/peek/${id}`);
 
-  test('the check is a field of the envelope or a header of a raw push, and a header at peek', async () => {
+  test('the key check is a field of the envelope, a header of a raw push, and a header of a peek', async () => {
     const json = await pushJson(relay, { data: 'x', key_check: CHECK });
     const raw = await pushRaw(relay, 'x', '', { 'Relay-Key-Check': CHECK });
     for (const { id } of [json.answer, raw.answer]) {
@@ -114,7 +114,7 @@ describe('on the wire', () => {
     }
   });
 
-  test('a push that is repeated with its check is the same, and with another one is not', async () => {
+  test('a push repeated with its key check returns the same pointer, and with another check is refused', async () => {
     const again = { 'Idempotency-Key': 'checked' };
     const first = await pushJson(relay, { data: 'x', key_check: CHECK }, again);
     const second = await pushJson(relay, { data: 'x', key_check: CHECK }, again);
@@ -125,7 +125,7 @@ describe('on the wire', () => {
     assert.equal(without.response.status, 409);
   });
 
-  test('ciphertext has neither parts nor a price', async () => {
+  test('ciphertext has neither parts nor a token cost', async () => {
     const url = await clients['over HTTP']!().push('secret', { encrypted: true, maxPulls: 1 });
     for (const query of ['lines=1', 'grep=g', 'outline=1', 'cost=1', 'lines=1&cost=1']) {
       const response = await fetch(`${bare(url)}?${query}`);

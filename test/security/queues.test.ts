@@ -52,7 +52,7 @@ async function flood(socket: Socket, part: Buffer, times: number): Promise<void>
 const waiting = (relay: RelayUnderTest) =>
   serverSockets(relay).reduce((sum, one) => sum + one.writableLength, 0);
 
-test('a ping is answered, and of several at once the newest', async () => {
+test('a ping is answered, and of several pings at once the newest', async () => {
   await using relay = await startRelay();
   const socket = await upgraded(relay, '/ws/c');
   let text = '';
@@ -64,7 +64,7 @@ test('a ping is answered, and of several at once the newest', async () => {
   socket.destroy();
 });
 
-test('a client that asks over its socket and never reads the answers is cut off', async () => {
+test('a socket client that never reads the replies is disconnected', async () => {
   for (const [path, opcode, text] of [
     ['/ws/c', 'ping', 'x'.repeat(125)],
     ['/ws/c', 'text', '{"ping":1}'],
@@ -81,7 +81,7 @@ test('a client that asks over its socket and never reads the answers is cut off'
   }
 });
 
-test('a client that sends requests without end and waits for no answer is cut off, and nothing of them goes on', async () => {
+test('a client that sends endless requests without reading answers is disconnected, and its requests are dropped', async () => {
   await using relay = await startRelay();
   let followed = 0;
   const { logs } = relay.core.deps.engine;
@@ -107,7 +107,7 @@ test('a client that sends requests without end and waits for no answer is cut of
   assert.equal((await fetch(`${relay.url}/health`)).status, 200);
 });
 
-test('requests that are sent ahead are all answered, up to a hundred', async () => {
+test('up to a hundred pipelined requests are all answered', async () => {
   await using relay = await startRelay();
   const socket = await dial(relay);
   let text = '';

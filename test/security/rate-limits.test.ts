@@ -33,7 +33,7 @@ function tally(statuses: number[]): Record<string, number> {
   return counted;
 }
 
-test('many keys of one tenant share its measure, and take nothing from another tenant', async () => {
+test('all keys of one tenant share its rate limit, and do not affect another tenant', async () => {
   await using relay = await start();
   const keys = await times(4, () => relay.key());
   const asked = await Promise.all(
@@ -53,7 +53,7 @@ test('WebSocket upgrades count like any other request of their key', async () =>
   assert.equal((await relay.ask('POST', '/ws-ticket', { key })).status, 429);
 });
 
-test('a socket with a ticket counts for the key that asked for the ticket', async () => {
+test('a socket with a ticket counts for the key that requested the ticket', async () => {
   await using relay = await start();
   const { key } = await relay.key();
   const tickets = await times(6, async () => (await relay.ask('POST', '/ws-ticket', { key })).json.ticket);
@@ -61,7 +61,7 @@ test('a socket with a ticket counts for the key that asked for the ticket', asyn
   assert.deepEqual(tally(opened.map(([status]) => status)), { 101: 4, 429: 2 });
 });
 
-test('whoever tries keys or tickets out on the socket is counted by address', async () => {
+test('failed keys and tickets on a socket count by address', async () => {
   await using relay = await start();
   const wrong = await times(6, () => upgrade(relay, '', `cr_live_${'x'.repeat(40)}`));
   const guessed = await times(6, () => upgrade(relay, '?ticket=0123456789abcdef'));

@@ -14,7 +14,7 @@ before(() => {
 });
 after(() => rmSync(home, { recursive: true, force: true }));
 
-test('searches run in the threads for texts, and one that takes too long is refused', async () => {
+test('searches run in worker threads, and one that takes too long is refused', async () => {
   await using texts = new TextWorkers();
   await using one = new TextWorkers({ threads: 1 });
   await using hasty = new TextWorkers({ timeMs: 1 });

@@ -48,7 +48,7 @@ async function receiver(
   };
 }
 
-test('every request is told of by operation, status, key and id, never by its path', async () => {
+test('every request is reported with operation, status, key and id, never with its path', async () => {
   const seen: AnsweredRequest[] = [];
   await using relay = await startGuarded({ server: { observe: (each) => seen.push(each) } });
   const key = await relay.key();
@@ -71,7 +71,7 @@ test('every request is told of by operation, status, key and id, never by its pa
   assert.ok(!JSON.stringify(seen).includes('secret'));
 });
 
-test('an unexpected error is logged under the id that the client is told', async () => {
+test('an unexpected error is logged with the request id that the client gets', async () => {
   await using relay = await startGuarded();
   relay.engine.records.list = () => Promise.reject(new Error('the disk is on fire'));
   const { status, json } = await relay.ask('GET', '/health');
@@ -82,7 +82,7 @@ test('an unexpected error is logged under the id that the client is told', async
   assert.ok(json.hint.includes(String(event!.request)));
 });
 
-test('traces go to the collector that the configuration names, with the parent they came with', async () => {
+test('traces go to the configured collector, with the parent of the request', async () => {
   await using collector = await receiver((_, response) => response.end('{}'));
   const log: LogEvent[] = [];
   const exporter = new TraceExporter(collector.url, (event) => log.push(event));
@@ -105,7 +105,7 @@ test('traces go to the collector that the configuration names, with the parent t
   assert.deepEqual(log, []);
 });
 
-test('a collector that does not answer is told of once, and nothing else suffers', async () => {
+test('a collector that does not answer is logged once, and nothing else suffers', async () => {
   const log: LogEvent[] = [];
   const exporter = new TraceExporter('http://127.0.0.1:9', (event) => log.push(event));
   await using relay = await startGuarded({ server: { observe: (seen) => exporter.add(seen) } });
@@ -120,7 +120,7 @@ test('a collector that does not answer is told of once, and nothing else suffers
   );
 });
 
-test('what is used is exported to a file and a webhook as it is counted, and once more where it did not arrive', async () => {
+test('usage is exported to a file and a webhook, and sent again if it did not arrive', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-metering-'));
   const meteringFile = join(folder, 'usage.jsonl');
   await using webhook = await receiver((_, response, n) => response.writeHead(n === 1 ? 503 : 200).end());
@@ -157,7 +157,7 @@ test('what is used is exported to a file and a webhook as it is counted, and onc
   rmSync(folder, { recursive: true });
 });
 
-test('a webhook that redirects leads nowhere', async () => {
+test('redirects of a webhook are not followed', async () => {
   await using inner = await receiver((_, response) => response.end());
   await using outer = await receiver((_, response) => response.writeHead(307, { Location: inner.url }).end());
   const log: LogEvent[] = [];

@@ -52,7 +52,7 @@ after(async () => {
 
 for (const from of ['attacker.example', '127.0.0.1']) {
   for (const [name, pageFor] of Object.entries(PAGE_REQUESTS)) {
-    test(`${name}, from a page of ${from}: takes no work, uses up no pull, leaves nothing`, {
+    test(`${name}, from a page of ${from}: takes no task, uses up no pull, stores nothing`, {
       skip,
     }, async () => {
       const { answer: once } = await pushJson(relay, { data: 'read me once', max_pulls: 1 });
@@ -92,7 +92,7 @@ for (const from of ['attacker.example', '127.0.0.1']) {
   }
 }
 
-test('someone who follows a link from elsewhere gets the page, which uses up no pull', { skip }, async () => {
+test('a user who follows a link on another site gets the page, which uses up no pull', { skip }, async () => {
   const { answer } = await pushJson(relay, { data: 'read me once', max_pulls: 1 });
   page = { html: `<a id="a" href="${target}/pull/${answer.id}">x</a>` };
   const tab = await browser.newPage();
@@ -103,7 +103,7 @@ test('someone who follows a link from elsewhere gets the page, which uses up no 
   await tab.close();
 });
 
-test('what a page has the browser fetch ahead is refused, the page for people included', {
+test('prefetches of a foreign page are refused, also for the page of a pointer', {
   skip,
 }, async () => {
   const { answer } = await pushJson(relay, { data: 'x', max_pulls: 1 });
