@@ -14,7 +14,7 @@ import { until } from '../until.ts';
 export const BINDINGS = ['JSONRPC', 'HTTP+JSON'] as const;
 export type Binding = (typeof BINDINGS)[number];
 
-/** The official client, over one of the two bindings. */
+/** Connects the official A2A client over one of the two bindings. */
 export function a2aClient(url: string, binding: Binding, agent = ''): Promise<Client> {
   const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
     preferredTransports: [binding],
@@ -62,18 +62,18 @@ export function resultOf(task: Task): string {
   return content?.$case === 'text' || content?.$case === 'url' ? content.value : '';
 }
 
-/** The threads of a relay that asks for no keys. */
+/** Returns the threads API of a relay in open mode. */
 export function threadsOf({ core, url }: RelayUnderTest): Relay['threads'] {
   return core.relay({ tenant: 'local', keyId: 'local', name: 'local', scopes: ['threads'] }, url).threads;
 }
 
-/** The task in an answer. */
+/** Returns the task in an answer. */
 export function taskOf(answer: Task | Message): Task {
   assert.ok('artifacts' in answer, 'a message is no task');
   return answer;
 }
 
-/** A real bridge to an agent in this process, which says what it is given back as an answer in A2A's JSON. */
+/** Starts a real bridge to an agent in this process. `answer` returns the agent's answers in A2A JSON. */
 export async function startAgent(
   url: string,
   answer: (job: Job) => JsonObject | Promise<JsonObject>,
@@ -92,7 +92,7 @@ export async function startAgent(
   return { jobs, [Symbol.asyncDispose]: () => worker.stop() };
 }
 
-/** What such an agent says. */
+/** Builds an answer in A2A JSON with a state, a text and artifacts. */
 export const says = (state: string, text: string, artifacts: JsonObject[] = []): JsonObject => ({
   task: {
     status: { state: `TASK_STATE_${state}`, message: { parts: [{ text }] } },
@@ -100,13 +100,13 @@ export const says = (state: string, text: string, artifacts: JsonObject[] = []):
   },
 });
 
-/** Of the group that does the tasks; none where the relay is gone itself. */
+/** Counts the members of the group that takes the tasks. 0 if the relay has stopped. */
 async function members(relay: ContextRelay): Promise<number> {
   const detail = await relay.channels.inspect('agent-tasks').catch(() => null);
   return detail?.groups.find(({ name }) => name === 'bridges')?.members.length ?? 0;
 }
 
-/** A bridge in a nutshell: takes tasks from the channel and answers them. */
+/** A minimal bridge: reads tasks from the channel and answers them. */
 export function answerTasks(
   url: string,
   work: (task: string) => string | Uint8Array | Promise<string | Uint8Array>,
@@ -144,7 +144,7 @@ export function answerTasks(
       const before = await members(relay);
       stop.abort();
       await working;
-      // Until the relay knows that it left, the next task may be sent its way, and would be its own for a whole lease.
+      // Wait until the relay knows that the member left. Otherwise it may lease the next task to it.
       await until(async () => before === 0 || (await members(relay)) < before);
     },
   };

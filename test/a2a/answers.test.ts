@@ -17,7 +17,7 @@ import {
   threadsOf,
 } from './agents.ts';
 
-/** What the official kit asserts of artifacts and messages: an agent behind a bridge can say all that A2A can. */
+/** The official kit's checks of artifacts and messages: an agent behind a bridge can use all of A2A. */
 
 for (const binding of BINDINGS) {
   describe(`answers in parts over ${binding}`, () => {

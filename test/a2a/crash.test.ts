@@ -32,7 +32,7 @@ test('an acknowledged result belongs to the task even if the server is killed ri
 
 const SERVER = resolve(import.meta.dirname, 'scripts/server.ts');
 
-/** A server in a process of its own, to be killed, that may tell webhooks on this machine. */
+/** A server in its own process, to be killed. It may notify webhooks on this machine. */
 async function startTelling(home: string, env = {}): Promise<Running & { url: string }> {
   const running = start([], { home, env, entry: SERVER });
   return { ...running, url: (await running.said(/listening on (http:\S+)/))[1]! };
@@ -43,7 +43,7 @@ async function kill({ child, ended }: Running): Promise<void> {
   await ended;
 }
 
-/** A task with a webhook that nobody has done yet. */
+/** Sends a task with a webhook that no agent has done yet. */
 async function giveTask(url: string, hook: string): Promise<string> {
   const asked = request('tell me', { immediately: true });
   asked.configuration!.taskPushNotificationConfig = webhookAt(hook);
@@ -78,11 +78,11 @@ test('webhooks are notified once of a task that ended while no server ran', asyn
     await (await open.client()).push('done in the dark', { channel: 'agent-done', metadata });
   }
   const second = await startTelling(place.home);
-  // Nobody asks it for anything.
+  // No client sends a request to this server.
   await hook.until('TASK_STATE_COMPLETED');
   assert.match(hook.told[0]!.body, /done in the dark/);
   assert.match(hook.told[1]!.body, /TASK_STATE_COMPLETED/);
-  // Once the answer is written down nothing is left to tell, and that it is shows in the store.
+  // Once the webhook's answer is stored, the outbox in the store is empty.
   await emptyOutbox(place.home);
   await kill(second);
   await using third = await startTelling(place.home);

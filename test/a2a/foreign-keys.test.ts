@@ -7,12 +7,12 @@ import { type GuardedRelay, startGuarded } from '../keys/guarded-relay.ts';
 const TASKS_ALONE: Scope[] = ['tasks'];
 
 let relay: GuardedRelay;
-/** May do everything but manage keys. */
+/** A key with all scopes except managing keys. */
 let owner: CreatedKey;
-/** May hand out tasks, and nothing else. */
+/** A key with only the scope for tasks. */
 let other: CreatedKey;
 
-/** A relay for one test. It is stopped before the store is closed, so that nothing waits for a webhook that never answers. */
+/** A relay for one test. It stops before the store closes, so that nothing waits for a webhook that never answers. */
 async function open(): Promise<AsyncDisposable> {
   relay = await startGuarded({ core: { defaultPlan: 'team' } });
   owner = await relay.key({});

@@ -23,7 +23,7 @@ describe('two relays', () => {
     const pointer = await mine.push(given);
     let received = '';
     await using _bridge = answerTasks(there!.url, async (task) => {
-      // The agent over there sees words and a pointer, and pulls it from here.
+      // The agent of the other relay gets a text with a pointer, and pulls it from this relay.
       received = sha(await new ContextRelay({ baseUrl: there!.url }).pullBytes(/http\S+/.exec(task)![0]));
       return made;
     });
@@ -94,7 +94,7 @@ for (const binding of BINDINGS) {
   });
 }
 
-/** Bytes that travel to and from the agent of a relay while something is done. */
+/** Counts the bytes sent to and from the agent of a relay while `work` runs. */
 async function watchingMessages(relay: RelayUnderTest, work: () => Promise<void>): Promise<number> {
   const original = globalThis.fetch;
   let bytes = 0;

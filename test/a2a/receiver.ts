@@ -9,13 +9,13 @@ export interface Told {
 
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
-  /** What it took. */
+  /** Requests that it accepted. */
   readonly told: Told[];
-  /** Resolves when it was told so, in one of what it took. */
+  /** Resolves when an accepted request contains this text. */
   until(said: string): Promise<void>;
 }
 
-/** A webhook. `refusing` is how many times it answers that it cannot take it. */
+/** Starts a webhook receiver. It rejects the first `refusing` requests. */
 export async function receiver({ refusing = 0 } = {}): Promise<Receiver> {
   const told: Told[] = [];
   let heard = () => {};

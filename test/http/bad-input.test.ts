@@ -16,7 +16,7 @@ after(async () => {
   );
 });
 
-/** Whatever was refused: the body says what, and nothing is left in the store. */
+/** Checks a refusal: its body explains it, and nothing is left in the store. */
 async function refused(status: number, code: string, response: Response): Promise<Failure> {
   const failure = (await response.json()) as Failure;
   assert.equal(response.status, status, JSON.stringify(failure));
@@ -150,7 +150,7 @@ test('an endless body without a length is refused at the limit', async () => {
   let sent = 0;
   const body = new ReadableStream({
     async pull(controller) {
-      // The server shares this loop and must have its turn; and no test goes on for ever.
+      // Yield to the server, which runs in the same event loop. The test must not run forever.
       await new Promise((resolve) => setImmediate(resolve));
       if (sent >= 60_000_000) return controller.close();
       sent += 1_000_000;
@@ -162,7 +162,7 @@ test('an endless body without a length is refused at the limit', async () => {
     body,
     duplex: 'half',
   } as RequestInit).catch(() => null);
-  // The answer may be lost when the connection is torn down under a sender that does not listen.
+  // The answer may be lost if the connection is reset while the client is still sending.
   if (response) await refused(413, 'too_large', response);
   assert.ok(sent < 60_000_000, `${sent} bytes were taken`);
   assert.equal((await relay.engine.usage()).blobs.count, 0);

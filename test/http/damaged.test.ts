@@ -19,12 +19,12 @@ after(async () => {
   rmSync(home, { recursive: true });
 });
 
-/** In a row, in a segment, in a file of its own. */
+/** Sizes stored in a database row, in a segment, and in a separate file. */
 const SIZES = [500, 50_000, 3_000_000];
 
 const bodyOf = (size: number, fill = 'x') => `${'a line of text\n'.repeat(size / 15 - 1)}`.padEnd(size, fill);
 
-/** Changes a byte of what a pointer leads to; done twice it is whole again. */
+/** Flips a byte of a stored payload. A second call repairs it. */
 async function damage(id: string, at: number): Promise<void> {
   const { items } = await relay.engine.blobs.list(`ptr.${id}/`);
   damageBody(home, items[0]!.key, at);
@@ -56,7 +56,7 @@ for (const size of SIZES) {
 
   test(`a damaged payload of ${size} bytes consumes no max_pulls, wherever the damage is`, async () => {
     for (const at of [0, size >> 1, size - 1]) {
-      // Each one differs: a server still holds the bytes of a body that it has read.
+      // Each payload differs: the server caches bodies that it has read.
       const body = bodyOf(size, String(at % 7));
       const { answer } = await pushRaw(relay, body, '?max_pulls=1');
       await damage(answer.id, at);

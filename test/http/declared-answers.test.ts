@@ -6,7 +6,7 @@ import { startGuarded } from '../keys/guarded-relay.ts';
 
 type Responses = { readonly [status: string]: { readonly content?: { readonly [type: string]: unknown } } };
 
-/** What the document says by name about each answer of an operation; `default` says nothing. */
+/** Returns the responses that the OpenAPI document declares for an operation. */
 function responsesOf(name: string): Responses {
   const { paths } = openApiDocument(OPERATIONS, 'test') as {
     paths: { [path: string]: { [method: string]: { operationId: string; responses: Responses } } };

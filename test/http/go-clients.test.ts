@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { ARTIFACT_BYTES } from '../../src/base/limits.ts';
 import { type RelayUnderTest, startRelay, type Wire } from './relay-under-test.ts';
 
-/** What clients and tests of the original Go relay rely on, asked as they ask: JSON, and no Accept. */
+/** Behaviour that clients and tests of the original Go relay rely on, with their headers: JSON and no Accept. */
 
 let relay: RelayUnderTest;
 before(async () => {
@@ -19,7 +19,7 @@ interface Answer {
   readonly headers: { readonly [name: string]: string | string[] | undefined };
 }
 
-/** As Go's http.Client does it: nothing in the headers that nobody put there. */
+/** Sends a request as Go's http.Client does: without extra headers. */
 function ask(method: string, path: string, body?: unknown, headers: object = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = { method, headers: { 'Content-Type': 'application/json', ...headers } };

@@ -37,7 +37,7 @@ test('a server with a full disk stays ready and reports that it is not writable 
   fillUp(home);
   let answer = await ask(`${relay.url}/ready`);
   await until(async () => {
-    // Small writes find room in the pages that the store has; these use them up.
+    // Use up the free pages of the database. Otherwise small writes would still fit.
     await fetch(`${relay.url}/push`, { method: 'POST', body: 'x'.repeat(3_000) }).catch(() => {});
     answer = await ask(`${relay.url}/ready`);
     return answer.body.writable === false;

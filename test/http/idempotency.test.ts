@@ -45,7 +45,7 @@ test('twenty racing pushes with one key create one pointer and one message', asy
 test('a retry announces a pointer that a crash left unannounced', async () => {
   const { records } = relay.engine;
   const { put } = records;
-  // As an engine without a transaction for both may leave it: the record, and no entry that tells of it.
+  // The state after a crash in an engine without transactions: the record exists, its log entry does not.
   records.put = async (name, value, { append, ...o } = {}) => {
     const revision = await put.call(records, name, value, o);
     if (append) throw new Error('the power went');

@@ -12,18 +12,18 @@ export interface RelayUnderTest extends AsyncDisposable {
   readonly log: LogEvent[];
   /** Moves the relay's clock forward. */
   advance(ms: number): void;
-  /** Resolves once what was written behind the answers is there. */
+  /** Resolves when all write-behind data has been written. */
   settle(): Promise<void>;
-  /** Ends the server and the core, but not the engine. */
+  /** Stops the server and the core, but not the engine. */
   stop(): Promise<void>;
 }
 
 export interface RelayOptions {
   readonly open?: (env: Env) => Promise<Engine> | Engine;
-  /** Time and chance to go by; those of the system by default. */
+  /** Clock and random source. The system's by default. */
   readonly env?: Env;
   readonly core?: CoreOptions;
-  /** In this process by default. */
+  /** Where text work runs. In this process by default. */
   readonly texts?: TextWork;
   readonly server?: Partial<ServerOptions>;
 }

@@ -9,8 +9,8 @@ import type { RelayOptions, RelayUnderTest } from './relay-options.ts';
 export type { RelayOptions, RelayUnderTest };
 
 /**
- * A real server on a real socket over an engine, memory by default, with a clock that the test can move. Where RELAY_TEST_ENGINE
- * says `cloudflare` it is a Worker, if that can do what the test wants.
+ * Starts a real server on a real socket over an engine (memory by default), with a clock that the test can move. With
+ * RELAY_TEST_ENGINE=cloudflare it is a Worker, if the Worker supports the options.
  */
 export async function startRelay(o: RelayOptions = {}): Promise<RelayUnderTest> {
   if (process.env.RELAY_TEST_ENGINE === 'cloudflare') {
@@ -47,7 +47,7 @@ export async function startRelay(o: RelayOptions = {}): Promise<RelayUnderTest> 
   };
 }
 
-/** Puts a core on a port of loopback and keeps what it logs. */
+/** Serves a core on a loopback port and keeps its log lines. */
 export async function serve(
   core: RelayCore,
   o: Partial<ServerOptions> = {},
@@ -66,7 +66,7 @@ export async function serve(
   return { url: server.url, log, stop: () => server.stop() };
 }
 
-/** What came over the wire; a test says what should be in it. */
+/** A response body of any shape. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what is being tested
 export type Wire = any;
 

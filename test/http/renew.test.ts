@@ -83,7 +83,7 @@ test('only the owning tenant can renew a pointer, up to the limit of its plan', 
 
 const PLAN = { pushes: null, pulls: null, keys: 10, payloadBytes: 1_000_000 };
 
-/** An engine that runs what `between` gives, once, before the next call of a method. */
+/** Wraps an engine so that it runs `between` once before the next call of a method. */
 function interrupted<P extends 'blobs' | 'records'>(
   part: P,
   method: keyof Engine[P],
@@ -105,7 +105,7 @@ function interrupted<P extends 'blobs' | 'records'>(
 }
 
 test('a pull during a renewal gets the payload', async () => {
-  // The renewal comes between the read of the record and the read of the payload.
+  // The renewal happens between the read of the record and the read of the payload.
   let between: (() => Promise<unknown>) | null = null;
   const take = () => {
     const meanwhile = between;
@@ -122,7 +122,7 @@ test('a pull during a renewal gets the payload', async () => {
 });
 
 test('a pointer that is deleted while it is renewed leaves no payload behind', async () => {
-  // The renewal comes between the read of the record and its deletion.
+  // The renewal happens between the read of the record and its deletion.
   let between: (() => Promise<unknown>) | null = null;
   const take = () => {
     const meanwhile = between;

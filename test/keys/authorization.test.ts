@@ -9,12 +9,12 @@ import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 import { type GuardedRelay, startGuarded, upgradeStatus } from './guarded-relay.ts';
 
 /**
- * Every row of the table over every interface that serves it, with each scope missing and with a key for channels of
- * another prefix. A row that touches a channel and is not in the lists below fails: somebody has to think of it.
+ * Calls every operation over every interface, with each scope missing and with a key for another channel prefix.
+ * An operation on a channel that is missing from the lists below fails, so that nobody forgets a new one.
  */
 
 let relay: GuardedRelay;
-/** A task and a pointer on a channel that keys for `mine.` are kept from. */
+/** A task and a pointer on a channel that keys for `mine.` may not access. */
 let foreign: { id: string; a2aId: string };
 
 const make = (input: Partial<NewKey>): Promise<CreatedKey> => relay.key(input);
@@ -30,7 +30,7 @@ before(async () => {
 });
 after(() => relay[Symbol.asyncDispose]());
 
-/** The status alone; what streams is not waited for. */
+/** Returns the status only, without waiting for the end of a stream. */
 async function statusOf(
   method: string,
   path: string,
@@ -48,7 +48,7 @@ async function statusOf(
 const NOWHERE = '00000000-0000-4000-8000-000000000000';
 const pathOf = (verb: Verb) => routeOf(verb).path.replace(/:\w+(\{[^}]*\})?/g, NOWHERE);
 
-/** Rows that ask for a key and for no scope. */
+/** Operations that need a key but no scope. */
 const ANY_KEY: readonly string[] = ['keys.self'];
 
 test('HTTP: every operation refuses a key without its scope, and accepts a key with only that scope', async () => {
@@ -75,7 +75,7 @@ test('HTTP: every operation refuses a key without its scope, and accepts a key w
   }
 });
 
-/** What each row that touches channels is asked for, so that it touches a foreign one. */
+/** Request for each operation on channels that names a foreign channel. */
 const TOUCHES: { readonly [name: string]: () => readonly [path: string, body?: unknown] } = {
   'pointers.list': () => ['/pointers?channel=secret'],
   'pointers.push': () => ['/push?channel=secret', { data: 'x', channel: 'secret' }],
@@ -110,7 +110,7 @@ test('HTTP: every operation on a channel refuses a key for other channels', asyn
   assert.deepEqual(touching.map(({ verb }) => verb.name).sort(), Object.keys(TOUCHES).sort());
   for (const { verb } of touching) {
     const [path, body] = TOUCHES[verb.name]!();
-    // A pointer that the key does not reach is as unknown as any other.
+    // A pointer that the key may not access is answered like an unknown one.
     const status = verb.name === 'receipts.get' ? 404 : 403;
     assert.equal(await statusOf(routeOf(verb).method, path, key, body), status, verb.name);
   }
@@ -160,7 +160,7 @@ test('WebSocket: an upgrade is refused without a key, without the scope and on a
 
 const upgrade = (path: string, key: CreatedKey | null) => upgradeStatus(relay.url, path, key);
 
-/** What each tool is called with, so that it touches a foreign channel where it touches one. */
+/** Arguments for each tool. Tools on channels get a foreign channel. */
 const TOOLS: { readonly [tool: string]: { scope: Scope; args: object; channel?: true } } = {
   push_context: { scope: 'push', args: { data: 'x', channel: 'secret' }, channel: true },
   peek_context: { scope: 'pull', args: { url: NOWHERE } },
@@ -205,7 +205,7 @@ async function mcp({ key }: CreatedKey): Promise<Client> {
   return client;
 }
 
-/** A tool answers with an error; one that is not offered may also be refused by the protocol. */
+/** Whether a tool call was refused: by an error answer, or by the protocol for a tool that is not offered. */
 async function failsOn(client: Client, name: string, args: object, why: RegExp): Promise<boolean> {
   try {
     const answer = await client.callTool({ name, arguments: { ...args } });
@@ -215,7 +215,7 @@ async function failsOn(client: Client, name: string, args: object, why: RegExp):
   }
 }
 
-/** Method of JSON-RPC and its parameters for a task, for every row of A2A that is about one. */
+/** JSON-RPC method and parameters for every A2A operation on a task. */
 const A2A_CALLS: { readonly [name: string]: (id: string) => object } = {
   'a2a.GetTask': (id) => ({ id }),
   'a2a.CancelTask': (id) => ({ id }),

@@ -7,19 +7,19 @@ import { VERBS } from '../../src/contract/relay.ts';
 import { type GuardedRelay, startGuarded } from './guarded-relay.ts';
 
 /**
- * The rule: a key that is bound to channels reaches what is on its channels and what it made itself. Every verb has a row
- * here, so that a new one fails until somebody has decided what such a key gets from it.
+ * The rule: a channel-bound key reaches what is on its channels and what it made itself. Every verb has a row here.
+ * A new verb fails until somebody has decided what a channel-bound key gets from it.
  */
 
 let relay: GuardedRelay;
-/** Bound to channels that begin with `mine.`, with every scope, in the tenant whose admins run the relay. */
+/** A key for channels that begin with `mine.`, with every scope, in the tenant whose admins run the relay. */
 let bound: CreatedKey;
-/** Not bound; everything foreign is its. */
+/** A key without a channel prefix. It owns everything foreign. */
 let free: CreatedKey;
 let foreign: Things;
 let own: Things;
 
-/** Their ids; the pointer that is `loose` is on no channel. */
+/** Ids of the test data. The pointer `loose` is on no channel. */
 type Things = {
   readonly [what in 'pointer' | 'loose' | 'task' | 'thread' | 'artifact' | 'file' | 'share' | 'key']: string;
 };
@@ -61,11 +61,11 @@ after(() => relay[Symbol.asyncDispose]());
 
 type Request = readonly [method: string, path: string, body?: unknown];
 type Decision =
-  /** Refused for what is foreign, and fine for what is its own where `own` is not false. */
+  /** Must be refused for foreign data, and accepted for its own data unless `own` is false. */
   | { readonly refused: (of: Things) => readonly Request[]; readonly own?: false }
-  /** Answers, and nothing in it tells of anything foreign. */
+  /** Must answer without revealing anything foreign. */
   | { readonly hides: readonly Request[] }
-  /** Nothing foreign can be named or is told. */
+  /** Cannot name or reveal anything foreign. */
   | { readonly harmless: string };
 
 const ofPointer = (method: string, path: (id: string) => string): Decision => ({
@@ -205,7 +205,7 @@ const DECISIONS: { readonly [verb: string]: Decision } = {
   'shares.list': { hides: [['GET', '/shares']] },
   'projects.list': { hides: [['GET', '/projects']] },
   'projects.get': { refused: () => [['GET', '/projects/any']], own: false },
-  // Last, because they take away what the others are about.
+  // Last, because they delete the data of the other rows.
   'artifacts.delete': ofArtifact('DELETE'),
   'shares.revoke': { refused: ({ share }) => [['DELETE', `/shares/${share}`]] },
   'threads.delete': ofThread('DELETE', ''),

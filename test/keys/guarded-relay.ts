@@ -21,7 +21,7 @@ export interface AskOptions {
   readonly headers?: Record<string, string>;
 }
 
-/** The same, but it asks for keys. */
+/** Starts a relay that requires keys. */
 export async function startGuarded(o: RelayOptions = {}): Promise<GuardedRelay> {
   const core = { auth: 'keys', ...o.core } as const;
   const relay = await startRelay({ ...o, core, server: { auth: 'keys', ...o.server } });
@@ -61,7 +61,7 @@ function parsed(text: string): Wire {
   }
 }
 
-/** What an upgrade to a WebSocket is answered with. */
+/** Returns the response to a WebSocket upgrade. */
 export function upgradeStatus(base: string, path: string, key: CreatedKey | null): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = {

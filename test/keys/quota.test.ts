@@ -18,7 +18,7 @@ function sqlite(): (env: Env) => ReturnType<typeof openSqlite> {
   return (env) => openSqlite({ home, env, durability: 'process', role: 'server' });
 }
 
-/** So many pushes, `atOnce` under way; how many came through. */
+/** Sends `count` pushes, `atOnce` in parallel, and returns how many succeeded. */
 async function pushMany(
   relays: readonly GuardedRelay[],
   key: string,
@@ -98,7 +98,7 @@ test('refused and failed pushes are not counted, and a retry counts once', async
   assert.equal(await status('a'), 200);
   assert.equal(await status('b'), 200);
   assert.equal(await status('c'), 402);
-  // The first try was counted, so its retry is answered all the same.
+  // The first attempt was counted, so its retry succeeds.
   assert.equal(await status('x', repeated), 200);
   assert.equal(await status('y', repeated), 409);
   assert.equal(await status('y', { 'Idempotency-Key': 'two' }), 402);

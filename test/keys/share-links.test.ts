@@ -8,7 +8,7 @@ import { startGuarded, upgradeStatus } from './guarded-relay.ts';
 
 const NOWHERE = '00000000-0000-4000-8000-000000000000';
 
-/** Rows that a share link of a thread leads to, with what is asked of it; nothing else is to be reached. */
+/** Operations that a share link may use, with their requests. All others must be refused. */
 const SHARED: {
   readonly [name: string]: (thread: string, ref: string) => readonly [path: string, body?: unknown];
 } = {
@@ -119,7 +119,7 @@ test('a share link ends with the key that made it, but survives the rotation of 
   const revoked = await relay.ask('DELETE', `/keys/${next.id}`, { key: admin });
   assert.equal(revoked.json.shares_ended, 2);
   assert.deepEqual([await look(first), await look(second), await look(others)], [401, 401, 200]);
-  // Whoever is looking is cut off: the stream ends.
+  // The open stream of a viewer ends.
   await stream.text();
   const left = await relay.ask('GET', '/shares', { key: admin });
   assert.deepEqual(
@@ -141,7 +141,7 @@ test('a share link ends when its key expires, and when an older version revoked 
   assert.equal(dying.expires_at, short.expires_at);
   relay.advance(61_000);
   assert.deepEqual([await look(dying), await look(orphan)], [401, 200]);
-  // What an earlier version does: it removes the key and knows of no links.
+  // Act like an earlier version, which deletes the key and does not know share links.
   const { records } = relay.engine;
   for (const { key } of (await records.list('ten.acme/keys/', { limit: 10 })).items)
     if (key.endsWith(other.id)) await records.delete(key);

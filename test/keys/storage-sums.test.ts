@@ -79,7 +79,7 @@ test('after kill -9 the sum is never too low, and a recount corrects it', async 
   assert.equal(await usedOf(relay, key), held);
 });
 
-/** Writes, deletes and trims until it is killed, and says so after each. */
+/** A process that writes, deletes and trims until it is killed, and prints a line after each. */
 const WRITER = `
   const [home, folder] = process.argv.slice(1);
   const { openCore } = await import(folder + '/../../src/app/store/open-core.ts');
@@ -109,7 +109,7 @@ test('the sweep corrects a sum that is too high, after some hours', async () => 
   const id = await newThread(relay, key);
   await until(() => relay.core.storage.isCounted('acme'));
   const held = await heldBy(relay.engine, [id], []);
-  // As a crash leaves it: counted, and never written.
+  // The state after a crash: counted, but never written.
   await relay.engine.records.add('ten.acme/storage/written', 10_000);
   assert.equal(await usedOf(relay, key), held + 10_000);
   await relay.core.sweepStore();

@@ -5,7 +5,7 @@ import { overHttp } from '../mcp/clients.ts';
 import { type GuardedRelay, startGuarded } from './guarded-relay.ts';
 import { FACT, HOUR, heldBy, newThread, plan, putArtifact, ROOM, usedOf } from './stored-bytes.ts';
 
-/** Fills the tenant until nothing fits any more but what is smaller than any request; the thread, and what fills it. */
+/** Fills the tenant's storage so that no request fits any more. Returns the thread and its artifact. */
 async function filled(relay: GuardedRelay, key: CreatedKey): Promise<{ id: string; ref: string }> {
   const id = await newThread(relay, key);
   const { status, json, text } = await putArtifact(relay, key, id, ROOM - 5_000);
@@ -54,13 +54,13 @@ test('at the limit of a plan every kind of write is refused, but not reading and
   }
   assert.equal(await usedOf(relay, key), used);
   assert.ok(used <= ROOM);
-  // A push without a channel has its own limits, and what is read is read.
+  // A push without a channel has other limits, and reads still work.
   assert.equal((await relay.ask('POST', '/push', { key, body: 'words' })).status, 200);
   assert.equal((await relay.ask('GET', `/threads/${id}/artifacts/${ref}?raw=1`, { key })).status, 200);
   assert.equal((await relay.ask('GET', `/threads/${id}/state/header`, { key })).status, 200);
   assert.equal((await relay.ask('DELETE', `/threads/${id}/artifacts/${ref}`, { key })).status, 200);
   assert.equal((await relay.ask('POST', '/channels/news', { key, body: { msg: 'words' } })).status, 200);
-  // Another tenant has its own room.
+  // Another tenant has its own storage limit.
   const other = await relay.key({ tenant: 'other' });
   await newThread(relay, other);
 });

@@ -24,7 +24,7 @@ export function newHome(): string {
 export const HOUR = 60 * 60 * 1000;
 export const ROOM = 40_000;
 
-/** Keys whose tenants may store so many bytes. */
+/** Options for keys whose tenants may store this many bytes. */
 export function plan(storageBytes = ROOM): CoreOptions {
   const small = { pushes: null, pulls: null, keys: 9, payloadBytes: 100_000, ttlMs: HOUR, storageBytes };
   return { plans: { small }, defaultPlan: 'small' };
@@ -39,7 +39,7 @@ export async function usedOf(relay: GuardedRelay, key: CreatedKey): Promise<numb
   return (await relay.ask('GET', '/usage', { key })).json.storage.used;
 }
 
-/** What the threads and channels named hold, found out by looking at every piece of it. */
+/** Counts the bytes in the named threads and channels by reading every piece. */
 export async function heldBy(
   { logs, records }: Engine,
   threads: string[],
@@ -52,7 +52,7 @@ export async function heldBy(
   ]) {
     const { entries } = await logs.read(stream, { limit: 1000 });
     for (const { data } of entries) {
-      // What stands in an unused channel in place of its last message is none.
+      // The placeholder of an unused channel is not a message.
       if (!Object.hasOwn(data as object, 'gone')) sum += Buffer.byteLength(JSON.stringify(data));
     }
   }

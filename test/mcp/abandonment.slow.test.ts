@@ -10,7 +10,7 @@ const PROGRAM = join(import.meta.dirname, '../../dist/cli/contextrelay-mcp.js');
 const home = temporaryHome();
 after(() => home[Symbol.dispose]());
 
-/** A client that starts ten servers, has each answer something, and is then killed without a word to any of them. */
+/** A client that starts ten servers, sends each a request, and is then killed without closing them. */
 const CLIENT = `
   import { spawn } from 'node:child_process';
   const say = (child, id, method, params) => child.stdin.write(JSON.stringify({ jsonrpc: '2.0', id, method, params }) + '\\n');
@@ -18,7 +18,7 @@ const CLIENT = `
   const started = Array.from({ length: 10 }, (_, at) => {
     const child = spawn(process.execPath, [process.argv[1]], { stdio: ['pipe', 'pipe', 'ignore'] });
     say(child, 1, 'initialize', hello);
-    // Some hold a store, some wait for a result, some did nothing but start.
+    // Some have a store open, some wait for a result, some have only started.
     if (at % 3 > 0) say(child, 2, 'tools/call', { name: 'push_context', arguments: { data: 'left behind' } });
     if (at % 3 > 1) say(child, 3, 'tools/call', { name: 'bridge_task', arguments: { task: 'left behind' } });
     return new Promise((answered) => child.stdout.once('data', () => answered(child.pid)));

@@ -18,14 +18,14 @@ before(async () => {
 });
 after(() => relay[Symbol.asyncDispose]());
 
-/** An agent that listens for one task and answers as told. */
+/** An agent that reads one task and answers it in the given way. */
 async function answerOne(channel: string, done: string, how: 'newer' | 'older' | 'failed'): Promise<string> {
   for await (const message of agent.channels.subscribe(channel, { since: 'all' })) {
     const task = await agent.pull(message.url!);
     const task_id = parsePointer(message.url!).id;
-    // Results of other tasks come by as well.
+    // Results of other tasks arrive on the channel too.
     await agent.push('not yours', { channel: done, metadata: { task_id: 'another', status: 'done' } });
-    // Without a name a result is only the asker's once it has begun to wait, which no agent is quick enough to come before.
+    // A result without a task id counts only after the client began to wait.
     if (how === 'older') await pause(500);
     const status = how === 'failed' ? 'failed' : 'done';
     const metadata: JsonObject =

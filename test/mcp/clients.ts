@@ -2,18 +2,18 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { cleanEnv, ENTRY, NODE } from '../cli/program.ts';
 
-/** The revisions that clients speak: what nearly all do today, and the newest. */
+/** Protocol revisions of the clients: the most common one and the newest. */
 export const ERAS = ['2025-11-25', '2026-07-28'] as const;
 export type Era = (typeof ERAS)[number];
 
 export interface TestClient extends AsyncDisposable {
   readonly client: Client;
   readonly pid: number | null;
-  /** The text of a tool's answer. */
+  /** Calls a tool and returns the text of its answer. */
   call(name: string, args?: Record<string, unknown>): Promise<string>;
 }
 
-/** The official client over a pipe to the real program. */
+/** Connects the official client over stdio to the real program. */
 export async function overStdio(
   home: string,
   era: Era,
@@ -29,7 +29,7 @@ export async function overStdio(
   return connected(transport, era, () => transport.pid);
 }
 
-/** The official client over HTTP. */
+/** Connects the official client over HTTP. */
 export function overHttp(url: string, era: Era, headers: Record<string, string> = {}): Promise<TestClient> {
   const transport = new StreamableHTTPClientTransport(new URL('/mcp', url), { requestInit: { headers } });
   return connected(transport, era, () => null);

@@ -9,7 +9,7 @@ import { openRestartable } from './restart.ts';
 
 const TOOLS = ['push_context', 'peek_context', 'pull_context'];
 
-/** How each client is told of the server and of the model. */
+/** Configuration of each client for the MCP server and the fake model. */
 const CLIENTS = {
   claude: (o: Way) => ({
     args: [
@@ -24,7 +24,7 @@ const CLIENTS = {
       ANTHROPIC_API_KEY: 'sk-test',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
-      // The model is offered the tools themselves, and not a search for them.
+      // Offer the tools to the model directly, not through a tool search.
       ENABLE_TOOL_SEARCH: 'false',
       MCP_CONNECTION_NONBLOCKING: '0',
       MCP_TIMEOUT: '60000',
@@ -45,7 +45,7 @@ const CLIENTS = {
       `model_providers.fake={name="fake",base_url="${o.model}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`,
       'model="fake"',
       'mcp_servers.relay.startup_timeout_sec=60',
-      // Otherwise the first turn goes without the tools of a server that is still starting.
+      // Wait for the server. Otherwise the first turn has no tools.
       'mcp_servers.relay.required=true',
       ...server,
     ];
@@ -63,7 +63,7 @@ const CLIENTS = {
 interface Way {
   readonly model: string;
   readonly home: string;
-  /** Over HTTP. */
+  /** URL of the HTTP server. Absent for stdio. */
   readonly url?: string;
   readonly stdio: { readonly command: string; readonly args: readonly string[] };
   readonly env: { readonly [name: string]: string };
@@ -99,7 +99,7 @@ for (const name of ['claude', 'codex'] as const) {
   }
 }
 
-/** Pushes, looks, lets the server go away and come back, and pulls. */
+/** Pushes, peeks, restarts the server, and pulls. */
 function handOver(seen: string[], restart: () => Promise<void>): Script {
   return async (answers) => {
     seen.splice(0, seen.length, ...answers);

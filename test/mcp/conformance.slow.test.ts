@@ -11,8 +11,8 @@ const FOLDER = join(import.meta.dirname, '../../node_modules/.cache/mcp-conforma
 const SUITE = join(FOLDER, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
 
 /**
- * In the 2025 revisions a server asks its client for something on the client's own stream, and gets the answer in another
- * request: that takes a session, and sessions die with the server. These four want exactly that.
+ * Scenarios that need a session: in the 2025 revisions a server asks its client on one stream and gets the answer in
+ * another request. Our server has no sessions, because they would end with the server.
  */
 const NEED_A_SESSION = [
   'elicitation-sep1034-defaults',
@@ -41,7 +41,7 @@ describe('the official conformance suite', async () => {
   });
 });
 
-/** Why it cannot run; false when it can. */
+/** Reason why the suite cannot run, or false. */
 async function installSuite(): Promise<string | false> {
   if (existsSync(SUITE)) return false;
   mkdirSync(FOLDER, { recursive: true });
@@ -59,7 +59,7 @@ async function runSuite(url: string, revision: string) {
   const args = [SUITE, 'server', '--url', `${url}/mcp`, '--requirements', revision];
   const { code, output } = await run(process.execPath, args, FOLDER);
   const names = (pattern: RegExp) => [...output.matchAll(pattern)].map(([, name]) => name!);
-  // Extensions and what came after the release are run as well, but are no part of the revision.
+  // The suite also runs extensions and later drafts, which are not part of the revision.
   const unscored = names(/^ +✗ ([\w-]+) \(\w[^)]*\)$/gm);
   const failed = names(/^✗ ([\w-]+):/gm).filter((name) => !unscored.includes(name));
   return { code, output, failed: [...new Set(failed)].sort() };

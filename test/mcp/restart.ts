@@ -4,11 +4,11 @@ import { openCore } from '../../src/app/store/open-core.ts';
 
 export interface Restartable extends AsyncDisposable {
   readonly url: string;
-  /** Stops it and starts another on the same store and port. */
+  /** Stops the server and starts another on the same store and port. */
   restart(): Promise<void>;
 }
 
-/** A server on a store that stays, which can go away and come back. */
+/** A server that can be restarted on the same store. */
 export async function openRestartable(home: string): Promise<Restartable> {
   const config = loadConfig({}, { home });
   let port = 0;
@@ -37,7 +37,7 @@ export async function openRestartable(home: string): Promise<Restartable> {
   };
 }
 
-/** Connections that the old server closed are found out by using them, once. */
+/** Waits until the server answers. Connections that the old server closed fail on first use. */
 async function answers(url: string): Promise<void> {
   for (;;) {
     const response = await fetch(`${url}/health`).catch(() => null);

@@ -25,7 +25,7 @@ before(async () => {
   });
   await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
   evilUrl = `http://127.0.0.1:${(evil.address() as AddressInfo).port}`;
-  // What a name server of the attacker would answer the second time.
+  // DNS rebinding: the attacker's name server answers with this address the second time.
   browser = await openBrowser('--host-resolver-rules=MAP rebound.example 127.0.0.1');
 });
 after(async () => {
@@ -80,7 +80,7 @@ test('a foreign page can neither post, nor read, nor subscribe', { skip }, async
     };
   }, relay.url);
   assert.deepEqual(outcome, {
-    // What comes back is hidden from the page; that nothing was stored is looked up below.
+    // The page cannot see the answer. The test checks below that nothing was stored.
     simple: 'opaque 0',
     plain: 'failed',
     json: 'failed',
@@ -138,7 +138,7 @@ const PAYLOADS = {
   utf7: `+ADw-script+AD4-${OWNED}+ADw-/script+AD4-`,
 };
 
-/** The page of a pointer has asked for the payload, and made of it what it does. */
+/** Waits until the page of a pointer has fetched and rendered the payload. */
 async function shown(page: Page): Promise<void> {
   await page.getByRole('region', { name: 'Payload', exact: true }).waitFor();
   await page.waitForLoadState('networkidle');

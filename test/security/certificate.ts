@@ -8,7 +8,7 @@ export interface Certificate extends Disposable {
   readonly key: string;
 }
 
-/** A certificate for this machine, signed by itself; null where there is no openssl to make one. */
+/** Creates a self-signed certificate for this machine. Null if openssl is missing. */
 export function makeCertificate(name = 'localhost'): Certificate | null {
   const folder = mkdtempSync(join(tmpdir(), 'relay-tls-'));
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];

@@ -19,7 +19,7 @@ async function closed(socket: Socket): Promise<string> {
   socket.on('data', (chunk) => {
     text += chunk;
   });
-  // Not `once`, which fails where the socket was reset before it was closed.
+  // Not `once`, which throws if the socket was reset before it was closed.
   if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
   return text;
 }
@@ -55,18 +55,18 @@ test('a client that stops reading is disconnected', async () => {
     server: { timeouts: { ...QUICK, requestMs: 60_000, keepAliveMs: 50 } },
   });
   const body = new Uint8Array(20 * 1024 * 1024).fill(120);
-  // Not over HTTP, where a busy machine may take longer than these time limits allow.
+  // Not over HTTP, because a busy machine may exceed these time limits.
   const { id } = await relay.core.relay(LOCAL_CALLER, relay.url).pointers.push({ body, visibility: 'link' });
   const socket = dial(relay.url);
   socket.write(`GET /pull/${id}?raw=1 HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   await once(socket, 'readable');
   socket.pause();
-  // Its own end: what the server sent is still to be read when the connection is already gone.
+  // Close our own end: data from the server may be unread although the connection is gone.
   await until(() => serverSockets(relay.url) <= 0);
   socket.destroy();
 });
 
-/** Connections of this process's server that are still open. */
+/** Open connections of the server in this process. */
 function serverSockets(url: string): number {
   const { port } = new URL(url);
   const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
@@ -152,7 +152,7 @@ test('a stopping server answers the requests that it accepted', async () => {
           resolve();
         });
       });
-      // A connection may be refused or closed before the server has read the request, and then nothing was accepted.
+      // A connection may be closed before the server has read the request. Such a request was not accepted.
       out.on('error', () => resolve());
       out.end('hello');
     });

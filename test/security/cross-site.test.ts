@@ -8,7 +8,7 @@ import { startRelay } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 import { buildPages } from '../ui/dashboard.ts';
 
-/** With headers that `fetch` would not let us choose. */
+/** Sends a request with headers that `fetch` does not allow setting. */
 function send(
   url: string,
   method: string,
@@ -219,7 +219,7 @@ test('a browser socket needs a ticket that works once, for a short time, and onl
 
 const ADMIN = { tenant: 'acme', keyId: 'local', name: 'admin', scopes: ['admin'] } as const;
 
-// Where sockets sleep it would wait for ever.
+// On engines with hibernating sockets the test would wait forever.
 test('sockets end when their key is revoked, here or in another process', { timeout: 60_000 }, async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   await using other = await startGuarded({ open: () => relay.engine });

@@ -11,10 +11,10 @@ import { runHere } from '../cli/in-process.ts';
 import { type Ran, temporaryHome } from '../cli/program.ts';
 import { overStdio } from '../mcp/clients.ts';
 
-/** It stands in every payload, in the name of a file and in everything that the agent says. */
+/** A marker in every payload, in a file name and in the agent's output. */
 const CANARY = 'canary7f3e9b';
 const CHANNELS = ['agent-tasks', 'agent-done', 'notes'];
-/** Says the task again, on both ways out, and fails where it is told to. */
+/** Prints the task on stdout and stderr, and fails on request. */
 const PARROT = 'read -r said; echo "$said"; case "$said" in *fail*) echo "$said" >&2; exit 3;; esac';
 
 const place = temporaryHome();
@@ -56,7 +56,7 @@ function* files(folder: string): Generator<string> {
   }
 }
 
-/** Everything that encrypts, each with the canary in what it encrypts. Gives pointers and tasks. */
+/** Uses every feature that encrypts, with the canary in the plain text. Returns pointers and tasks. */
 async function encryptEverything(): Promise<{ pointers: string[]; tasks: string[] }> {
   const words = `${CANARY} is the first line\nand this the second`;
   using elsewhere = temporaryHome();
@@ -86,7 +86,7 @@ async function encryptEverything(): Promise<{ pointers: string[]; tasks: string[
   assert.match(JSON.parse(failed.stdout).text, new RegExp(CANARY));
   const sent = await new AgentBridge(client).sendAndWait(words, { encrypted: true });
   assert.match(sent.text, new RegExp(CANARY));
-  // On a channel that nobody listens to: the results are brought by commands.
+  // On a channel without a bridge: commands deliver the results.
   const own = ['--task-channel', 'notes', '--encrypt'];
   const [one, two] = [
     await done(['bridge', 'send', words, ...own]),

@@ -7,9 +7,9 @@ import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { type GuardedRelay, startGuarded } from '../keys/guarded-relay.ts';
 
 let relay: GuardedRelay;
-/** Sends tasks and settles them. */
+/** A key that may send and settle tasks. */
 let owner: CreatedKey;
-/** May push and read, and settle nothing. */
+/** A key that may push and read, but settle no task. */
 let stranger: CreatedKey;
 
 before(async () => {
@@ -90,7 +90,7 @@ test('the caller that deletes a task cannot forge its result', async () => {
   const id = await sent.promise;
   assert.equal((await relay.ask('DELETE', `/pull/${id}`, { key: stranger })).status, 204);
   await push(stranger, { data: 'forged', channel: 'agent-done', metadata: { task_id: id, status: 'ok' } });
-  // A message behind the forged one: whoever waits has seen both.
+  // Send a message after the forged one: when it arrives, the waiting client has seen both.
   const heard = Promise.withResolvers<void>();
   const done = as(owner).subscribe('agent-done', ({ metadata }) => {
     if (metadata?.last) heard.resolve();
@@ -121,7 +121,7 @@ test('a caller that may not settle tasks cannot end an A2A task', async () => {
   await push(stranger, { data: 'forged', channel: 'agent-done', metadata: { task_id: id } });
   const state = async () => (await rpc('GetTask', { id })).json.result.status.state;
   assert.equal(await state(), 'TASK_STATE_SUBMITTED');
-  // Whoever may write to the thread of the task must not take the key under which the relay stores the result there.
+  // A caller that may write to the task's thread must not use the idempotency key of the relay's own result.
   const thread = json.result.task.contextId;
   const taken = await relay.ask('POST', `/threads/${thread}/artifacts`, {
     key: stranger,

@@ -11,7 +11,7 @@ import { Fuzzer, type FuzzRequest } from './fuzzer.ts';
 const REQUESTS = 10_000;
 const SEEDS = [1, 20261115, 4242];
 const AT_ONCE = 8;
-/** Far beyond what any of them takes, so that only a stall meets it. */
+/** Much longer than any request takes, so that only a stall exceeds it. */
 const PATIENCE_MS = 60_000;
 
 test('10 000 generated requests cause no internal error and no stall', async () => {
@@ -40,7 +40,7 @@ test('10 000 generated requests cause no internal error and no stall', async () 
     const note = `${JSON.stringify(asked).slice(0, 3000)} → ${response.status} ${text.slice(0, 500)} ${JSON.stringify(relay.log.at(-1))}`;
     assert.ok(response.status < 500, note);
     if (response.status >= 400) assert.match(text, asked.method === 'HEAD' ? /^/ : /"code":"\w+"/, note);
-    // It finds the id of its own key and revokes or rotates it, which is no fault of the relay's.
+    // The fuzzer may find its own key's id and revoke or rotate it. That is not an error.
     if (response.status === 401) {
       key = await relay.core.keys.create(LOCAL_CALLER, { name: 'fuzz', scopes: SCOPES });
       return;
@@ -60,7 +60,7 @@ test('10 000 generated requests cause no internal error and no stall', async () 
     assert.equal((await relay.ask('GET', '/health')).status, 200);
   }
   const fine = [...reached].filter(([, seen]) => [...seen].some((status) => status < 300));
-  // It would prove nothing if nearly everything were refused at the door.
+  // The test would prove nothing if nearly all requests were rejected early.
   assert.ok(
     fine.length > reached.size / 2,
     `${fine.length} of ${reached.size} operations were ever answered`,

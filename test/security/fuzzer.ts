@@ -1,6 +1,6 @@
-/** Requests made up from an OpenAPI document: mostly nearly right, often wrong, always the same for a seed. */
+/** Generates requests from an OpenAPI document: mostly almost valid, often invalid, deterministic per seed. */
 
-// biome-ignore lint/suspicious/noExplicitAny: a document is what it is
+// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document has no static type here
 type Schema = any;
 
 export interface FuzzRequest {
@@ -16,7 +16,7 @@ export class Fuzzer {
   readonly #pool: string[];
   #state: number;
 
-  /** `pool`: ids that exist, so that not everything ends at "not found". */
+  /** `pool` has existing ids, so that not every request ends with "not found". */
   constructor(document: Schema, seed: number, pool: readonly string[]) {
     this.#state = seed >>> 0;
     this.#pool = [...pool];
@@ -72,7 +72,7 @@ export class Fuzzer {
         ? 'application/json'
         : this.#pick(['text/plain', 'multipart/form-data', '', 'application/json; charset=latin1']);
     if (dice > 0.95) return Uint8Array.from({ length: this.#below(200) }, () => this.#below(256));
-    // A body that is bytes takes any text.
+    // A binary body accepts any text.
     const schema = spec.content['application/json']?.schema ?? {};
     const text = JSON.stringify(this.#value(schema, 0)) ?? '';
     if (this.#chance(0.05)) return text.slice(0, this.#below(text.length + 1));
@@ -185,7 +185,7 @@ export class Fuzzer {
     return this.#random() < p;
   }
 
-  /** Mulberry32: small, and the same everywhere. */
+  /** Mulberry32, a small deterministic random generator. */
   #random(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;

@@ -2,11 +2,11 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostileFolder } from './hostile-folder.ts';
 
-/** A way in which the settings of a repository make git run a program. */
+/** A repository setting that makes git run a program. */
 export interface Vector {
-  /** Sets the trap, which runs `trap`. */
+  /** Configures the repository to run `trap`. */
   readonly set: (folder: HostileFolder, trap: string) => void;
-  /** What a person would type that springs it, to show that it is one; null where git of this machine needs a terminal or a network. */
+  /** A git command that triggers the trap, to prove that it works. Null if it needs a terminal or a network. */
   readonly springs: readonly string[] | null;
 }
 
@@ -14,7 +14,7 @@ export const config = (folder: HostileFolder, key: string, value: string) => fol
 export const everyFile = (folder: HostileFolder, attribute: string) =>
   folder.write('.gitattributes', `* ${attribute}\n`);
 
-/** Takes a blob away that a comparison with HEAD needs, and says where a partial clone would get it. */
+/** Deletes a blob that a comparison with HEAD needs, and configures a promisor remote for it. */
 function missingBlob(folder: HostileFolder, url: string): void {
   const blob = folder.git('rev-parse', 'HEAD:work.txt').trim();
   rmSync(join(folder.path, '.git/objects', blob.slice(0, 2), blob.slice(2)));
@@ -24,7 +24,7 @@ function missingBlob(folder: HostileFolder, url: string): void {
   config(folder, 'remote.origin.url', url);
 }
 
-/** A commit that says it is signed. */
+/** Creates a commit with a signature header. */
 function signedCommit(folder: HostileFolder): void {
   const text = folder.git('cat-file', 'commit', 'HEAD');
   const signature = 'gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ\n -----END PGP SIGNATURE-----\n';
@@ -32,7 +32,7 @@ function signedCommit(folder: HostileFolder): void {
   folder.git('update-ref', 'HEAD', folder.git('hash-object', '-t', 'commit', '-w', 'signed').trim());
 }
 
-/** A merge of two branches that both changed decisions.md. */
+/** Prepares a merge of two branches that both changed decisions.md. */
 function mergedDecisions(folder: HostileFolder): void {
   const change = (branch: string, from: string) => {
     folder.git('checkout', '-qfb', branch, from);

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 
 /**
- * A folder that somebody else filled, before any client asked its user for trust. Whatever of it is run writes a file into `ran`, beside
- * the folder.
+ * A folder with foreign content that the user has not trusted yet. Every program of it that runs writes a file into
+ * `ran`, next to the folder.
  */
 export class HostileFolder extends ScratchFolder {
   readonly ran = join(this.root, 'ran');
@@ -14,7 +14,7 @@ export class HostileFolder extends ScratchFolder {
     mkdirSync(this.ran);
   }
 
-  /** A program in the folder that tells on whoever runs it; its path. */
+  /** Creates a program in the folder that records its execution. Returns its path. */
   trap(name: string): string {
     this.write(name, `#!/bin/sh\n: > "${this.ran}/$(basename "$0")"\nexit 1\n`);
     chmodSync(join(this.path, name), 0o755);

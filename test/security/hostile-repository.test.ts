@@ -8,7 +8,7 @@ import { runHere } from '../cli/in-process.ts';
 import { config, everyFile, VECTORS } from './git-vectors.ts';
 import { HostileFolder } from './hostile-folder.ts';
 
-/** The commands that ask git something, before any client asked for trust and after. */
+/** Commands that call git, before and after a client asked for trust. */
 const COMMANDS: readonly (readonly string[])[] = [
   ['project', 'start'],
   ['project', 'check'],
@@ -22,7 +22,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['install', 'git', '--dry-run'],
 ];
 
-/** A repository in which every tracked file looks changed to git, so that it is compared. */
+/** A repository in which every tracked file looks changed, so that git compares it. */
 function hostileRepository(): HostileFolder {
   const folder = new HostileFolder();
   folder.git('init', '-q', '-b', 'main');
@@ -38,7 +38,7 @@ function hostileRepository(): HostileFolder {
 const run = (folder: HostileFolder, args: readonly string[]) =>
   runHere(args, { home: folder.home, cwd: folder.path, stdin: JSON.stringify({ cwd: folder.path }) });
 
-/** Everything that is ever asked of git about a folder. */
+/** Runs every git query that the program uses on a folder. */
 async function askEverything(folder: string): Promise<void> {
   const git = projectGit(folder);
   const head = (await git.standing()).commit ?? 'HEAD';

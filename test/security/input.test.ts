@@ -46,7 +46,7 @@ test('a path in an id or a name has no effect, in any parameter of any operation
   for (const { verb } of OPERATIONS) {
     const { name } = verb;
     const http = routeOf(verb);
-    // Streams, which have no end.
+    // Skip streams, because they never end.
     if (/\.(events|watch)$/.test(name) || name === 'channels.socket') continue;
     for (const bad of TRAVERSALS) {
       const path = http.path.replace(/:\w+(\{[^}]*\})?/g, encodeURIComponent(bad));

@@ -24,7 +24,7 @@ const TEXTS: { readonly [name: string]: string } = {
   'decisions.md': `# Decisions\n\n## ADR-001: ${SECRET}\n- Date: 2026-01-01\n- Status: Accepted\n- Decision: ${SECRET}\n`,
 };
 
-/** Every command that reads or writes project files. */
+/** All commands that read or write project files. */
 const COMMANDS: readonly (readonly string[])[] = [
   ['project', 'start'],
   ['project', 'check'],
@@ -44,7 +44,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 const run = (folder: ScratchFolder, args: readonly string[]) =>
   runHere(args, { home: folder.home, cwd: folder.path, stdin: '{}' });
 
-/** A project, and beside it a folder that is none of its business. */
+/** A project, and next to it a folder outside of the project. */
 async function project(): Promise<ScratchFolder & { outside: string }> {
   const folder = Object.assign(new ScratchFolder(), { outside: '' });
   folder.outside = join(folder.root, 'outside');
@@ -53,7 +53,7 @@ async function project(): Promise<ScratchFolder & { outside: string }> {
   return folder;
 }
 
-/** Puts a link in the place of whatever is there. */
+/** Replaces a path with a symlink. */
 function link(folder: ScratchFolder, name: string, target: string): void {
   rmSync(join(folder.path, name), { recursive: true, force: true });
   mkdirSync(dirname(join(folder.path, name)), { recursive: true });

@@ -17,7 +17,7 @@ after(() => {
   place[Symbol.dispose]();
 });
 
-/** A real server with an inspector, through which its heap is looked at. */
+/** A real server with an inspector, to measure its heap. */
 async function start(): Promise<{ url: string; inspector: string }> {
   const words = ['--inspect=127.0.0.1:0', ENTRY, 'up', '--port', '0', '--auth'];
   const child = spawn(process.execPath, words, { env: cleanEnv({ home: place.home }), cwd: place.home });
@@ -36,7 +36,7 @@ async function start(): Promise<{ url: string; inspector: string }> {
   });
 }
 
-/** Bytes in use once everything that nobody needs has been collected. */
+/** Returns the heap size in bytes after garbage collection. */
 async function heapAfterCollection(inspector: string): Promise<number> {
   const ws = new WebSocket(inspector);
   await once(ws, 'open');
@@ -56,10 +56,10 @@ async function heapAfterCollection(inspector: string): Promise<number> {
 
 test('200 clients at full speed for a minute get only answers and 429, and leak no memory', async () => {
   const { url, inspector } = await start();
-  // They share one key, so that its limit is reached on a slow machine too.
+  // All clients share one key, so that they reach its limit on a slow machine too.
   const keys = await makeKeys([process.execPath, ENTRY], place.home, ['clients']);
   const job = { url, keys, clients: CLIENTS, pauseMs: 0, bodyBytes: 2_000 };
-  // Compilers and caches settle first.
+  // Warm up the compiler and the caches first.
   await runLoad({ ...job, ms: 5_000 });
   const before = await heapAfterCollection(inspector);
   const { statuses } = await runLoad({ ...job, ms: LOAD_MS });

@@ -11,15 +11,15 @@ import { callerNamed } from '../channels/core.ts';
 export const SECOND = 1000;
 export const DAY = 24 * 3600 * SECOND;
 
-/** A process on the machine's store. */
+/** A process that uses the machine's store. */
 export interface Process extends AsyncDisposable {
   readonly core: RelayCore;
   readonly engine: SqliteEngine;
-  /** What somebody on it has in hand. */
+  /** Returns the relay API for a caller. */
   as(name: string, tenant?: string): Relay;
 }
 
-/** One machine: a store on its disk, and a clock that a test can set. A process may see that clock some time ahead. */
+/** A machine with a store on disk and a clock that a test can set. A process may see the clock some time ahead. */
 export class Machine implements AsyncDisposable {
   readonly home = mkdtempSync(join(tmpdir(), 'relay-clocks-'));
   readonly #options: CoreOptions;
@@ -34,7 +34,7 @@ export class Machine implements AsyncDisposable {
     return this.#now;
   }
 
-  /** Lets time pass second by second, as for processes that look at the clock now and then. */
+  /** Advances the clock second by second, as real processes would see it. */
   pass(ms: number): void {
     for (let left = ms; left > 0; left -= SECOND) {
       this.#now += Math.min(left, SECOND);
@@ -42,7 +42,7 @@ export class Machine implements AsyncDisposable {
     }
   }
 
-  /** Somebody sets the clock. */
+  /** Sets the clock forward or back. */
   jump(ms: number): void {
     this.#now += ms;
   }

@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => relay[Symbol.asyncDispose]());
 
-/** Each is a client that has tried nothing yet, so that no earlier pull makes the next one free. */
+/** Creates a fresh client each time, so that no earlier pull makes the next one free. */
 const clients: { readonly [where: string]: () => ContextRelay } = {
   'over HTTP': () => new ContextRelay({ baseUrl: relay.url, counter: ownTextWork }),
   'on the store': () =>

@@ -1,8 +1,8 @@
-/** A page of an attacker: its markup, and what its server sends along with it. */
+/** An attacker's page: its markup, and the headers that its server sends. */
 export interface HostilePage {
   readonly html: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A page can do this only once: it leaves, is nothing but this, or has one header for it. */
+  /** Whether a page can do this only once, for example because it navigates away. */
   readonly once?: true;
 }
 
@@ -12,7 +12,7 @@ const CLICK = 'document.currentScript.previousElementSibling.click()';
 const SUBMIT = 'document.currentScript.previousElementSibling.submit()';
 const redirected = (url: string) => `/redirect?to=${encodeURIComponent(url)}`;
 
-/** The ways in which a web page can make a browser send a request, by name. Each sends one to `url`. */
+/** Ways in which a web page can make a browser send a request, by name. Each sends one request to `url`. */
 export const PAGE_REQUESTS: Readonly<Record<string, (url: string) => HostilePage>> = {
   iframe: (url) => ({ html: `<iframe src="${url}"></iframe>` }),
   'iframe in a sandbox': (url) => ({ html: `<iframe sandbox src="${url}"></iframe>` }),

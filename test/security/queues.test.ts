@@ -6,7 +6,7 @@ import { SLOW_READER_BYTES } from '../../src/base/limits.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { until } from '../until.ts';
 
-/** The server's ends of all connections to it that are open. */
+/** Server side of all open connections. */
 function serverSockets({ url }: RelayUnderTest): Socket[] {
   const { port } = new URL(url);
   const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
@@ -16,7 +16,7 @@ function serverSockets({ url }: RelayUnderTest): Socket[] {
   );
 }
 
-/** A connection that sends and never reads. */
+/** Opens a connection that sends and never reads. */
 async function dial({ url }: RelayUnderTest): Promise<Socket> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.on('error', () => {});
@@ -34,13 +34,13 @@ async function upgraded(relay: RelayUnderTest, path: string): Promise<Socket> {
   return socket;
 }
 
-/** A frame of a client, masked with zeros. */
+/** Builds a client frame, masked with zeros. */
 function frame(opcode: 'text' | 'ping', text: string): Buffer {
   const first = { text: 0x81, ping: 0x89 }[opcode];
   return Buffer.concat([Buffer.from([first, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)]);
 }
 
-/** Writes it so often, and waits until the server has taken all of it or has hung up. */
+/** Writes the data `times` times, and waits until the server has read it all or closed the connection. */
 async function flood(socket: Socket, part: Buffer, times: number): Promise<void> {
   const many = Buffer.concat(Array.from({ length: 1000 }, () => part));
   for (let sent = 0; sent < times && !socket.destroyed; sent += 1000) {

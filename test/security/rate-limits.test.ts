@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import { type GuardedRelay, startGuarded } from '../keys/guarded-relay.ts';
 
-/** Refills so slowly that the burst is all there is: 10 for a key or an address, 15 for a tenant. */
+/** Refills so slowly that only the burst counts: 10 requests for a key or an address, 15 for a tenant. */
 const TEN = { perKey: 0.001, perAddress: 0.001, perTenant: 0.0015, burst: 10_000 };
 
 const start = () => startGuarded({ core: { defaultPlan: 'team' }, server: { rateLimits: TEN } });
 
-/** The status of an upgrade, 101 where it comes about, and what Retry-After says. */
+/** Returns the status of an upgrade (101 on success) and its Retry-After header. */
 function upgrade(relay: GuardedRelay, query: string, key?: string): Promise<[number, string?]> {
   const headers = key ? { Authorization: `Bearer ${key}` } : {};
   return new Promise((resolve, reject) => {

@@ -14,7 +14,7 @@ import { until } from '../until.ts';
 interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly bodies: Wire[];
-  /** Resolves once so many requests have come. */
+  /** Resolves when this many requests have arrived. */
   count(n: number): Promise<void>;
 }
 

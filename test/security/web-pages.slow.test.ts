@@ -11,7 +11,7 @@ import { until } from '../until.ts';
 import { type HostilePage, PAGE_REQUESTS } from './page-requests.ts';
 
 const skip = noBrowser;
-/** What stands between the browser and the relay to see what passes: the address asked for, and the answer's status. */
+/** Path and status of each request that passed the proxy between browser and relay. */
 const seen: { path: string; status: number }[] = [];
 let pages: Awaited<ReturnType<typeof buildPages>>;
 let relay: RelayUnderTest;
@@ -71,7 +71,7 @@ for (const from of ['attacker.example', '127.0.0.1']) {
       const all = { html: pages.map(({ html }) => html).join('\n') };
       for (const each of pages[0]!.once ? pages : [all]) {
         page = each;
-        // An event stream in a frame would keep the page loading for ever, and a page may be gone before it is there.
+        // An event stream in a frame keeps the page loading forever, and a page may navigate away before it is loaded.
         await tab.goto(`http://${from}:${portOf(attacker)}/`, { waitUntil: 'commit' }).catch(() => {});
         const wanted = each === all ? vias : [vias[pages.indexOf(each)]!];
         await until(() => wanted.every((via) => seen.some(({ path }) => path.includes(via))));
@@ -124,7 +124,7 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** Passes everything on to the relay as it came, sockets included. */
+/** Forwards everything to the relay unchanged, including sockets. */
 function watching(relayUrl: string, seen: { path: string; status: number }[]): Server {
   const { port, hostname } = new URL(relayUrl);
   const server = createServer((asked, answer) => {

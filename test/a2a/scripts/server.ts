@@ -1,4 +1,4 @@
-/** A server on the store of RELAY_HOME whose webhooks may be on this machine, unless GUARDED. Says where it listens. */
+/** A server on the store of RELAY_HOME. Allows webhooks on this machine unless GUARDED is set. Prints its address. */
 import { loadConfig } from '../../../src/app/config.ts';
 import { startServer } from '../../../src/app/serve/serve.ts';
 import { openCore } from '../../../src/app/store/open-core.ts';

@@ -14,7 +14,7 @@ import * as z from 'zod';
 type Outcome = CallToolResult | InputRequiredResult;
 type State = Record<string, unknown>;
 
-/** What the client carries from round to round is sealed, so that it cannot be changed on the way. */
+/** Signs the state that the client carries from round to round, so that it cannot change it. */
 export const roundState = createRequestStateCodec<State>({ key: crypto.getRandomValues(new Uint8Array(32)) });
 
 const elicit = (message: string, field: string) =>
@@ -36,7 +36,7 @@ const answered = (ctx: ServerContext, key: string): State | undefined =>
   acceptedContent(ctx.mcpReq.inputResponses, key);
 const response = (ctx: ServerContext, key: string) => ctx.mcpReq.inputResponses?.[key] as State | undefined;
 
-/** The 2026 revision asks clients for input by answering a call with a question. The suite plays through all of it. */
+/** In the 2026 revision a server asks the client for input by answering a call with a question. The suite tests this. */
 export function addFixtureRounds(server: McpServer): void {
   const tool = (name: string, run: (ctx: ServerContext) => Promise<Outcome> | Outcome) =>
     server.registerTool(name, { description: 'a fixture', inputSchema: z.object({}) }, (_args, ctx) =>
@@ -108,7 +108,7 @@ export function addFixtureRounds(server: McpServer): void {
   server.registerPrompt(
     'test_input_required_result_prompt',
     { description: 'a fixture' },
-    // Without arguments the context is what a prompt is called with, which the types do not say.
+    // A prompt without arguments is called with the context as first parameter. The types are wrong here.
     ((ctx: ServerContext) => {
       const context = answered(ctx, 'user_context')?.context;
       if (typeof context !== 'string') return ask({ user_context: elicit('What context?', 'context') });

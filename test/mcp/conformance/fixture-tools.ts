@@ -6,14 +6,14 @@ import {
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 
-/** A PNG of one pixel, and a WAV of one sample. */
+/** A PNG of one pixel and a WAV of one sample. */
 export const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const SAMPLE = 'UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=';
 
 const nothing = z.object({});
 
-/** The tools that the suite calls by name, and what it expects of each. */
+/** Tools that the suite calls by name, with the answers that it expects. */
 export function addFixtureTools(server: McpServer): void {
   const content = (name: string, ...parts: CallToolResult['content']) =>
     server.registerTool(name, { description: 'a fixture' }, () => ({ content: parts }));
@@ -79,10 +79,10 @@ async function progresses(_args: unknown, ctx: ServerContext): Promise<CallToolR
   return { content: [{ type: 'text', text: String(progressToken) }] };
 }
 
-/** An argument that clients repeat in a header. */
+/** An argument that clients repeat in a request header. */
 const MIRRORED = { type: 'string', 'x-mcp-header': 'Region' } as const;
 
-/** What a list of tools must pass on as it is. */
+/** A schema that a list of tools must return unchanged. */
 const EVERY_KEYWORD = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',

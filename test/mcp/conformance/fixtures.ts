@@ -4,7 +4,7 @@ import type { McpExtension } from '../../../src/interfaces/mcp/server.ts';
 import { addFixtureRounds, roundState } from './fixture-rounds.ts';
 import { addFixtureTools, PIXEL } from './fixture-tools.ts';
 
-/** What the official suite expects a server to have; ours gets it through the same factory, in tests only. */
+/** Tools and resources that the official suite expects. Our server gets them only in tests, through `extend`. */
 export function conformanceFixtures(): McpExtension {
   const streams = new Set<ServerEventBus['publish']>();
   const trigger = (server: McpServer, name: string, kind: 'tools_list_changed' | 'prompts_list_changed') =>
