@@ -62,14 +62,14 @@ class Merge {
 
   count(bytes: Uint8Array, length: number): number {
     if (length >= this.#ranks.length) this.#makeRoom(length > FEW_BYTES ? MAX_PIECE_BYTES : FEW_BYTES);
-    const [before, behind, ranks] = [this.#previous, this.#next, this.#ranks];
+    const [previous, next, ranks] = [this.#previous, this.#next, this.#ranks];
     for (let at = 0; at <= length; at++) {
-      before[at] = at - 1;
-      behind[at] = at + 1;
+      previous[at] = at - 1;
+      next[at] = at + 1;
     }
     const rank = (at: number) => {
-      const next = behind[at]!;
-      ranks[at] = next < length ? this.#rankOf(bytes, at, behind[next]!) : NO_TOKEN;
+      const after = next[at]!;
+      ranks[at] = after < length ? this.#rankOf(bytes, at, next[after]!) : NO_TOKEN;
       if (ranks[at] !== NO_TOKEN) this.#push(ranks[at]! * POSITIONS + at);
     };
     for (let at = 0; at < length; at++) rank(at);
@@ -78,13 +78,13 @@ class Merge {
       const key = this.#pop();
       const at = key % POSITIONS;
       if (ranks[at] !== (key - at) / POSITIONS) continue;
-      const gone = behind[at]!;
-      ranks[gone] = NO_TOKEN;
-      behind[at] = behind[gone]!;
-      before[behind[at]!] = at;
+      const merged = next[at]!;
+      ranks[merged] = NO_TOKEN;
+      next[at] = next[merged]!;
+      previous[next[at]!] = at;
       parts--;
       rank(at);
-      if (at > 0) rank(before[at]!);
+      if (at > 0) rank(previous[at]!);
     }
     return parts;
   }

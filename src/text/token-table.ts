@@ -37,10 +37,10 @@ export function makeTokenTable(tokens: readonly Token[]): Uint8Array<ArrayBuffer
     integers[at + 2 * slot] = first;
     integers[at + 2 * slot + 1] = (secondHash(text, 0, text.length) & ~RANK_MASK) | (rank + 1);
   }
-  const made = new Uint8Array(integers.byteLength + CLASSIFIED_CHARS);
-  made.set(new Uint8Array(integers.buffer));
-  for (let code = 0; code < CLASSIFIED_CHARS; code++) made[integers.byteLength + code] = charClass(code);
-  return made;
+  const bytes = new Uint8Array(integers.byteLength + CLASSIFIED_CHARS);
+  bytes.set(new Uint8Array(integers.buffer));
+  for (let code = 0; code < CLASSIFIED_CHARS; code++) bytes[integers.byteLength + code] = charClass(code);
+  return bytes;
 }
 
 /**
@@ -66,18 +66,18 @@ export function unpackTokens(packed: Uint8Array): Uint8Array[] {
 }
 
 /** Tells whether a stored table is complete. A crash can leave a file that is cut off or all zeros. */
-export function isWholeTable(made: Uint8Array): boolean {
-  if (made.length < 4 * TABLES) return false;
-  const slots = integersOf(made).subarray(0, TABLES);
-  return slots.every((count) => count > 0) && made.length === classesOffset(slots) + CLASSIFIED_CHARS;
+export function isWholeTable(bytes: Uint8Array): boolean {
+  if (bytes.length < 4 * TABLES) return false;
+  const slots = integersOf(bytes).subarray(0, TABLES);
+  return slots.every((count) => count > 0) && bytes.length === classesOffset(slots) + CLASSIFIED_CHARS;
 }
 
 /** Opens a table that `isWholeTable` has accepted. */
-export function openTokenTable(made: Uint8Array): TokenTable {
-  const integers = integersOf(made);
+export function openTokenTable(bytes: Uint8Array): TokenTable {
+  const integers = integersOf(bytes);
   const places = placesOf(integers);
   const from = classesOffset(integers.subarray(0, TABLES));
-  const charClasses = made.subarray(from, from + CLASSIFIED_CHARS);
+  const charClasses = bytes.subarray(from, from + CLASSIFIED_CHARS);
   return {
     charClasses,
     rankOf(text, start, end) {
@@ -122,8 +122,8 @@ function placesOf(integers: Int32Array): Place[] {
   });
 }
 
-function integersOf(made: Uint8Array): Int32Array {
-  return new Int32Array(made.buffer, made.byteOffset, Math.floor(made.byteLength / 4));
+function integersOf(bytes: Uint8Array): Int32Array {
+  return new Int32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.byteLength / 4));
 }
 
 function classesOffset(slots: Int32Array): number {

@@ -172,7 +172,7 @@ class ThreadReader {
     const sha256 = createHash('sha256');
     const scan = new ContentScan(openFile(path));
     for await (const chunk of scan.body as ReadableStream<Uint8Array>) sha256.update(chunk);
-    const seen = scan.seen();
+    const seen = scan.result();
     const hash = sha256.digest('hex');
     if (row.hash !== undefined && row.hash !== hash)
       changed(`its file has the hash ${hash} and not ${row.hash}`);

@@ -99,8 +99,8 @@ export class FileStore {
   /** Removes the data of an ended file. Safe to run concurrently and again after a crash. */
   async removeEnded(at: FilePlace, { value: head, revision }: StoredHead): Promise<void> {
     await this.#removeBodies(at, head);
-    const took = await this.heads.delete(headKey(at), { expect: revision });
-    if (took) await this.parts.storage.freed(at.tenant, fileStorageBytes(head));
+    const isDeleted = await this.heads.delete(headKey(at), { expect: revision });
+    if (isDeleted) await this.parts.storage.freed(at.tenant, fileStorageBytes(head));
   }
 
   async #removeBodies(at: FilePlace, head: FileHead): Promise<void> {
@@ -182,14 +182,14 @@ export class FileStore {
   async removeOrphansIn(at: Pick<FilePlace, 'tenant' | 'space'>): Promise<void> {
     const { engine, env } = this.parts.deps;
     const before = env.now() - ORPHAN_AGE_MS;
-    const [lives, bodies] = [new Map<string, number>(), new Set<string>()];
+    const [oldestKept, bodies] = [new Map<string, number>(), new Set<string>()];
     for await (const { value } of allRecords(this.heads, headsPrefix(at))) {
-      lives.set(value.id, value.first);
+      oldestKept.set(value.id, value.first);
       bodies.add(value.current.blob);
     }
     for await (const { key, value } of allRecords(this.versions, versionsPrefix(at))) {
       const id = key.slice(versionsPrefix(at).length).split('/')[0]!;
-      const kept = value.version >= (lives.get(id) ?? Number.POSITIVE_INFINITY);
+      const kept = value.version >= (oldestKept.get(id) ?? Number.POSITIVE_INFINITY);
       if (kept || createdAt(id) > before || value.at > before) bodies.add(value.blob);
       else await this.versions.delete(key);
     }

@@ -164,9 +164,9 @@ export class Files implements Serves<typeof files> {
     o: Version & LocalOptions = {},
   ): Promise<Part> {
     const at = toFilePlace(caller, space, path);
-    const taken = await this.#readPart(caller, at, part, o);
-    this.#noteRead(caller, utf8Bytes(taken.text));
-    return taken;
+    const partText = await this.#readPart(caller, at, part, o);
+    this.#noteRead(caller, utf8Bytes(partText.text));
+    return partText;
   }
 
   async cost(
@@ -321,8 +321,8 @@ export class Files implements Serves<typeof files> {
     const keep = next.keep ?? before?.keep ?? FILE_VERSIONS;
     const current: FileVersion = { version: (before?.current.version ?? 0) + 1, ...next.about };
     const first = Math.max(before?.first ?? 1, current.version - keep);
-    const leaving = before ? await this.#versionsBefore(at, before, first) : [];
-    const freed = leaving.reduce((sum, version) => sum + versionStorageBytes(version), 0);
+    const dropped = before ? await this.#versionsBefore(at, before, first) : [];
+    const freed = dropped.reduce((sum, version) => sum + versionStorageBytes(version), 0);
     const head: FileHead = {
       id: before?.id ?? timeOrderedId(parts.deps.env),
       created: before?.created ?? current.at,
@@ -347,7 +347,7 @@ export class Files implements Serves<typeof files> {
     if (revision === null) return null;
     if (!before) return head;
     parts.background.run(async () => {
-      await this.store.dropVersions(at, head.id, leaving);
+      await this.store.dropVersions(at, head.id, dropped);
       if (before.expires !== null && before.expires !== head.expires)
         await ends.forget(before.expires, endName(at));
     });
@@ -360,15 +360,15 @@ export class Files implements Serves<typeof files> {
     { id, first: from, current }: FileHead,
     first: number,
   ): Promise<FileVersion[]> {
-    const leaving: FileVersion[] = [];
+    const dropped: FileVersion[] = [];
     for (let version = from; version < first; version++) {
       const stored =
         version === current.version
           ? { value: current }
           : await this.store.versions.get(versionKey(at, id, version));
-      if (stored) leaving.push(stored.value);
+      if (stored) dropped.push(stored.value);
     }
-    return leaving;
+    return dropped;
   }
 
   async #readPart(

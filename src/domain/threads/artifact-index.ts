@@ -219,11 +219,11 @@ export class ArtifactIndex {
       if (!stored || this.#isDone(stored.value)) return;
       const { value, revision } = stored;
       const place = await this.#indexSome(tenant, artifact, value);
-      const kept =
+      const saved =
         place.done >= artifact.size
           ? await this.#unfinished.delete(key, { expect: revision })
           : await this.#unfinished.put(key, { ...value, ...place }, { expect: revision });
-      if (!kept) return this.#overtaken(tenant, value.root, artifact);
+      if (!saved) return this.#overtaken(tenant, value.root, artifact);
     }
   }
 
@@ -262,8 +262,8 @@ export class ArtifactIndex {
     const stored = await this.#passes.get(passKey(tenant));
     if (stored) return stored;
     const { items: threads } = await this.#log.deps.engine.records.list(listPrefix(tenant), { limit: 1 });
-    const begun: Pass = { before, after: threads.length === 0 ? null : '' };
-    await this.#passes.put(passKey(tenant), begun, { expect: 'absent' });
+    const started: Pass = { before, after: threads.length === 0 ? null : '' };
+    await this.#passes.put(passKey(tenant), started, { expect: 'absent' });
     return (await this.#passes.get(passKey(tenant)))!;
   }
 
@@ -321,8 +321,14 @@ export class ArtifactIndex {
   async #put(tenant: string, artifact: Artifact, { number, text, line }: Section): Promise<void> {
     const { ref, thread_id, name, type } = artifact;
     const key = sectionKey(indexKey(tenant, thread_id, ref), number);
-    const [shown, before] = number === 0 ? [`${name}\n${text}`, -1] : [text, line - 1];
-    await this.#log.deps.engine.index.put(key, shown, { ref, thread_id, name, type, lines_before: before });
+    const [indexedText, before] = number === 0 ? [`${name}\n${text}`, -1] : [text, line - 1];
+    await this.#log.deps.engine.index.put(key, indexedText, {
+      ref,
+      thread_id,
+      name,
+      type,
+      lines_before: before,
+    });
   }
 }
 
@@ -393,9 +399,9 @@ export async function nextSections(
  * `at`.
  */
 function cutBehind(bytes: Uint8Array, at: number): number {
-  const near = bytes.subarray(at - 1, at + LOOK_BYTES);
+  const nearby = bytes.subarray(at - 1, at + LOOK_BYTES);
   for (const end of [LINE_FEED, SPACE]) {
-    const found = near.indexOf(end);
+    const found = nearby.indexOf(end);
     if (found >= 0) return at + found;
   }
   let cut = at;

@@ -274,7 +274,7 @@ it('stores a content with an estimate if its tokens cannot be counted in time', 
     },
   };
   const scan = new ContentScan(text('words '.repeat(200)));
-  const { content, estimated } = await contentTokens(counter, scan.seen(), 'words');
+  const { content, estimated } = await contentTokens(counter, scan.result(), 'words');
   assert.deepEqual([content, estimated], [300, true]);
 });
 

@@ -56,9 +56,9 @@ export async function putArtifact(
     const fields = input.late ? checkInput(input.late()) : likely;
     const { name, type, mime, source_refs } = fields;
     blob = await renameBlob(log, blob, artifactBlob(root, { ref, ...fields }));
-    const seen = scan.seen();
-    const preview = await texts.preview(artifactKind(fields), seen);
-    const tokens = await countArtifactTokens(texts, seen, preview.text);
+    const scanned = scan.result();
+    const preview = await texts.preview(artifactKind(fields), scanned);
+    const tokens = await countArtifactTokens(texts, scanned, preview.text);
     const at = env.now();
     const [by, created_at] = [caller.name, isoTime(at)];
     const provenance = { created_by: by, created_at, source_refs, capability: o.capability ?? null };
@@ -68,14 +68,14 @@ export async function putArtifact(
     const retry = await idempotentRequest('artifact', input.idempotency_key, () =>
       sha256Hex(JSON.stringify([hash, type, mime, name, source_refs])),
     );
-    const made: JsonObject = {
+    const origin: JsonObject = {
       ...(o.capability === undefined ? {} : { capability: o.capability }),
       ...(o.report ? { report: true } : {}),
     };
-    const payload = { by, ref, type, name, mime, size, hash, tokens: { ...tokens }, source_refs, ...made };
+    const payload = { by, ref, type, name, mime, size, hash, tokens: { ...tokens }, source_refs, ...origin };
     const { index } = log;
     const isIndexed = o.indexed ?? true;
-    const isLong = isIndexed && seen.isText && index.isLong(artifact);
+    const isLong = isIndexed && scanned.isText && index.isLong(artifact);
     if (isLong) await index.plan(caller.tenant, root, artifact, at);
     let indexed: Promise<void> | undefined;
     const committed = await log.commit<{ ref: string; version: number }>(caller, id, (head) => {
@@ -84,7 +84,7 @@ export async function putArtifact(
       // Index in parallel with the event. If the event is not written, `discard` removes the index entry. If
       // indexing fails, the artifact is stored anyway and is not found until a repair indexes it.
       if (isIndexed && !isLong)
-        indexed ??= index.putShort(caller.tenant, artifact, seen.text).catch(() => {});
+        indexed ??= index.putShort(caller.tenant, artifact, scanned.text).catch(() => {});
       const version = head.version + 1;
       const event: StoredEvent = {
         type: 'artifact.created',
@@ -141,9 +141,9 @@ export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o 
   const page = refs.slice(start, start + (o.limit ?? PAGE_ITEMS));
   const artifacts = await Promise.all(page.map((ref) => readArtifact(log, head.root, ref)));
   const more = start + page.length < refs.length && page.length > 0;
-  const there = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
+  const remaining = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
   const answer = {
-    artifacts: there.map((artifact) => withPath(head.root, artifact)),
+    artifacts: remaining.map((artifact) => withPath(head.root, artifact)),
     ...(more ? { next: page.at(-1)! } : {}),
   };
   if (o.counted ?? true) log.ledger.countRead(head.root, 'listings', answer);
@@ -254,14 +254,14 @@ export const readPart: ThreadVerb<'part'> = async (log, caller, id, ref, o) => {
   const { max_tokens = PART_CHARS, counted = true, ...asked } = o;
   if (!Number.isInteger(max_tokens) || max_tokens < 1 || max_tokens > PART_CHARS)
     throw badRequest(`"max_tokens" must be a whole number from 1 to ${PART_CHARS}.`);
-  const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== false);
-  const part = checkPartRequest(Object.fromEntries(given) as PartRequest);
+  const requested = Object.entries(asked).filter(([, value]) => value !== undefined && value !== false);
+  const part = checkPartRequest(Object.fromEntries(requested) as PartRequest);
   const { root } = await log.meta(caller, id);
   const artifact = await readArtifact(log, root, ref);
   const texts = workFor(caller, log.deps.texts);
-  const taken = await texts.part(await openArtifact(log, root, artifact), part, { size: artifact.size });
-  const answer = await cutToBudget(taken, max_tokens, texts);
-  const [[name, value]] = given as [[string, unknown]];
+  const partText = await texts.part(await openArtifact(log, root, artifact), part, { size: artifact.size });
+  const answer = await cutToBudget(partText, max_tokens, texts);
+  const [[name, value]] = requested as [[string, unknown]];
   const what = name === 'outline' ? name : `${name}=${value}`.slice(0, 200);
   notePull(log, caller, id, { ref, tokens: answer.tokens.tokens, part: what }, counted);
   return answer;
@@ -286,22 +286,22 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
   const { root } = await log.meta(caller, id);
   const artifact = await readArtifact(log, root, ref);
   const at = artifact.deleted_at === undefined ? env.now() : Date.parse(artifact.deleted_at);
-  const gone = { ...withoutContent(artifact), deleted_at: isoTime(at) };
-  await artifactRecords(log).put(artifactKey(root, ref), gone, { frees: true });
+  const tombstone = { ...withoutContent(artifact), deleted_at: isoTime(at) };
+  await artifactRecords(log).put(artifactKey(root, ref), tombstone, { frees: true });
   await log.index.remove(caller.tenant, artifact);
   await engine.blobs.delete(artifactBlob(root, artifact));
-  const { name, size, hash } = gone;
-  const once = await idempotentRequest('artifact.deleted', ref, () => sha256Hex(ref));
+  const { name, size, hash } = tombstone;
+  const retry = await idempotentRequest('artifact.deleted', ref, () => sha256Hex(ref));
   const payload = { by: caller.name, ref, name, size, hash };
   return log.commit<Artifact>(caller, id, async (head) => {
     if (
-      once!.previousUse(head) ||
+      retry!.previousUse(head) ||
       (artifact.deleted_at !== undefined && (await isDeletionLogged(log, root, ref)))
     ) {
-      return { done: gone };
+      return { done: tombstone };
     }
-    const event = { type: 'artifact.deleted', at, payload, ...once!.mark };
-    return { event, answer: () => gone };
+    const event = { type: 'artifact.deleted', at, payload, ...retry!.mark };
+    return { event, answer: () => tombstone };
   });
 };
 

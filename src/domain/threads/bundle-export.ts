@@ -106,11 +106,11 @@ async function findDamaged(
   artifacts: readonly Artifact[],
 ): Promise<DamagedFile[]> {
   const damaged: DamagedFile[] = [];
-  for (const some of contentBatches(artifacts.filter(({ deleted_at }) => deleted_at === undefined))) {
+  for (const batch of contentBatches(artifacts.filter(({ deleted_at }) => deleted_at === undefined))) {
     const faults = await Promise.all(
-      some.map((artifact) => findFault(artifact.hash, () => openArtifact(log, root, artifact))),
+      batch.map((artifact) => findFault(artifact.hash, () => openArtifact(log, root, artifact))),
     );
-    for (const [i, artifact] of some.entries()) {
+    for (const [i, artifact] of batch.entries()) {
       const what = faults[i] ?? null;
       if (what !== null) damaged.push({ ref: artifact.ref, path: contentFile(artifact), what });
     }
@@ -120,18 +120,18 @@ async function findDamaged(
 
 /** Splits artifacts into batches whose contents are read at once, limited by count and bytes. */
 export function* contentBatches(artifacts: readonly Artifact[]): Generator<Artifact[]> {
-  let some: Artifact[] = [];
+  let batch: Artifact[] = [];
   let bytes = 0;
   for (const artifact of artifacts) {
-    if (some.length === BATCH_ITEMS || bytes + artifact.size > PACKED_BYTES) {
-      if (some.length > 0) yield some;
-      some = [];
+    if (batch.length === BATCH_ITEMS || bytes + artifact.size > PACKED_BYTES) {
+      if (batch.length > 0) yield batch;
+      batch = [];
       bytes = 0;
     }
-    some.push(artifact);
+    batch.push(artifact);
     bytes += artifact.size;
   }
-  if (some.length > 0) yield some;
+  if (batch.length > 0) yield batch;
 }
 
 async function findFault(hash: string, open: () => Promise<BlobBody>): Promise<DamagedFile['what'] | null> {
@@ -153,7 +153,7 @@ export function writeBundle(parts: BundleParts): ReadableStream<Uint8Array> {
 /** Yields the files of the archive. The manifest comes last, because it lists all others. */
 async function* bundleEntries(parts: BundleParts): AsyncGenerator<ZipEntry> {
   const { head, about, artifacts, damaged = [] } = parts;
-  const left = new Set(damaged.map(({ ref }) => ref));
+  const damagedRefs = new Set(damaged.map(({ ref }) => ref));
   const files: ManifestFile[] = [];
   const textEntry = async (path: string, text: string): Promise<ZipEntry> => {
     const bytes = new TextEncoder().encode(text);
@@ -165,11 +165,13 @@ async function* bundleEntries(parts: BundleParts): AsyncGenerator<ZipEntry> {
   let part = 0;
   for await (const text of eventTexts(parts)) yield await textEntry(eventsFile(++part), text);
   yield await textEntry(ARTIFACTS, artifacts.map((artifact) => `${JSON.stringify(artifact)}\n`).join(''));
-  const readable = artifacts.filter(({ deleted_at, ref }) => deleted_at === undefined && !left.has(ref));
-  for (const some of contentBatches(readable)) {
-    for (const artifact of some)
+  const readable = artifacts.filter(
+    ({ deleted_at, ref }) => deleted_at === undefined && !damagedRefs.has(ref),
+  );
+  for (const batch of contentBatches(readable)) {
+    for (const artifact of batch)
       files.push({ path: contentFile(artifact), size: artifact.size, sha256: artifact.hash });
-    yield* await Promise.all(some.map((artifact) => contentEntry(parts, artifact)));
+    yield* await Promise.all(batch.map((artifact) => contentEntry(parts, artifact)));
   }
   const manifest: Manifest = {
     schema: BUNDLE_SCHEMA,

@@ -75,10 +75,10 @@ export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
   // A ZIP file is read from its end, so a large stream is stored in a blob first.
   const { engine, env } = log.deps;
   const key = `ten.${caller.tenant}/imports/${toHex(env.randomBytes(12))}`;
-  const begun = await readBeginning(limitBytes(body, BUNDLE_BYTES), IN_MEMORY_BYTES);
-  if (begun instanceof Uint8Array) return importThread(log, caller, begun);
+  const beginning = await readBeginning(limitBytes(body, BUNDLE_BYTES), IN_MEMORY_BYTES);
+  if (beginning instanceof Uint8Array) return importThread(log, caller, beginning);
   try {
-    const { size } = await engine.blobs.put(key, begun, { expiresAt: env.now() + ORPHAN_AGE_MS });
+    const { size } = await engine.blobs.put(key, beginning, { expiresAt: env.now() + ORPHAN_AGE_MS });
     return await importFrom(log, caller, {
       size,
       read: async (start, end) => {
@@ -150,8 +150,8 @@ async function storeBundle(
     log.announce(head, events.at(-1)!);
     log.deps.activity.note(tenant, { kind: 'thread.created', by, thread: id, ...(name ? { name } : {}) });
     const state_ref = versionRef(head.version);
-    const taken = { thread_id: id, name, state_ref, artifacts: artifacts.length, events: events.length };
-    return damaged.size > 0 ? { ...taken, damaged: [...damaged].slice(0, DAMAGED_NAMED) } : taken;
+    const imported = { thread_id: id, name, state_ref, artifacts: artifacts.length, events: events.length };
+    return damaged.size > 0 ? { ...imported, damaged: [...damaged].slice(0, DAMAGED_NAMED) } : imported;
   } catch (error) {
     await log.storage.freed(tenant, head.totals.stored);
     // Delete only while the lock is held. Afterwards the data may belong to another import.
@@ -176,13 +176,13 @@ async function storeContents(
 ): Promise<Artifact[]> {
   const { blobs } = log.deps.engine;
   const kept: Artifact[] = [];
-  const take = async (described: Artifact): Promise<Artifact[]> => {
+  const storeArtifact = async (described: Artifact): Promise<Artifact[]> => {
     const { ref, size, hash, deleted_at } = described;
     const records = artifactRecords(log);
     const key = artifactKey(root, ref);
     if (deleted_at !== undefined) {
-      const gone = { ...withoutContent(described), deleted_at: isoTime(Date.parse(deleted_at)) };
-      await records.put(key, gone);
+      const tombstone = { ...withoutContent(described), deleted_at: isoTime(Date.parse(deleted_at)) };
+      await records.put(key, tombstone);
       return [];
     }
     if (damaged.has(ref)) {
@@ -192,17 +192,18 @@ async function storeContents(
     const scan = new ContentScan(streamFrom(zip.stream(zip.items.get(contentFile(described))!)), size);
     const stored = await blobs.put(artifactBlob(root, described), scan.body, { size });
     if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} does not match its hash`);
-    const seen = scan.seen();
-    const preview = await log.deps.texts.preview(artifactKind(described), seen, { tenant });
+    const scanned = scan.result();
+    const preview = await log.deps.texts.preview(artifactKind(described), scanned, { tenant });
     const artifact: Artifact = { ...described, preview };
     await records.put(key, artifact);
     if (isSearchResult(described)) return [];
-    const isLong = seen.isText && log.index.isLong(artifact);
+    const isLong = scanned.isText && log.index.isLong(artifact);
     if (isLong) await log.index.plan(tenant, root, artifact);
-    else await log.index.putShort(tenant, artifact, seen.text);
+    else await log.index.putShort(tenant, artifact, scanned.text);
     return isLong ? [artifact] : [];
   };
-  for (const some of contentBatches(artifacts)) kept.push(...(await mapConcurrent(some, take)).flat());
+  for (const batch of contentBatches(artifacts))
+    kept.push(...(await mapConcurrent(batch, storeArtifact)).flat());
   return kept;
 }
 
@@ -258,11 +259,11 @@ async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manif
   }
   const damaged = new Set(manifest.damaged?.map(({ ref }) => ref));
   const present = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
-  const there = present.filter(({ ref }) => !damaged.has(ref));
-  if (there.length + damaged.size !== present.length)
+  const intact = present.filter(({ ref }) => !damaged.has(ref));
+  if (intact.length + damaged.size !== present.length)
     throw badBundle('its list of damaged contents names something that is not an artifact');
-  for (const artifact of there) checkContent(artifact, files);
-  if (there.length + part + 2 !== manifest.files.length)
+  for (const artifact of intact) checkContent(artifact, files);
+  if (intact.length + part + 2 !== manifest.files.length)
     throw badBundle('it has files that nothing refers to');
   const start = emptyHead(bareRoot(manifest.thread_id));
   const job = { kind: 'check', start, versions: [] } as const;
@@ -277,7 +278,7 @@ async function readBundle(log: ThreadLog, tenant: string, zip: ZipArchive, manif
     throw badBundle('its artifacts do not match its events');
   }
   const bytes = found.stored;
-  if (there.reduce((sum, { size }) => sum + artifactStorageBytes(size), found.eventBytes) > bytes)
+  if (intact.reduce((sum, { size }) => sum + artifactStorageBytes(size), found.eventBytes) > bytes)
     throw badBundle('its contents are larger than its events say');
   return { manifest, events, artifacts, ledger, damaged, bytes };
 }

@@ -45,7 +45,7 @@ function answer(version: number, dropped: CompactAnswer['dropped']): CompactAnsw
 function compaction(state: State) {
   const collapsed = collapse(state.last_actions);
   const actions = collapsed.slice(-COMPACT_ACTIONS);
-  const gone = collapsed.slice(0, -COMPACT_ACTIONS);
+  const droppedActions = collapsed.slice(0, -COMPACT_ACTIONS);
   const used = refsUsed({ ...state, last_actions: actions });
   const recent = state.artifacts.length - COMPACT_REFS;
   const links = state.artifacts.filter((link, i) => i >= recent || used.has(link.ref));
@@ -57,7 +57,7 @@ function compaction(state: State) {
   const ops: PatchOp[] = [];
   if (dropped.actions > 0) ops.push({ op: 'replace', path: '/last_actions', value: asJson(actions) });
   if (dropped.artifacts > 0) ops.push({ op: 'replace', path: '/artifacts', value: asJson(links) });
-  ops.push({ op: 'add', path: '/session_summary', value: summary(state, gone, dropped) });
+  ops.push({ op: 'add', path: '/session_summary', value: summary(state, droppedActions, dropped) });
   return { ops, dropped };
 }
 
@@ -65,19 +65,19 @@ function compaction(state: State) {
 function collapse(actions: readonly Action[]): Action[] {
   const out: { action: Action; times: number }[] = [];
   for (const action of actions) {
-    const { name, times } = counted(action.description);
+    const { name, times } = parseRepeats(action.description);
     const last = out.at(-1);
-    if (last && counted(last.action.description).name === name) {
+    if (last && parseRepeats(last.action.description).name === name) {
       out[out.length - 1] = { action: { ...action, description: name }, times: last.times + times };
     } else out.push({ action, times });
   }
   return out.map(({ action, times }) => {
-    const { name } = counted(action.description);
+    const { name } = parseRepeats(action.description);
     return times > 1 ? { ...action, description: `${name} (×${times})` } : action;
   });
 }
 
-function counted(description: string): { name: string; times: number } {
+function parseRepeats(description: string): { name: string; times: number } {
   const match = /^(.*) \(×(\d{1,9})\)$/s.exec(description);
   return match ? { name: match[1]!, times: Number(match[2]) } : { name: description, times: 1 };
 }
@@ -86,21 +86,21 @@ const REFS = new RegExp(REF, 'g');
 
 /** Returns the references of artifacts that the rest of the state mentions. */
 function refsUsed(state: State): Set<string> {
-  const known = new Set(state.artifacts.map((link: ArtifactLink) => link.ref));
+  const refs = new Set(state.artifacts.map((link: ArtifactLink) => link.ref));
   const used = new Set<string>();
-  const look = (value: unknown): void => {
+  const collect = (value: unknown): void => {
     if (typeof value === 'string') {
-      if (known.has(value)) used.add(value);
-      for (const [ref] of value.matchAll(REFS)) if (known.has(ref)) used.add(ref);
+      if (refs.has(value)) used.add(value);
+      for (const [ref] of value.matchAll(REFS)) if (refs.has(ref)) used.add(ref);
     } else if (typeof value === 'object' && value !== null) {
       for (const [key, child] of Object.entries(value)) {
-        look(key);
-        look(child);
+        collect(key);
+        collect(child);
       }
     }
   };
   const { artifacts: _, metrics: __, ...rest } = state;
-  look(rest);
+  collect(rest);
   return used;
 }
 
@@ -110,17 +110,18 @@ function refsUsed(state: State): Set<string> {
  */
 const OWN_LINES = 10;
 
-function summary(state: State, gone: readonly Action[], dropped: CompactAnswer['dropped']): string {
+function summary(state: State, droppedActions: readonly Action[], dropped: CompactAnswer['dropped']): string {
   const lines = (state.session_summary ?? '').split('\n').filter((line) => line !== '');
-  const own = lines.filter((line) => line.startsWith('Compacted after v'));
-  const others = lines.filter((line) => !own.includes(line));
+  const ownLines = lines.filter((line) => line.startsWith('Compacted after v'));
+  const otherLines = lines.filter((line) => !ownLines.includes(line));
   const parts: string[] = [];
-  if (dropped.actions > 0) parts.push(`${dropped.actions} actions${span(gone)}${commonest(gone)}`);
+  if (dropped.actions > 0)
+    parts.push(`${dropped.actions} actions${span(droppedActions)}${commonest(droppedActions)}`);
   if (dropped.artifacts > 0) {
     parts.push(`${dropped.artifacts} artifact references (the artifacts are still in the thread's list)`);
   }
   const line = `Compacted after v${state.version}: ${parts.join('; ')}.`;
-  return [...others, ...own.slice(-(OWN_LINES - 1)), line].join('\n');
+  return [...otherLines, ...ownLines.slice(-(OWN_LINES - 1)), line].join('\n');
 }
 
 function span(actions: readonly Action[]): string {
@@ -133,7 +134,7 @@ function span(actions: readonly Action[]): string {
 function commonest(actions: readonly Action[]): string {
   const counts = new Map<string, number>();
   for (const { description } of actions) {
-    const { name, times } = counted(description);
+    const { name, times } = parseRepeats(description);
     const short = name.length > 60 ? `${name.slice(0, 59)}…` : name;
     counts.set(short, (counts.get(short) ?? 0) + times);
   }

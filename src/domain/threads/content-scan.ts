@@ -46,7 +46,7 @@ export class ContentScan {
   }
 
   /** Returns the result. Call once, after the body has been read. */
-  seen(): ScannedContent {
+  result(): ScannedContent {
     this.#decode();
     const start = new Uint8Array(this.#startBytes);
     let at = 0;
@@ -106,12 +106,12 @@ const BYTES_PER_TOKEN = 4;
  */
 export async function countArtifactTokens(
   counter: TokenCounter,
-  seen: ScannedContent,
+  scanned: ScannedContent,
   previewText: string,
 ): Promise<ArtifactTokens> {
   const previewing = counter.count(previewText);
   // Most contents equal their preview, so count once. Binary content counts 0, because it cannot be pasted.
-  const counting = seen.text === previewText ? previewing : counter.count(seen.text);
+  const counting = scanned.text === previewText ? previewing : counter.count(scanned.text);
   const [previewed, whole] = await Promise.all([
     previewing,
     counting.catch((error) => {
@@ -120,9 +120,9 @@ export async function countArtifactTokens(
     }),
   ]);
   // If the count takes too long, use an estimate: the artifact is stored anyway.
-  const guessed = { ...previewed, tokens: Math.ceil(seen.textBytes / BYTES_PER_TOKEN), estimated: true };
+  const guessed = { ...previewed, tokens: Math.ceil(scanned.textBytes / BYTES_PER_TOKEN), estimated: true };
   const { tokens, tokenizer, estimated } = whole ?? guessed;
-  const partial = seen.isText && seen.textBytes < seen.size;
-  const content = partial ? Math.round((tokens * seen.size) / seen.textBytes) : tokens;
+  const partial = scanned.isText && scanned.textBytes < scanned.size;
+  const content = partial ? Math.round((tokens * scanned.size) / scanned.textBytes) : tokens;
   return { content, preview: previewed.tokens, tokenizer, estimated: estimated || partial };
 }

@@ -75,12 +75,12 @@ export function toWire(threadId: string, count: number, event: StoredEvent): Thr
  * Negative for a deleted artifact, which frees its content and preview.
  */
 export function eventStorageBytes(event: StoredEvent): number {
-  const own = jsonBytes(asJson(event));
+  const eventBytes = jsonBytes(asJson(event));
   const { artifacts = [] } = event.legacy ?? {};
-  if (event.legacy) return artifacts.reduce((sum, { size }) => sum + artifactStorageBytes(size), own);
-  if (event.type === 'artifact.created') return own + artifactStorageBytes(event.payload.size);
-  if (event.type === 'artifact.deleted') return own - artifactStorageBytes(event.payload.size);
-  return own;
+  if (event.legacy) return artifacts.reduce((sum, { size }) => sum + artifactStorageBytes(size), eventBytes);
+  if (event.type === 'artifact.created') return eventBytes + artifactStorageBytes(event.payload.size);
+  if (event.type === 'artifact.deleted') return eventBytes - artifactStorageBytes(event.payload.size);
+  return eventBytes;
 }
 
 /** Returns the bytes stored for an artifact of this size: its content and its preview. */

@@ -94,8 +94,14 @@ export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) =
   const { env, engine } = log.deps;
   const { root } = await log.meta(caller, id);
   const key = checkIdempotencyKey(input.idempotency_key) ?? uuid(env);
-  const said = JSON.stringify([input.to_capability, input.type, input.schema, input.payload, input.note]);
-  const retry = (await idempotentRequest('envelope', key, () => sha256Hex(said)))!;
+  const requestJson = JSON.stringify([
+    input.to_capability,
+    input.type,
+    input.schema,
+    input.payload,
+    input.note,
+  ]);
+  const retry = (await idempotentRequest('envelope', key, () => sha256Hex(requestJson)))!;
   const digest = await sha256Hex(`${id}\n${key}`);
   const msg_id = uuidFrom(Uint8Array.from(digest.match(/../g)!, (hex) => Number.parseInt(hex, 16)));
   const envelope = (at: number): Envelope => ({

@@ -83,14 +83,14 @@ async function statesAt(
   meter: WorkMeter,
 ): Promise<State[]> {
   const found: State[] = [];
-  const take = () => {
+  const collectStates = () => {
     while (found.length < versions.length && versions[found.length] === head.version) found.push(head.state);
   };
-  take();
+  collectStates();
   if (found.length === versions.length) return found;
   for await (const event of metered(events, meter)) {
     advance(head, head.seq + 1, event, { meter });
-    take();
+    collectStates();
     if (found.length === versions.length) break;
   }
   return found;
@@ -129,22 +129,22 @@ async function blameFold(
       fields.set(field, mark);
       if (!Array.isArray(value)) continue;
       meter.spend(value.length);
-      const were = Array.isArray(old) ? old : [];
+      const oldItems = Array.isArray(old) ? old : [];
       // Fast path: most items are unchanged at the same index. This loop takes most of the fold's time.
       for (let index = 0; index < value.length; index++) {
         const item = value[index]!;
-        if (item !== were[index] && isObject(item) && !items.has(item)) items.set(item, mark);
+        if (item !== oldItems[index] && isObject(item) && !items.has(item)) items.set(item, mark);
       }
     }
     if (head.version === version) break;
   }
   return Object.entries(head.state as unknown as Fields).flatMap(([field, value]): BlameLine[] => {
-    const whole = fields.get(field);
-    if (!whole || RELAY_FIELDS.has(field)) return [];
-    if (!Array.isArray(value)) return [{ path: `/${field}`, ...whole }];
+    const fieldMark = fields.get(field);
+    if (!fieldMark || RELAY_FIELDS.has(field)) return [];
+    if (!Array.isArray(value)) return [{ path: `/${field}`, ...fieldMark }];
     return value.map((item, index) => ({
       path: `/${field}/${index}`,
-      ...((isObject(item) && items.get(item)) || whole),
+      ...((isObject(item) && items.get(item)) || fieldMark),
     }));
   });
 }

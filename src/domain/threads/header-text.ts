@@ -56,8 +56,8 @@ export async function headerText(state: State, counter: TokenCounter): Promise<H
   const fits = async (text: string) =>
     utf8Bytes(text) <= HEADER_TEXT_BYTES && (await counter.count(text)).tokens <= HEADER_TOKENS;
   const first = ranked.slice(0, MOST_LINES).map((item) => ({ ...item, line: oneLine(item.line) }));
-  const whole = renderHeader(first, ranked.slice(MOST_LINES));
-  if (await fits(whole)) return { text: whole, truncated: first.length < ranked.length };
+  const fullText = renderHeader(first, ranked.slice(MOST_LINES));
+  if (await fits(fullText)) return { text: fullText, truncated: first.length < ranked.length };
   const urgent = ranked.filter((item) => item.pressing).length;
   let short: readonly Item[] = first;
   let shown = 0;
@@ -206,13 +206,13 @@ function renderHeader(shown: readonly Item[], missing: readonly Item[]): string 
     const of = shown.filter((item) => item.list === list).sort((a, b) => a.index - b.index);
     return of.length === 0 ? [] : [`/${list}:`, ...of.map(({ line }) => line)];
   });
-  const left = Object.entries(SECTIONS).flatMap(([list, name]) => {
+  const omitted = Object.entries(SECTIONS).flatMap(([list, name]) => {
     const count = missing.filter((item) => item.list === list).length;
     return name === '' || count === 0 ? [] : [{ list, words: `${count} more ${name}` }];
   });
-  if (left.length > 0) {
-    const paths = left.map(({ list }) => `/${list}`).join(', ');
-    lines.push(`${left.map(({ words }) => words).join(', ')}: relay state get --path ${paths}`);
+  if (omitted.length > 0) {
+    const paths = omitted.map(({ list }) => `/${list}`).join(', ');
+    lines.push(`${omitted.map(({ words }) => words).join(', ')}: relay state get --path ${paths}`);
   }
   return lines.join('\n');
 }

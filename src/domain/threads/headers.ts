@@ -32,26 +32,26 @@ const CHECKED_BYTES = 64 * 1024;
 export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counted = true } = {}) => {
   const { root } = await log.meta(caller, id);
   const records = recordsOf<StoredHeader>(log.deps.engine.records);
-  const kept = (await records.get(headerKey(root)))?.value;
-  if (kept && (await isCurrent(log, root, kept))) {
-    if (counted) log.ledger.recordRead(root, 'headers', kept.tokens.tokens);
-    return kept.header;
+  const stored = (await records.get(headerKey(root)))?.value;
+  if (stored && (await isCurrent(log, root, stored))) {
+    if (counted) log.ledger.recordRead(root, 'headers', stored.tokens.tokens);
+    return stored.header;
   }
   const { state, version, seq, totals } = await log.head(caller, id);
   // Imported states of a Go relay carry that relay's token counts. Use our own counts instead.
   const { tokens_estimate, tokens_avoided } = metricsOf(totals);
   const metrics = { ...state.metrics, tokens_estimate, tokens_avoided };
-  const made = await makeHeader({ ...state, metrics }, workFor(caller, log.deps.texts));
-  log.background.run(() => records.put(headerKey(root), { ...made, version, seq }));
-  if (counted) log.ledger.recordRead(root, 'headers', made.tokens.tokens);
-  return made.header;
+  const computed = await makeHeader({ ...state, metrics }, workFor(caller, log.deps.texts));
+  log.background.run(() => records.put(headerKey(root), { ...computed, version, seq }));
+  if (counted) log.ledger.recordRead(root, 'headers', computed.tokens.tokens);
+  return computed.header;
 };
 
 /** Returns true if no later event made a version. Does not load the state, which can be large. */
 async function isCurrent(log: ThreadLog, root: ThreadRoot, { seq }: StoredHeader): Promise<boolean> {
   for (let after = seq, left = MAX_CHECKED_ENTRIES; left > 0; ) {
-    const asked = { after, limit: left, maxBytes: CHECKED_BYTES };
-    const { entries } = await log.deps.engine.logs.read(logOf(root), asked);
+    const page = { after, limit: left, maxBytes: CHECKED_BYTES };
+    const { entries } = await log.deps.engine.logs.read(logOf(root), page);
     if (entries.length === 0) return true;
     if (entries.some(({ data }) => makesVersion(fromJson<StoredEvent>(data)))) return false;
     after = entries.at(-1)!.seq;

@@ -56,7 +56,7 @@ export const listRuns: ThreadVerb<'runs'> = async (log, caller, o = {}) => {
   const records = recordsOf<ListedRun>(log.deps.engine.records);
   const after = o.after === undefined ? undefined : prefix + o.after;
   const runs: RunItem[] = [];
-  let looked = 0;
+  let examined = 0;
   for await (const { key, value } of allRecords(records, prefix, { after, limit: PAGE_MAX })) {
     const next = key.slice(prefix.length);
     const id = next.slice(next.indexOf('.') + 1);
@@ -65,7 +65,7 @@ export const listRuns: ThreadVerb<'runs'> = async (log, caller, o = {}) => {
       if (!thread) log.background.run(() => records.delete(key));
       else if (reaches(caller, { by: thread.key })) runs.push({ run: id, ...toRunItem(value) });
     }
-    if (runs.length === limit || ++looked === MAX_EXAMINED) return { runs, next };
+    if (runs.length === limit || ++examined === MAX_EXAMINED) return { runs, next };
   }
   return { runs };
 };
@@ -76,8 +76,8 @@ export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
   const run = new RunFold();
   let count = 0;
   for await (const { event } of log.heads.events(head.root, 0)) run.fold(event, ++count);
-  const told = run.told(head.id);
-  if (!told) {
+  const result = run.result(head.id);
+  if (!result) {
     throw new RelayError('not_found', {
       what: `a pipeline run in thread ${head.id}`,
       hint: 'List all runs with: relay pipeline list',
@@ -85,7 +85,7 @@ export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
   }
   const lease = (await log.deps.engine.records.get(holdKey(head.root)))?.value as JsonObject | undefined;
   const held = lease && Number(lease.until) > log.deps.env.now();
-  return { ...told, held_by: held ? String(lease.holder) : null };
+  return { ...result, held_by: held ? String(lease.holder) : null };
 };
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -105,7 +105,7 @@ class RunFold {
     else if (type.startsWith('step.')) this.#takeStep(type.slice('step.'.length), payload.step, event, count);
   }
 
-  told(run: string): Omit<PipelineRun, 'held_by'> | null {
+  result(run: string): Omit<PipelineRun, 'held_by'> | null {
     if (!this.#about) return null;
     const { inputs, of, steps, ...item } = this.#about;
     return { run, ...toRunItem(item), inputs, of, steps, instances: [...this.#instances.values()] };

@@ -36,7 +36,7 @@ const DEFAULT_SYSTEM = [
  */
 export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}) => {
   const words = checkText('a prompt', o.words);
-  const own = checkText('a system text', o.system);
+  const customSystem = checkText('a system text', o.system);
   const head = await log.head(caller, id);
   const { state, version } = head;
   const texts = workFor(caller, log.deps.texts);
@@ -51,15 +51,15 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
     Promise.all(
       all.map(({ artifact, lines: _, ...shown }) => artifactFrame(artifact, () => store.bytes(), shown)),
     );
-  const system = `${own || DEFAULT_SYSTEM}\n\n${FRAMES_ARE_DATA}`;
-  const asked = words === '' ? [] : [`Your task:\n${words}`];
+  const system = `${customSystem || DEFAULT_SYSTEM}\n\n${FRAMES_ARE_DATA}`;
+  const task = words === '' ? [] : [`Your task:\n${words}`];
   const stable = [...(await framed(pinned)), text].filter((part) => part !== '').join('\n\n');
-  const user = [stable, ...(await framed(chosen)), ...asked].filter((part) => part !== '').join('\n\n');
+  const user = [stable, ...(await framed(chosen)), ...task].filter((part) => part !== '').join('\n\n');
   const tokens = await texts.count(`${system}\n${user}`);
   const shown = [...Map.groupBy([...pinned, ...chosen], ({ artifact }) => artifact.ref).values()];
   const artifacts = shown.map(([one]) => one!.artifact);
-  const whole = await texts.count(`${system}\n${JSON.stringify(state)}\n${words}`);
-  const pasted = addContentTokens(whole, artifacts);
+  const fullState = await texts.count(`${system}\n${JSON.stringify(state)}\n${words}`);
+  const pasted = addContentTokens(fullState, artifacts);
   if (!o.dry) log.ledger.recordPrompt(head.root, { shown: tokens, pasted });
   const { format = 'openai' } = o;
   const message: RenderedMessage = { role: 'user', content: user };
@@ -81,9 +81,9 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
 };
 
 /** Describes an artifact that the prompt shows. A pinned artifact can also have passages. */
-function describeShown(of: readonly ShownPreview[]): ShownArtifact {
-  const { ref, type, name, size, hash, provenance } = of[0]!.artifact;
-  const lines = of.flatMap((shown) => shown.lines);
+function describeShown(shownParts: readonly ShownPreview[]): ShownArtifact {
+  const { ref, type, name, size, hash, provenance } = shownParts[0]!.artifact;
+  const lines = shownParts.flatMap((shown) => shown.lines);
   return {
     ref,
     type,
@@ -95,11 +95,11 @@ function describeShown(of: readonly ShownPreview[]): ShownArtifact {
   };
 }
 
-function addContentTokens(whole: TokenCount, artifacts: readonly Artifact[]): TokenCount {
+function addContentTokens(fullState: TokenCount, artifacts: readonly Artifact[]): TokenCount {
   return {
-    ...whole,
-    tokens: artifacts.reduce((sum, { tokens }) => sum + tokens.content, whole.tokens),
-    estimated: whole.estimated || artifacts.some(({ tokens }) => tokens.estimated),
+    ...fullState,
+    tokens: artifacts.reduce((sum, { tokens }) => sum + tokens.content, fullState.tokens),
+    estimated: fullState.estimated || artifacts.some(({ tokens }) => tokens.estimated),
   };
 }
 
@@ -111,9 +111,11 @@ function checkText(what: string, text = ''): string {
 }
 
 function checkRefs(refs: readonly string[] = []): readonly string[] {
-  const once = [...new Set(refs)];
-  if (once.length <= PROMPT_PREVIEWS) return once;
-  throw badRequest(`A prompt shows at most ${PROMPT_PREVIEWS} artifacts, but ${once.length} are pinned.`);
+  const uniqueRefs = [...new Set(refs)];
+  if (uniqueRefs.length <= PROMPT_PREVIEWS) return uniqueRefs;
+  throw badRequest(
+    `A prompt shows at most ${PROMPT_PREVIEWS} artifacts, but ${uniqueRefs.length} are pinned.`,
+  );
 }
 
 /** The part of an artifact that a prompt shows. */
@@ -183,8 +185,8 @@ function isDerived({ provenance }: Artifact): boolean {
 }
 
 function sourcesFirst<T>(all: readonly T[], artifactOf: (one: T) => Artifact): T[] {
-  const made = (one: T) => isDerived(artifactOf(one));
-  return [...all.filter((one) => !made(one)), ...all.filter(made)];
+  const isMade = (one: T) => isDerived(artifactOf(one));
+  return [...all.filter((one) => !isMade(one)), ...all.filter(isMade)];
 }
 
 interface Found extends Passage {
@@ -210,8 +212,8 @@ async function withArtifacts(
  * text.
  */
 function groupPassages(found: readonly Found[]): ShownPreview[] {
-  const of = Map.groupBy(found, ({ ref }) => ref);
-  return [...of.values()].map((passages) => {
+  const shownParts = Map.groupBy(found, ({ ref }) => ref);
+  return [...shownParts.values()].map((passages) => {
     const ordered = passages.toSorted((a, b) => a.line - b.line);
     const { artifact } = ordered[0]!;
     const text = ordered.map(({ line, text }) => `[line ${line}] ${text}`).join('\n');

@@ -34,8 +34,8 @@ export const totalStats: ThreadVerb<'totals'> = async (log, caller) => {
 function tenantFigures(log: ThreadLog, tenant: string): Promise<ThreadFigures[]> {
   return readFigures(log.deps, tenant, {
     async *all() {
-      const listed = everyItem('threads', (o) => listThreads(log, { ...LOCAL_CALLER, tenant }, o));
-      for await (const { thread_id } of listed) yield thread_id;
+      const rows = everyItem('threads', (o) => listThreads(log, { ...LOCAL_CALLER, tenant }, o));
+      for await (const { thread_id } of rows) yield thread_id;
     },
     async figures(id) {
       const found = await log.find(tenant, id);
@@ -78,7 +78,7 @@ interface ReportData {
 }
 
 function reportJson({ name, state, events, stats, artifacts }: ReportData): object {
-  const listed = artifacts.map(({ ref, type, name: title, size, hash, tokens, created_at, provenance }) => ({
+  const rows = artifacts.map(({ ref, type, name: title, size, hash, tokens, created_at, provenance }) => ({
     ref,
     type,
     name: title,
@@ -88,7 +88,7 @@ function reportJson({ name, state, events, stats, artifacts }: ReportData): obje
     created_at,
     created_by: provenance.created_by,
   }));
-  return { thread_id: state.thread_id, name, events, state, artifacts: listed, stats };
+  return { thread_id: state.thread_id, name, events, state, artifacts: rows, stats };
 }
 
 function reportMarkdown({ name, state, events, stats, artifacts }: ReportData): string {

@@ -72,13 +72,13 @@ function checkTouched({ doc, touched }: Patched): void {
       if (problem) throw invalid([name, ...problem.path], problem.what);
       continue;
     }
-    let there: Set<Json> | null = null;
+    let currentItems: Set<Json> | null = null;
     for (const item of items) {
       const problem = checkItem(name, item as Json);
       if (!problem) continue;
       // Ignore an invalid item that a later operation removed.
-      there ??= new Set(value);
-      if (!there.has(item as Json)) continue;
+      currentItems ??= new Set(value);
+      if (!currentItems.has(item as Json)) continue;
       throw invalid([name, value.lastIndexOf(item as Json), ...problem.path], problem.what);
     }
   }

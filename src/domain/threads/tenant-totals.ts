@@ -85,9 +85,10 @@ export async function readFigures(store: Store, tenant: string, threads: Threads
   );
   const settled = marks.filter(({ value }) => value <= env.now() - SETTLE_MS);
   if (!found || settled.length >= Math.max(SAVE_EVERY, figures.size / 10)) {
-    const won = await save(store, tenant, [...figures.values()], saved).catch(() => false);
+    const isSaved = await save(store, tenant, [...figures.values()], saved).catch(() => false);
     // A thread that changed again has a new revision, so its mark stays.
-    if (won) for (const { key, revision } of settled) await engine.records.delete(key, { expect: revision });
+    if (isSaved)
+      for (const { key, revision } of settled) await engine.records.delete(key, { expect: revision });
   }
   return [...figures.values()];
 }
@@ -97,21 +98,21 @@ async function readThreads(
   ids: Iterable<string> | AsyncIterable<string>,
   threads: Threads,
 ): Promise<void> {
-  const take = async (some: readonly string[]) => {
-    const found = await Promise.all(some.map((id) => threads.figures(id)));
-    for (const [i, id] of some.entries()) {
+  const readBatch = async (batch: readonly string[]) => {
+    const found = await Promise.all(batch.map((id) => threads.figures(id)));
+    for (const [i, id] of batch.entries()) {
       if (found[i]) figures.set(id, found[i]);
       else figures.delete(id);
     }
     await pause(0);
   };
-  let some: string[] = [];
+  let batch: string[] = [];
   for await (const id of ids) {
-    if (some.push(id) < BATCH_THREADS) continue;
-    await take(some);
-    some = [];
+    if (batch.push(id) < BATCH_THREADS) continue;
+    await readBatch(batch);
+    batch = [];
   }
-  if (some.length > 0) await take(some);
+  if (batch.length > 0) await readBatch(batch);
 }
 
 /** Saves the figures. Returns false if another process saved meanwhile. */
@@ -126,10 +127,10 @@ async function save(
   const body = new TextEncoder().encode(JSON.stringify(figures.map(toRow)));
   await engine.blobs.put(blob, body, { expiresAt });
   const expect = before?.revision ?? 'absent';
-  const won = (await engine.records.put(savedKey(tenant), { blob }, { expect, expiresAt })) !== null;
-  const unused = won ? before?.value.blob : blob;
+  const isSaved = (await engine.records.put(savedKey(tenant), { blob }, { expect, expiresAt })) !== null;
+  const unused = isSaved ? before?.value.blob : blob;
   if (unused !== undefined) await engine.blobs.delete(unused);
-  return won;
+  return isSaved;
 }
 
 /** Deletes the saved figures and the log of changes of earlier versions. */

@@ -269,12 +269,12 @@ export class ThreadLog {
 
   async #inTurn<T>(thread: string, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(thread);
-    const mine = before ? before.then(work, work) : work();
+    const running = before ? before.then(work, work) : work();
     // The next writer waits for this one, but only this caller sees its error.
-    const settled = mine.catch(() => {});
+    const settled = running.catch(() => {});
     this.#turns.set(thread, settled);
     try {
-      return await mine;
+      return await running;
     } finally {
       if (this.#turns.get(thread) === settled) this.#turns.delete(thread);
     }
@@ -435,8 +435,8 @@ class Heads {
     let from = after;
     let bytes = 0;
     for (let limit = first; ; limit = Math.min(limit * 2, PAGE)) {
-      const asked = { after: from, limit, maxBytes: PAGE_BYTES };
-      const { entries } = await this.#engine.logs.read(logOf(root), asked);
+      const page = { after: from, limit, maxBytes: PAGE_BYTES };
+      const { entries } = await this.#engine.logs.read(logOf(root), page);
       if (entries.length === 0) return;
       for (const { seq, data } of entries) {
         const event = await this.withOps(fromJson(data));

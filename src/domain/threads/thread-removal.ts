@@ -148,9 +148,9 @@ export async function withRootLock<T>(
   const { records } = engine;
   const key = lockKey(root);
   const holder = toHex(env.randomBytes(8));
-  const take = (expect: 'absent' | number) =>
+  const putLock = (expect: 'absent' | number) =>
     records.put(key, holder, { ...o, expect, expiresAt: env.now() + LOCK_MS });
-  let revision = await take('absent').catch(async (error) => {
+  let revision = await putLock('absent').catch(async (error) => {
     if (!o.frees || !isRelayError(error, 'store_full')) throw error;
     // The store has no room for a lock record, so no import can start. Check that none is running.
     return (await records.get(key)) === null ? undefined : null;
@@ -159,7 +159,7 @@ export async function withRootLock<T>(
   if (revision === undefined) return work({ isHeld: async () => true });
   let renewing: Promise<unknown> = Promise.resolve();
   const renew = async () => {
-    revision = (await take(revision!)) ?? revision;
+    revision = (await putLock(revision!)) ?? revision;
   };
   const timer = setInterval(() => {
     // A failed renewal is tried again. `isHeld` detects if it came too late.

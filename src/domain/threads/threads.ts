@@ -77,7 +77,7 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   const { logs, records } = log.deps.engine;
   const prefix = listPrefix(caller.tenant);
   const after = o.after === undefined ? undefined : prefix + o.after;
-  const look = async ({ key, value }: RecordItem) => {
+  const toListItem = async ({ key, value }: RecordItem) => {
     const id = key.slice(key.lastIndexOf('.') + 1);
     if (!isUuid(id) || !id.startsWith(o.prefix?.toLowerCase() ?? '')) return null;
     for (const root of rootsFor(caller.tenant, id)) {
@@ -101,7 +101,7 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   const threads = [];
   const limit = o.limit ?? PAGE_ITEMS;
   const listed = allRecords(records, prefix, { after, limit: PAGE_ITEMS });
-  for await (const found of lookUpAll(listed, look, limit)) {
+  for await (const found of lookUpAll(listed, toListItem, limit)) {
     if (found) threads.push(found.thread);
     if (found && threads.length === limit) return { threads, next: found.next };
   }
@@ -269,11 +269,11 @@ export const holdThread: ThreadVerb<'hold'> = async (log, caller, id, o) => {
     const stored = await leases.get(holdKey(root));
     const lease = stored?.value ?? null;
     const now = log.deps.env.now();
-    const mine = lease?.token === o.token;
-    const free = lease === null || lease.until <= now || lease.holder === o.instead_of;
-    if (!mine && (o.renew || !free)) return { granted: false, hold: lease && toHold(lease) };
+    const isHolder = lease?.token === o.token;
+    const isFree = lease === null || lease.until <= now || lease.holder === o.instead_of;
+    if (!isHolder && (o.renew || !isFree)) return { granted: false, hold: lease && toHold(lease) };
     const until = now + o.ttl * 1000;
-    const next: Lease = { token: o.token, holder: o.holder, since: mine ? lease.since : now, until };
+    const next: Lease = { token: o.token, holder: o.holder, since: isHolder ? lease.since : now, until };
     const revision = await leases.put(holdKey(root), next, {
       expect: stored?.revision ?? 'absent',
       expiresAt: until + EXPIRED_LEASE_KEPT_MS,

@@ -154,8 +154,8 @@ export class TokenLedger {
   /** Counts tokens, with a cache: clients that poll mostly read the same answer. */
   async #count(text: string): Promise<number> {
     const digest = await sha256Hex(text);
-    const known = this.#cachedCounts.get(digest);
-    if (known !== undefined) return known;
+    const cached = this.#cachedCounts.get(digest);
+    if (cached !== undefined) return cached;
     const { tokens } = await this.#log.deps.texts.count(text);
     if (this.#cachedCounts.size >= MAX_CACHED_COUNTS) this.#cachedCounts.clear();
     this.#cachedCounts.set(digest, tokens);

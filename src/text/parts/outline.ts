@@ -180,9 +180,9 @@ function outlineJson(text: string): { entries: OutlineEntry[]; truncated: boolea
   }
   // If the first level alone is too wide, cut it instead of leaving it out.
   const wide = depth === 1 && levels.length > 1;
-  const kept = levels.slice(0, wide ? 2 : depth).flatMap((level) => level.entries);
-  kept.sort((a, b) => a.order - b.order);
-  const entries = kept
+  const listed = levels.slice(0, wide ? 2 : depth).flatMap((level) => level.entries);
+  listed.sort((a, b) => a.order - b.order);
+  const entries = listed
     .slice(0, OUTLINE_ENTRIES)
     .map(({ line, pointer, what }) => ({ line, text: `${shorten(pointer)} ${what}` }));
   return { entries, truncated: depth < levels.length };

@@ -28,15 +28,15 @@ type PartParameters = {
 
 /** Parses a part request from parameters. Returns null if there is none. */
 export function parsePartRequest(from: PartParameters): PartRequest | null {
-  const asked = [];
-  if (from.lines != null) asked.push({ lines: from.lines });
-  if (from.grep != null) asked.push({ grep: from.grep, ...grepOptions(from) });
-  if (from.json != null) asked.push({ json: from.json });
-  if (parseFlag(from.outline, 'outline')) asked.push({ outline: true as const });
-  if (asked.length > 1) {
-    throw badPart(`${asked.map((one) => Object.keys(one)[0]).join(' and ')} were requested together`);
+  const requests = [];
+  if (from.lines != null) requests.push({ lines: from.lines });
+  if (from.grep != null) requests.push({ grep: from.grep, ...grepOptions(from) });
+  if (from.json != null) requests.push({ json: from.json });
+  if (parseFlag(from.outline, 'outline')) requests.push({ outline: true as const });
+  if (requests.length > 1) {
+    throw badPart(`${requests.map((one) => Object.keys(one)[0]).join(' and ')} were requested together`);
   }
-  const only = asked[0];
+  const only = requests[0];
   if (only && 'grep' in only) return checkPartRequest(only);
   if (from.context != null) throw badPart('context needs grep');
   if (parseFlag(from.ignore_case, 'ignore_case')) throw badPart('ignore_case needs grep');

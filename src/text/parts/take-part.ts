@@ -51,19 +51,19 @@ async function takeRange(body: PartBody, from: number, to: number): Promise<Part
     }
   }
   if (taken === 0) {
-    const there = `There ${last === 1 ? 'is' : 'are'} ${plural(last, 'line')}.`;
-    throw badPart(`line ${from} is after the end`, there);
+    const hint = `There ${last === 1 ? 'is' : 'are'} ${plural(last, 'line')}.`;
+    throw badPart(`line ${from} is after the end`, hint);
   }
   const notes = [];
   if (more) notes.push('more follow');
   if (full) notes.push(`cut at ${PART_CHARS} characters; continue with lines=${taken + 1}-`);
   if (cut) notes.push(`long lines are cut and marked${CUT_MARK}`);
-  const known = more || full ? '' : ` of ${last}`;
-  return { text: `${text}`, about: about(from, taken, known, notes), truncated: full || cut };
+  const total = more || full ? '' : ` of ${last}`;
+  return { text: `${text}`, about: about(from, taken, total, notes), truncated: full || cut };
 }
 
 async function takeLast(body: PartBody, count: number): Promise<Part> {
-  let kept: string[] = [];
+  let lines: string[] = [];
   let chars = 0;
   let dropped = 0;
   let last = 0;
@@ -74,29 +74,29 @@ async function takeLast(body: PartBody, count: number): Promise<Part> {
       if (line.piece > 0) continue;
       cut ||= line.more;
       const text = lineText(line);
-      kept.push(text);
+      lines.push(text);
       chars += text.length + 1;
-      while (kept.length - dropped > count || chars > PART_CHARS) {
-        chars -= kept[dropped]!.length + 1;
-        kept[dropped++] = '';
+      while (lines.length - dropped > count || chars > PART_CHARS) {
+        chars -= lines[dropped]!.length + 1;
+        lines[dropped++] = '';
       }
       // Removing one line at a time would be quadratic. Compact when half of the array is unused.
-      if (dropped > 1024 && dropped * 2 > kept.length) {
-        kept = kept.slice(dropped);
+      if (dropped > 1024 && dropped * 2 > lines.length) {
+        lines = lines.slice(dropped);
         dropped = 0;
       }
     }
   }
-  kept = kept.slice(dropped);
-  const from = last - kept.length + 1;
-  const full = kept.length < Math.min(count, last);
+  lines = lines.slice(dropped);
+  const from = last - lines.length + 1;
+  const full = lines.length < Math.min(count, last);
   const notes = [];
   if (full)
     notes.push(
       `cut at ${PART_CHARS} characters; for earlier lines use lines=${Math.max(1, last - count + 1)}-${from - 1}`,
     );
   if (cut) notes.push(`long lines are cut and marked${CUT_MARK}`);
-  return { text: kept.join('\n'), about: about(from, last, ` of ${last}`, notes), truncated: full || cut };
+  return { text: lines.join('\n'), about: about(from, last, ` of ${last}`, notes), truncated: full || cut };
 }
 
 function lineText(line: TextLine): string {

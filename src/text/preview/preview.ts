@@ -39,12 +39,12 @@ export function makePreview(kind: PreviewKind, content: Content): Preview {
     return { text, line_count: 0, truncated: size > 0, size };
   }
   // Decode as a stream, so that a character cut in two at the end is dropped.
-  const seen = new TextDecoder('utf-8', { ignoreBOM: true }).decode(start, { stream: true });
-  const { text, partial } = toExcerpt(kind, seen, size);
+  const beginning = new TextDecoder('utf-8', { ignoreBOM: true }).decode(start, { stream: true });
+  const { text, partial } = toExcerpt(kind, beginning, size);
   // Neutralising changes the length, so cut afterwards. Start with more text than can be shown.
-  const shown = cutNear(neutralise(text.slice(0, 3 * PREVIEW_BYTES)), PREVIEW_BYTES);
-  const truncated = partial || shown.cut || text.length > 3 * PREVIEW_BYTES || start.length < size;
-  return { text: shown.text, line_count: lineCount, truncated, size };
+  const excerpt = cutNear(neutralise(text.slice(0, 3 * PREVIEW_BYTES)), PREVIEW_BYTES);
+  const truncated = partial || excerpt.cut || text.length > 3 * PREVIEW_BYTES || start.length < size;
+  return { text: excerpt.text, line_count: lineCount, truncated, size };
 }
 
 function toExcerpt(kind: PreviewKind, text: string, size: number): { text: string; partial: boolean } {
@@ -217,10 +217,10 @@ function emailText(raw: string): string {
   const [head, body] = splitHead(raw) ?? [raw, ''];
   const headers = readHeaders(head);
   if (headers.size === 0) return raw;
-  const shown = ['from', 'to', 'cc', 'date', 'subject']
+  const excerpt = ['from', 'to', 'cc', 'date', 'subject']
     .filter((name) => headers.has(name))
     .map((name) => `${name[0]!.toUpperCase()}${name.slice(1)}: ${decodeWords(headers.get(name)!)}`);
-  return `${shown.join('\n')}\n\n${bodyText(headers, body, 3).trim()}`;
+  return `${excerpt.join('\n')}\n\n${bodyText(headers, body, 3).trim()}`;
 }
 
 /** Splits at the first empty line. Returns null if there is none. */
