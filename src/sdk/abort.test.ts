@@ -7,7 +7,7 @@ import { ContextRelay } from './context-relay.ts';
 
 const refused = (code: ErrorCode) => (error: unknown) => isRelayError(error, code);
 
-test('a signal stops whatever is under way, and its reason is kept', async () => {
+test('a signal aborts every running call, and the error has its reason', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const url = await relay.push('x');
@@ -32,14 +32,14 @@ test('a signal stops whatever is under way, and its reason is kept', async () =>
   }
 });
 
-test('a signal that has already fired sends nothing', async () => {
+test('with an aborted signal, nothing is sent', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   await assert.rejects(relay.push('x', { signal: AbortSignal.abort() }), refused('aborted'));
   assert.equal(wire.seen.length, 0);
 });
 
-test('a signal ends the wait before the next try', async () => {
+test('a signal ends the pause before a retry', async () => {
   await using wire = await WireRelay.start();
   const controller = new AbortController();
   wire.trouble = (_, response) => {
@@ -53,7 +53,7 @@ test('a signal ends the wait before the next try', async () => {
   assert.equal(wire.seen.length, 1);
 });
 
-test('a stream that is being read stops with the signal', async () => {
+test('a signal aborts a stream that is being read', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const url = await relay.push(Buffer.alloc(1_000_000, 7));
@@ -70,7 +70,7 @@ test('a stream that is being read stops with the signal', async () => {
   await assert.rejects(reader.read(), refused('aborted'));
 });
 
-test('a reader that stops early lets the connection go', async () => {
+test('a reader that stops early closes the connection', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const url = await relay.push(Buffer.alloc(1_000_000, 7));
@@ -89,7 +89,7 @@ test('a reader that stops early lets the connection go', async () => {
   await closed;
 });
 
-test('an answer that does not begin, or stalls, runs into the time limit', async () => {
+test('a response that does not start, or stalls, runs into the timeout', async () => {
   await using wire = await WireRelay.start();
   const url = await new ContextRelay({ baseUrl: wire.url }).push(Buffer.alloc(1_000_000, 7));
   const stored = wire.stored.values().next().value!;

@@ -17,7 +17,7 @@ function streamOf(...chunks: (Uint8Array | string)[]): ReadableStream<Uint8Array
   });
 }
 
-test('text of any script comes back as it was', async () => {
+test('text in any script comes back unchanged', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   for (const text of [
@@ -32,7 +32,7 @@ test('text of any script comes back as it was', async () => {
   }
 });
 
-test('bytes, buffers, views, blobs and streams are all payloads', async () => {
+test('bytes, buffers, views, blobs and streams can be pushed', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const bytes = new Uint8Array([0, 255, 1, 254]);
@@ -87,7 +87,7 @@ test('every option reaches the relay', async () => {
   assert.deepEqual(await relay.peek(pushed.url), { name: 'Zoë', nested: { list: [1, null, true] } });
 });
 
-test('a peek tells everything but the payload', async () => {
+test('a peek returns everything except the payload', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const url = await relay.push('héllo', { channel: 'größe', metadata: { a: 1 } });
@@ -109,7 +109,7 @@ test('a peek tells everything but the payload', async () => {
   });
 });
 
-test('a part is taken by the relay, and only the part travels', async () => {
+test('the relay cuts the part and sends only the part', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const url = await relay.push('one\ntwo ähm\nthree');
@@ -128,7 +128,7 @@ test('a part is taken by the relay, and only the part travels', async () => {
   assert.equal((await relay.cost(url)).bytes, 18);
 });
 
-test('a range of bytes is asked for as such', async () => {
+test('a byte range is requested with a Range header', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const url = await relay.push('0123456789');
@@ -142,7 +142,7 @@ test('a range of bytes is asked for as such', async () => {
   await assert.rejects(relay.pullBytes(url, { range: { start: 3, end: 3 } }), refused('bad_request'));
 });
 
-test('a deleted pointer is gone', async () => {
+test('a deleted pointer cannot be pulled', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const url = await relay.push('x');
@@ -150,7 +150,7 @@ test('a deleted pointer is gone', async () => {
   await assert.rejects(relay.pull(url), refused('not_found'));
 });
 
-test('bytes pulled as text say how to get them, and getting them then is the same pull', async () => {
+test('pulling bytes as text names pullBytes, and the second call is not counted as another pull', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const url = await relay.push(new Uint8Array([0xff, 0xfe]));
@@ -165,7 +165,7 @@ test('bytes pulled as text say how to get them, and getting them then is the sam
   assert.notEqual(second, third);
 });
 
-test('nothing, half a character, too much and what is no payload are refused before anything is sent', async () => {
+test('empty, malformed, oversized and invalid payloads are rejected before anything is sent', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   for (const encrypted of [false, true]) {
@@ -184,7 +184,7 @@ test('nothing, half a character, too much and what is no payload are refused bef
   assert.equal(wire.seen.length, 0);
 });
 
-test('an empty stream is refused by the relay, one of text or too much on the way', async () => {
+test('an empty stream is rejected by the relay, a stream of text or of too many bytes by the client', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   await assert.rejects(relay.push(streamOf()), refused('empty_payload'));
@@ -201,14 +201,14 @@ test('an empty stream is refused by the relay, one of text or too much on the wa
   assert.ok(given < 40);
 });
 
-test('what is no pointer is refused with what is wrong about it', async () => {
+test('an invalid pointer is rejected with the reason', async () => {
   const relay = new ContextRelay({ baseUrl: 'http://127.0.0.1:1' });
   for (const url of ['', 'hello', 'ftp://host/pull/7b0c1c5e-58f1-4d0e-9d4c-2f6f8c3d9a11', 'https://host']) {
     await assert.rejects(relay.pull(url), refused('bad_url'));
   }
 });
 
-test('metadata too large for a header travels with the text instead', async () => {
+test('metadata that is too large for a header is sent in the JSON body', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const metadata = { note: 'ß'.repeat(7000) };

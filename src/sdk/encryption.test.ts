@@ -9,7 +9,7 @@ import { ContextRelay } from './context-relay.ts';
 
 const refused = (code: ErrorCode) => (error: unknown) => isRelayError(error, code);
 
-test('the relay sees ciphertext and never the key, and the URL brings the text back', async () => {
+test('the relay receives ciphertext and never the key, and the URL decrypts the text', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const url = await relay.push('the launch code is naïve 😀', {
@@ -27,7 +27,7 @@ test('the relay sees ciphertext and never the key, and the URL brings the text b
   }
 });
 
-test('a part of an encrypted payload is taken on this side', async () => {
+test('the client cuts the part of an encrypted payload', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const url = await relay.push('alpha\nBETA\n{"a": 1}', { encrypted: true });
@@ -53,7 +53,7 @@ test('bytes, ranges and streams come back decrypted', async () => {
   await assert.rejects(relay.pull(url), refused('not_text'));
 });
 
-test('a missing, wrong or damaged key says exactly that', async () => {
+test('a missing, a wrong and a damaged key have different errors', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const url = await relay.push('secret', { encrypted: true });
@@ -72,7 +72,7 @@ test('a missing, wrong or damaged key says exactly that', async () => {
   );
 });
 
-test('after a wrong key the right one is not another pull', async () => {
+test('a pull with the right key after a wrong key is not counted again', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const url = await relay.push('secret', { encrypted: true, maxPulls: 1 });
@@ -83,7 +83,7 @@ test('after a wrong key the right one is not another pull', async () => {
   assert.equal(pulls[0]!.headers['idempotency-key'], pulls[1]!.headers['idempotency-key']);
 });
 
-test('a place that knows payloads and no peeks is asked for the payload all the same', async () => {
+test('an encrypted payload can be pulled from a server without peek', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url, retries: 0 });
   const url = await relay.push('secret', { encrypted: true });
@@ -103,7 +103,7 @@ test('a place that knows payloads and no peeks is asked for the payload all the 
   assert.match(wire.seen.at(-1)!.path, /^\/peek\//);
 });
 
-test('what an older client encrypted is decrypted, and is only text to whoever has no key', async () => {
+test('a payload of an older client is decrypted, and looks like plain text without the key', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const key = generateFernetKey(systemEnv);
@@ -115,7 +115,7 @@ test('what an older client encrypted is decrypted, and is only text to whoever h
   assert.equal(await relay.pull(url, { lines: '1' }), token);
 });
 
-test('tokens of an encrypted payload are counted on this side or not at all', async () => {
+test('only the client counts the tokens of an encrypted payload', async () => {
   await using wire = await WireRelay.start();
   const counter = {
     count: async (text: string) => ({ tokens: text.length, tokenizer: 'letters', estimated: false }),
@@ -135,7 +135,7 @@ test('tokens of an encrypted payload are counted on this side or not at all', as
   assert.ok(wire.seen.every((seen) => !seen.query.has('count') && !seen.query.has('cost')));
 });
 
-test('the largest payload goes through encrypted', async () => {
+test('the largest payload can be encrypted, pushed and pulled', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
   const payload = new Uint8Array(PAYLOAD_BYTES).fill(0x61);

@@ -9,7 +9,7 @@ import { httpRelay } from './http-relay.ts';
 
 const refused = (code: ErrorCode) => (error: unknown) => isRelayError(error, code);
 
-/** Waits nowhere, and tells how long it would have. */
+/** Records the pauses instead of waiting. */
 function patient(wire: WireRelay, o: Partial<HttpOptions> = {}): { relay: ContextRelay; waits: number[] } {
   const waits: number[] = [];
   const sleep = async (ms: number) => {
@@ -27,7 +27,7 @@ const failing = (statuses: number[], headers: Record<string, string> = {}) =>
     return true;
   }) satisfies WireRelay['trouble'];
 
-test('what can be repeated is repeated, with longer and longer waits', async () => {
+test('repeatable calls are retried with growing pauses', async () => {
   for (const status of [408, 425, 429, 502, 503, 504]) {
     await using wire = await WireRelay.start();
     const { relay, waits } = patient(wire);
@@ -44,7 +44,7 @@ test('what can be repeated is repeated, with longer and longer waits', async () 
   }
 });
 
-test('in the end it gives up with what the relay said', async () => {
+test("after the last retry, the relay's error is thrown", async () => {
   await using wire = await WireRelay.start();
   const { relay } = patient(wire, { retries: 2 });
   wire.trouble = failing([503, 503, 503, 503]);
@@ -55,7 +55,7 @@ test('in the end it gives up with what the relay said', async () => {
   assert.equal(wire.seen.length, 3);
 });
 
-test('Retry-After is kept to, and told at once where it is long', async () => {
+test('the client waits for Retry-After, or fails at once if it is too long', async () => {
   await using wire = await WireRelay.start();
   const { relay, waits } = patient(wire);
   wire.trouble = failing([429], { 'Retry-After': '7' });
@@ -72,7 +72,7 @@ test('Retry-After is kept to, and told at once where it is long', async () => {
   assert.equal(wire.seen.length, 1);
 });
 
-test('a refusal is not repeated', async () => {
+test('a rejected call is not retried', async () => {
   for (const [status, code] of [
     [400, 'bad_request'],
     [401, 'unauthorized'],
@@ -93,7 +93,7 @@ test('a refusal is not repeated', async () => {
   }
 });
 
-test('an unknown code, or no JSON at all, is told by its status', async () => {
+test('for an unknown error code or no JSON, the status decides the error', async () => {
   await using wire = await WireRelay.start();
   const { relay } = patient(wire, { retries: 0 });
   const expected: Record<number, ErrorCode> = {
@@ -125,7 +125,7 @@ test('an unknown code, or no JSON at all, is told by its status', async () => {
   );
 });
 
-test('a connection that is cut before or during an answer is tried again', async () => {
+test('a call is retried when the connection breaks before or during the response', async () => {
   await using wire = await WireRelay.start();
   const { relay } = patient(wire);
   wire.trouble = (_, response, n) => {
@@ -141,7 +141,7 @@ test('a connection that is cut before or during an answer is tried again', async
   assert.equal(await relay.pull(url), 'x');
 });
 
-test('a large pull that breaks goes on where it broke, as the same pull', async () => {
+test('a large pull resumes where it broke, and is not counted again', async () => {
   await using wire = await WireRelay.start();
   const { relay } = patient(wire);
   const payload = Buffer.alloc(3_000_000);
@@ -167,7 +167,7 @@ test('a large pull that breaks goes on where it broke, as the same pull', async 
   assert.ok(pulls.slice(1).every((seen) => seen.headers['if-range'] === describe(stored).ETag));
 });
 
-test('a pull that only ever breaks is given up', async () => {
+test('a pull that breaks every time fails', async () => {
   await using wire = await WireRelay.start();
   const { relay } = patient(wire, { retries: 2 });
   const url = await relay.push(Buffer.alloc(500_000, 1));
@@ -180,7 +180,7 @@ test('a pull that only ever breaks is given up', async () => {
   await assert.rejects(relay.pullBytes(url), refused('unreachable'));
 });
 
-test('a stream is sent once and never again', async () => {
+test('a stream is never sent again', async () => {
   await using wire = await WireRelay.start();
   const { relay } = patient(wire);
   wire.trouble = failing([503]);
@@ -189,7 +189,7 @@ test('a stream is sent once and never again', async () => {
   assert.equal(wire.headers('idempotency-key')[0], undefined);
 });
 
-test('a stream that fails says so, and not that the relay is away', async () => {
+test('a failing stream is reported as such, not as an unreachable relay', async () => {
   await using wire = await WireRelay.start();
   const broken = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -202,7 +202,7 @@ test('a stream that fails says so, and not that the relay is away', async () => 
   });
 });
 
-test('a delete whose answer was lost is done, not missing', async () => {
+test('a delete whose response was lost succeeds', async () => {
   await using wire = await WireRelay.start();
   const { relay } = patient(wire);
   const url = await relay.push('x');
@@ -216,7 +216,7 @@ test('a delete whose answer was lost is done, not missing', async () => {
   await assert.rejects(relay.delete(url), refused('not_found'));
 });
 
-test('a relay that is not there is unreachable, by its address', async () => {
+test('an unreachable relay is reported with its address', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as { port: number };
@@ -230,7 +230,7 @@ test('a relay that is not there is unreachable, by its address', async () => {
   });
 });
 
-test('what answers but is no relay is told apart, and not asked again', async () => {
+test('a server that is not a relay is reported and not retried', async () => {
   await using wire = await WireRelay.start();
   const { relay, waits } = patient(wire);
   const url = await relay.push('x');

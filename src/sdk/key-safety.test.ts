@@ -8,7 +8,7 @@ import { connection } from './options.ts';
 
 const KEY = 'cr_live_0123456789abcdef';
 
-test("another host's pointer is asked for without the key, whatever is done with it", async () => {
+test('no call on a pointer of another host sends the key', async () => {
   await using own = await WireRelay.start();
   await using other = await WireRelay.start();
   const foreign = await new ContextRelay({ baseUrl: other.url }).push('theirs');
@@ -25,7 +25,7 @@ test("another host's pointer is asked for without the key, whatever is done with
   assert.equal(own.seen.length, 0);
 });
 
-test('a redirect is not followed with the key, and no push follows one at all', async () => {
+test('a redirect is not followed with a key, and never for a push', async () => {
   await using own = await WireRelay.start();
   await using other = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: own.url, apiKey: KEY });
@@ -45,7 +45,7 @@ test('a redirect is not followed with the key, and no push follows one at all', 
   assert.equal(other.seen.length, 0);
 });
 
-test('without a key a pull may be redirected', async () => {
+test('without a key, a pull follows a redirect', async () => {
   await using own = await WireRelay.start();
   await using other = await WireRelay.start();
   const moved = new URL(await new ContextRelay({ baseUrl: other.url }).push('moved')).pathname;
@@ -56,7 +56,7 @@ test('without a key a pull may be redirected', async () => {
   assert.equal(await new ContextRelay({ baseUrl: own.url }).pull(own.url + moved), 'moved');
 });
 
-test('pointers under the public address go to the base URL, and so does the key', async () => {
+test('pointers with the public address are requested at the base URL, with the key', async () => {
   await using own = await WireRelay.start();
   await using elsewhere = await WireRelay.start();
   own.publicUrl = elsewhere.url;
@@ -70,7 +70,7 @@ test('pointers under the public address go to the base URL, and so does the key'
   assert.ok(own.headers('authorization').every((header) => header === `Bearer ${KEY}`));
 });
 
-test('the same origin under another path, an alias, or a bare id is the own relay', async () => {
+test('the same origin with another path, an alias, and a bare id belong to the own relay', async () => {
   await using own = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: `${own.url}/`, apiKey: KEY });
   const { url, id } = await relay.pushDetailed('x');
@@ -83,7 +83,7 @@ test('the same origin under another path, an alias, or a bare id is the own rela
   assert.ok(own.headers('authorization').every((header) => header === `Bearer ${KEY}`));
 });
 
-test('over a relay that is given, own pointers never touch the network and others do without the key', async () => {
+test('with the relay option, own pointers use no network and other pointers are requested without the key', async () => {
   await using other = await WireRelay.start();
   const foreign = await new ContextRelay({ baseUrl: other.url }).push('theirs');
   other.seen.length = 0;
@@ -100,7 +100,7 @@ test('over a relay that is given, own pointers never touch the network and other
   await inner[Symbol.asyncDispose]();
 });
 
-test('a key is sent as it is or refused, and is never shown', () => {
+test('a key is sent unchanged or rejected, and never shown', () => {
   assert.throws(
     () => new ContextRelay({ baseUrl: 'http://h', apiKey: 'cr_live_\u2026broken' }),
     (error) => error instanceof RelayError && !error.message.includes('broken'),
@@ -108,7 +108,7 @@ test('a key is sent as it is or refused, and is never shown', () => {
   assert.doesNotThrow(() => new ContextRelay({ baseUrl: 'http://h', apiKey: `${KEY}\n` }));
 });
 
-test('a base URL that is none is refused at once, without showing what is secret in it', () => {
+test('an invalid base URL is rejected at once, without showing secrets in it', () => {
   for (const baseUrl of ['', 'relay', 'ftp://h', 'http://me:hunter2@h']) {
     assert.throws(
       () => new ContextRelay({ baseUrl }),
@@ -117,7 +117,7 @@ test('a base URL that is none is refused at once, without showing what is secret
   }
 });
 
-test('the environment gives address and key, and its key belongs to its address', () => {
+test('address and key come from the environment, and the key is used only with that address', () => {
   const before = { ...process.env };
   const set = (url?: string, key?: string) => {
     delete process.env.CONTEXTRELAY_URL;

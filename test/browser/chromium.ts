@@ -4,10 +4,10 @@ import { type Browser, chromium } from 'playwright-core';
 const EXECUTABLES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const found = EXECUTABLES.find((path) => existsSync(path));
 
-/** Why there is no browser to test with; false where there is one. For `test(name, { skip: noBrowser }, …)`. */
+/** Reason why no browser can be tested, or false. For `test(name, { skip: noBrowser }, …)`. */
 export const noBrowser: string | false = found ? false : 'there is no Chromium on this machine';
 
-/** A real browser that talks to nobody but the page under test. */
+/** Starts a real browser without background requests of its own. */
 export function openBrowser(...more: string[]): Promise<Browser> {
   return chromium.launch({
     executablePath: found!,

@@ -8,10 +8,10 @@ import { until } from '../until.ts';
 const EXECUTABLES = ['/usr/bin/firefox-esr', '/usr/bin/firefox'];
 const found = EXECUTABLES.find((path) => existsSync(path));
 
-/** Why there is no Firefox to test with; false where there is one. */
+/** Reason why Firefox cannot be tested, or false. */
 export const noFirefox: string | false = found ? false : 'there is no Firefox on this machine';
 
-// It asks nobody for anything by itself, so that what it asks for is the page's doing.
+// These settings stop Firefox's own requests, so every request comes from the page.
 const SETTINGS = {
   'app.update.auto': false,
   'browser.shell.checkDefaultBrowser': false,
@@ -22,9 +22,9 @@ const SETTINGS = {
   'toolkit.telemetry.enabled': false,
 };
 
-/** One tab of a real Firefox, driven over WebDriver BiDi, which it speaks by itself. */
+/** One tab of a real Firefox, controlled over WebDriver BiDi, which Firefox supports natively. */
 export class Firefox implements AsyncDisposable {
-  /** Errors and warnings of the console, and requests to other hosts than `url`. */
+  /** Console errors and warnings, and requests to hosts other than `url`. */
   readonly problems: string[] = [];
   readonly #url: string;
   readonly #process: ChildProcess;
@@ -34,7 +34,7 @@ export class Firefox implements AsyncDisposable {
   #tab = '';
   #asked = 0;
 
-  /** `url`: of the relay whose pages are looked at. */
+  /** Starts Firefox. `url` is the address of the relay under test. */
   static async open(url: string): Promise<Firefox> {
     const firefox = new Firefox(url);
     try {
@@ -56,7 +56,7 @@ export class Firefox implements AsyncDisposable {
     const args = ['--headless', '--no-remote', '--profile', this.#profile, '--remote-debugging-port', '0'];
     this.#process = spawn(found!, args, {
       stdio: ['ignore', 'ignore', 'pipe'],
-      // Its home is its own: it would leave traces in that of whoever runs the tests.
+      // A separate home, so that Firefox leaves no files in the home of the user.
       env: { ...process.env, HOME: this.#profile, MOZ_CRASHREPORTER_DISABLE: '1' },
     });
   }
@@ -69,7 +69,7 @@ export class Firefox implements AsyncDisposable {
     });
   }
 
-  /** What an expression amounts to in the page: text, a figure, a truth, or null. */
+  /** Evaluates an expression in the page. Returns a string, number, boolean or null. */
   async evaluate(expression: string): Promise<unknown> {
     const answer = await this.#ask<{
       result?: { value?: unknown };
@@ -87,7 +87,7 @@ export class Firefox implements AsyncDisposable {
     );
   }
 
-  /** Clicks on the link, button or tab with this text, once it is there. */
+  /** Waits for the link, button or tab with this text and clicks it. */
   async click(text: string): Promise<void> {
     const find = `[...document.querySelectorAll('a, button, [role="tab"]')].find((one) => one.innerText.trim() === ${JSON.stringify(text)})`;
     await until(async () => (await this.evaluate(`(${find})?.click() === undefined && !!${find}`)) === true, {

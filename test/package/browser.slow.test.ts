@@ -13,7 +13,7 @@ globalThis.result = (async () => {
   return { data: await relay.pull(url), node: typeof process + typeof Buffer };
 })();`;
 
-/** What a page has, and no more: no process, no Buffer. */
+/** Globals of a browser page, without `process` and `Buffer`. */
 const WEB = [
   ...['fetch', 'Request', 'Response', 'Headers', 'FormData', 'Blob', 'URL', 'URLSearchParams'],
   ...['crypto', 'TextEncoder', 'TextDecoder', 'ReadableStream', 'WritableStream', 'TransformStream'],
@@ -21,7 +21,7 @@ const WEB = [
   ...['setTimeout', 'clearTimeout', 'queueMicrotask', 'structuredClone', 'performance', 'console'],
 ] as const;
 
-test('the SDK bundles for a browser without a node: import, and works with what a page has', async () => {
+test('the SDK bundle for browsers has no node: import and works with the globals of a page', async () => {
   using installation = await install();
   const { metafile, outputFiles } = await build({
     stdin: { contents: ENTRY, resolveDir: installation.folder },
@@ -41,7 +41,7 @@ test('the SDK bundles for a browser without a node: import, and works with what 
   const page: Record<string, unknown> = { RELAY_URL: server.url };
   for (const name of WEB) page[name] = globalThis[name];
   page.globalThis = page;
-  // One set of byte arrays for both realms: the web classes above are those of this one.
+  // Share Uint8Array with the sandbox, because the web classes above expect the one of this realm.
   page.Uint8Array = Uint8Array;
   page.ArrayBuffer = ArrayBuffer;
   vm.runInNewContext(outputFiles[0]!.text, page);

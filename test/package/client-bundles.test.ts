@@ -15,7 +15,7 @@ function schemasIn({ inputs }: Metafile): string[] {
   return Object.keys(inputs).filter((path) => /node_modules\/zod\/|src\/schemas\//.test(path));
 }
 
-test('the SDK carries no schema and no schema library', async () => {
+test('the SDK bundle contains no schema and no schema library', async () => {
   const { metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: ['src/public/index.ts'],
@@ -30,7 +30,7 @@ test('the SDK carries no schema and no schema library', async () => {
   assert.deepEqual(schemasIn(metafile), []);
 });
 
-test('the dashboard carries no schema and no schema library', async (t) => {
+test('the dashboard bundle contains no schema and no schema library', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-dashboard-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   assert.deepEqual(schemasIn(await buildDashboard(folder)), []);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 export interface Names {
   /** Classes, functions and constants. */
   readonly values: readonly string[];
-  /** What there is for the compiler alone. */
+  /** Names that exist only for the compiler: types and interfaces. */
   readonly types: readonly string[];
 }
 
@@ -13,7 +13,7 @@ const ALL = /^export \* from '([^']+)';/;
 const DECLARATION =
   /^export (?:declare )?(?:abstract )?(?:async )?(class|function|const|let|interface|type)\*? (\w+)/;
 
-/** All names that a module of ours exports, whether it is a source or a file of types. */
+/** Returns all exported names of a module, from its source or its declaration file. */
 export function exportedNames(file: string): Names {
   const found = new Map<string, 'value' | 'type'>();
   const text = readFileSync(file, 'utf8');
@@ -30,7 +30,7 @@ export function exportedNames(file: string): Names {
         found.set(shown, typeOnly || own ? 'type' : 'value');
       }
     } else if (kind && name) {
-      // A name may be both a type and a value; then it is a value.
+      // A name that is both a type and a value counts as a value.
       if (!found.has(name)) found.set(name, /^(interface|type)$/.test(kind) ? 'type' : 'value');
     } else if (from) {
       const more = exportedNames(beside(file, from));
@@ -47,7 +47,7 @@ export function exportedNames(file: string): Names {
 const IMPORT =
   /(?<!['"\w])(?:from|import|import\()\s*['"]([^'"]+)['"]|\/\/\/ <reference (?:types|path)="([^"]+)"/g;
 
-/** Every file of types that a compiler reads from these on, and every package that they name. */
+/** Returns all declaration files that are reachable from these files, and all packages that they import. */
 export function reachableTypes(entries: readonly string[]): { files: Set<string>; packages: Set<string> } {
   const files = new Set<string>();
   const packages = new Set<string>();
@@ -64,7 +64,7 @@ export function reachableTypes(entries: readonly string[]): { files: Set<string>
   return { files, packages };
 }
 
-/** A file of types names its neighbours as sources or as JavaScript; they are files of types themselves. */
+/** Declaration files import `.ts` or `.js` paths; the compiler reads the `.d.ts` file instead. */
 function beside(file: string, specifier: string): string {
   const ending = file.endsWith('.d.ts') ? '.d.ts' : '.ts';
   return join(file, '..', specifier.replace(/(?:\.d)?\.[tj]s$/, ending));

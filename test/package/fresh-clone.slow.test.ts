@@ -7,29 +7,29 @@ import { must, outsideEnv, ROOT, run, serve } from './processes.ts';
 
 const skip = !existsSync(join(ROOT, '.git')) && 'this is not a clone, so it cannot be cloned';
 
-describe('a fresh clone, with no Node on the PATH but that of the machine', { skip }, () => {
+describe("a fresh clone, with only the machine's Node on the PATH", { skip }, () => {
   const parent = mkdtempSync(join(tmpdir(), 'relay-clone-'));
   const clone = join(parent, 'a fresh clone');
   const home = join(parent, 'home');
   before(() => must('git', ['clone', '--quiet', '--no-hardlinks', ROOT, clone]));
-  // The executable may still be being built there.
+  // A background build of the executable may still be running in this folder.
   after(() => rmSync(parent, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
 
   const env = () => outsideEnv({ RELAY_HOME: home, npm_config_prefer_offline: 'true' });
 
-  test('npm start installs, builds, serves, says where and what to try, and stops on SIGTERM', async () => {
+  test('npm start installs, builds, serves, prints the address and what to try, and stops on SIGTERM', async () => {
     const server = await serve('npm', ['start', '--', '--port', '0'], { cwd: clone, env: env() });
     const health = await fetch(`${server.url}/health`);
     assert.equal(health.status, 200);
     assert.equal(((await health.json()) as { status: string }).status, 'ok');
     assert.ok(server.output().includes(home), 'it says where the data is');
     server.child.kill('SIGTERM');
-    // npm may be gone a moment before the server, which lets go of the output when it has stopped.
+    // npm may exit a moment before the server, which closes the output when it has stopped.
     await server.ended;
     await assert.rejects(fetch(`${server.url}/health`));
   });
 
-  test('after that ./relay runs from the sources, also through a link from elsewhere', async () => {
+  test('then ./relay runs from the sources, also through a symbolic link in another folder', async () => {
     const link = join(parent, 'relay-link');
     symlinkSync(join(clone, 'relay'), link);
     const { code, stdout, stderr } = await run(link, ['push', '-'], {
@@ -41,7 +41,7 @@ describe('a fresh clone, with no Node on the PATH but that of the machine', { sk
     assert.equal((await run(link, ['pull', stdout.trim()], { env: env() })).stdout, 'hello\n');
   });
 
-  test('it stays clean: nothing it makes is left for git to see', async () => {
+  test('git status stays clean', async () => {
     assert.equal(await must('git', ['status', '--porcelain'], { cwd: clone }), '');
   });
 });

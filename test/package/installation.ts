@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { must, outsideEnv, ROOT } from './processes.ts';
 
-/** A folder elsewhere with the packed package installed in it, as a user would have it. */
+/** A folder outside the clone in which the packed package is installed. */
 export interface Installation extends Disposable {
   readonly folder: string;
-  /** The published command. */
+  /** Path of the published command. */
   readonly relay: string;
-  /** For RELAY_HOME: empty at first. */
+  /** Value for RELAY_HOME: an empty folder. */
   readonly home: string;
   readonly tarball: string;
   write(name: string, text: string): string;
 }
 
-/** Packs and installs without the network: the package needs nothing else. */
+/** Packs and installs the package without the network, because it has no dependencies. */
 export async function install(): Promise<Installation> {
   const parent = mkdtempSync(join(tmpdir(), 'relay-package-'));
   const folder = join(parent, 'an empty folder');

@@ -14,7 +14,7 @@ describe('the package, installed into an empty folder', () => {
   });
   after(() => installation[Symbol.dispose]());
 
-  /** Node 26 as the user's own Node. */
+  /** Environment in which Node 26 is the user's own Node. */
   const env = (more: Record<string, string> = {}) => {
     const outside = outsideEnv(more);
     return {
@@ -37,7 +37,7 @@ describe('the package, installed into an empty folder', () => {
     }
   });
 
-  test('what relay install writes into settings of the project finds the program there, flags and all, and fetches nothing', async () => {
+  test('the commands that relay install writes into project settings find the installed program and fetch nothing', async () => {
     const home = join(installation.folder, '..', 'someone');
     const below = join(installation.folder, 'src', 'deep');
     mkdirSync(below, { recursive: true });
@@ -63,13 +63,13 @@ describe('the package, installed into an empty folder', () => {
     assert.match(flags.stdout, /relay push/, flags.stderr);
   });
 
-  test('relay version says the version of the package', async () => {
+  test('relay version prints the version of the package', async () => {
     const { code, stdout } = await relay('version');
     assert.equal(code, 0);
     assert.ok(stdout.includes(manifest.version), stdout);
   });
 
-  test('a payload goes through the local store, with no server', async () => {
+  test('a payload can be pushed and pulled in the local store, without a server', async () => {
     const file = installation.write('brief.txt', 'Grüße, 世界 🌍\n');
     const pushed = await relay('push', file);
     assert.equal(pushed.code, 0, pushed.stderr);
@@ -79,7 +79,7 @@ describe('the package, installed into an empty folder', () => {
     assert.equal((await relay('peek', url)).code, 0);
   });
 
-  test('an error keeps its exit code, whichever file of the bundle it comes from', async () => {
+  test('an error has its exit code in every file of the bundle', async () => {
     const url = (await relay('push', installation.write('a.txt', 'a'))).stdout.trim();
     const nowhere = 'http://127.0.0.1:7474/pull/00000000-0000-4000-8000-000000000000';
     assert.equal((await relay('pull', nowhere)).code, 3);
@@ -87,7 +87,7 @@ describe('the package, installed into an empty folder', () => {
     assert.equal((await relay('pull', nowhere, '--url', 'http://127.0.0.1:1')).code, 5);
   });
 
-  test('every command loads: its help needs all of its parts', async () => {
+  test('every command loads and prints its help', async () => {
     const { stdout } = await relay('--help');
     const names = [...stdout.matchAll(/^ {2,}([a-z]+) /gm)].map((match) => match[1]!);
     assert.ok(names.includes('push') && names.includes('doctor'), stdout);
@@ -97,7 +97,7 @@ describe('the package, installed into an empty folder', () => {
     }
   });
 
-  test('compiled code is cached in a folder of the user, and a command runs where nothing can be cached', async () => {
+  test('compiled code is cached in a folder of the user, and commands also run without a cache', async () => {
     const cache = join(installation.folder, 'cache');
     const url = (await relay('push', installation.write('kept.txt', 'kept'))).stdout.trim();
     const pull = async (more: Record<string, string>) => {
@@ -114,8 +114,8 @@ describe('the package, installed into an empty folder', () => {
     await pull({ XDG_CACHE_HOME: '', HOME: '', LOCALAPPDATA: '' });
   });
 
-  // Bundled, they are not what the sources are: late parts lie in files of their own, and libraries are cut to what is used.
-  test('MCP and the hooks do from the bundle all that they do from the sources', async () => {
+  // Bundling can break them: lazy imports become separate files, and unused library code is removed.
+  test('MCP and the hooks work from the bundle as they do from the sources', async () => {
     const files = globSync(['test/mcp/*.test.ts', 'test/install/hooks.test.ts'], { cwd: ROOT }).filter(
       (file) => !file.includes('.slow.'),
     );
@@ -126,7 +126,7 @@ describe('the package, installed into an empty folder', () => {
     assert.equal(code, 0, stdout);
   });
 
-  test('the SDK talks to the served relay', async () => {
+  test('the SDK works with the relay that is being served', async () => {
     await using server = await serve(installation.relay, ['up', '--port', '0'], { env: env() });
     const script = installation.write(
       'use.js',
@@ -148,7 +148,7 @@ describe('the package, installed into an empty folder', () => {
     ['nodenext', 'nodenext'],
     ['esnext', 'bundler'],
   ] as const) {
-    test(`its types hold for a consumer with moduleResolution ${moduleResolution}`, async () => {
+    test(`its types compile for a consumer with moduleResolution ${moduleResolution}`, async () => {
       const name = `consumer-${moduleResolution}`;
       installation.write(
         `${name}.ts`,
@@ -157,9 +157,9 @@ describe('the package, installed into an empty folder', () => {
          export const url: string = await relay.push('text', { channel: 'c', encrypted: true, ttl: 60, maxPulls: 1 });
          export const bytes: string = await relay.push(new Uint8Array(1), { metadata: { a: [1, null] } });
          export const gone: void = await relay.delete(url);
-         // @ts-expect-error: a lifetime is a number of seconds
+         // @ts-expect-error: ttl is a number of seconds
          await relay.push('text', { ttl: 'long' });
-         // @ts-expect-error: nothing to push
+         // @ts-expect-error: push needs data
          await relay.push();`,
       );
       installation.write(

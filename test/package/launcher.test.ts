@@ -33,7 +33,7 @@ writeFileSync(
   join(root, 'bin', 'relay.ts'),
   `console.log(JSON.stringify({ args: process.argv.slice(2), cache: process.env.NODE_COMPILE_CACHE as string }));`,
 );
-// Setup's part: it links the Node that runs this test to where npm would have put Node 26.
+// Fake setup script: links the Node that runs this test to the path of npm's Node 26.
 writeFileSync(
   join(root, 'scripts', 'setup.mjs'),
   `import { mkdirSync, symlinkSync } from 'node:fs';
@@ -48,7 +48,7 @@ function run(command: string, args: string[], cwd: string) {
   return JSON.parse(execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: 'pipe' }));
 }
 
-test('the launcher sets up what is missing, then passes its arguments on unchanged', { skip }, () => {
+test('the launcher runs the setup if needed, then passes its arguments on unchanged', { skip }, () => {
   const args = ['push', 'two words', '', '$HOME', '*'];
   const cache = join(root, 'node_modules', '.cache', 'compile');
   assert.deepEqual(run(launcher, args, parent), { args, cache });
@@ -70,7 +70,7 @@ function writeExecutable(): void {
   writeFileSync(executable, '#!/bin/sh\necho \'{"args":["compiled"]}\'\n', { mode: 0o755 });
 }
 
-test('the launcher runs the executable until anything that is inside it changes', { skip }, () => {
+test('the launcher runs the executable until one of its sources changes', { skip }, () => {
   writeExecutable();
   const sources = ['bin/relay.ts', 'src/x.ts', 'dist/cli/relay.js', 'package-lock.json'];
   const inside = [...sources, ...ASSETS].map((path) =>
@@ -106,19 +106,19 @@ const isRoot = process.getuid?.() === 0 && 'root may write everywhere';
 test('a command in a read-only clone does not try to build the executable', { skip: skip || isRoot }, () => {
   writeBuild();
   chmodSync(join(root, 'node_modules'), 0o555);
-  // A build would begin behind the first command, and be done before the last one ends.
+  // A build would start after the first command and finish before the last one ends.
   for (let times = 0; times < 5; times++) run(launcher, ['x'], parent);
   chmodSync(join(root, 'node_modules'), 0o755);
   assert.ok(!existsSync(built));
 });
 
-test('the first command has the executable built in the background', { skip }, async () => {
+test('the first command starts a background build of the executable', { skip }, async () => {
   writeBuild();
   run(launcher, ['x'], parent);
   await until(() => existsSync(built));
 });
 
-test('RELAY_RUNTIME=bun says so while another build is under way', { skip }, () => {
+test('RELAY_RUNTIME=bun reports that another build is running', { skip }, () => {
   writeFileSync(join(root, 'scripts', 'build-executable.ts'), '');
   const env = { ...process.env, RELAY_RUNTIME: 'bun' };
   const { status, stderr } = spawnSync(launcher, ['x'], { cwd: parent, env, encoding: 'utf8' });

@@ -20,7 +20,7 @@ const lock = JSON.parse(readFileSync(new URL('package-lock.json', root), 'utf8')
 };
 const installed = Object.entries(lock.packages).filter(([path]) => path.startsWith('node_modules/'));
 
-test('the lockfile brings Node 26 to every platform we name', () => {
+test('the lockfile contains Node 26 for every supported platform', () => {
   const files: string[] = Object.values(NODE_FILES);
   for (const name of files.map((file) => file.split('/')[0]!)) {
     assert.ok(runtime.optionalDependencies[name], `${name} is an option of contextrelay-runtime`);
@@ -29,7 +29,7 @@ test('the lockfile brings Node 26 to every platform we name', () => {
 });
 
 test('the native tools are locked for Linux, macOS and Windows, on Intel and ARM', () => {
-  // A platform missing here gets nothing from npm ci, and no word about it.
+  // npm ci silently installs nothing for a platform that is missing here.
   const tools = {
     '@biomejs/cli-': ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64', 'win32-arm64'],
     '@esbuild/': ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64', 'win32-arm64'],
@@ -42,7 +42,7 @@ test('the native tools are locked for Linux, macOS and Windows, on Intel and ARM
   }
 });
 
-test('the lockfiles pin contents and leave the choice of registry to the reader', () => {
+test('the lockfiles pin checksums and name no registry', () => {
   const frameworks = JSON.parse(readFileSync(new URL('src/integrations/package-lock.json', root), 'utf8'));
   const { '': _own, ...more } = frameworks.packages as Record<string, LockEntry>;
   assert.ok(Object.keys(more).length > 100);
@@ -53,7 +53,7 @@ test('the lockfiles pin contents and leave the choice of registry to the reader'
   }
 });
 
-test('the package installs nothing at run time, and what brings Node has the same version', () => {
+test('the package has no run-time dependencies, and contextrelay-runtime has the same version', () => {
   assert.equal(manifest.dependencies, undefined);
   assert.equal(manifest.optionalDependencies, undefined);
   assert.equal(runtime.version, manifest.version);

@@ -33,14 +33,14 @@ export function run(command: string, args: readonly string[], o: RunOptions = {}
   });
 }
 
-/** Like `run`, for what must succeed. */
+/** Like `run`, but fails if the program fails. */
 export async function must(command: string, args: readonly string[], o: RunOptions = {}): Promise<string> {
   const { code, stdout, stderr } = await run(command, args, o);
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}:\n${stdout}\n${stderr}`);
   return stdout;
 }
 
-/** The environment of someone who has nothing to do with this clone: no npm above, no Node 26 of ours, no relay. */
+/** Environment of a user without this clone: no npm variables, no Node 26 from node_modules, no relay settings. */
 export function outsideEnv(more: Record<string, string> = {}): NodeJS.ProcessEnv {
   const mine = /^(npm_|NODE_TEST_|NODE_COMPILE_CACHE|NODE_OPTIONS|NODE_ENV|RELAY_|CONTEXTRELAY_|INIT_CWD)/i;
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !mine.test(name)));
@@ -48,7 +48,7 @@ export function outsideEnv(more: Record<string, string> = {}): NodeJS.ProcessEnv
   return { ...env, PATH: folders.join(delimiter), ...more };
 }
 
-/** The Node of the machine itself, and its version; this test may run on another. */
+/** Path and version of the machine's own Node. This test may run on another one. */
 export async function machineNode(): Promise<{ path: string; major: number; minor: number }> {
   for (const folder of (outsideEnv().PATH ?? '').split(delimiter)) {
     const path = join(folder, 'node');
@@ -67,7 +67,7 @@ export interface Running extends AsyncDisposable {
   output(): string;
 }
 
-/** Starts a server and waits for the line that says where it listens. */
+/** Starts a server and waits for the line with its address. */
 export async function serve(command: string, args: readonly string[], o: RunOptions = {}): Promise<Running> {
   const child = spawn(command, args, {
     cwd: o.cwd,

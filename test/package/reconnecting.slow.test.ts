@@ -11,32 +11,32 @@ import { fetchNode } from './fixtures.ts';
 import { type Installation, install } from './installation.ts';
 import { outsideEnv, type Running, run, serve } from './processes.ts';
 
-/** Follows a channel twice, by itself and in a group, and hands each message on as text. */
+/** Module that subscribes to a channel, alone and in a group, and passes each message to a callback. */
 const FOLLOW = `
 import { ContextRelay } from 'contextrelay';
-export const follow = async (baseUrl, group, told) => {
+export const follow = async (baseUrl, group, report) => {
   const relay = new ContextRelay({ baseUrl });
-  const news = relay.subscribe('news', ({ msg }) => told('news ' + msg));
+  const news = relay.subscribe('news', ({ msg }) => report('news ' + msg));
   await news.ready;
-  relay.subscribe('news', ({ msg }) => told('work ' + msg), { group, since: 'all' });
-  told('ready');
+  relay.subscribe('news', ({ msg }) => report('work ' + msg), { group, since: 'all' });
+  report('ready');
 };`;
 
 const NODES = { 20: '20', 22: '22.16.0', 24: '24' };
 const fetched = await Promise.all(
   Object.entries(NODES).map(async ([name, version]) => [name, await fetchNode(version)] as const),
 );
-/** Every Node there is here, with the path of its program. The oldest has the SDK alone. */
+/** Every available Node with the path of its program. The oldest runs only the SDK. */
 const nodes = fetched.flatMap(([name, got]) => ('node' in got ? [{ name, node: got.node }] : []));
 nodes.push({ name: '26', node: process.execPath });
 
-/** A program that follows the channel; `lines` is what it has told so far. */
+/** A running program that subscribes to the channel; `lines` is its output so far. */
 interface Follower extends AsyncDisposable {
   readonly name: string;
   lines(): Promise<string[]>;
 }
 
-describe('over restarts of the relay, a subscription goes on: nothing is lost and nothing comes twice', () => {
+describe('a subscription survives restarts of the relay: no message is lost or delivered twice', () => {
   let installation: Installation;
   let server: Running;
   const site = createServer();
@@ -47,7 +47,7 @@ describe('over restarts of the relay, a subscription goes on: nothing is lost an
     serve(process.execPath, [installation.relay, 'up', '--port', port], {
       env: outsideEnv({ RELAY_HOME: installation.home, RELAY_CORS_ORIGINS: originOf(site) }),
     });
-  /** On the local store, so that it works with and without the server. */
+  /** Pushes to the local store, so that it works with and without the server. */
   const publish = async (msg: string) => {
     const args = [installation.relay, 'publish', 'news', msg];
     const { code, stderr } = await run(process.execPath, args, {
@@ -132,7 +132,7 @@ describe('over restarts of the relay, a subscription goes on: nothing is lost an
       const messages = expected.filter((line) => line.startsWith('news')).map((line) => line.slice(5));
       assert.deepEqual(await lines(`relay watch on Node ${name}`), messages);
     });
-    test(`a bridge on Node ${name} takes the next task`, { skip }, async () => {
+    test(`a bridge on Node ${name} runs the next task`, { skip }, async () => {
       const args = ['bridge', 'send', `for ${name}`, '--to', `node-${name}`, '--wait'];
       const sent = await run(process.execPath, [installation.relay, ...args], { env: env() });
       assert.equal(sent.code, 0, sent.stderr);
@@ -167,7 +167,7 @@ function program(name: string, node: string, args: string[], env: NodeJS.Process
   };
 }
 
-/** A page of another origin, which the relay allows. Loopback for the browser too: other pages may open no socket there. */
+/** Serves a page from another origin that the relay allows. It is on loopback, because browsers block sockets from other pages to loopback. */
 async function page({ folder }: Installation, site: Server, relay: string): Promise<Follower> {
   const contents = `${FOLLOW}
 window.lines = [];

@@ -18,7 +18,7 @@ for (const made of [
 }
 `;
 
-test('the installed SDK brings its runners along, for Node', async () => {
+test('the installed SDK contains the runners for Node', async () => {
   using installation = await install();
   const env = outsideEnv({ RELAY_HOME: installation.home });
   await using server = await serve(process.execPath, [installation.relay, 'up', '--port', '0'], { env });

@@ -10,9 +10,9 @@ const PROGRAM = globSync(join(ROOT, 'test/package/sdk-program/*.ts.txt'));
 const PINNED = JSON.parse(readFileSync(join(ROOT, 'test/pins/sdk-types.json'), 'utf8'));
 const ENTRIES = ['.', './runners'] as const;
 
-/** Without @types/node: all that the types need is what a browser has, and the compiler knows that by itself. */
+/** Compiler options without @types/node: the types need only the browser types of the compiler. */
 const WEB = { lib: ['es2022', 'dom', 'dom.iterable'], types: [] };
-/** A project for Node alone, where Node's types say what a stream is. */
+/** Compiler options for a Node project: the stream types come from @types/node. */
 const NODE = { lib: ['es2022'], types: ['node'], typeRoots: [join(ROOT, 'node_modules', '@types')] };
 
 const CONSUMERS = [
@@ -21,7 +21,7 @@ const CONSUMERS = [
   ['NodeNext and the types of Node instead of those of a browser', { module: 'nodenext', ...NODE }],
 ] as const;
 
-describe('the types of the package, installed with nothing beside it', () => {
+describe('the types of the package, installed without other packages', () => {
   let installation: Installation;
   let packed: string;
   let entries: string[];
@@ -36,7 +36,7 @@ describe('the types of the package, installed with nothing beside it', () => {
   });
   after(() => installation[Symbol.dispose]());
 
-  test('there is no other package, zod least of all', () => {
+  test('no other package is imported, and zod is not mentioned', () => {
     const installed = readdirSync(join(installation.folder, 'node_modules'));
     assert.deepEqual(
       installed.filter((name) => !name.startsWith('.')),
@@ -52,7 +52,7 @@ describe('the types of the package, installed with nothing beside it', () => {
     );
   });
 
-  test('types that are inferred from schemas are plain interfaces, with the comments of the schemas', () => {
+  test('types inferred from schemas are plain interfaces with the comments of the schemas', () => {
     const tasks = readFileSync(join(packed, 'dist/src/schemas/tasks.d.ts'), 'utf8');
     assert.match(tasks, /\/\*\* A piece of work handed to an agent: .*\*\/\nexport interface TaskInfo \{\n/);
     assert.match(
@@ -67,7 +67,7 @@ describe('the types of the package, installed with nothing beside it', () => {
     assert.match(tasks, / {2}readonly state\?: TaskState;\n/);
   });
 
-  test('the entry points export what is pinned, for the compiler and at run time', async () => {
+  test('the entry points export the pinned names, for the compiler and at run time', async () => {
     for (const [i, entry] of ENTRIES.entries()) {
       const { values, types, 'at run time': atRunTime } = PINNED[entry];
       assert.deepEqual(exportedNames(entries[i]!), { values, types }, entry);
@@ -82,7 +82,7 @@ describe('the types of the package, installed with nothing beside it', () => {
   });
 
   for (const [i, [name, options]] of CONSUMERS.entries()) {
-    test(`a program that uses all of them compiles, the library checked, with ${name}`, async () => {
+    test(`a program that uses all exports compiles with ${name}, without skipLibCheck`, async () => {
       const compilerOptions = {
         strict: true,
         skipLibCheck: false,

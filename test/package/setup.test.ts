@@ -22,7 +22,7 @@ after(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** npm's part, played by a few lines: notes each call, takes a moment, and writes what `npm ci` would have left. */
+/** Fake npm: records each call, waits a moment, and writes the files that `npm ci` would write. */
 const NPM = `
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 appendFileSync('calls', process.argv.slice(2).join(' ') + '\\n');
@@ -109,7 +109,7 @@ test('a checkout that touches the lockfile without changing it installs nothing'
   assert.equal(calls(root).length, 1);
 });
 
-test('a lockfile that names something else is installed anew', async () => {
+test('a changed lockfile is installed again', async () => {
   const root = clone();
   await setup(root);
   writeLock(root, 'sha512-two');
@@ -117,7 +117,7 @@ test('a lockfile that names something else is installed anew', async () => {
   assert.equal(calls(root).length, 2);
 });
 
-test('two first runs at once install once', async () => {
+test('two concurrent first runs install once', async () => {
   const root = clone();
   const runs = await Promise.all([setup(root), setup(root), setup(root)]);
   assert.deepEqual(
@@ -127,7 +127,7 @@ test('two first runs at once install once', async () => {
   assert.equal(calls(root).length, 1);
 });
 
-test('the lock of a setup that was killed is noticed and removed', async () => {
+test('the lock of a killed setup is detected and removed', async () => {
   const root = clone();
   const gone = await new Promise<number>((done) => {
     const child = spawn(process.execPath, ['-e', '0']);
@@ -141,7 +141,7 @@ test('the lock of a setup that was killed is noticed and removed', async () => {
   assert.equal(calls(root).length, 1);
 });
 
-test('when npm ci fails, its words are shown with what to do, and the lock is released', async () => {
+test('when npm ci fails, its output and a hint are shown, and the lock is released', async () => {
   const root = clone();
   const run = await setup(root, { NPM_FAILS: '1' });
   assert.equal(run.code, 1);
@@ -151,7 +151,7 @@ test('when npm ci fails, its words are shown with what to do, and the lock is re
   assert.ok(!existsSync(join(root, '.setup-lock')));
 });
 
-test('a build is made when dist is missing or older than a source, and not otherwise', async () => {
+test('a build runs only if dist is missing or older than a source', async () => {
   const root = clone();
   mkdirSync(join(root, 'src'));
   writeFileSync(join(root, 'src', 'a.ts'), '');
@@ -163,7 +163,7 @@ test('a build is made when dist is missing or older than a source, and not other
      fs.mkdirSync('dist/cli', { recursive: true });
      fs.writeFileSync('dist/cli/relay.js', '');`,
   );
-  // The stand-in for Node 26 is an empty file; the real one is what runs this test.
+  // The fake Node 26 is an empty file, so use the Node that runs this test.
   rmSync(join(root, 'node_modules'), { recursive: true });
   cpSync(process.execPath, join(root, 'node.bin'));
   const npm = readFileSync(join(root, 'npm', 'npm-cli.js'), 'utf8');

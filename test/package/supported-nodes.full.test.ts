@@ -5,7 +5,7 @@ import { runMatrix } from '../engine-matrix.ts';
 import { install } from './installation.ts';
 import { oldestVersions, supportedNodes } from './supported-nodes.ts';
 
-/** All that runs the program; without what is about its sources, or looks into the process of this very Node. */
+/** All tests that run the program, except tests of its sources and tests that inspect the Node process. */
 const files = globSync('test/**/*.test.ts')
   .filter((path) => !/\.(slow|full)\.test\.ts$|^test\/(pins|sqlite|soak|s3|sdk)\//.test(path))
   .filter((path) => !/(printed-commands|replaced|pipelines\/examples)\.test\.ts$/.test(path))
@@ -13,7 +13,7 @@ const files = globSync('test/**/*.test.ts')
   .sort();
 
 for (const { version, store, got } of await supportedNodes(oldestVersions())) {
-  // Without the store there is nothing that they could run on; supported-nodes.slow.test.ts does all that is promised there.
+  // These tests need the local store. supported-nodes.slow.test.ts covers Node versions without it.
   if (!store || ('node' in got && got.node === process.execPath)) continue;
   describe(`the installed package on Node ${version}`, () => {
     void runMatrix(files, {
@@ -21,7 +21,7 @@ for (const { version, store, got } of await supportedNodes(oldestVersions())) {
       skip: 'reason' in got && got.reason,
       async start() {
         const installation = await install();
-        // By a path without a blank, for the lines of a shell.
+        // Use a path without spaces, because tests put it into shell commands.
         const entry = join(installation.folder, '..', 'relay');
         symlinkSync(installation.relay, entry);
         const variables = { RELAY_TEST_ENTRY: entry, RELAY_TEST_NODE: 'node' in got ? got.node : '' };

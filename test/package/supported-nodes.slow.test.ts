@@ -23,7 +23,7 @@ test('the README and the launcher name the same versions of Node as package.json
   assert.ok(older.includes(`it needs Node ${oldest} or newer`), oldest);
 });
 
-describe('the package on each Node it names', () => {
+describe('the package on each supported Node', () => {
   let installation: Installation;
   before(async () => {
     installation = await install();
@@ -57,7 +57,7 @@ describe('the package on each Node it names', () => {
         }
       });
     } else {
-      test(`Node ${version} exits 1 where the local store is needed, and says what to install`, {
+      test(`Node ${version} exits with 1 if the local store is needed, and says what to install`, {
         skip,
       }, async () => {
         for (const line of ['push -', 'up --port 0', 'thread new', 'status']) {
@@ -112,7 +112,7 @@ describe('the package on each Node it names', () => {
   const whole = machine.major >= 24 || (machine.major === 22 && machine.minor >= 16);
   const skip = whole && `the Node of this machine (${machine.major}.${machine.minor}) needs no other`;
 
-  test('with contextrelay-runtime beside it, an old Node hands over: arguments, streams, exit code, signals', {
+  test('with contextrelay-runtime installed, an old Node starts Node 26 and passes on arguments, streams, exit code and signals', {
     skip,
   }, async () => {
     mkdirSync(join(installation.folder, 'node_modules'), { recursive: true });
@@ -127,7 +127,7 @@ describe('the package on each Node it names', () => {
       3,
     );
 
-    // The other name of `relay mcp`.
+    // `contextrelay-mcp` is another name of `relay mcp`.
     const mcp = join(installation.folder, 'node_modules', '.bin', 'contextrelay-mcp');
     const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n';
     const answered = await run(machine.path, [mcp], { env: env('old'), input: ping });

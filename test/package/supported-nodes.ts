@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { fetchNode } from './fixtures.ts';
 import { ROOT } from './processes.ts';
 
-/** A Node that package.json names, or the one that runs this. */
+/** A Node version from package.json, or the one that runs this test. */
 export interface SupportedNode {
   readonly version: string;
-  /** Its SQLite will do for the local store; otherwise everything that asks a server works. */
+  /** Whether its SQLite supports the local store. Without it, only commands against a server work. */
   readonly store: boolean;
-  /** Its program, or why there is none here. */
+  /** Path of the program, or the reason why it is missing. */
   readonly got: { readonly node: string } | { readonly reason: string };
 }
 
-/** The oldest of each line in `engines`, which is where supported versions are said. */
+/** The oldest supported version of each major version, from `engines` in package.json. */
 export function oldestVersions(): string[] {
   const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   return [...engines.node.matchAll(/\d+\.\d+\.\d+/g)].map(([version]) => version);

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => installation[Symbol.dispose]());
 
-test('the tarball holds what is published and nothing else', async () => {
+test('the tarball contains only the published files', async () => {
   const listing = await must('tar', ['-tzf', installation.tarball]);
   const files = listing
     .trim()
@@ -49,11 +49,11 @@ test('the tarball holds what is published and nothing else', async () => {
     /^dist\/cli\/[\w-]+\.c?js$/,
     /^dist\/cli\/o200k\.br$/,
     /^dist\/ui\/(?:assets\/)?[\w.-]+\.(?:js|css|html|svg)\.br$/,
-    // The guides, for relay help; neither pictures nor decisions.
+    // The guides, for relay help, without images and decision records.
     /^docs\/(?:integrations\/)?[\w-]+\.md$/,
-    // Types that are inferred from schemas, and no schema.
+    // Types that are inferred from schemas, without the schemas.
     /^dist\/src\/schemas\/[\w-]+\.d\.ts$/,
-    // The SDK, the integrations, and of the layers it takes types from only what it reaches.
+    // The SDK, the integrations, and the files of other layers whose types they use.
     /^dist\/src\/(public|integrations|sdk|client|contract|text|formats|kernel|base)\/[\w/-]+(\.js|\.d\.ts)$/,
   ];
   const strange = files.filter(
@@ -76,13 +76,13 @@ test('the tarball is small, and installing it installs nothing else', async () =
   );
 });
 
-test('nothing in the tarball names the machine it was built on', async () => {
+test('no file in the tarball contains paths of the machine it was built on', async () => {
   const text = await must('tar', ['-xzOf', installation.tarball]);
   assert.ok(!text.includes(ROOT), 'a path of this machine');
   assert.ok(!text.includes('node_modules/.cache'), 'a path of the build');
 });
 
-test('the licences of the bundled packages travel with them', async () => {
+test('the tarball contains the licences of the bundled packages', async () => {
   const notices = await must('tar', ['-xzOf', installation.tarball, 'package/dist/THIRD-PARTY-NOTICES']);
   for (const name of ['hono', '@hono/node-server', 'gpt-tokenizer', 're2js']) {
     assert.match(notices, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(.+\\)$`, 'm'));
@@ -90,7 +90,7 @@ test('the licences of the bundled packages travel with them', async () => {
   assert.match(notices, /Permission is hereby granted/);
 });
 
-test('the published command sets up an agent, with the skill from the package', async () => {
+test('the published command sets up an agent with the skill from the package', async () => {
   const outside = outsideEnv();
   const PATH = `${join(process.execPath, '..')}:${outside.PATH}`;
   const env = { ...outside, PATH, RELAY_HOME: installation.home, HOME: installation.home };

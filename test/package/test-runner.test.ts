@@ -35,7 +35,7 @@ test('the last line counts every test and the exit code is 0 when all passed', (
   assert.equal(status, 0);
 });
 
-test('a failing test is named where it is nested, with its error and the output of its file', () => {
+test('a failing test is shown with its parents, its error and the output of its file', () => {
   file(
     'bad.test.ts',
     `console.log('a clue'); test('good', () => {});
@@ -49,7 +49,7 @@ test('a failing test is named where it is nested, with its error and the output 
   assert.match(stdout, /a clue/);
 });
 
-test('with --again a file that failed runs once more alone: its first failure is shown, and a second one counts', () => {
+test('with --again, a failed file runs once more alone; only a second failure counts', () => {
   const once = `import { existsSync, writeFileSync } from 'node:fs';
     test('a', () => { if (existsSync('ran')) return; writeFileSync('ran', ''); throw new Error('too early'); });`;
   file('unsteady.test.ts', once);
@@ -89,7 +89,7 @@ test('a file that cannot load, has no tests, or leaves early is a failure', () =
   assert.match(stdout, /ERR_MODULE_NOT_FOUND/);
 });
 
-test('a file that hangs is killed with its children, and the test under way is named', () => {
+test('a hanging file is killed with its children, and the running test is named', () => {
   const child = 'setInterval(() => {}, 1000)';
   file(
     'hang.test.ts',
@@ -109,14 +109,14 @@ test('a file that hangs is killed with its children, and the test under way is n
   assert.equal(stateOf(pid), 'gone');
 });
 
-/** A killed process that nobody has waited for yet still has an entry, as a zombie. */
+/** A killed process stays in the process list as a zombie until its parent waits for it. */
 function stateOf(pid: number): string {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
   const state = stdout.trim();
   return state === '' || state.startsWith('Z') ? 'gone' : state;
 }
 
-test('slow tests run only when asked for', () => {
+test('slow tests run only on request', () => {
   file('some.slow.test.ts', `test('a', () => {}); test('b', () => {});`);
   assert.equal(run('test/some').status, 1);
   assert.equal(run('--slow').last, '2 passed, 0 failed');
@@ -124,7 +124,7 @@ test('slow tests run only when asked for', () => {
   assert.equal(run('test/some.slow.test.ts').last, '2 passed, 0 failed');
 });
 
-test('a filter that matches nothing is an error, so that a typing mistake does not pass', () => {
+test('a filter that matches nothing is an error, so a typo cannot pass', () => {
   const { status, stderr } = run('test/nowhere');
   assert.equal(status, 1);
   assert.match(stderr, /No test file matches test\/nowhere/);

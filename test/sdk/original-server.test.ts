@@ -19,7 +19,7 @@ describe('a pointer of the original server, which sends no Relay-* headers', () 
   const elsewhere = () => new ContextRelay({ baseUrl: 'http://127.0.0.1:9', apiKey: 'cr_live_x' });
   const own = () => new ContextRelay({ baseUrl: original.url, apiKey: 'cr_live_x' });
 
-  it('is pulled whole, as bytes, as a stream, a range and a part of it', async () => {
+  it('can be pulled as text, as bytes, as a stream, as a range and as a part', async () => {
     const url = original.url + original.put(TEXT, { topic: 'survey' });
     for (const client of [elsewhere(), own()]) {
       assert.equal(await client.pull(url), TEXT);
@@ -32,7 +32,7 @@ describe('a pointer of the original server, which sends no Relay-* headers', () 
     }
   });
 
-  it('is peeked at, and what nobody said is null', async () => {
+  it('can be peeked at, and unknown fields are null', async () => {
     const url = original.url + original.put(TEXT, { topic: 'survey' });
     assert.deepEqual(await elsewhere().peek(url), { topic: 'survey' });
     const { id, metadata, ...unknown } = await elsewhere().inspect(url);
@@ -42,20 +42,20 @@ describe('a pointer of the original server, which sends no Relay-* headers', () 
     assert.ok(!original.asked.some(({ path }) => path === `/pull/${id}`));
   });
 
-  it('is decrypted with the key of its URL', async () => {
+  it('is decrypted with the key in its URL', async () => {
     const key = generateFernetKey(systemEnv);
     const token = await fernetEncrypt(key, new TextEncoder().encode(TEXT), { now: Date.now() });
     const url = `${original.url}${original.put(token)}#key=${key}`;
     assert.equal(await elsewhere().pull(url), TEXT);
   });
 
-  it('that is gone, is not found', async () => {
+  it('is not found after it was deleted', async () => {
     const url = `${original.url}/pull/${crypto.randomUUID()}`;
     await assert.rejects(elsewhere().pull(url), (error) => isRelayError(error, 'not_found'));
     await assert.rejects(elsewhere().peek(url), (error) => isRelayError(error, 'not_found'));
   });
 
-  it('may be any URL that answers the envelope; one that does not is told apart', async () => {
+  it('may be any URL that answers with an envelope; other answers are an error', async () => {
     const url = original.url + original.put(TEXT, { topic: 'survey' }).replace('/pull/', '/elsewhere/');
     original.asked.length = 0;
     assert.equal(await elsewhere().pull(url), TEXT);
@@ -75,7 +75,7 @@ describe('a pointer of the original server, which sends no Relay-* headers', () 
     await assert.rejects(elsewhere().pull('ftp://host/x'), (error) => isRelayError(error, 'bad_url'));
   });
 
-  it('is read by the command line, which says what is not known', async () => {
+  it('can be read on the command line, which marks unknown fields', async () => {
     using place = temporaryHome();
     const { home } = place;
     const url = original.url + original.put(TEXT, { topic: 'survey' });

@@ -1,19 +1,19 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A payload as the original keeps it: the text of its envelope. */
+/** A payload as the original server stores it: the text of its envelope. */
 export interface OriginalServer extends AsyncDisposable {
   readonly url: string;
-  /** What was asked for, with the key that was sent along. */
+  /** Requested paths with the API keys that were sent. */
   readonly asked: { readonly path: string; readonly key: string | undefined }[];
-  /** Stores an envelope and gives the path of its pointer. */
+  /** Stores an envelope and returns the path of its pointer. */
   put(data: string, metadata?: object): string;
 }
 
 /**
- * A server that answers as the original ContextRelay does, a Worker of 2026: `text/plain` with the envelope, `application/json`
- * with the metadata, plain words for an error, no `Relay-*` header, no part and no cost. Beside that, `/elsewhere/<name>`
- * answers an envelope too, and `/page` a web page.
+ * Starts a server that answers like the original ContextRelay Worker of 2026. A pull returns the envelope as `text/plain`,
+ * a peek the metadata as `application/json`, an error plain text. It sends no `Relay-*` headers and has no parts and no
+ * cost. In addition, `/elsewhere/<name>` returns an envelope and `/page` a web page.
  */
 export async function startOriginal(): Promise<OriginalServer> {
   const stored = new Map<string, string>();

@@ -22,20 +22,17 @@ interface Stored {
   readonly channel: string | null;
 }
 
-/** Answers in place of the relay; false lets the relay answer. `n` counts from 0. */
+/** Handles a request instead of the relay. Returns false to let the relay answer. `n` counts requests from 0. */
 type Trouble = (seen: Seen, response: ServerResponse, n: number) => boolean | Promise<boolean>;
 
-/**
- * The wire as the SDK sees it, on a real socket, and as little behind it as will do. The relay proper has its own tests; this
- * one can be made to fail at will.
- */
+/** A minimal fake relay on a real socket, for tests of the SDK. Unlike a real relay, it can be told to fail. */
 export class WireRelay implements AsyncDisposable {
   readonly seen: Seen[] = [];
   readonly stored = new Map<string, Stored>();
   readonly #server: Server;
   readonly #repeated = new Map<string, string>();
   trouble: Trouble = () => false;
-  /** What its pointers begin with, where that is not its own address. */
+  /** Base URL of its pointers, if it differs from its own address. */
   publicUrl: string | null = null;
 
   private constructor(server: Server) {
@@ -57,7 +54,7 @@ export class WireRelay implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Of every request so far. */
+  /** Values of one header in all requests so far. */
   headers(name: string): (string | undefined)[] {
     return this.seen.map((seen) => seen.headers[name] as string | undefined);
   }
