@@ -63,7 +63,7 @@ describe('the package on each supported Node', () => {
         for (const line of ['push -', 'up --port 0', 'thread new', 'status']) {
           const { code, stdout, stderr } = await relay(line.split(' '), {}, 'x');
           assert.deepEqual([code, stdout], [1, ''], `relay ${line}: ${stderr}`);
-          assert.match(stderr, /needs Node 22\.16 or newer; this is v20\./, line);
+          assert.match(stderr, /needs Node 22\.16 or newer; this is Node v20\./, line);
           assert.match(stderr, /Install Node 26 with contextrelay-runtime/);
         }
       });
