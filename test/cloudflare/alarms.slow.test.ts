@@ -6,7 +6,7 @@ import { bundleWorker } from '../../scripts/cloudflare/bundle.ts';
 import { openWorkerd } from '../../scripts/cloudflare/local-worker.ts';
 import { until } from '../until.ts';
 
-test('an object that was evicted keeps the alarm it had, whatever is due later', async (t) => {
+test('an evicted object keeps its alarm if a later one is requested', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'relay-alarms-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   const { script } = await bundleWorker({ entry: join(import.meta.dirname, 'object-worker.ts') });

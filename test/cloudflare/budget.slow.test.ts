@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 
-/** What a Worker refuses because its platform would end it for that, which workerd on this machine does not. */
+/** Requests that a Worker rejects because Cloudflare would abort it. A local workerd would not. */
 
 const MiB = 1024 * 1024;
 const FREE_PLAN = 16 * 1024;
@@ -20,12 +20,12 @@ before(async () => {
 });
 after(() => Promise.all([worker.stop(), small.stop()]));
 
-/** Lines of ordinary text, to the byte. */
+/** Returns lines of ordinary text with exactly this many bytes. */
 const LINE = 'the quick brown fox jumps over 12345 lazy dogs, again.\n';
 const textOf = (bytes: number) => LINE.repeat(Math.ceil(bytes / LINE.length)).slice(0, bytes);
 const jsonOf = (bytes: number) => `["${'x'.repeat(bytes - 6)}",1]`.slice(-bytes);
 
-/** Tries again after a reset: workerd may close the connection of a body that it refuses before the client has sent all of it. */
+/** Retries after a connection reset. workerd may close the connection before it has read a rejected body. */
 async function send(
   url: string,
   body: string,
@@ -59,7 +59,7 @@ function assertTooCostly({ status, text }: { status: number; text: string }, lim
   assert.match(hint, /lines=1-100.*Range header/);
 }
 
-test('an outline and a JSON value are taken of 4 MiB, and of more refused with a hint', async () => {
+test('an outline and a JSON value work up to 4 MiB, and larger payloads are rejected with a hint', async () => {
   const most = await pushed(worker, jsonOf(4 * MiB));
   const more = await pushed(worker, jsonOf(4 * MiB + 1));
   for (const part of ['outline=1', 'json=/1']) {
@@ -72,18 +72,18 @@ test('an outline and a JSON value are taken of 4 MiB, and of more refused with a
   }
 });
 
-test('the largest payload is searched, and lines are taken of it', async () => {
+test('the largest payload can be searched and read by lines', async () => {
   const { id } = await pushed(worker, `${textOf(25 * MiB - 7)}\nwhales`);
   assert.match((await ask(worker, `/pull/${id}?grep=whales`)).text, /:whales$/);
   assert.equal((await ask(worker, `/pull/${id}?lines=-1`)).text, 'whales');
 });
 
-test('tokens of a long text are counted at its beginning, and the figure is an estimate', async () => {
+test('the tokens of a long text are estimated from its start', async () => {
   const part = await pushed(worker, textOf(MiB), '?count=1');
   const exact = JSON.parse((await ask(worker, `/pull/${part.id}?cost=1`)).text);
   assert.equal(exact.estimated, false);
   for (const query of ['', '?count=1']) {
-    // What follows would be a few tokens, if it were looked at.
+    // The rest would have few tokens if it were counted.
     const { id } = await pushed(worker, textOf(4 * MiB).padEnd(8 * MiB), query);
     const cost = JSON.parse((await ask(worker, `/pull/${id}?cost=1`)).text);
     assert.deepEqual([cost.estimated, cost.bytes], [true, 8 * MiB]);
@@ -91,11 +91,11 @@ test('tokens of a long text are counted at its beginning, and the figure is an e
   }
 });
 
-test('a Worker that may use little time refuses what takes more, wherever the text is', async () => {
+test('a Worker with a low text limit rejects larger texts, wherever they are stored', async () => {
   const relay = new ContextRelay({ baseUrl: small.url });
   const thread = await relay.threads.create({ name: 't' });
   const space = relay.files.space('s');
-  // In a row, and in the bucket.
+  // One text in a row and one in the bucket.
   for (const size of [FREE_PLAN + 1, MiB]) {
     const text = textOf(size);
     const { id } = await pushed(small, text);
@@ -117,13 +117,13 @@ test('a Worker that may use little time refuses what takes more, wherever the te
     assert.equal((await ask(small, `/pull/${id}?${part}`)).status, 200, part);
 });
 
-test('a part that is refused uses up no pull', async () => {
+test('a rejected part does not count as a pull', async () => {
   const { id } = await pushed(small, textOf(FREE_PLAN + 1), '?max_pulls=1');
   assertTooCostly(await ask(small, `/pull/${id}?outline=1`), /16 KiB/);
   assert.equal((await ask(small, `/pull/${id}?raw=1`)).text, textOf(FREE_PLAN + 1));
 });
 
-test('a message of MCP or A2A has 8 MiB, and more is refused with a hint to send a pointer', async () => {
+test('an MCP or A2A message may have 8 MiB, and a larger one is rejected with a hint to send a pointer', async () => {
   const mcp = (data: string) =>
     JSON.stringify({
       jsonrpc: '2.0',
@@ -155,7 +155,7 @@ test('a message of MCP or A2A has 8 MiB, and more is refused with a hint to send
   assert.equal((await post('/a2a/relay/message:send', a2a(tooMuch))).status, 413);
 });
 
-test('an artifact in JSON has 8 MiB, and a larger one comes in a form or by itself', async () => {
+test('an artifact in JSON may have 8 MiB, and a larger one must be sent as a form or as raw bytes', async () => {
   const { thread_id } = JSON.parse((await send(`${worker.url}/threads`, '{}', 'application/json')).body);
   const url = `${worker.url}/threads/${thread_id}/artifacts`;
   const inJson = (content: string) =>
@@ -175,7 +175,7 @@ test('an artifact in JSON has 8 MiB, and a larger one comes in a form or by itse
   const made = await Promise.all([
     send(`${url}?name=a.txt`, content, 'text/plain'),
     send(url, `${file}--b--\r\n`, form),
-    // What stands behind the file says otherwise than its name.
+    // A field after the file contradicts its name.
     send(url, `${file}${part('name="name"', 'a.md')}--b--\r\n`, form),
   ]);
   for (const [i, { status, body }] of made.entries()) {
@@ -187,7 +187,7 @@ test('an artifact in JSON has 8 MiB, and a larger one comes in a form or by itse
   }
 });
 
-test('a log that takes too much work to fold is refused, and the state of the thread is not', async () => {
+test('a log that is too expensive to fold is rejected, but the state of the thread is not', async () => {
   const json = async (path: string, body: unknown) => {
     const { status, body: answer } = await send(worker.url + path, JSON.stringify(body), 'application/json');
     assert.ok(status < 300, answer);

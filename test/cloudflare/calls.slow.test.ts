@@ -7,9 +7,9 @@ import { eventData } from '../../src/sdk/event-stream.ts';
 import { a2aClient, request } from '../a2a/agents.ts';
 import { webhookAt } from '../a2a/receiver.ts';
 
-/** What the platform lets a request call on its free plan, and workerd does not enforce. */
+/** Calls per request on the free plan. workerd does not enforce this limit. */
 const CALLS = 50;
-/** Those that docs/cloudflare.md names as growing with the size of what they work on. */
+/** Requests whose number of calls grows with the size of their data, as docs/cloudflare.md says. */
 const GROWING = ['import'];
 const ADMIN = 'an-admin-key-of-a-test-that-is-long-enough';
 const MANY = 100;
@@ -23,7 +23,7 @@ async function start(keys: boolean) {
   const entry = join(import.meta.dirname, 'counting-worker.ts');
   const worker = await startWorker({ entry, ...(keys ? { open: false, adminKey: ADMIN } : {}) });
   let key = ADMIN;
-  /** Its calls are counted under that name, also those behind the answer. */
+  /** Sends a request whose calls are counted under a name, including calls after the response. */
   const ask = async (name: string, path: string, o: RequestInit = {}) => {
     const authorization = keys ? { Authorization: `Bearer ${key}` } : null;
     const headers = { ...authorization, ...(o.headers as object), 'X-Count-As': name };
@@ -37,9 +37,9 @@ async function start(keys: boolean) {
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
     });
-  // Not an admin of the relay, for whom less is looked up.
+  // Use a normal key, because an admin key needs fewer lookups.
   if (keys) key = (await (await post('key', '/keys', { name: 'ada', tenant: 'ada' })).json()).key;
-  /** When nothing is written behind any more. */
+  /** Waits until no write-behind is pending. */
   const counted = async (): Promise<Counted> => {
     for (let before = ''; ; await pause(1500)) {
       const text = await (await fetch(`${worker.url}/counted`)).text();
@@ -73,7 +73,7 @@ const artifact = (i: number) => ({
 });
 
 for (const keys of [false, true]) {
-  test(`no request makes more calls than the free plan takes, behind its answer too (${keys ? 'keys' : 'open'})`, async () => {
+  test(`no request makes more calls than the free plan allows, even after its response (${keys ? 'keys' : 'open'})`, async () => {
     await using relay = await start(keys);
     const { ask, post, fill } = relay;
     const pushed = await (await post('push', '/push', { data: 'a' })).json();
@@ -119,7 +119,7 @@ for (const keys of [false, true]) {
   });
 }
 
-test('a stream of messages ends before its request has no calls left, and goes on where it was', async () => {
+test('a stream of messages ends before its request runs out of calls, and can be resumed', async () => {
   await using relay = await start(false);
   const seen: number[] = [];
   let streams = 0;
@@ -146,7 +146,7 @@ test('a stream of messages ends before its request has no calls left, and goes o
   assertFew(await relay.counted());
 });
 
-test('the cron goes on with webhooks, and removes what has ended, in requests with few calls each', async () => {
+test('the cron continues webhooks and sweeps ended items, in requests with few calls each', async () => {
   await using relay = await start(false);
   const { thread_id } = await (await relay.post('filling', '/threads', { name: 't', ttl: 12 })).json();
   await relay.fill(60, `/threads/${thread_id}/artifacts`, artifact);

@@ -10,7 +10,7 @@ type Socket = Parameters<typeof setSocketState>[0];
 const HOUR_MS = 3_600_000;
 const TURN_CHARS = 1024 * 1024;
 
-/** An object with as many messages in each channel as it is told, each of 15 000 characters, and what it sends in each turn. */
+/** Fake object with a number of messages per channel, each of 15 000 characters. Records what it sends in each turn. */
 function home(channels: { [stream: string]: number }) {
   const sockets: { stream: string; socket: Socket }[] = [];
   const sent: { to: string; seq: number; chars: number; turn: number }[] = [];
@@ -47,7 +47,7 @@ function home(channels: { [stream: string]: number }) {
     setSocketState(socket, { ...about, after: 0, gap: false, lenient: true });
     sockets.push({ stream, socket });
   };
-  /** Counts turns while something is served. */
+  /** Counts the turns of the event loop while the work runs. */
   const serve = async (...streams: string[]) => {
     const counting = setInterval(() => turn++, 0);
     await Promise.all(streams.map((stream) => readers.serve(stream)));
@@ -56,7 +56,7 @@ function home(channels: { [stream: string]: number }) {
   return { readers, sent, woken, open, serve };
 }
 
-test('a reader with much to catch up with gets it in many turns, and one of another channel need not wait for that', async () => {
+test('a reader far behind is served in many turns, and a reader of another channel does not wait for it', async () => {
   const { sent, woken, open, serve } = home({ long: 1_000, short: 1 });
   open('slow', 'long');
   open('quick', 'short');
@@ -72,7 +72,7 @@ test('a reader with much to catch up with gets it in many turns, and one of anot
     assert.ok(frames.reduce((sum, { chars }) => sum + chars, 0) < 2 * TURN_CHARS);
 });
 
-test('what comes while readers are behind reaches all of them, in order and once', async () => {
+test('messages that arrive while readers are behind reach all of them, in order and once', async () => {
   const channels = { c: 200 };
   const { readers, sent, open, serve } = home(channels);
   open('a', 'c');

@@ -5,7 +5,7 @@ import { type Bindings, type Objects, StoreObject } from '../../src/engines/clou
 import { manualClock } from '../conformance/case.ts';
 import { suite } from '../conformance/suite.ts';
 
-/** The objects of one case: no other case can name them. */
+/** Objects of one case. Their names are unique to the case. */
 function objectsOf(all: Objects, mark: string): Objects {
   return {
     idFromName: (name) => all.idFromName(name.startsWith(mark) ? name : mark + name),
@@ -13,7 +13,7 @@ function objectsOf(all: Objects, mark: string): Objects {
   };
 }
 
-/** The cases move a clock of their own, and alarms would go by that of the machine. */
+/** Disables alarms, because they follow the clock of the machine and the cases use their own clock. */
 export class StillObject extends StoreObject {
   constructor(state: DurableObjectState, bindings: Bindings) {
     const mark = state.id.name!.slice(0, state.id.name!.indexOf('|') + 1);
@@ -22,7 +22,7 @@ export class StillObject extends StoreObject {
 
   override async alarm(): Promise<void> {}
 
-  /** Changes a byte of a body, wherever it lies. */
+  /** Changes a byte of a blob, in its row or in the bucket. */
   async damage(key: string, offset: number): Promise<void> {
     const { sql } = this.ctx.storage;
     const [row] = sql.exec<{ bytes: ArrayBuffer | null; name: string | null }>(
@@ -38,7 +38,7 @@ export class StillObject extends StoreObject {
   }
 }
 
-/** Runs the case that the path names, on an engine in this Worker. */
+/** Runs the conformance case in the path on an engine in this Worker. */
 export default {
   async fetch(request: Request, env: Bindings): Promise<Response> {
     const name = decodeURIComponent(new URL(request.url).pathname.slice(1));

@@ -7,7 +7,7 @@ import { suite } from '../conformance/suite.ts';
 
 const WORKER = resolve(import.meta.dirname, 'conformance-worker.ts');
 
-/** Each case has objects of its own, in one workerd; several at a time, since most of it is waiting. */
+/** All cases run in one workerd with separate objects. Several run at once, because they mostly wait. */
 describe('conformance of cloudflare', { concurrency: 6 }, () => {
   let workerd: Workerd;
   before(async () => {

@@ -6,28 +6,28 @@ import type { RelayBindings } from '../../src/app/cloudflare/worker-config.ts';
 type Given = ConstructorParameters<typeof ServedObject>;
 type Sql = Given[0]['storage']['sql'];
 
-/** Since the start; `made` are calls of each object to others. A statement has written when it comes back. */
+/** Counts since the start: calls of the Worker, written rows, and calls from each object to others (`made`). */
 const total = { calls: 0, written: 0, made: {} as { [object: string]: number } };
-/** By the name that a request gave itself: what was called for it, also behind its answer and while its stream was open. */
+/** Calls per request name, including those after the response and during an open stream. */
 const named: Record<string, number> = {};
-/** The most that one call of an object made of its own, by its method. */
+/** Maximum number of calls that one call of an object method made, per method. */
 const inside: Record<string, number> = {};
 const running = new AsyncLocalStorage<{ calls: number }>();
-/** The request for which calls are made. */
+/** The request that makes the current calls. */
 const asking = new AsyncLocalStorage<{ calls: number; readonly name: string | null }>();
 let exec: Sql['exec'] | null = null;
 let bound: RelayBindings | null = null;
 
-/** The same bindings, where each call is told. */
+/** Wraps bindings so that `tell` is called for each call. */
 function counting<Bound extends Pick<RelayBindings, 'STORE' | 'BODIES'>>(
   bound: Bound,
   tell: () => void,
 ): Bound {
-  // Called by its name: what an object elsewhere gives for a name is no function that could be passed around.
+  // Call the method on its stub: a property of an RPC stub is no ordinary function.
   const counted = <T extends object>(target: T): T =>
     new Proxy(target, {
       get(of, name) {
-        // Nothing to wait for.
+        // The proxy is not a promise.
         if (name === 'then') return undefined;
         return (...given: unknown[]) => {
           tell();
@@ -67,7 +67,7 @@ export class RelayObject extends ServedObject {
   }
 }
 
-/** What a Worker has objects do for it. */
+// Count the calls of methods that make calls for a Worker.
 for (const method of ['gather', 'tidySome', 'resume'] as const) {
   const own = ServedObject.prototype[method] as (...given: unknown[]) => Promise<never>;
   RelayObject.prototype[method] = async function (this: RelayObject, ...given: unknown[]) {
@@ -79,14 +79,14 @@ for (const method of ['gather', 'tidySome', 'resume'] as const) {
 }
 
 /**
- * The Worker as it is, with its calls counted: those for a request until its answer began in a header of that, and all of them at
- * `/counted`, also those behind answers. `/cron` does what the platform does every minute.
+ * The real Worker with counted calls. The header `X-Calls` has the calls until the start of the response. `/counted` returns
+ * all calls, including those after responses. `/cron` runs the cron job.
  */
 export default {
   async fetch(request: Request, bindings: RelayBindings): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === '/counted') return Response.json({ ...total, named, inside });
-    // Made once: what requests write behind they write together, as long as they have the same bindings.
+    // Create it once: requests share their write-behind only if they have the same bindings object.
     bound ??= counting(bindings, () => {
       total.calls++;
       const now = asking.getStore();

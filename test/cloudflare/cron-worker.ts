@@ -2,7 +2,7 @@ export { RelayObject } from '../../src/app/cloudflare/relay-object.ts';
 
 let runs = 0;
 
-/** Says how often its cron was run. */
+/** Answers with the number of runs of its cron job. */
 export default {
   fetch: () => new Response(String(runs)),
   scheduled: () => {

@@ -20,7 +20,7 @@ function dryRun(t: TestContext) {
   return { out, said: stdout + stderr };
 }
 
-test('wrangler takes what is to be deployed without a warning: the Worker, the table of tokens, and pages as assets', (t) => {
+test('wrangler accepts the Worker, the token table and the dashboard without a warning', (t) => {
   const { out, said } = dryRun(t);
   assert.match(said, /STORE[\s\S]*BODIES[\s\S]*ASSETS/);
   assert.match(said, /Read \d\d files from the assets directory .*pages/);
@@ -28,7 +28,7 @@ test('wrangler takes what is to be deployed without a warning: the Worker, the t
   assert.deepEqual(readdirSync(out).sort(), ['README.md', 'o200k.bin', 'worker.js']);
 });
 
-test('a deployment can be tried while the Worker is served here, and its pages stay', async (t) => {
+test('a dry-run deployment does not disturb a running dev server and its dashboard', async (t) => {
   const { url } = await startDev(t);
   dryRun(t);
   const page = await fetch(`${url}/ui`);
@@ -37,7 +37,7 @@ test('a deployment can be tried while the Worker is served here, and its pages s
   assert.equal((await fetch(url + script)).status, 200);
 });
 
-test('the Worker is deployed as it is served here, with its cron and the migration of its objects', () => {
+test('the deployment has the settings of the dev server, its cron and the migration of its objects', () => {
   const { unstable_readConfig: read } = createRequire(join(DEPLOY, 'package.json'))('wrangler');
   const config = structuredClone(read({ config: join(DEPLOY, 'wrangler.toml') }));
   const here = workerOptions({ script: '', table: new Uint8Array() }, { vars: {}, pages: 'pages' });

@@ -9,7 +9,7 @@ import { until } from '../until.ts';
 
 export const SCRIPTS = join(import.meta.dirname, '..', '..', 'scripts', 'cloudflare');
 
-/** `npm run dev:cloudflare` on a free port, with a folder for temporary files of its own. */
+/** Starts `npm run dev:cloudflare` on a free port with its own temporary folder. */
 export async function startDev(t: TestContext, args: string[] = [], env: { [name: string]: string } = {}) {
   const temporary = mkdtempSync(join(tmpdir(), 'relay-dev-'));
   t.after(() => rmSync(temporary, { recursive: true, force: true }));

@@ -12,11 +12,11 @@ import { cleanEnv } from '../cli/program.ts';
 import { until } from '../until.ts';
 import { SCRIPTS, startDev } from './dev-server.ts';
 
-/** `npm run dev:cloudflare` to its end. */
+/** Runs `npm run dev:cloudflare` and waits until it exits. */
 const dev = (...args: string[]) =>
   spawnSync(process.execPath, [join(SCRIPTS, 'dev.ts'), ...args], { encoding: 'utf8', timeout: 60_000 });
 
-/** On a connection of its own: workerd closes one whose request it has not read to the end. */
+/** Sends a request on a new connection. workerd closes a connection whose request it did not read completely. */
 function statusOf(url: string, method: string, headers: { [name: string]: string }): Promise<number> {
   return new Promise((resolve, reject) =>
     request(url, { method, headers, agent: false }, (answer) => resolve(answer.resume().statusCode!))
@@ -25,7 +25,7 @@ function statusOf(url: string, method: string, headers: { [name: string]: string
   );
 }
 
-test('wrong use is told in one line and ends with 2, and help is given', () => {
+test('wrong usage prints one line and exits with 2, and --help prints help', () => {
   for (const args of [['--nope'], ['word'], ['--port', 'abc'], ['--port', '99999'], ['--port', '']]) {
     const { status, stdout, stderr } = dev(...args);
     assert.deepEqual([status, stdout], [2, ''], args.join(' ') + stderr);
@@ -36,7 +36,7 @@ test('wrong use is told in one line and ends with 2, and help is given', () => {
   assert.match(stdout, /Examples\n {2}npm run dev:cloudflare/);
 });
 
-test('a port in use is told in one line, with another that is free', async (t) => {
+test('a port in use prints one line that names a free port', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1');
   t.after(() => taken.close());
   await once(taken, 'listening');
@@ -46,7 +46,7 @@ test('a port in use is told in one line, with another that is free', async (t) =
   assert.match(stderr, new RegExp(`^Port ${port} of 127\\.0\\.0\\.1 is in use; .*--port \\d+\\n$`));
 });
 
-test('it answers to the names of loopback alone, and leaves nothing behind', async (t) => {
+test('it accepts only loopback host names and leaves no files', async (t) => {
   const { url, said, temporary, program } = await startDev(t);
   assert.match(said.errors, /building/);
   const rebound = { Host: 'evil.example', Origin: 'http://evil.example' };
@@ -59,7 +59,7 @@ test('it answers to the names of loopback alone, and leaves nothing behind', asy
   assert.deepEqual(readdirSync(temporary), []);
 });
 
-test('with --keys it prints an admin key and the command that makes the first key with it', async (t) => {
+test('with --keys it prints an admin key and the command that creates the first key', async (t) => {
   const { url, said, temporary } = await startDev(t, ['--keys']);
   assert.equal((await fetch(`${url}/channels`)).status, 401);
   await until(() => said.out.endsWith('alice\n'));
@@ -82,7 +82,7 @@ test('with --keys RELAY_ADMIN_KEY is the admin key, and is not printed', async (
   assert.ok(!said.out.includes(apiKey), said.out);
 });
 
-test('its cron is run over and over', async (t) => {
+test('the cron job runs repeatedly', async (t) => {
   const worker = await startWorker({ entry: join(import.meta.dirname, 'cron-worker.ts'), cronMs: 50 });
   t.after(() => worker.stop());
   await until(async () => Number(await (await fetch(worker.url)).text()) >= 2);

@@ -12,7 +12,7 @@ import { HOUR } from '../keys/stored-bytes.ts';
 import { until } from '../until.ts';
 import { hostWorker } from './worker-relay.ts';
 
-/** What goes on by alarms and the cron, with every object evicted before each request. */
+/** Work of alarms and the cron job. Every object is evicted before each request. */
 
 async function start(t: TestContext, vars: { [name: string]: string } = {}) {
   let shift = 0;
@@ -32,7 +32,7 @@ async function start(t: TestContext, vars: { [name: string]: string } = {}) {
   return { url: platform.url, relay: new ContextRelay({ baseUrl: platform.url }), platform, engine, advance };
 }
 
-test('a channel drops what it need not keep by its own alarm, and leaves the list', async (t) => {
+test('an alarm deletes expired messages of a channel, and the empty channel leaves the list', async (t) => {
   const { relay, engine, advance } = await start(t, { RELAY_CHANNEL_RETENTION: '60' });
   for (const msg of ['a', 'b', 'c']) await relay.publish('c', msg);
   assert.equal((await engine.logs.info('chn.local.c')).count, 3);
@@ -41,23 +41,23 @@ test('a channel drops what it need not keep by its own alarm, and leaves the lis
   assert.deepEqual((await relay.channels.list()).channels, []);
 });
 
-test('what is left of pointers that have expired is swept by the alarms of their objects', async (t) => {
+test('alarms sweep expired pointers with their receipts and list entries', async (t) => {
   const { relay, platform, engine, advance } = await start(t);
   const push = async () => relay.pull(await relay.push('x', { channel: 'c', ttl: 60 }));
   for (let i = 0; i < 20; i++) await push();
   await platform.control('settle');
   const before = await engine.usage();
   assert.equal(before.blobs.count, 20);
-  // The record, its entry in the list and its receipts.
+  // The record, its list entry and its receipts.
   advance(3 * HOUR);
   await until(async () => (await engine.usage()).records <= before.records - 60);
   assert.equal((await engine.usage()).blobs.count, 0);
 });
 
-test('a webhook that is still to be told how its task ended is told by the cron, and not before', async (t) => {
+test('the cron delivers a pending webhook about the end of a task', async (t) => {
   const { relay, platform, engine } = await start(t);
   await using hook = await receiver();
-  // The one that would have told it is gone before the task ends.
+  // The request that would deliver the webhook is gone before the task ends.
   const core = new RelayCore({ engine, env: systemEnv, texts: ownTextWork });
   const gone = await serve(core, { loopbackWebhooks: true });
   const asked = request('tell me', { immediately: true });
@@ -73,7 +73,7 @@ test('a webhook that is still to be told how its task ended is told by the cron,
   await hook.until('TASK_STATE_COMPLETED');
 });
 
-test('work whose lease is over is handed on to a sleeping member, and only an acknowledgement tells of it', async (t) => {
+test('a message whose lease has ended goes to another, hibernating member', async (t) => {
   const { url, relay, platform, advance } = await start(t, { RELAY_GROUP_LEASE: '30' });
   const frames: { seq: number; token: number; attempt: number }[] = [];
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws/work?group=g`);
@@ -96,14 +96,14 @@ test('work whose lease is over is handed on to a sleeping member, and only an ac
   await until(async () => (await rungs()).includes('acked'));
 });
 
-test('an object that was asked for news sleeps again as soon as nobody waits for them', async (t) => {
+test('an object can be evicted as soon as nobody waits for new entries', async (t) => {
   const { url, platform, engine } = await start(t);
   const evicted = async () => (await platform.control('evict')) === true;
   const awake = () => until(async () => !(await evicted()));
   const asleep = async (why: string) => {
     const since = Date.now();
     await until(evicted);
-    // A question that nobody takes back is held open for 25 seconds.
+    // A pending call that nobody cancels stays open for 25 seconds.
     assert.ok(Date.now() - since < 15_000, why);
   };
   const stop = new AbortController();
@@ -120,7 +120,7 @@ test('an object that was asked for news sleeps again as soon as nobody waits for
   await asleep('the reader has left');
 });
 
-test('the sum of what a tenant stores is put right by the clock and after a refusal, with few calls of each object', async (t) => {
+test('the storage counter of a tenant is corrected regularly and after a rejection, with few calls per object', async (t) => {
   const room = 200_000;
   const small = {
     pushes: null,
@@ -140,7 +140,7 @@ test('the sum of what a tenant stores is put right by the clock and after a refu
   const { key } = await admin.keys.create({ name: 'ada', tenant: 'acme' });
   const relay = new ContextRelay({ baseUrl: url, apiKey: key });
   const used = async () => (await admin.usage.get({ tenant: 'acme' })).storage.used;
-  // More than the calls that an alarm may make, which the platform in hand counts.
+  // More items than an alarm may make calls; the test platform counts the calls.
   for (let at = 0; at < 20; at++) {
     await relay.publish(`c${at}`, 'a message');
     await relay.threads.create({ name: 'a thread' });
@@ -148,7 +148,7 @@ test('the sum of what a tenant stores is put right by the clock and after a refu
   }
   await until(async () => (await engine.records.get('ten.acme/storage/counted')) !== null);
   const held = await used();
-  // As a crash leaves it: counted, and never written.
+  // Simulate a crash: the counter includes bytes that were never written.
   const miscount = (bytes: number) => engine.records.add('ten.acme/storage/written', bytes);
   await miscount(10_000);
   advance(HOUR);

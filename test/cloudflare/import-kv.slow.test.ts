@@ -22,7 +22,7 @@ after(async () => {
 
 const run = (args: string) => shell(`${process.execPath} ${SCRIPT} ${args}`, { home });
 
-/** Imports these files, texts as they are, and gives what was moved by its key. */
+/** Runs the import with these files and returns the new pointers by key. */
 async function imported(files: { readonly [name: string]: unknown }, args = Object.keys(files).join(' ')) {
   for (const [name, content] of Object.entries(files))
     writeFileSync(join(home, name), typeof content === 'string' ? content : JSON.stringify(content));
@@ -36,7 +36,7 @@ async function imported(files: { readonly [name: string]: unknown }, args = Obje
 const stored = (data: string) => JSON.stringify({ data, metadata: { summary: 's' } });
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
 
-test('what the original Worker kept is pushed anew, with its metadata', async () => {
+test('entries of the original Worker are imported with their metadata', async () => {
   const { code, moved, keys, stderr } = await imported({
     'export.json': [
       { key: 'a', value: stored('kept') },
@@ -51,7 +51,7 @@ test('what the original Worker kept is pushed anew, with its metadata', async ()
   assert.equal(await client.pull(moved.get('b')!), 'bare text of an older version');
 });
 
-test('what wrangler prints by key is taken too, also where a value was read as JSON already', async () => {
+test('the output of wrangler by key works too, also with values that are already JSON', async () => {
   const { code, moved, stderr } = await imported({
     'export.json': {
       a: { value: stored('wrapped') },
@@ -74,7 +74,7 @@ test('what wrangler prints by key is taken too, also where a value was read as J
   assert.deepEqual(await client.peek(moved.get('c')!), { summary: 's' });
 });
 
-test('values in base64 are decoded, and what is none is told of', async () => {
+test('values in base64 are decoded, and invalid base64 is reported', async () => {
   const { code, moved, keys, stderr } = await imported({
     'export.json': [
       { key: 'a', value: Buffer.from(stored('grüße')).toString('base64'), base64: true },
@@ -88,7 +88,7 @@ test('values in base64 are decoded, and what is none is told of', async () => {
   assert.deepEqual(await client.pullBytes(moved.get('b')!), new Uint8Array([0xff, 0x00]));
 });
 
-test('an entry lives as long as it would have, and one that has expired is left out', async () => {
+test('an entry keeps its expiration, and an expired entry is skipped', async () => {
   const { code, moved, keys, stderr } = await imported(
     {
       'export.json': [
@@ -116,7 +116,7 @@ test('an entry lives as long as it would have, and one that has expired is left 
   }
 });
 
-test('a file from which nothing can be moved is told of in one line, and ends with 1', async () => {
+test('a file without entries to import prints one line and exits with 1', async () => {
   for (const [content, why] of [
     [[{ name: 'a', expiration: 1 }], /lists keys without values: "wrangler kv bulk get/],
     [[{ key: 'a' }], /item 0/],
@@ -133,7 +133,7 @@ test('a file from which nothing can be moved is told of in one line, and ends wi
   }
 });
 
-test('wrong use, a missing file and a relay that is not there are told of in one line, and help is given', async () => {
+test('wrong usage, a missing file and an unreachable relay print one line, and --help prints help', async () => {
   writeFileSync(
     join(home, 'export.json'),
     JSON.stringify([

@@ -1,6 +1,6 @@
 import * as platform from 'cloudflare:workers';
 
-/** Stands in for the platform's module in a Worker under test: what is kept alive behind an answer can be waited for. */
+/** Replaces the module `cloudflare:workers` in a Worker under test, so a test can wait for work after a response. */
 export const { DurableObject } = platform;
 
 const running = new Set<Promise<unknown>>();
@@ -11,7 +11,7 @@ export function waitUntil(work: Promise<unknown>): void {
   platform.waitUntil(kept);
 }
 
-/** What goes on as long as a task does, such as telling a webhook of it, is not waited for to its end. */
+/** Maximum wait. Some work, such as webhooks of a task, runs as long as the task and is not awaited to its end. */
 const PATIENCE_MS = 2_000;
 
 export async function settled(): Promise<void> {

@@ -12,10 +12,10 @@ import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { until } from '../until.ts';
 
 const ADMIN = 'an-admin-key-for-this-test-alone';
-/** How long an object goes by what it found out about a key. */
+/** Time for which an object trusts its last check of a key. */
 const REMEMBERED_MS = 2_000;
 
-test('keys are made with the key of the operator, keep tenants apart, and are gone once revoked', async (t) => {
+test('the admin key creates keys, keys separate tenants, and a revoked key stops working', async (t) => {
   const worker = await startWorker({ open: false, adminKey: ADMIN });
   t.after(() => worker.stop());
   const admin = httpRelay({ baseUrl: worker.url, apiKey: ADMIN });
@@ -41,7 +41,7 @@ test('keys are made with the key of the operator, keep tenants apart, and are go
   await assert.rejects(of(alice.key).pull(url), { code: 'unauthorized' });
 });
 
-test('a socket whose key was revoked is told nothing more after two seconds, given no work, and can settle none', async (t) => {
+test('two seconds after its key is revoked, a socket gets no messages and cannot acknowledge any', async (t) => {
   const worker = await startWorker({ open: false, adminKey: ADMIN });
   t.after(() => worker.stop());
   const admin = httpRelay({ baseUrl: worker.url, apiKey: ADMIN });
@@ -86,7 +86,7 @@ test('a socket whose key was revoked is told nothing more after two seconds, giv
   ]);
 });
 
-test('a message to readers with sixty keys looks at all of them with few calls, and the next one at none', async (t) => {
+test('a message to readers with sixty keys checks all keys with few calls, and the next message checks none', async (t) => {
   const entry = join(import.meta.dirname, 'counting-worker.ts');
   const worker = await startWorker({ open: false, adminKey: ADMIN, entry });
   t.after(() => worker.stop());
@@ -119,7 +119,7 @@ test('a message to readers with sixty keys looks at all of them with few calls, 
   assert.equal(await callsFor('second'), 0);
 });
 
-test('what was acknowledged is there after everything was evicted, and so are leases and places in a channel', async (t) => {
+test('acknowledged writes, leases and reader positions survive an eviction of all objects', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'relay-worker-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   let worker = await startWorker({ home });

@@ -11,10 +11,10 @@ import { pause } from '../../src/base/pause.ts';
 import { ROWS } from '../written-rows.ts';
 import { hostWorker } from './worker-relay.ts';
 
-/** What the platform allows on its free plan and workerd does not enforce on this machine. */
+/** Limits of the free plan, which a local workerd does not enforce. */
 const SCRIPT_BYTES = 3 * 1024 * 1024;
 const CALLS = 50;
-/** On any plan, for an isolate. */
+/** Memory limit of an isolate on every plan. */
 const MEMORY_MB = 128;
 
 let worker: Awaited<ReturnType<typeof startWorker>>;
@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => worker.stop());
 
-/** Asks, and gives the answer with how many calls the Worker made for it. */
+/** Sends a request and returns the response with the number of calls of the Worker. */
 async function ask(
   path: string,
   o: RequestInit = {},
@@ -39,13 +39,13 @@ const json = (body: unknown): RequestInit => ({
   body: JSON.stringify(body),
 });
 
-test('the bundle fits the free plan, with the table of tokens', async () => {
+test('the bundle with the token table fits the free plan', async () => {
   const { script, table } = await bundleWorker();
   const size = gzipSync(script).length + gzipSync(table).length;
   assert.ok(size < SCRIPT_BYTES, `${size} bytes compressed`);
 });
 
-test('every operation makes a bounded number of calls, and a listing as many for a hundred channels as for one', async () => {
+test('every operation makes a bounded number of calls, and a listing of a hundred channels as many as of one', async () => {
   const made: Record<string, number> = {};
   const note = async (name: string, path: string, o?: RequestInit) => {
     const { body, calls, status } = await ask(path, o);
@@ -95,7 +95,7 @@ test('every operation makes a bounded number of calls, and a listing as many for
   assert.deepEqual(above, [], JSON.stringify(made));
   assert.equal(made['list of a hundred'], made['list of one']);
   assert.deepEqual([made.pull, made.peek], [2, 1], JSON.stringify(made));
-  // The push itself, and what is told of it to those who watch, which may leave behind the answer.
+  // The push itself and its activity entry, which may be written after the response.
   assert.ok(made['push to no channel']! <= 2, JSON.stringify(made));
 });
 
@@ -110,7 +110,7 @@ for (const form of ['raw', 'json'] as const)
     }
   });
 
-test('what many streams hold is read whole, though it is more than one answer takes', async (t) => {
+test('many logs are read completely, although they exceed the size of one answer', async (t) => {
   const { engine, dispose } = await hostWorker({ env: systemEnv, step: () => ({ shift: 0 }) });
   t.after(dispose);
   const streams = Array.from({ length: 30 }, (_, i) => `chn.local.c${i}`);
@@ -121,17 +121,17 @@ test('what many streams hold is read whole, though it is more than one answer ta
     assert.ok(entries.length === 3 && entries.every(({ data }, i) => data === texts[i]));
 });
 
-test('metrics are refused with a reason: they would ask every object', async () => {
-  // The first request of a minute also notes what the tenants of the one before store.
+test('metrics are rejected with a reason, because they would call every object', async () => {
+  // The first request of a minute also records the storage of the tenants of the previous minute.
   await ask('/metrics');
   const { body, calls, status } = await ask('/metrics');
   assert.deepEqual([status, calls], [404, 0]);
   assert.match(JSON.parse(body).hint, /GET \/usage/);
 });
 
-test('a push and a pull make no more calls and write no more rows than docs/scaling.md reckons with', async (t) => {
+test('a push and a pull need no more calls and rows than docs/scaling.md assumes', async (t) => {
   const counted = async () => {
-    // What is written behind an answer comes to its end by itself.
+    // Write-behind finishes without another request.
     for (let before = ''; ; await pause(2_000)) {
       const { body } = await ask('/counted');
       if (body === before) return JSON.parse(body) as { calls: number; written: number };
@@ -142,7 +142,7 @@ test('a push and a pull make no more calls and write no more rows than docs/scal
     JSON.parse((await ask('/push', json({ data: 'x'.repeat(1000), channel: 'cost' }))).body) as {
       id: string;
     };
-  // Every object makes its tables when it is first asked.
+  // Every object creates its tables on its first call.
   for (let round = 0; round < 40; round++) {
     const made = await Promise.all(Array.from({ length: 10 }, push));
     await Promise.all(made.map(({ id }) => ask(`/pull/${id}`)));

@@ -1,18 +1,19 @@
 import { endToEndFiles, runMatrix } from '../engine-matrix.ts';
 import { workerMatrix } from './matrix.ts';
 
-/** Files that say nothing of a Worker. */
+/** Test files that do not apply to a Worker, with the reason. */
 const LEFT_OUT: { readonly [file: string]: string } = {
   'test/threads/token-example.test.ts':
-    'it holds the figures of a document, among them tokens of ids, which are drawn in another order there',
-  'test/security/telling.test.ts': 'metering, traces and the log of requests are those of a server’s process',
+    'it checks figures with tokens of random ids, which a Worker draws in another order',
+  'test/security/telling.test.ts': 'metering, traces and the request log exist only in a server process',
 };
 
-/** Reasons that several deviations have. */
+/** Reasons shared by several deviations. */
 const IN_ITS_OWN_PROCESS =
-  'it makes a part of the server fail in its own process, and a Worker is in another';
-const NEVER_STOPS = 'a Worker is never told to stop';
-const CLOCK_OF_ITS_OWN = 'its clock stands in the past, and the objects of a Worker sweep by the platform’s';
+  'it makes a part of the server fail inside the test process, but a Worker runs in another process';
+const NEVER_STOPS = 'a Worker gets no stop signal';
+const CLOCK_OF_ITS_OWN =
+  'its clock is in the past, but the objects of a Worker sweep by the platform’s clock';
 
 await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((path) => !(path in LEFT_OUT))], {
   ...workerMatrix,
@@ -22,19 +23,18 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
         IN_ITS_OWN_PROCESS,
     },
     'test/a2a/webhooks.test.ts': {
-      'a webhook in the local network is refused':
-        'a Worker has no network of its own that a webhook could be in',
+      'a webhook in the local network is refused': 'a Worker is in no private network',
     },
     'test/channels/events.test.ts': {
       'a reader that was told nothing before a server stops is told from where to go on': NEVER_STOPS,
     },
     'test/http/bad-input.test.ts': {
       'raw requests that are not HTTP, or have no host, are refused and the server goes on':
-        'the platform reads HTTP before a Worker sees anything of it',
+        'the platform parses HTTP before the Worker',
     },
     'test/http/dashboard.test.ts': {
       'files with a hash in their name may be cached forever, and are compressed if the client accepts it':
-        'the platform packs pages on the way out',
+        'the platform compresses the files',
     },
     'test/http/idempotency.test.ts': {
       'a retry announces a pointer that a crash left unannounced': IN_ITS_OWN_PROCESS,
@@ -54,7 +54,7 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
     },
     'test/security/cross-site.test.ts': {
       'sockets end when their key is revoked, here or in another process':
-        'a socket sleeps, and its key is looked at when something is due to it; until then it is told nothing',
+        'a hibernating socket’s key is checked only when there is something to send',
     },
     'test/threads/holds.test.ts': {
       'a hold lapses unless it is renewed, and a lapsed one is its holder’s until another comes':

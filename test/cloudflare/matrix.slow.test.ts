@@ -2,8 +2,8 @@ import { runMatrix } from '../engine-matrix.ts';
 import { workerMatrix } from './matrix.ts';
 
 /**
- * The pinned requests of the original clients of both relays, pulls, threads, webhooks of A2A, and hand-overs by MCP; all of them in
- * matrix.full.test.ts.
+ * Selected test files: pinned requests of the original clients, pulls, threads, A2A webhooks and hand-offs by MCP.
+ * matrix.full.test.ts runs all files.
  */
 await runMatrix(
   [

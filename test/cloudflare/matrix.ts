@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Matrix } from '../engine-matrix.ts';
 import { bundleUnderTest } from './worker-relay.ts';
 
-/** The Worker in workerd; its objects are evicted before each request. */
+/** Runs tests on the Worker in workerd. All objects are evicted before each request. */
 export const workerMatrix: Matrix = {
   on: 'a Worker',
-  // Each call of a test to the store goes over HTTP there, and some make thousands.
+  // Each storage call of a test goes over HTTP, and some tests make thousands.
   fileMs: 900_000,
   atOnce: availableParallelism(),
   async start() {

@@ -3,7 +3,7 @@ import { type Bindings, callObject, StoreObject } from '../../src/engines/cloudf
 
 export { StoreObject };
 
-/** Puts to an object what the body of a request says, as the engine would. */
+/** Makes the object calls in the body of a request, like the engine. */
 export default {
   async fetch(request: Request, { STORE }: Bindings): Promise<Response> {
     const call = (await request.json()) as ObjectCall;

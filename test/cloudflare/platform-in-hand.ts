@@ -12,15 +12,15 @@ import { type Chance, CONTROL_PATH, type ObjectCall, pack, STEP_HEADER, type Ste
 export type Platform = Awaited<ReturnType<typeof platformInHand>>;
 
 /**
- * Stands between clients and a Worker and passes everything on as it is, header by header. With each request goes what the test
- * wants the time to be; before each, all objects are evicted, unless another request is under way.
+ * Starts a proxy between clients and a Worker. It forwards requests unchanged and adds a header with the time of the test.
+ * Before each request it evicts all objects, unless another request is running.
  */
 export async function platformInHand(
   worker: string,
   o: { readonly evicts: boolean; step(): Step; chance?(): Chance },
 ) {
   const { hostname, port } = new URL(worker);
-  /** What has to be done before the next request may go on. */
+  /** Work that must finish before the next request is forwarded. */
   let pending: Promise<unknown> = Promise.resolve();
   let underWay = 0;
   const sockets = new Set<Duplex>();
@@ -29,7 +29,7 @@ export async function platformInHand(
     what: 'evict' | 'settle' | 'stall' | 'goOn' | 'ring' | 'cron' | 'call',
     call?: ObjectCall,
   ) => {
-    // workerd closes a connection after five idle seconds, without a word of it before: none is used again.
+    // workerd closes a connection after five idle seconds without notice, so do not reuse connections.
     const answer = await fetch(worker + CONTROL_PATH + what, {
       method: 'POST',
       headers: { [STEP_HEADER]: JSON.stringify(o.step()), connection: 'close' },
@@ -39,7 +39,7 @@ export async function platformInHand(
     if (!answer.ok) throw new Error(`${what}: ${answer.status} ${text}`);
     return unpack(text);
   };
-  /** One after the other: what comes while objects are being evicted waits for that. */
+  /** Evicts objects one request at a time. Requests that arrive meanwhile wait. */
   const before = (): Promise<unknown> => {
     if (o.evicts && underWay === 0) pending = pending.then(() => control('evict'));
     underWay++;
@@ -80,7 +80,7 @@ export async function platformInHand(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     control,
-    /** The clock was moved: alarms ring before anything else is answered. */
+    /** Call it after moving the clock. Due alarms run before the next request. */
     moved: () => {
       pending = pending.then(() => control('ring'));
     },
@@ -103,7 +103,7 @@ function pass(asked: IncomingMessage, answer: ServerResponse, out: ClientRequest
     from.once('close', () => from.complete || answer.destroy());
   });
   out.on('error', () => answer.destroy());
-  // The platform notices at once that a client has left; workerd, when it next writes or the connection is reset.
+  // Cloudflare notices a disconnected client at once. workerd notices it only on its next write or a connection reset.
   answer.once('close', () => (answer.writableFinished ? out.destroy() : out.socket?.resetAndDestroy()));
 }
 

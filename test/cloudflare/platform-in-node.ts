@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { registerHooks } from 'node:module';
 
-/** Lets the engine run in this process while its objects are in workerd: what the platform has and Node does not. */
+/** Provides platform APIs that Node lacks, so the engine can run in this process while its objects run in workerd. */
 
 const PLATFORM = 'export class DurableObject {} export const waitUntil = () => {};';
 

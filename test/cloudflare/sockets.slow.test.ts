@@ -7,7 +7,7 @@ import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { until } from '../until.ts';
 import { hostWorker } from './worker-relay.ts';
 
-/** Sockets of a Worker, in a real workerd. */
+/** WebSockets of a Worker in a real workerd. */
 
 let worker: Awaited<ReturnType<typeof startWorker>>;
 before(async () => {
@@ -21,7 +21,7 @@ async function open(path: string): Promise<WebSocket> {
   return socket;
 }
 
-test('a close is answered with its own code, of a reader and of a member', async () => {
+test('a close frame is answered with its own code, for a reader and for a group member', async () => {
   const closed = async (path: string, code?: number) => {
     const socket = await open(path);
     const end = new Promise<number>((resolve) => socket.once('close', resolve));
@@ -32,7 +32,7 @@ test('a close is answered with its own code, of a reader and of a member', async
   assert.deepEqual(await Promise.all(codes), [1000, 4001, 1000, 1000]);
 });
 
-test('a long replay arrives whole, in order and once, though it is broken off and its object evicted meanwhile', async (t) => {
+test('a long replay arrives complete, in order and once, although it is interrupted and its object evicted', async (t) => {
   let shift = 0;
   const env = { ...systemEnv, now: () => Date.now() + shift };
   const host = await hostWorker({ vars: { RELAY_OPEN: 'true' }, env, step: () => ({ shift }), evicts: true });

@@ -1,16 +1,16 @@
 import { fromBase64, toBase64 } from '../../src/base/base64.ts';
 
-/** What a test tells the platform with each request. */
+/** Settings that a test sends to the platform with each request. */
 export interface Step {
-  /** How far the clock was moved, in ms. */
+  /** Offset of the clock in ms. */
   readonly shift: number;
-  /** Where it stands still. */
+  /** Fixed time in ms, if the clock stands still. */
   readonly now?: number;
-  /** What is drawn next; the machine's chance where it says nothing. */
+  /** Next random bytes. Without them the platform's generator is used. */
   readonly chance?: Chance;
 }
 
-/** Bytes in base64, by how many are drawn at once. */
+/** Random bytes in base64, by the length of the draw. */
 export interface Chance {
   readonly [length: number]: string[];
 }
@@ -18,14 +18,14 @@ export interface Chance {
 export const STEP_HEADER = 'Relay-Test-Step';
 export const CONTROL_PATH = '/relay-under-test/';
 
-/** A method of an object, as it travels. */
+/** A method call to an object. */
 export interface ObjectCall {
   readonly object: string;
   readonly method: string;
   readonly given: readonly unknown[];
 }
 
-/** JSON that takes bytes too; what is undefined in a list stays so. */
+/** Serializes JSON with support for bytes and undefined. */
 export function pack(value: unknown): string {
   return JSON.stringify(value, (_, item) => {
     if (item === undefined) return { $: 'undefined' };

@@ -21,7 +21,7 @@ import type { Chance, Step } from './step.ts';
 
 const { openCloudflare } = await import('../../src/engines/cloudflare/engine.ts');
 
-/** Where `bundleUnderTest` was put by whoever runs many files. */
+/** Folder with the output of `bundleUnderTest`, set by a runner of many test files. */
 const BUNDLE = process.env.RELAY_TEST_WORKER;
 
 const keptAlive: Plugin = {
@@ -39,7 +39,7 @@ const unsafeModule: Plugin = {
     onResolve({ filter: /^workerd:unsafe$/ }, ({ path }) => ({ path, external: true })),
 };
 
-/** The Worker with what lets a test have the platform in hand. */
+/** Bundles the Worker with the controls for tests. */
 export function bundleUnderTest(): ReturnType<typeof bundleWorker> {
   const entry = join(import.meta.dirname, 'worker-under-test.ts');
   return bundleWorker({ entry, version: 'test', plugins: [keptAlive, unsafeModule] });
@@ -58,12 +58,12 @@ function bundled() {
 
 export type WorkerHost = Awaited<ReturnType<typeof hostWorker>>;
 
-/** Whose objects an engine has: another server on the same engine is the same Worker. */
+/** Worker of each engine. Another server on the same engine uses the same Worker. */
 const hosts = new WeakMap<Engine, WorkerHost>();
 
 /**
- * A workerd with the Worker under test in it, by a clock of the test. The engine of this process has the same objects and the same
- * bucket.
+ * Starts workerd with the Worker under test, which uses the clock of the test. The engine in this process uses the same objects
+ * and the same bucket.
  */
 export async function hostWorker(o: {
   readonly vars?: object;
@@ -105,7 +105,7 @@ export async function hostWorker(o: {
   return host;
 }
 
-/** A relay as a Worker, for tests that would have it on a server; null where they want of it what only a server can do. */
+/** Starts a relay as a Worker for tests written for a server. Returns null if the test needs options that only a server has. */
 export async function startOnWorker(o: RelayOptions): Promise<RelayUnderTest | null> {
   const vars = varsOf(o);
   if (vars === null) return null;
@@ -120,7 +120,7 @@ export async function startOnWorker(o: RelayOptions): Promise<RelayUnderTest | n
   const pages = (o.server?.dashboard as { folder?: string } | undefined)?.folder;
   const host = known ?? (await hostWorker({ vars, pages, env, step, chance }));
   const { engine, log } = host;
-  // Another server on the same engine has a port of its own, and is stopped by itself.
+  // Another server on the same engine has its own port and is stopped separately.
   const platform = known ? await host.platformBy({ step, chance }) : host.platform;
   const core = new CoreBesideWorker({ engine, env, texts: ownTextWork }, o.core);
   core.cron = () => platform.control('cron');
@@ -149,7 +149,7 @@ export async function startOnWorker(o: RelayOptions): Promise<RelayUnderTest | n
   };
 }
 
-/** Tidies like a server, and has the Worker do what it does every minute. */
+/** Core whose sweep also runs the cron job of the Worker. */
 class CoreBesideWorker extends RelayCore {
   cron: () => Promise<unknown> = async () => {};
 
@@ -159,7 +159,7 @@ class CoreBesideWorker extends RelayCore {
   }
 }
 
-/** The options of a test as variables of the Worker. */
+/** Converts the options of a test to variables of the Worker. Returns null if there is no such variable. */
 function varsOf({ core = {}, server = {}, texts }: RelayOptions): { [name: string]: string } | null {
   const { auth: _, plans, defaultPlan, channels = {}, ...otherCore } = core;
   const {
@@ -180,10 +180,10 @@ function varsOf({ core = {}, server = {}, texts }: RelayOptions): { [name: strin
   if (dashboard && !('folder' in dashboard)) return null;
   const vars = {
     RELAY_OPEN: String(auth !== 'keys'),
-    // Pauses take no time here, so whoever looks again and again makes calls without end; calls.slow.test.ts counts them.
+    // Pauses are very short here, so polling makes many calls. calls.slow.test.ts checks the real limit.
     RELAY_CALLS: 1_000_000_000,
     RELAY_PUBLIC_URL: publicUrl,
-    // As a server on loopback has it.
+    // The default of a server on loopback.
     RELAY_ALLOWED_HOSTS: allowedHosts?.join(',') ?? '127.0.0.1',
     RELAY_CORS_ORIGINS: corsOrigins?.join(','),
     RELAY_PLANS: plans && JSON.stringify(writtenPlans(plans)),
@@ -208,7 +208,7 @@ function writtenPlans(plans: PlanTable): object {
   );
 }
 
-/** More than a request draws. */
+/** Draws per length that are sent ahead, more than any request needs. */
 const DRAWS = 12;
 const LENGTHS = [1, 4, 6, 7, 8, 16, 24, 32];
 
@@ -218,11 +218,11 @@ function drawnAhead(env: Env): Chance {
   );
 }
 
-/** The objects as a Worker has them. Through miniflare's own proxies they could not be evicted any more. */
+/** Returns stubs that call objects through the test controls. Objects that miniflare's own proxies use cannot be evicted. */
 function objectsBehind(control: Platform['control']): Objects {
   const stub = (object: string) =>
     new Proxy({} as ReturnType<Objects['get']>, {
-      // It is handed on by what waits for promises, and is none.
+      // `await` looks for a `then` method; the proxy is not a promise.
       get: (_, method: string) =>
         method === 'then' ? undefined : (...given: unknown[]) => control('call', { object, method, given }),
     });

@@ -9,8 +9,8 @@ import { settled } from './kept-alive.ts';
 import { CONTROL_PATH, type ObjectCall, pack, STEP_HEADER, type Step, unpack } from './step.ts';
 
 /**
- * The Worker as it is, on a platform that a test has in hand: it says with each request what time it is, has all objects evicted
- * and alarms rung, and waits for what is written behind.
+ * The real Worker with controls for a test. The test sets the time of each request, evicts all objects, runs alarms and waits
+ * for write-behind.
  */
 
 const machineTime = Date.now.bind(Date);
@@ -22,19 +22,19 @@ systemEnv.randomBytes = (length) => {
   return drawn === undefined ? machineChance(length) : fromBase64(drawn)!;
 };
 
-/** What is put off for a moment is done at once: all of it is waited for before objects are evicted. */
+/** Timers up to this run almost at once, so a test need not wait for them before it evicts objects. */
 const MOMENT_MS = 1_000;
-/** Next to nothing, but not nothing: who looks again every second must leave others a turn. */
+/** Delay of these timers. It is not 0, because a polling loop must let other work run. */
 const NO_TIME_MS = 5;
 const machineTimeout = setTimeout;
-/** Whoever wants to go on in a later turn cannot. */
+/** While true, work that continues in a later turn fails. */
 let stalls = false;
 globalThis.setTimeout = ((work: () => void, ms = 0) => {
   if (stalls && ms === 0) throw new Error('broken off by the test');
   return machineTimeout(work, ms > MOMENT_MS ? ms : Math.min(ms, NO_TIME_MS));
 }) as typeof setTimeout;
 
-/** What is idle is evicted at once. */
+/** Maximum wait for an eviction. Idle objects are evicted at once. */
 const EVICTION_MS = 500;
 
 export class RelayObject extends ServedObject {
@@ -55,7 +55,7 @@ export class RelayObject extends ServedObject {
     });
   }
 
-  /** Its alarm where that is due, and what goes on from it in a moment. */
+  /** Runs the alarm while it is due or due within `NEAR_MS`. */
   async ring(): Promise<void> {
     this.#bell.rings = true;
     try {
@@ -68,13 +68,13 @@ export class RelayObject extends ServedObject {
 
 type Given = ConstructorParameters<typeof ServedObject>;
 
-/** The alarm of an object, also while that is evicted. */
+/** Alarm of an object. It survives an eviction. */
 interface Bell {
-  /** By the clock of the test. */
+  /** Due time by the clock of the test. */
   due: number | null;
-  /** A test rings it, also again in a moment. */
+  /** True while the test runs the alarm. */
   rings: boolean;
-  /** That an alarm has made so far; null while there is none. */
+  /** Calls of the running alarm, or null if none runs. */
   calls: number | null;
 }
 
@@ -86,7 +86,7 @@ function bellOf(id: string): Bell {
   return bell;
 }
 
-/** Alarms go by the clock of the test; those that are a moment off, at once. */
+/** Makes alarms follow the clock of the test. Alarms due within `NEAR_MS` run at once. */
 function hang(bell: Bell, storage: Given[0]['storage']): void {
   const set = storage.setAlarm.bind(storage);
   storage.setAlarm = async (due) => {
@@ -98,10 +98,10 @@ function hang(bell: Bell, storage: Given[0]['storage']): void {
   storage.getAlarm = async () => bell.due;
 }
 
-/** As far apart as the rounds of a recount are. */
+/** Alarms due within this time run at once. It covers the interval between rounds of a recount. */
 const NEAR_MS = 5_000;
 
-/** What the platform allows for an alarm on its free plan. */
+/** Calls per alarm on the free plan. */
 const CALLS = 50;
 
 function callsLimited(objects: RelayBindings['STORE'], bell: Bell): RelayBindings['STORE'] {
@@ -132,8 +132,8 @@ export default {
 
 const CONTROLS = {
   /**
-   * As the platform does with objects that are idle: their sockets stay. One that holds a question for news open is not idle, and
-   * workerd would wait half a minute for it. Tells whether all were.
+   * Evicts idle objects like the platform; their sockets stay open. An object with a pending `awaitEntries` is not idle, and
+   * workerd would wait half a minute for it. Returns whether all objects were evicted.
    */
   async evict() {
     await settled();
@@ -151,13 +151,13 @@ const CONTROLS = {
   async goOn() {
     stalls = false;
   },
-  /** Every alarm that is due. */
+  /** Runs every due alarm. */
   async ring(bindings: RelayBindings) {
     const named = (name: string) => bindings.STORE.get(bindings.STORE.idFromName(name));
     for (const name of await named(DIRECTORY).listObjects('', 1000))
       await (named(name) as unknown as RelayObject).ring();
   },
-  /** What the engine of another process asks of an object. */
+  /** Makes an object call for the engine in another process. */
   async call({ STORE }: RelayBindings, request: Request) {
     const { object, method, given } = unpack(await request.text()) as ObjectCall;
     const stub = STORE.get(STORE.idFromName(object)) as unknown as Record<

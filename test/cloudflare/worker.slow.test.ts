@@ -5,7 +5,7 @@ import { CHANNEL_NAME_CHARS } from '../../src/base/limits.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { until } from '../until.ts';
 
-/** The relay as a Worker, in a real workerd, by the clients that people use. */
+/** The relay as a Worker in a real workerd, used through the real clients. */
 
 let worker: Awaited<ReturnType<typeof startWorker>>;
 let relay: ContextRelay;
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => worker.stop());
 
-test('what was pushed is pulled: whole, in part, encrypted, and large', async () => {
+test('payloads can be pushed and pulled: complete, in part, encrypted and large', async () => {
   const lines = Array.from({ length: 100 }, (_, i) => `line ${i + 1}`).join('\n');
   const url = await relay.push(lines, { metadata: { summary: 'lines' } });
   assert.equal(await relay.pull(url), lines);
@@ -38,8 +38,8 @@ test('what was pushed is pulled: whole, in part, encrypted, and large', async ()
   assert.deepEqual(new Uint8Array(await range.arrayBuffer()), bytes.slice(7_000_000, 7_000_010));
 });
 
-test('a payload comes back as it was sent on either side of where its way through the Worker changes', async () => {
-  // A row, a body that is read whole, one that is streamed, and one that is put into the bucket in parts.
+test('payloads of sizes around every storage threshold come back unchanged', async () => {
+  // A row, a payload read at once, a streamed payload, and a multipart upload to the bucket.
   for (const size of [512 * 1024, 512 * 1024 + 1, 1024 * 1024 + 1, 5 * 1024 * 1024, 5 * 1024 * 1024 + 1]) {
     const text = Array.from({ length: size / 8 + 1 }, (_, i) => `${i}\t"`.padStart(8, 'é')).join('');
     const sent = text.slice(0, size);
@@ -58,7 +58,7 @@ test('a payload comes back as it was sent on either side of where its way throug
   }
 });
 
-test('what was revoked, used up or never there is not found', async () => {
+test('revoked, used-up and missing pointers are not found', async () => {
   const url = await relay.push('once', { maxPulls: 1 });
   assert.equal(await relay.pull(url), 'once');
   await assert.rejects(relay.pull(url), { code: 'not_found' });
@@ -67,7 +67,7 @@ test('what was revoked, used up or never there is not found', async () => {
   await assert.rejects(relay.pull(gone), { code: 'not_found' });
 });
 
-test('a subscriber hears of a push, resumes where it was, and is served after the object was evicted', async () => {
+test('a subscriber gets a push, resumes at its position, and is served after an eviction', async () => {
   const heard: string[] = [];
   const subscription = relay.subscribe(
     'news',
@@ -89,7 +89,7 @@ test('a subscriber hears of a push, resumes where it was, and is served after th
   again.close();
 });
 
-test('channels with the longest names are told apart, and their groups too', async (t) => {
+test('channels with very long names are separate, and so are their groups', async (t) => {
   const names = ['🐋', '🐳'].map((last) => 'ж'.repeat(CHANNEL_NAME_CHARS - 2) + last);
   const heard = names.map((): unknown[] => []);
   for (const [i, name] of names.entries()) {
@@ -108,7 +108,7 @@ test('channels with the longest names are told apart, and their groups too', asy
   ]);
 });
 
-test('a group shares work under leases, and what is acknowledged does not come back', async () => {
+test('a group shares messages under leases, and an acknowledged message is not delivered again', async () => {
   const done: string[] = [];
   const subscription = relay.subscribe('work', (message) => void done.push(String(message.msg)), {
     group: 'workers',
@@ -139,7 +139,7 @@ test('a thread is patched, read at any version, searched and reported on', async
   assert.ok((await Array.fromAsync(thread.events())).length >= 4);
 });
 
-test('files are put, overwritten where they are as expected, listed and deleted', async () => {
+test('files are stored, replaced with an expected version, listed and deleted', async () => {
   const notes = relay.files.space('notes');
   const first = await notes.put('a/b.md', 'one');
   await notes.put('a/b.md', 'two', { ifMatch: first.etag });

@@ -6,7 +6,7 @@ const found = await findNatsServer();
 const skip = 'missing' in found ? found.missing : false;
 
 test(
-  'every acknowledged write is there once after many minutes of blows',
+  'every acknowledged write exists exactly once after many minutes of failures',
   {
     skip,
     timeout: 1_800_000,

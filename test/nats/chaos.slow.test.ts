@@ -6,7 +6,7 @@ const found = await findNatsServer();
 const skip = 'missing' in found ? found.missing : false;
 
 test(
-  'nodes and servers are killed, cut off and replaced, and every acknowledged write is there once',
+  'every acknowledged write exists exactly once while nodes and servers are killed, cut off and replaced',
   {
     skip,
     timeout: 400_000,

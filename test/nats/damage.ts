@@ -2,7 +2,7 @@ import { CHUNK_BYTES, type Manifest } from '../../src/engines/nats/blobs.ts';
 import type { NatsEngine } from '../../src/engines/nats/engine.ts';
 import { subjectOf } from '../../src/engines/nats/messages.ts';
 
-/** Changes one byte of a body behind the engine's back, in whichever message it is. */
+/** Changes one byte of a stored blob, in its manifest message or its chunk. */
 export async function damageBody(
   engine: NatsEngine,
   name: string,

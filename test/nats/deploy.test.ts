@@ -41,7 +41,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('three nodes with the production configuration serve two relays over TLS, and nobody else', {
+test('three nodes with the production configuration serve two relays over TLS and reject other clients', {
   skip,
 }, async () => {
   await makeCertificates();
@@ -51,7 +51,7 @@ test('three nodes with the production configuration serve two relays over TLS, a
   await Promise.all(nodes);
   const ca = join(folder, 'certs', 'ca.pem');
   const engine = `tls://relay:${PASSWORDS.RELAY_PASSWORD}@${servers.join(',')}`;
-  // As contextrelay.service starts them, with what its environment file says.
+  // Start the relays like contextrelay.service, with the variables of its environment file.
   const relays = [9, 10].map((at) => {
     const url = `http://127.0.0.1:${ports[at]}`;
     const home = join(folder, `relay-${at}`);
@@ -85,7 +85,7 @@ test('three nodes with the production configuration serve two relays over TLS, a
   await nats.close();
 });
 
-test('the nodes of the compose file have a configuration that NATS takes', { skip }, async () => {
+test('NATS accepts the configuration of the nodes in the compose file', { skip }, async () => {
   const compose = parse(deploy('compose.yaml'), { merge: true }) as {
     services: Record<
       string,
@@ -112,7 +112,7 @@ test('the nodes of the compose file have a configuration that NATS takes', { ski
   for (const flag of up.match(/--(?!home)[a-z-]+/g)!) assert.ok(help.includes(`${flag} `), flag);
 });
 
-test('what the units and the chart set is what the relay and the nodes read', () => {
+test('the variables in the units and the chart are those that the relay and the nodes read', () => {
   const own = Object.values(OPTIONS).map((option) => ('env' in option ? option.env : ''));
   const known = new Set<unknown>([...own, 'NODE_EXTRA_CA_CERTS']);
   const unit = deploy('systemd/contextrelay.service');
@@ -127,7 +127,7 @@ test('what the units and the chart set is what the relay and the nodes read', ()
     assert.ok(read.has(name) && told.includes(name), name);
 });
 
-/** A node with the file as it is, but for where it listens and where its files are. */
+/** Starts a node with the production file. Only ports and paths are replaced. */
 async function startNode(i: number, ports: number[]): Promise<void> {
   const replace = (text: string, from: string, to: string) => {
     assert.ok(text.includes(from), `the configuration has ${from}`);
@@ -155,7 +155,7 @@ async function startNode(i: number, ports: number[]): Promise<void> {
   });
 }
 
-/** An authority of our own, and what it says about the nodes. */
+/** Creates a certificate authority and the certificate of the nodes. */
 async function makeCertificates(): Promise<void> {
   const cwd = join(folder, 'certs');
   mkdirSync(cwd);

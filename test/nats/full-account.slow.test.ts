@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => cluster?.[Symbol.asyncDispose]());
 
-/** The address of a store. After the test the account is empty again. */
+/** Returns the address of a new store. After the test it empties the account. */
 function newStore(t: TestContext): string {
   const name = `t${randomUUID().slice(0, 8)}`;
   t.after(async () => {
@@ -34,7 +34,7 @@ function newStore(t: TestContext): string {
   return `${cluster.url}/${name}`;
 }
 
-/** A client of the same account. */
+/** Connects a NATS client to the same account. */
 async function jetStream() {
   const nats = await connect({ servers: cluster.nodes.map(({ address }) => address) });
   const request = async (subject: string, body: string | Uint8Array) =>
@@ -55,7 +55,7 @@ const ask = async (url: string, method = 'GET') => {
   return { status: response.status, text, body: (text.startsWith('{') ? JSON.parse(text) : null) as Wire };
 };
 
-/** Pushes until one is refused. Gives the ids of those that were stored, and the refusal. */
+/** Pushes until a push is rejected. Returns the stored ids and the rejection. */
 async function fill(
   relay: RelayUnderTest,
   body = BODY,
@@ -68,7 +68,7 @@ async function fill(
   }
 }
 
-/** What can be deleted: a file, an artifact, a thread, a key. */
+/** Creates data to delete: a file, an artifact, a thread and a key. */
 async function furnish(relay: RelayUnderTest) {
   const own = relay.core.relay(LOCAL_CALLER, relay.url);
   const body = new TextEncoder().encode('something to delete');
@@ -85,7 +85,7 @@ async function furnish(relay: RelayUnderTest) {
 
 type Furnished = Awaited<ReturnType<typeof furnish>>;
 
-/** What needs no room at all. */
+/** Deletes everything whose deletion needs no free storage. */
 async function deleteMost({ own, thread, doomed, key }: Furnished): Promise<void> {
   await own.files.delete('space', 'a.txt');
   await own.threads.delete(doomed.thread_id);
@@ -98,13 +98,13 @@ async function deleteMost({ own, thread, doomed, key }: Furnished): Promise<void
   );
 }
 
-/** The content goes; a record of it and an event stay, which need a little room. */
+/** Deletes an artifact. This writes a record and an event, which need a little free storage. */
 async function deleteArtifact({ own, thread, artifact }: Furnished): Promise<void> {
   await own.threads.deleteArtifact(thread.thread_id, artifact.ref);
   assert.deepEqual((await own.threads.search(thread.thread_id, 'something')).hits, []);
 }
 
-test('an account without room refuses pushes with 507, and everything can still be deleted', {
+test('a full account rejects pushes with 507, and everything can still be deleted', {
   skip,
 }, async (t) => {
   const url = newStore(t);
@@ -142,7 +142,7 @@ test('an account without room refuses pushes with 507, and everything can still 
   });
 });
 
-test('what another program left no room for can be deleted by a server that starts then', {
+test('a server can delete data when it starts in an account that another program has filled', {
   skip,
 }, async (t) => {
   const url = newStore(t);
@@ -174,7 +174,7 @@ test('what another program left no room for can be deleted by a server that star
   );
 });
 
-test('what has expired is reclaimed by prune while there is no room', { skip }, async (t) => {
+test('relay prune frees expired data in a full account', { skip }, async (t) => {
   const url = newStore(t);
   {
     await using engine = await openNats({ url });
@@ -194,12 +194,12 @@ test('what has expired is reclaimed by prune while there is no room', { skip }, 
   assert.equal((state as { messages: number }).messages, 0);
 });
 
-/** Takes all room that the account has, to the last byte, as another program in the same account would. */
+/** Fills the account to the last byte, like another program in the same account. */
 async function fillAccount(): Promise<void> {
   await using api = await jetStream();
   const config = { name: 'other', subjects: ['other.>'], storage: 'file', num_replicas: 3 };
   await until(async () => (await api.ask('STREAM.CREATE.other', config)).error === undefined);
-  // The nodes tell each other what they hold every 1.5 s; whoever goes on without a pause gets far beyond the limit.
+  // Nodes exchange their usage every 1.5 s. Without a pause the writes would go far beyond the limit.
   const roomLeft = async () => ACCOUNT_BYTES - (await api.ask('INFO')).storage;
   for (let room = await roomLeft(); room > 100_000; room = await roomLeft()) {
     for (let left = (0.8 * room) / 3; left > 0; left -= 500_000)

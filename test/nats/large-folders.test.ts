@@ -13,7 +13,7 @@ import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
 const found = await findNatsServer();
 const skip = 'missing' in found ? found.missing : false;
 
-/** More than a server asks the leader for each time. */
+/** More keys than a server lists from the leader each time. */
 const MANY = 1_200;
 
 let cluster: Cluster;
@@ -35,11 +35,11 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a large folder is listed as it is, whoever has written to it', { skip }, async () => {
+test('a large folder is listed correctly, whichever server wrote to it', { skip }, async () => {
   url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
   const [a, b] = [await open(), await open()];
   const keys = Array.from({ length: MANY }, (_, i) => `big/${key(i)}`);
-  // Of a key this long the subject is a hash.
+  // The subject of such a long key is a hash.
   keys.push(`big/long ${'x'.repeat(300)}`);
   await Promise.all(keys.map((each) => a.records.put(each, 1)));
   assert.deepEqual(await listed(b), keys.toSorted());
@@ -58,7 +58,9 @@ test('a large folder is listed as it is, whoever has written to it', { skip }, a
   for (const engine of [a, b]) assert.deepEqual(await listed(engine), expected);
 });
 
-test('a page of a large folder takes as many requests as one of a small folder', { skip }, async () => {
+test('a page of a large folder takes about as many requests as a page of a small folder', {
+  skip,
+}, async () => {
   const [, b] = opened as [NatsEngine, NatsEngine];
   for (const i of [1, 2, 3]) await b.records.put(`small/${i}`, i);
   const small = await fewest(() => requests(b, () => b.records.list('small/', { limit: 100 })));
@@ -69,16 +71,16 @@ test('a page of a large folder takes as many requests as one of a small folder',
   });
   assert.ok(small.length <= 3 && large.length <= 6, `${small.length} and ${large.length} requests`);
   const names = [...small, ...large].filter(({ asked }) => asked.includes('subjects_filter'));
-  assert.equal(names.length, 1, 'only of the small folder all names were asked for');
+  assert.equal(names.length, 1, 'only the listing of the small folder reads all names');
 });
 
-/** A node that is behind is asked in vain, and the leader after it: of three tries one meets none such. */
+/** Returns the best of three measurements. A node that lags causes an extra request to the leader. */
 async function fewest<T>(measure: () => Promise<readonly T[]>): Promise<readonly T[]> {
   const tries = [await measure(), await measure(), await measure()];
   return tries.toSorted((a, b) => a.length - b.length)[0]!;
 }
 
-test('while it lists, what others write and delete is not missed', { skip }, async () => {
+test('a listing sees concurrent writes and deletions of other servers', { skip }, async () => {
   const [a, b] = opened as [NatsEngine, NatsEngine];
   for (let i = 0; i < 60; i++) {
     const [on, off] = [`big/${key(i * 7)}-on`, `big/${key(i * 7 + 20)}`];
@@ -95,7 +97,7 @@ test('while it lists, what others write and delete is not missed', { skip }, asy
   assert.deepEqual(await listed(b), await listed(a));
 });
 
-test('a server that starts again goes on where it was, and so does one whose file is gone', {
+test('a restarted server continues from its index file, and rebuilds the file if it is missing', {
   skip,
 }, async () => {
   const [a] = opened as [NatsEngine];
@@ -108,7 +110,7 @@ test('a server that starts again goes on where it was, and so does one whose fil
   await a.records.put('big/while-it-was-gone', 1);
   const again = await open(file);
   const asked = await requests(again, () => again.records.list('big/', { limit: 10 }));
-  assert.ok(!asked.some((each) => each.asked.includes('subjects_filter')), 'it knows the names');
+  assert.ok(!asked.some((each) => each.asked.includes('subjects_filter')), 'the file has the names');
   assert.deepEqual(await listed(again), [...expected, 'big/while-it-was-gone'].toSorted());
   await again[Symbol.asyncDispose]();
   rmSync(file);
@@ -117,7 +119,7 @@ test('a server that starts again goes on where it was, and so does one whose fil
   assert.equal((await anew.index.search('thr.1/', 'zebra')).length, 1);
 });
 
-test('a file of another store is not mistaken for one’s own', { skip }, async () => {
+test('a server does not use the index file of another store', { skip }, async () => {
   const file = join(folder, 'index.db');
   const own = url;
   url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
@@ -132,7 +134,7 @@ test('a file of another store is not mistaken for one’s own', { skip }, async 
   assert.equal((await back.index.search('thr.1/', 'zebra')).length, 1);
 });
 
-test('what a large store holds is told by a bounded number of requests', { skip }, async () => {
+test('the usage of a large store takes a bounded number of requests', { skip }, async () => {
   const [a] = opened as [NatsEngine];
   const before = await a.usage();
   const { nats } = a.connection;
@@ -159,7 +161,7 @@ async function listed({ records }: NatsEngine): Promise<string[]> {
   );
 }
 
-/** What was asked of JetStream meanwhile. */
+/** Returns the JetStream requests that the engine makes during the work. */
 async function requests({ connection: { nats } }: NatsEngine, work: () => Promise<unknown>) {
   const seen: { subject: string; asked: string }[] = [];
   const { publish } = nats;
@@ -172,7 +174,7 @@ async function requests({ connection: { nats } }: NatsEngine, work: () => Promis
   } finally {
     nats.publish = publish;
   }
-  // A look at the leader, now and then, is nobody's.
+  // Ignore the regular polls of the leader.
   return seen.filter(({ subject, asked }) => !subject.endsWith('-logs') || asked !== '{}');
 }
 

@@ -3,7 +3,7 @@ import { pause } from '../../src/base/pause.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { until } from '../until.ts';
 
-/** What goes on meanwhile, each call repeated with its key until it is acknowledged. */
+/** Background load. Each call is repeated with its idempotency key until it is acknowledged. */
 export class Load {
   readonly #urls: readonly string[];
   readonly #stop = new AbortController();
@@ -43,7 +43,7 @@ export class Load {
     this.#work.push(this.#loop(5, (n) => this.#job(n)));
   }
 
-  /** Until what was begun is acknowledged, heard and done. */
+  /** Stops the load and waits until all messages are received and all jobs are done. */
   async end(): Promise<void> {
     this.#ended = true;
     await Promise.all(this.#work);
@@ -89,7 +89,7 @@ export class Load {
     else console.log(`missing, where NATS lost ${lostByNats} of its own: ${missing.join(', ') || 'nothing'}`);
   }
 
-  /** Takes work until the end, with another subscription whenever its server was gone when it wanted to acknowledge. */
+  /** Works on jobs until the end. Subscribes again if its server is gone when it acknowledges. */
   async #member(client: ContextRelay): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
@@ -138,7 +138,7 @@ export class Load {
     await pause(100);
   }
 
-  /** To one server, and again to the other, with the same key, until it is acknowledged. */
+  /** Sends a call to both servers in turn, with the same key, until one acknowledges it. */
   async #call<T>(first: number, path: string, body: unknown, key: string): Promise<T> {
     for (let attempt = first; ; attempt++) {
       const url = this.#urls[attempt % this.#urls.length]!;

@@ -1,7 +1,7 @@
 import { runMatrix } from '../engine-matrix.ts';
 import { clusterMatrix } from './matrix.ts';
 
-/** One or two of each interface; all of them in matrix.full.test.ts. */
+/** One or two test files per interface. matrix.full.test.ts runs all of them. */
 await runMatrix(
   [
     'test/http/pull.test.ts',

@@ -1,7 +1,7 @@
 import type { Matrix } from '../engine-matrix.ts';
 import { findNatsServer, startCluster } from './cluster.ts';
 
-/** A real cluster of three, where there can be one. */
+/** Runs tests on a real cluster of three nodes, or skips them if there is no nats-server. */
 export async function clusterMatrix(): Promise<Matrix> {
   const found = await findNatsServer();
   return {

@@ -4,21 +4,21 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A network of machines that are namespaces of this one, each with an address and a cable that can be pulled. */
+/** Network of machines. Each machine is a network namespace with its own address and can be cut off. */
 export interface Network extends AsyncDisposable {
   readonly machines: readonly Machine[];
 }
 
 export interface Machine {
   readonly address: string;
-  /** What a command begins with that is to run there. */
+  /** Command prefix that runs a command on this machine. */
   readonly prefix: readonly string[];
-  /** Nothing gets in or out from now on, and nobody is told. */
+  /** Drops all packets from and to the machine. */
   cut(): Promise<void>;
   join(): Promise<void>;
 }
 
-/** So many machines and this one on a bridge; the reason where that cannot be made, which takes root and iproute2. */
+/** Creates machines and connects them with this one by a bridge. Needs root and iproute2; without them it returns the reason. */
 export async function makeNetwork(count: number): Promise<Network | { missing: string }> {
   const id = `rn${randomBytes(3).toString('hex')}`;
   const net = `10.${200 + (randomBytes(1)[0]! % 50)}.${randomBytes(1)[0]}`;
@@ -70,6 +70,6 @@ function quietly(words: string[]): void {
   try {
     execFileSync('ip', words, { stdio: 'ignore' });
   } catch {
-    // It was not there.
+    // There was nothing to delete.
   }
 }

@@ -2,7 +2,7 @@ import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
 import { pause } from '../../src/base/pause.ts';
 import { until } from '../until.ts';
 
-/** The same as a client without us does it: what it loses, NATS has lost. */
+/** Publishes with a plain NATS client. Messages that it loses were lost by NATS, not by the relay. */
 export async function startRaw(url: string) {
   const nats = await connect({ servers: url.slice('nats://'.length).split(','), maxReconnectAttempts: -1 });
   const api = async (what: string, body: object) =>
@@ -65,7 +65,7 @@ export async function leaderOf(nats: NatsConnection): Promise<string | null> {
   return (await infoOf(nats, 'relay-logs')).cluster?.leader ?? null;
 }
 
-/** Until every copy of every stream is as far as its leader. */
+/** Waits until every replica of every stream has caught up with its leader. */
 export async function current(nats: NatsConnection): Promise<void> {
   for (const stream of ['relay-records', 'relay-logs', 'relay-blobs', 'relay-documents', 'raw']) {
     await until(

@@ -26,7 +26,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a search sees a long artifact to its end, on every server, and its file is nobody else’s', {
+test('a search covers a long artifact to its end on every server, and the index file is private', {
   skip,
 }, async () => {
   await using texts = new TextWorkers();

@@ -29,7 +29,7 @@ before(async () => {
   if (skip) return;
   cluster = await startCluster({ fsync: false });
   const url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
-  // Both at once: each may be the one that makes the streams.
+  // Start both at once. Either may create the streams.
   servers = await Promise.all([openServer(url, 'a'), openServer(url, 'b')]);
 });
 
@@ -42,7 +42,7 @@ after(async () => {
   await cluster[Symbol.asyncDispose]();
 });
 
-test('what one server has acknowledged the other has', { skip }, async () => {
+test('a server has every write that the other server acknowledged', { skip }, async () => {
   const [a, b] = servers.map(({ engine }) => engine) as [NatsEngine, NatsEngine];
   for (let i = 0; i < 150; i++) {
     const revision = await a.records.put('two.read/1', i);
@@ -64,7 +64,7 @@ test('what one server has acknowledged the other has', { skip }, async () => {
   }
 });
 
-test('two hundred writers on two servers never pass a counter’s max, and none is lost', {
+test('two hundred writers on two servers never exceed a counter’s maximum, and no write is lost', {
   skip,
 }, async () => {
   const add = (i: number) => servers[i % 2]!.engine.records.add('two.count/1', 1, { max: 120 });
@@ -87,7 +87,7 @@ test('a push to one server wakes the subscribers of the other', { skip }, async 
   await messages.return?.();
 });
 
-test('a key that one server made works on the other until either revokes it', { skip }, async () => {
+test('a key works on both servers until either revokes it', { skip }, async () => {
   const [a, b] = servers;
   const { key, id } = await a.relay.keys.create({ name: 'ann', tenant: 'acme' });
   assert.equal((await b.core.keys.authenticate(key))?.name, 'ann');
@@ -95,7 +95,7 @@ test('a key that one server made works on the other until either revokes it', { 
   assert.equal(await a.core.keys.authenticate(key), null);
 });
 
-test('work of a group goes to one member, whichever server it is at', { skip }, async () => {
+test('a message of a group goes to one member, whichever server the member uses', { skip }, async () => {
   const got: number[] = [];
   const stop = new AbortController();
   const members = servers.map(async ({ relay }) => {
@@ -131,7 +131,9 @@ test('patches of a thread from both servers make versions without a gap', { skip
   }
 });
 
-test('what one server indexed the other finds, and forgets with it', { skip }, async () => {
+test('a server finds documents that the other server indexed, and no longer after their deletion', {
+  skip,
+}, async () => {
   const [a, b] = servers.map(({ engine }) => engine.index) as [NatsEngine['index'], NatsEngine['index']];
   const text = `zebra ${'filler '.repeat(100_000)}`;
   await a.put('two.find/1', text, { n: 1 });
@@ -140,7 +142,7 @@ test('what one server indexed the other finds, and forgets with it', { skip }, a
   assert.equal((await b.search('two.find/', 'zebra')).length, 0);
 });
 
-test('one server at a time tidies', { skip }, async () => {
+test('only one server at a time sweeps', { skip }, async () => {
   const [a, b] = servers;
   await a.engine.records.put('sys/tidying', null, { expect: 'absent', expiresAt: a.engine.now() + 60_000 });
   const tidied: string[] = [];
@@ -152,7 +154,7 @@ test('one server at a time tidies', { skip }, async () => {
   assert.deepEqual(tidied, ['b']);
 });
 
-test('receipts, statistics and the use of keys are there after the server that wrote them is gone', {
+test('receipts, statistics and key usage survive the server that wrote them', {
   skip,
 }, async () => {
   const url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
@@ -174,7 +176,7 @@ test('receipts, statistics and the use of keys are there after the server that w
   await b.engine[Symbol.asyncDispose]();
 });
 
-test('the time of an engine is the machine’s, and a clock that is off the cluster’s is a warning', {
+test('an engine uses the clock of its machine and warns if it differs from the clock of the cluster', {
   skip,
 }, async () => {
   const now = Date.now() - 60_000;
@@ -187,7 +189,7 @@ test('the time of an engine is the machine’s, and a clock that is off the clus
   assert.match(leader!, /^n[123]$/);
 });
 
-test('the difference to the cluster’s clock allows for the time that the answer took', () => {
+test('the clock difference allows for the time of the request', () => {
   const stamp = new Date(100_000).toISOString();
   assert.equal(aheadOf(stamp, 99_000, 101_000), 0);
   assert.equal(aheadOf(stamp, 90_000, 110_000), 0, 'a slow answer says little');
@@ -196,7 +198,7 @@ test('the difference to the cluster’s clock allows for the time that the answe
   assert.equal(aheadOf(undefined, 92_000, 93_000), 0);
 });
 
-test('a relay whose clock is off says so in its log, in /ready and in doctor', { skip }, async () => {
+test('a relay with a wrong clock warns in its log, in /ready and in doctor', { skip }, async () => {
   using place = temporaryHome();
   const shifted = 'const now = Date.now; Date.now = () => now() + 3_600_000';
   const env = {
@@ -218,7 +220,7 @@ test('a relay whose clock is off says so in its log, in /ready and in doctor', {
   }
 });
 
-test('an address that leads nowhere, and one that is none, are told', { skip }, async () => {
+test('an unreachable and an invalid address are rejected', { skip }, async () => {
   await assert.rejects(openNats({ url: 'nats://127.0.0.1:1' }), { code: 'cluster_unusable' });
   await assert.rejects(openNats({ url: 'nats://a b' }), { code: 'bad_config' });
 });

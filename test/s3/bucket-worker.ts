@@ -11,7 +11,7 @@ interface Vars {
   readonly AWS_SECRET_ACCESS_KEY: string;
 }
 
-/** Runs the case that the path names, with bodies in a bucket, inside a Worker. */
+/** Runs the conformance case in the path inside a Worker, with blobs in a bucket. */
 export default {
   async fetch(request: Request, vars: Vars): Promise<Response> {
     const name = decodeURIComponent(new URL(request.url).pathname.slice(1));
@@ -26,7 +26,7 @@ export default {
       if (!found) return new Response(`no case is called "${name}"`, { status: 404 });
       const clock = manualClock();
       const inner = openMemory({ env: clock.env });
-      // Lower than in earnest, so that more of the cases reach the bucket.
+      // Lower than in production, so more cases use the bucket.
       const engine = await withBucket(inner, { address: vars.ADDRESS, env, above: 60_000 });
       const damage = async (key: string, at: number) => {
         const stub = await engine.blobs.stub(key);
@@ -44,7 +44,7 @@ export default {
   },
 };
 
-/** What the client does, one after the other, and what it found. */
+/** Runs the operations of the client in sequence and returns the results. */
 async function useClient(bucket: Bucket) {
   const bytes = Uint8Array.from({ length: 3_000_000 }, (_, i) => i % 251);
   await bucket.put('worker/one', bytes);

@@ -13,7 +13,7 @@ const [s3, nats] = [await findS3Server(), await findNatsServer()];
 const missing = [s3, nats].find((each) => 'missing' in each) as { missing: string } | undefined;
 const MiB = 1024 * 1024;
 
-describe('a bucket beside a cluster', { skip: missing?.missing }, () => {
+describe('a cluster with a bucket', { skip: missing?.missing }, () => {
   let server: S3Server;
   let faults: Faults;
   let cluster: Cluster;
@@ -33,7 +33,7 @@ describe('a bucket beside a cluster', { skip: missing?.missing }, () => {
       ([, name]) => name!,
     );
 
-  test('a server over it serves large bodies, their ranges, and in an outage everything else', async () => {
+  test('a server serves large payloads and ranges of them, and everything else during an outage of the bucket', async () => {
     using place = temporaryHome();
     const { home } = place;
     const engine = `${cluster.url}/one`;
@@ -85,7 +85,7 @@ describe('a bucket beside a cluster', { skip: missing?.missing }, () => {
       );
       faults.isOut = false;
 
-      // The one that was interrupted goes on; it needs neither the cluster nor the bucket.
+      // The interrupted command continues. It needs neither the cluster nor the bucket.
       assert.match(await said('backup', backup), /backed up the cluster/);
       const own = await relay(['--home', backup, 'pull', `${url}/pull/${id}`], { home });
       assert.deepEqual(own.bytes, bytes, own.stderr);
@@ -111,7 +111,7 @@ describe('a bucket beside a cluster', { skip: missing?.missing }, () => {
     }
   });
 
-  test('a store goes from a home to a cluster and back, with and without a bucket at either end', async () => {
+  test('a store moves from a home to a cluster and back, with and without a bucket at each end', async () => {
     using place = temporaryHome();
     const { home } = place;
     const from = join(home, 'first');
@@ -136,7 +136,7 @@ describe('a bucket beside a cluster', { skip: missing?.missing }, () => {
       const { lost } = await copyEngine({ from: last, to, blobs, env: {} }, SILENT);
       assert.deepEqual(lost, []);
       if (objects !== null) assert.ok((await objectsIn(objects)).length >= 3, to);
-      // What is there now needs nothing of where it came from.
+      // The moved store needs nothing from its source.
       faults.isOut = true;
       try {
         await using store = await openPlace(to, 'source');

@@ -18,20 +18,20 @@ import { damageBody } from '../sqlite/damage.ts';
 import { type Faults, startFaults } from './faults.ts';
 import { findS3Server, type S3Server, startS3Server } from './server.ts';
 
-/** What an engine says of its bodies at once, a bucket says once it was swept. */
+/** Cases about usage. An engine counts deletions at once, a bucket only after a sweep. */
 const COUNTED = [
   {
     name: 'engine: usage counts the stored data and decreases when it is deleted',
-    reason: 'the bucket counts what it holds, also what is yet to be swept, and the engine its stubs',
+    reason: 'the bucket still counts objects that a sweep has not deleted, and the engine counts stubs',
   },
   {
     name: 'engine: a sweep deletes expired data, reports how much, and keeps the rest',
-    reason: 'the object of a body that has expired is swept an hour later',
+    reason: 'the object of an expired blob is swept an hour later',
   },
 ];
 
 const found = await findS3Server();
-if ('missing' in found) test('the conformance of bodies in S3', { skip: found.missing });
+if ('missing' in found) test('conformance of blobs in S3', { skip: found.missing });
 else {
   let server: S3Server;
   let faults: Faults;
@@ -44,14 +44,14 @@ else {
     await server[Symbol.asyncDispose]();
   });
 
-  /** Lower than in earnest, so that more of the cases reach the bucket. */
+  /** Lower than in production, so more cases use the bucket. */
   const above = 60_000;
   const beside = async <E extends Engine>(engine: E, endpoint: string) =>
     (await withBucket(engine, {
       address: `s3://${server.bucket}/conformance?endpoint=${endpoint}`,
       ...{ env: server.env, above, tries: 8, pauseMs: 5 },
     })) as E & BucketEngine;
-  /** In the bucket, or where the engine itself keeps it. */
+  /** Damages a blob in the bucket or in the engine. */
   const damageIn = async (
     engine: BucketEngine,
     inner: Engine,
@@ -59,17 +59,17 @@ else {
     at: number,
     inEngine: () => void,
   ) => {
-    // Only a stub is read: an engine may hold what it has read, and would not see the damage.
+    // Read only the stub. The engine may cache a blob that was read, and would not see the damage.
     const { items } = await inner.blobs.list(key, { limit: 1 });
     const stub = items[0]?.size === STUB_BYTES ? await engine.blobs.stub(key) : null;
     if (stub) return server.flip(`conformance/${stub.name}`, at);
-    // Other processes write between two events of this one, not within one.
+    // Other processes write between two turns of the event loop, not within one.
     await setImmediate();
     inEngine();
   };
 
   runConformance(
-    'bodies in S3 beside memory, through faults',
+    'blobs in S3 with the memory engine, despite faults',
     async (env: Env) => {
       const inner = openMemory({ env });
       const engine = await beside(inner, faults.endpoint);
@@ -84,7 +84,7 @@ else {
   );
 
   runConformance(
-    'bodies in S3 beside sqlite',
+    'blobs in S3 with the sqlite engine',
     async (env: Env) => {
       const home = mkdtempSync(join(tmpdir(), 'relay-s3-conformance-'));
       const inner = await openSqlite({ home, env, durability: 'process' });

@@ -4,24 +4,24 @@ import type { AddressInfo } from 'node:net';
 
 export interface Faults extends AsyncDisposable {
   readonly endpoint: string;
-  /** Whether the server is out altogether. */
+  /** True while the server answers every request with 500. */
   isOut: boolean;
-  /** Listings that were asked for. */
+  /** Number of listing requests. */
   listings: number;
-  /** How often each has happened. */
+  /** Number of injected faults per kind. */
   readonly happened: { readonly [fault in Fault]: number };
 }
 
 export type Fault = 'error' | 'slow' | 'cut' | 'lost';
 
 const KINDS: readonly Fault[] = ['error', 'slow', 'cut', 'lost'];
-/** One request in so many meets a fault, the kinds in turn; 0 for none. */
+/** One fault per this many requests, the kinds in turn. 0 means no faults. */
 const EVERY = 3;
 const SLOW_MS = 50;
 
 /**
- * Stands before a server and makes it unpleasant: a request in three is answered with 500, or late, or with half of the body and
- * a cut connection, or is carried out and never answered.
+ * Starts a proxy that injects faults into every third request. It answers with 500, answers late, cuts the connection in the
+ * middle of the body, or forwards the request and drops the response.
  */
 export async function startFaults(endpoint: string, every = EVERY): Promise<Faults> {
   const to = new URL(endpoint);
@@ -52,7 +52,7 @@ export async function startFaults(endpoint: string, every = EVERY): Promise<Faul
 
 function forward(to: URL, asked: IncomingMessage, answer: ServerResponse, fault?: 'cut' | 'lost'): void {
   const { method, url, headers } = asked;
-  // The host stays as it was asked for: it is signed.
+  // Keep the Host header, because the signature covers it.
   const passed = request({ host: to.hostname, port: to.port, method, path: url, headers }, (got) => {
     if (fault === 'lost') {
       got.resume().once('end', () => answer.destroy());

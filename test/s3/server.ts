@@ -1,6 +1,6 @@
 /**
- * Finds a versitygw, a real S3 server, and runs it on loopback. By itself it builds one where there is none, and prints where it
- * is: `node test/s3/server.ts`.
+ * Finds versitygw, a real S3 server, and runs it on loopback. `node test/s3/server.ts` builds it if it is missing and prints
+ * its path.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { until } from '../until.ts';
 
 const run = promisify(execFile);
 
-/** What is built where the machine has none, and where it is kept between runs. */
+/** Version to build if the machine has none, and the cache folder. */
 const VERSION = 'v1.8.0';
 const CACHE = join(
   process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
@@ -22,7 +22,7 @@ const CACHE = join(
   `versitygw-${VERSION}`,
 );
 
-/** A versitygw from PATH or from the cache; with `build` also made by Go, which takes minutes. Else the reason. */
+/** Finds versitygw in PATH or in the cache. With `build` it is built with Go, which takes minutes. Otherwise returns the reason. */
 export async function findS3Server(
   o: { build?: boolean } = {},
 ): Promise<{ path: string } | { missing: string }> {
@@ -32,7 +32,7 @@ export async function findS3Server(
   if (!o.build) return { missing: 'there is no versitygw here; node test/s3/server.ts builds one' };
   mkdirSync(CACHE, { recursive: true });
   try {
-    // Go checks what it downloads against its public log of checksums.
+    // Go verifies downloads against the public checksum database.
     await run('go', ['install', `github.com/versity/versitygw/cmd/versitygw@${VERSION}`], {
       env: { ...process.env, GOBIN: CACHE },
       timeout: 900_000,
@@ -46,14 +46,14 @@ export async function findS3Server(
 const KEYS = { accessKeyId: 'tester', secretAccessKey: 'testing-secret' };
 
 export interface S3Server extends AsyncDisposable {
-  /** Of the server, without a slash at its end. */
+  /** URL of the server, without a slash at the end. */
   readonly endpoint: string;
   readonly bucket: string;
-  /** As programs for S3 read them. */
+  /** Credentials in the standard AWS variables. */
   readonly env: { readonly AWS_ACCESS_KEY_ID: string; readonly AWS_SECRET_ACCESS_KEY: string };
   /** Changes one byte of an object. */
   flip(name: string, at: number): Promise<void>;
-  /** The text of a listing, by whatever the query asks for. */
+  /** Returns the XML of a listing request with this query. */
   list(query: string): Promise<string>;
 }
 

@@ -14,11 +14,11 @@ import { findS3Server, type S3Server, startS3Server } from './server.ts';
 const found = await findS3Server();
 const MiB = 1024 * 1024;
 const HOUR = 3_600_000;
-/** Every object is old enough: a bucket tells its time in whole seconds, so one may seem to come from the next. */
+/** Makes every object old enough. A bucket rounds times to seconds, so the age of a new object may be negative. */
 const ANY_AGE = -2_000;
 const out = { code: 'bucket_unavailable', status: 503 };
 
-describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
+describe('blobs in S3', { skip: 'missing' in found && found.missing }, () => {
   let server: S3Server;
   let faults: Faults;
   before(async () => {
@@ -43,7 +43,7 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
       ([, name]) => name!,
     );
 
-  test('a body above 1 MiB lies in the bucket, one up to that with the engine', async () => {
+  test('a payload above 1 MiB is stored in the bucket, a smaller one in the engine', async () => {
     const { engine, inner } = await open('sizes');
     await engine.blobs.put('a/small', patterned(MiB));
     await engine.blobs.put('a/large', patterned(MiB + 1));
@@ -54,7 +54,7 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
     assert.equal((await engine.usage()).bucket?.bytes, 2 * (MiB + 1));
   });
 
-  test('a body of many parts is sent and read through faults, and one that fails leaves no upload', async () => {
+  test('a multipart payload is stored and read despite faults, and a failed one leaves no upload', async () => {
     await using worse = await startFaults(server.endpoint, 2);
     const where = { address: `s3://${server.bucket}/parts?endpoint=${worse.endpoint}`, env: server.env };
     const engine = await withBucket(openMemory(), { ...where, tries: 8, pauseMs: 1, orphanMs: ANY_AGE });
@@ -68,7 +68,7 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
       bytes.slice(part.start, part.end),
     );
     await assert.rejects(engine.blobs.put('a/failed', streamOf(bytes, { failAt: 200 })));
-    // Nor does one that a lost answer left behind, once it is swept.
+    // An upload whose response was lost is gone after a sweep.
     await engine.sweep();
     assert.doesNotMatch(await server.list('uploads&prefix=parts/'), /<UploadId>/);
     assert.deepEqual(
@@ -77,7 +77,7 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
     );
   });
 
-  test('an outage is a 503 for what lies there, and for nothing else', async () => {
+  test('an outage causes a 503 for payloads in the bucket and for nothing else', async () => {
     const { engine } = await open('outage');
     await engine.blobs.put('a/small', patterned(1000));
     await engine.blobs.put('a/large', patterned(2 * MiB));
@@ -104,7 +104,7 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
     assert.deepEqual((await engine.state()).warnings, []);
   });
 
-  test('a sweep deletes the objects that nothing names any more, once they are old enough, and those of no other store', async () => {
+  test('a sweep deletes old objects without a stub, and no objects of other stores', async () => {
     const clock = manualClock();
     const [young, old, other] = [
       await open('swept', { clock }),
@@ -136,7 +136,7 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
     assert.equal((await namesIn('swept')).length, 8);
   });
 
-  test('what the bucket holds is listed once an hour, and grows with what is put meanwhile', async () => {
+  test('the bytes in the bucket are counted once an hour, plus uploads since then', async () => {
     const clock = manualClock();
     const { engine } = await open('counted', { clock });
     const before = faults.listings;
@@ -152,7 +152,7 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
     assert.deepEqual(await counted(), [5 * MiB, 3], 'what a sweep has listed is not listed again');
   });
 
-  test('a store is empty until something lies in its bucket, and whoever has it open then reads that', async () => {
+  test('a store stays empty until its first object, and processes that opened it before read the object', async () => {
     const { engine, inner } = await open('begun');
     const other = await withBucket(inner, { address: null, env: server.env });
     const rival = await withBucket(inner, { address: address('begun'), env: server.env });
@@ -168,7 +168,7 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
     }
   });
 
-  test('a body that looks like a stub is a body', async () => {
+  test('a payload that looks like a stub is an ordinary payload', async () => {
     const { engine, inner } = await open('looks');
     await engine.blobs.put('a/large', patterned(2 * MiB));
     const { id } = (await inner.records.get('sys/bucket'))!.value as { id: string };
@@ -181,7 +181,7 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
     }
   });
 
-  test('push, pull, du, doctor --deep and backup know of the bucket, and the backup needs none', async () => {
+  test('push, pull, du, doctor --deep and backup use the bucket, and the backup works without it', async () => {
     using place = temporaryHome();
     const { home } = place;
     const env = { ...server.env, RELAY_BLOBS: address('cli') };
@@ -194,7 +194,7 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
     const { url, id } = JSON.parse((await said(['push', '--json'], { stdin: bytes })).stdout);
     const [name] = await namesIn('cli');
     assert.ok(name);
-    // The store knows its bucket from then on.
+    // From here on the store has recorded its bucket.
     assert.deepEqual((await said(['pull', url], { env: server.env })).bytes, bytes);
     assert.match((await said(['du'])).stdout, /in the bucket +3 MiB in s3:\/\/bodies/);
     await said(['doctor', '--deep']);

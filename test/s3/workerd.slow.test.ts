@@ -9,7 +9,7 @@ import { findS3Server, type S3Server, startS3Server } from './server.ts';
 
 const found = await findS3Server();
 
-describe('bodies in S3 from inside workerd', { skip: 'missing' in found && found.missing }, () => {
+describe('blobs in S3 from inside workerd', { skip: 'missing' in found && found.missing }, () => {
   let server: S3Server;
   let workerd: Workerd;
   before(async () => {
@@ -36,7 +36,7 @@ describe('bodies in S3 from inside workerd', { skip: 'missing' in found && found
   const ask = async (name: string) =>
     (await workerd.dispatchFetch(`http://relay.test/${encodeURIComponent(name)}`)).text();
 
-  test('the client puts, reads ranges, sends parts, lists and deletes', async () => {
+  test('the client puts objects, reads ranges, sends parts, lists and deletes', async () => {
     const size = 6 * 1024 * 1024 + 10;
     assert.deepEqual(JSON.parse(await ask('client')), {
       part: Array.from({ length: 7 }, (_, i) => (1_000_000 + i) % 251),
