@@ -9,18 +9,17 @@ const LEFT_OUT: { readonly [file: string]: string } = {
 };
 
 /** Reasons shared by several deviations. */
-const IN_ITS_OWN_PROCESS =
+const OWN_PROCESS =
   'it makes a part of the server fail inside the test process, but a Worker runs in another process';
 const NEVER_STOPS = 'a Worker gets no stop signal';
-const CLOCK_OF_ITS_OWN =
-  'its clock is in the past, but the objects of a Worker sweep by the platform’s clock';
+const OWN_CLOCK = 'its clock is in the past, but the objects of a Worker sweep by the platform’s clock';
 
 await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((path) => !(path in LEFT_OUT))], {
   ...workerMatrix,
   deviations: {
     'test/a2a/cards.test.ts': {
       "errors are answered in the protocol's format, and details of unexpected errors are hidden":
-        IN_ITS_OWN_PROCESS,
+        OWN_PROCESS,
     },
     'test/a2a/webhooks.test.ts': {
       'a webhook in the local network is refused': 'a Worker is in no private network',
@@ -37,28 +36,27 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
         'the platform compresses the files',
     },
     'test/http/idempotency.test.ts': {
-      'a retry announces a pointer that a crash left unannounced': IN_ITS_OWN_PROCESS,
+      'a retry announces a pointer that a crash left unannounced': OWN_PROCESS,
     },
     'test/mcp/safety.test.ts': {
-      'over HTTP › an unexpected error is logged and not shown': IN_ITS_OWN_PROCESS,
+      'over HTTP › an unexpected error is logged and not shown': OWN_PROCESS,
     },
     'test/pipelines/holding.test.ts': {
-      'a hold that is renewed while it is waited for is a living holder’s': CLOCK_OF_ITS_OWN,
-      'a hold that nobody renews lapses, and the one who had it records nothing more': CLOCK_OF_ITS_OWN,
+      'a hold that is renewed while it is waited for is a living holder’s': OWN_CLOCK,
+      'a hold that nobody renews lapses, and the one who had it records nothing more': OWN_CLOCK,
     },
     'test/security/connections.test.ts': {
       'a stopping server answers the requests that it accepted': NEVER_STOPS,
     },
     'test/security/network.test.ts': {
-      'a server is ready until it stops, and healthy while the store answers': IN_ITS_OWN_PROCESS,
+      'a server is ready until it stops, and healthy while the store answers': OWN_PROCESS,
     },
     'test/security/cross-site.test.ts': {
       'sockets end when their key is revoked, here or in another process':
         'a hibernating socket’s key is checked only when there is something to send',
     },
     'test/threads/holds.test.ts': {
-      'a hold lapses unless it is renewed, and a lapsed one is its holder’s until another comes':
-        CLOCK_OF_ITS_OWN,
+      'a lease expires unless it is renewed; its holder may renew it until another takes it': OWN_CLOCK,
     },
   },
 });

@@ -16,7 +16,7 @@ import type { LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 import { closeAtTheEnd } from '../close-at-the-end.ts';
 import type { RelayOptions, RelayUnderTest } from '../http/relay-options.ts';
-import { type Platform, platformInHand } from './platform-in-hand.ts';
+import { type Platform, startControlledPlatform } from './controlled-platform.ts';
 import type { Chance, Step } from './step.ts';
 
 const { openCloudflare } = await import('../../src/engines/cloudflare/engine.ts');
@@ -85,7 +85,7 @@ export async function hostWorker(o: {
   const evicts = o.evicts ?? process.env.RELAY_TEST_EVICTS === '1';
   const worker = (await workerd.ready).href.replace(/\/$/, '');
   const platformBy = (clock: { step(): Step; chance?(): Chance }) =>
-    platformInHand(worker, { ...clock, evicts });
+    startControlledPlatform(worker, { ...clock, evicts });
   const platform = await platformBy(o);
   const { BODIES: bucket } = (await workerd.getBindings()) as { BODIES: R2Bucket };
   const engine = openCloudflare({ objects: objectsBehind(platform.control), bucket, env: o.env });

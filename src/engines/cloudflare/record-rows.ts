@@ -39,7 +39,7 @@ export class RecordRows {
     return this.#write(key, value, expiresAt ?? null);
   }
 
-  /** Adds to a counter. Returns null if the sum would exceed `max` or fall below 0, and a text if it is no counter. */
+  /** Adds to a counter. Returns null if the sum would exceed `max` or fall below 0, and an error text if the record is not a counter. */
   add(
     key: string,
     delta: number,

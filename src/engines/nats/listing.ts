@@ -118,7 +118,7 @@ export class Listing<Item extends { readonly key: string }> {
     for (let tries = 1; rest.length > 0; ) {
       const request = { multi_last: rest, batch: BATCH_MESSAGES, max_bytes: BATCH_BYTES };
       const batch = await connection.batch(this.#stream, request);
-      // The replica has no matching message. Its answer does not say how far it is, so request the leader.
+      // The replica has no matching message. Its answer does not say how far it is, so ask the leader.
       if (batch === null) break;
       if (batch.upTo < last) {
         if (++tries > REPLICA_ATTEMPTS) break;

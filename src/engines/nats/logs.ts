@@ -12,7 +12,7 @@ import type { Store } from './opening.ts';
 /** Entries that a subscriber reads at once. */
 const SUBSCRIBER_BATCH = 64;
 
-/** Bytes after which JetStream ends a batch. A page of isByteLimited entries takes several batches. */
+/** Bytes after which JetStream ends a batch. A page of large entries takes several batches. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 /**

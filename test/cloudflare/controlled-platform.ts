@@ -9,13 +9,13 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Chance, CONTROL_PATH, type ObjectCall, pack, STEP_HEADER, type Step, unpack } from './step.ts';
 
-export type Platform = Awaited<ReturnType<typeof platformInHand>>;
+export type Platform = Awaited<ReturnType<typeof startControlledPlatform>>;
 
 /**
  * Starts a proxy between clients and a Worker. It forwards requests unchanged and adds a header with the time of the test.
  * Before each request it evicts all objects, unless another request is running.
  */
-export async function platformInHand(
+export async function startControlledPlatform(
   worker: string,
   o: { readonly evicts: boolean; step(): Step; chance?(): Chance },
 ) {
