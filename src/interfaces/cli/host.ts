@@ -17,111 +17,110 @@ import type { ContextRelayOptions } from '../../sdk/options.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 
 /**
- * What the program offers to its commands, by subject. The app puts it together; each part loads its code when it is first
- * called.
+ * Services that the app provides to the commands. Each part loads its code on the first call.
  */
 export interface Host {
-  /** Where the local store is, whether or not it exists yet. */
+  /** Folder of the local store. It may not exist yet. */
   readonly home: string;
-  /** The server named by --url or CONTEXTRELAY_URL; null for the local store. */
+  /** Address of the server from --url or CONTEXTRELAY_URL, or null for the local store. */
   readonly remote: string | null;
   readonly program: ProgramHost;
   readonly relay: RelayHost;
   readonly store: StoreHost;
   readonly projects: ProjectHost;
   readonly agents: AgentHost;
-  /** The server that serves the local store. */
+  /** Controls the server of the local store. */
   server(): Promise<ServerControl>;
-  /** The options of the home, also where they are wrong. */
+  /** Reads the options of the home, even if some are invalid. */
   settings(): Promise<Settings>;
 }
 
 /** The program itself and the machine it runs on. */
 export interface ProgramHost {
   readonly version: string;
-  /** Name and version of what runs the program: `Bun 1.4.4`, `Node 26.10.0`. */
+  /** Name and version of the JavaScript runtime: `Bun 1.4.4`, `Node 26.10.0`. */
   readonly runtime: string;
-  /** What to type on this machine to call this program on the same relay, wherever that is typed. */
+  /** Returns the command that starts this program with the same relay from any folder of this machine. */
   command(): Promise<string>;
   guides(): Promise<Guides>;
-  /** Sets up coding agents. */
+  /** Returns the installer for coding agents. */
   installer(): Promise<Installer>;
-  /** Counts here, in this process. */
+  /** Counts tokens in this process, without a server. */
   countTokens(text: string): Promise<TokenCount>;
-  /** Looks at everything that could be wrong. What has not answered after so many ms is told as that. */
+  /** Runs the checks of `relay doctor`. A check that takes longer than `ms` is reported as failed. */
   diagnose(ms: number): AsyncIterable<Check>;
 }
 
 /** The relay that commands work on: the local store, or a server. */
 export interface RelayHost {
   open(o?: Pick<ContextRelayOptions, 'onConnection'>): Promise<OpenClient>;
-  /** A store of its own in a temporary folder, gone when disposed. */
+  /** Opens a new store in a temporary folder, which is deleted on dispose. */
   scratch(): Promise<OpenClient>;
-  /** The thread that commands are about where none is named. */
+  /** Returns the memory of the default thread. */
   threadMemory(): Promise<ThreadMemory>;
-  /** The keys shared with others on channels; kept here, and given to no relay. */
+  /** Returns the channel keys of this machine. They are never sent to a relay. */
   keyring(): Promise<Keyring>;
-  /** Of the home, for the marks of frames. */
+  /** Secret of the home that makes frame markers unguessable. */
   readonly frameSecret: FrameSecret;
-  /** A look at what is newest in an agent's inbox, once for each session; gives up when it is told to; null where there is no store yet. */
+  /** Reads the newest unread messages of an agent, each message once per session. Stops on `signal`. Null if there is no store. */
   peekInbox(
     agent: string,
     o: { readonly limit: number; readonly signal: AbortSignal; readonly session: string | null },
   ): Promise<Inbox | null>;
 }
 
-/** Keeps the local store in order. */
+/** Maintenance of the local store. */
 export interface StoreHost {
-  /** The address of the cluster that the configuration names, with its password; null where the home is the store. */
+  /** Address of the configured cluster with its password, or null if the home folder is the store. */
   readonly engine: string | null;
   open(): Promise<LocalStore>;
-  /** Makes the home and its configuration file where they are missing; what is there stays as it is. */
+  /** Creates the home and its configuration file if they are missing. Does not change existing files. */
   init(): Promise<{ readonly config: string; readonly written: boolean }>;
-  /** `lost`: the keys of bodies that are damaged, and that the copy does without. `engine`: a cluster instead of the configured store. */
+  /** Backs up the store, or the cluster `engine`. Returns in `lost` the keys of damaged payloads that are not in the backup. */
   backup(target: string, engine?: string): Promise<{ readonly lost: readonly string[] }>;
-  /** `engine`: the cluster that it goes into, where that is not the configured one. `blobs`: likewise the bucket for large bodies. */
+  /** Restores a backup. `engine` and `blobs` replace the configured cluster and the bucket for large payloads. */
   restore(
     source: string,
     o: { force: boolean; partial: boolean; engine?: string; blobs?: string },
   ): Promise<{ readonly lost: readonly string[] }>;
-  /** Copies a store, which may be in use, into another that is empty, and has the first one take its leave. `blobs`: a bucket for large bodies there. */
+  /** Moves a store, which may be in use, to an empty one and makes the old one read-only. `blobs`: bucket for large payloads of the new store. */
   copy(from: string, to: string, report: CopyReport, blobs?: string): Promise<EngineCopied>;
-  /** Lets a store be written again that has moved elsewhere. */
+  /** Makes a store writable again that was moved away. */
   reopen(place: string): Promise<{ readonly store: string; readonly was: string | null }>;
-  /** Makes what is derived from the logs of threads anew: their files, and what a search looks through. */
+  /** Rebuilds the thread files and the search index from the event logs. */
   repair(): Promise<Repaired>;
-  /** The folder of a Go relay, which is read and never changed. */
+  /** Opens the home of a Go relay read-only. */
   openLegacy(dir: string): Promise<LegacyHome & Disposable>;
 }
 
 export interface Repaired {
   readonly threads: number;
   readonly artifacts: number;
-  /** Contents that are gone from the store, by thread and ref. */
+  /** Artifact contents that are missing in the store, by thread and ref. */
   readonly missing: readonly string[];
 }
 
-/** Folders with project files. */
+/** Access to folders with project files. */
 export interface ProjectHost {
-  /** The project files in this very folder, whether or not they exist yet. */
+  /** Opens the project in this folder. Its files may not exist yet. */
   open(folder: string, o?: ProjectOptions): Promise<Project>;
-  /** Those of the folder or the nearest one above; null where there are none. */
+  /** Finds the project in the folder or its nearest parent with project files. Null if there is none. */
   find(from: string, o?: ProjectOptions): Promise<Project | null>;
 }
 
-/** Models, programs and agents that work for a command, or that it works for. */
+/** Access to models, programs and agents. */
 export interface AgentHost {
-  /** Prompts, programs and pipelines. `cwd` is where programs run. */
+  /** Opens prompts, programs and pipelines. Programs run in `cwd`. */
   openWork(cwd: string): Promise<AgentWork>;
-  /** Where a bridge runs tasks. */
+  /** Creates the runner that a bridge uses for tasks. */
   openRunner(spec: RunnerSpec): Promise<Runner>;
-  /** An agent elsewhere, by the address of its host, of itself or of its card. */
+  /** Opens a remote A2A agent by the address of its host, of the agent or of its card. */
   openRemote(url: string, o: { readonly token?: string }): Promise<RemoteAgent>;
-  /** Serves MCP over a pipe; resolves when the client has closed its end. */
+  /** Serves MCP over a pipe. Resolves when the client closes the pipe. */
   serveMcp(o: McpOptions): Promise<void>;
 }
 
-/** Which agent, as the command line names it. */
+/** Kind and options of a runner, from the command line. */
 export type RunnerSpec =
   | ({ readonly kind: 'exec' } & ExecOptions)
   | ({ readonly kind: 'tmux' } & TmuxOptions)
@@ -129,18 +128,18 @@ export type RunnerSpec =
   | { readonly kind: 'a2a'; readonly url: string };
 
 export interface ProjectOptions {
-  /** How long git may take to answer; what does not come in time is left out. */
+  /** Timeout for git in ms. Later results are left out. */
   readonly gitMs?: number;
-  /** How long another process may take to finish writing. */
+  /** Time in ms to wait for the lock of another process. */
   readonly lockMs?: number;
-  /** Follow symbolic links that lead out of the folder. */
+  /** Follow symbolic links that point outside the folder. */
   readonly followLinks?: boolean;
 }
 
-/** Skill, hooks and MCP entry of a coding agent. */
+/** Installs skill, hooks and MCP entry in coding agents. */
 export interface Installer {
   readonly clients: readonly string[];
-  /** Changes what is to be changed, or with `dryRun` only says it. */
+  /** Makes the changes, or only reports them with `dryRun`. */
   run(request: InstallRequest): Promise<InstallReport>;
 }
 
@@ -152,7 +151,7 @@ export interface InstallRequest {
   readonly dryRun?: boolean;
   /** Follow symbolic links that lead out of the project, or out of the folder of the user's settings. */
   readonly followLinks?: boolean;
-  /** Codex runs our tools without asking. */
+  /** Let Codex call our tools without asking. */
   readonly approveTools?: boolean;
 }
 
@@ -167,62 +166,62 @@ export interface InstallReport {
 }
 
 export interface Keyring {
-  /** The file it is in. */
+  /** Path of the key file. */
   readonly path: string;
   list(): Promise<readonly { readonly channel: string; readonly created_at: string }[]>;
   get(channel: string): Promise<string | undefined>;
   put(channel: string, key: string): Promise<void>;
-  /** Whether there was one. */
+  /** Deletes the key of a channel. Returns false if there was none. */
   remove(channel: string): Promise<boolean>;
 }
 
-/** Remembered for each relay apart: the local store, and every server. */
+/** Memory of the default thread. Each relay (the local store and every server) has its own. */
 export interface ThreadMemory {
   get(): string | undefined;
   set(id: string): Promise<void>;
-  /** Where it was this one. */
+  /** Clears the default thread if it is `id`. */
   forget(id: string): Promise<void>;
 }
 
 export interface LegacyHome {
-  /** What is otherwise here than it was there, in sentences; what concerns one thread is in its notes. */
+  /** Differences after the import that concern all threads, as sentences. */
   readonly changes: readonly string[];
   readonly threads: AsyncIterable<LegacyThread>;
 }
 
 export interface LegacyThread {
-  /** The folder it was read from. */
+  /** Folder of the thread in the old home. */
   readonly path: string;
   readonly thread_id: string;
   readonly name: string;
   readonly versions: number;
   readonly artifacts: number;
   readonly events: number;
-  /** What could not be taken over as it is, in sentences. */
+  /** Parts of this thread that could not be imported unchanged, as sentences. */
   readonly notes: readonly string[];
-  /** The thread as a bundle that a relay can import. */
+  /** Returns the thread as a bundle that a relay can import. */
   bundle(): ReadableStream<Uint8Array>;
 }
 
 export interface OpenClient extends AsyncDisposable {
-  /** The whole API, embedded or over HTTP. */
+  /** The whole API, in this process or over HTTP. */
   readonly relay: Relay;
-  /** Payloads, encrypted here where asked for; loaded when first asked for. */
+  /** Returns the SDK client, which can encrypt payloads. Loaded on first use. */
   client(): Promise<ContextRelay>;
-  /** The server's address; null for the local store. */
+  /** Address of the server, or null for the local store. */
   readonly remote: string | null;
-  /** The same pointer as the client takes it: one with an address of this machine may be in the local store. */
+  /** Rewrites a pointer for the client: one with an address of this machine may be in the local store. */
   resolve(url: string): Promise<string>;
 }
 
 export interface McpOptions {
-  /** Names with commas between them; null for all. */
+  /** Tool names separated by commas, or null for all tools. */
   readonly tools: string | null;
-  /** Tokens. */
+  /** Maximum tokens of a pull. */
   readonly budget: number;
-  /** Where the client works. */
+  /** Working folder of the client. */
   readonly folder: string;
-  /** Commands as they have to be typed there. */
+  /** Replaces `relay` in our texts by the command to type. See `Io.typed`. */
   typed(text: string): string;
   readonly stdin: Readable;
   readonly stdout: Writable;
@@ -230,74 +229,74 @@ export interface McpOptions {
   onWarning(text: string): void;
 }
 
-/** The server that serves the local store. */
+/** Starts, stops and inspects the server of the local store. */
 export interface ServerControl {
-  /** Where `up` listens by default. */
+  /** Default options of `relay up`. */
   readonly defaults: ServeOptions;
-  /** The one that runs on this home, if any. */
+  /** Returns the running server of this home, if any. */
   running(): RunningServer | null;
-  /** The last one left its file behind without stopping properly. */
+  /** Returns the last server if it ended unexpectedly and left its file behind. */
   leftBehind(): RunningServer | null;
-  /** Whether it would ask for keys if started like this. */
+  /** Whether a server with these options requires API keys. */
   asksForKeys(o: ServeOptions): boolean;
-  /** The address at which others would reach it if started like this; null where only this machine does. */
+  /** Address at which others reach a server with these options, or null if only this machine can reach it. */
   exposedAs(o: ServeOptions): string | null;
-  /** The cluster that it would use if started like this; null where the home is the store. */
+  /** Cluster that a server with these options uses, or null if the home folder is the store. */
   cluster(o: ServeOptions): Cluster | null;
-  /** Makes the first key of a store that has none for its admins; null where there is one. */
+  /** Creates an admin key if the store has none. Returns null if it has one. */
   firstKey(o: ServeOptions): Promise<CreatedKey | null>;
-  /** Serves in this process. Rejects with `port_taken`, and with `failed` when another server has this home. */
+  /** Serves in this process. Rejects with `port_taken`, or with `failed` if another server uses this home. */
   serve(o: ServeOptions): Promise<Serving>;
-  /** Starts one in the background and waits until it answers. */
+  /** Starts a server in the background and waits until it answers. */
   detach(o: ServeOptions): Promise<RunningServer>;
-  /** The addresses at which other machines reach a server that listens on `host` and calls itself `url`. */
+  /** Returns the addresses at which other machines reach a server that listens on `host`. */
   reachableAt(host: string, url: string): Promise<string[]>;
-  /** Tells it to stop and waits for its end; false when it did not within the time. */
+  /** Stops the server and waits for its end. Returns false after a timeout. */
   stop(server: RunningServer, o: { force: boolean }): Promise<boolean>;
-  /** What a server says about itself; null when nothing answers there in the manner of a relay. */
+  /** Reads the health of a server. Returns null if no relay answers at the address. */
   health(url: string): Promise<Health | null>;
-  /** Who holds a port, and which one is free instead. */
+  /** Returns who uses the port and a free port instead. Null if the port is free. */
   portTaken(o: ServeOptions): Promise<PortTaken | null>;
 }
 
 export interface Cluster {
-  /** Its address, without a password. */
+  /** Address without the password. */
   readonly shown: string;
-  /** Commands at another terminal know its address, with the login that it may need. */
+  /** True if commands in another terminal find the address and login of the cluster in the configuration. */
   readonly isKnown: boolean;
 }
 
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
-  /** The cluster that keeps everything instead of the home. */
+  /** Address of the cluster that stores the data instead of the home. */
   readonly engine?: string;
-  /** A file that holds the address of the cluster. */
+  /** File that contains the address of the cluster. */
   readonly engineFile?: string;
-  /** A bucket for large bodies. */
+  /** Bucket for large payloads. */
   readonly blobs?: string;
-  /** Serve beyond this machine though nobody needs a key. */
+  /** Require no keys, even if other machines can reach the server. */
   readonly open?: boolean;
-  /** Ask for a key, also on loopback. */
+  /** Require keys on loopback too. */
   readonly auth?: boolean;
   readonly publicUrl?: string;
-  /** Files in PEM format. */
+  /** Certificate file in PEM format. `tlsKey` is its private key. */
   readonly tlsCert?: string;
   readonly tlsKey?: string;
-  /** Proxies whose word on where a request comes from counts. */
+  /** Proxies whose X-Forwarded-* headers are trusted. */
   readonly trustProxy?: readonly string[];
-  /** A2A webhooks may be on this machine. */
+  /** Allow A2A webhooks to this machine. */
   readonly loopbackWebhooks?: boolean;
-  /** Folders of projects that the dashboard shows. */
+  /** Project folders that the dashboard shows. */
   readonly projects?: readonly string[];
 }
 
 export interface Serving {
-  /** `http://127.0.0.1:7474`, with the port that was really taken. */
+  /** Address with the actual port: `http://127.0.0.1:7474`. */
   readonly url: string;
-  /** There was no room on the disk of the home to begin with. */
+  /** True if the disk of the home was full at the start. */
   readonly isFull: boolean;
-  /** Resolves once it has been told to stop and every accepted request is answered. */
+  /** Resolves after a stop, when all accepted requests are answered. */
   readonly stopped: Promise<void>;
   stop(): void;
 }
@@ -308,25 +307,25 @@ export interface RunningServer {
   readonly version: string;
   /** ISO 8601, UTC. */
   readonly started_at: string;
-  /** Where its output goes; null when it runs at a terminal. */
+  /** Log file, or null if the server runs at a terminal. */
   readonly log: string | null;
-  /** The cluster that it uses, without a password; null for the home folder. */
+  /** Address of its cluster without the password, or null for the home folder. */
   readonly engine?: string | null;
 }
 
 export interface Health {
   readonly status: string;
   readonly version?: string;
-  /** Why it should be started anew, in a sentence. */
+  /** Reason why the server should be restarted, as a sentence. */
   readonly restart?: string;
-  /** False where its store has no room: it serves what is there, deletes, and stores nothing new. */
+  /** False if the store is full: the server still serves reads and deletions. */
   readonly writable?: boolean;
 }
 
 export interface PortTaken {
-  /** In words: `by node server.js (pid 4711)`; empty when nobody knows. */
+  /** Program that uses the port: `by node server.js (pid 4711)`. Empty if unknown. */
   readonly by: string;
-  /** It is a relay, this one's or another's. */
+  /** True if a relay uses the port. */
   readonly relay: boolean;
   readonly free: number | null;
 }
@@ -334,26 +333,26 @@ export interface PortTaken {
 export interface Check {
   readonly name: string;
   readonly state: 'ok' | 'warning' | 'wrong';
-  /** What was found. */
+  /** Result of the check. */
   readonly found: string;
-  /** What to type, where something is to be done. */
+  /** What the user should do about it. */
   readonly fix?: string;
 }
 
-/** Where agents are put to work: prompts, programs and pipelines on the threads of a relay. */
+/** Prompts, programs and pipelines on the threads of a relay. */
 export interface AgentWork extends AsyncDisposable {
   readonly threads: ThreadsApi;
   readonly prompts: Prompts;
   readonly pipelines: Pipelines;
-  /** The model that flags and environment lead to; an error that says what to set where there is none. */
+  /** Returns the model from flags and environment. Throws an error that says what to set if there is none. */
   model(choice: ModelChoice): Model;
   readonly programs: Programs;
 }
 
 export interface Programs {
-  /** Coding agents that are known by name. */
+  /** Lists the coding agents that are supported by name. */
   known(): readonly { readonly name: string; readonly about: string; readonly installed: boolean }[];
-  /** Whether it converses when nothing is asked of it. */
+  /** Whether the program starts an interactive session if it gets no prompt. */
   converses(cli: string): boolean;
   run(run: ProgramRun): Promise<{ readonly code: number; readonly signal: string | null }>;
 }
@@ -362,45 +361,45 @@ export interface ProgramRun {
   readonly cli: string;
   readonly args: readonly string[];
   readonly promptBy?: PromptWay;
-  /** Null where it is not asked anything. */
+  /** Null for an interactive session without a prompt. */
   readonly prompt: string | null;
-  /** It gets the terminal itself; otherwise its output comes here and goes on from here. */
+  /** True to give the program the terminal. Otherwise its output goes to `onOutput`. */
   readonly terminal: boolean;
-  /** What it is about; without one, RELAY_THREAD is as it was. */
+  /** Thread for RELAY_THREAD. Without it the variable is not changed. */
   readonly thread?: string;
   onOutput?(chunk: Uint8Array): Promise<void> | void;
-  /** Its standard error, which by default goes where that of this program goes. */
+  /** Receives standard error. By default the program inherits the standard error of this process. */
   onComplaint?(chunk: Uint8Array): void;
 }
 
-/** The options of the relay: what counts, where it was said, and what is wrong with it. */
+/** Options of the relay: their values, where each is set, and what is wrong. */
 export interface Settings {
-  /** `<home>/config.json`, whether or not it is there. */
+  /** Path of `<home>/config.json`. The file may not exist. */
   readonly file: string;
   show(): Setting[];
-  /** The variables of the environment that are no options. A secret is only told to be set. */
+  /** Returns environment variables that are not options. The value of a secret is hidden. */
   variables(): { readonly name: string; readonly value: string | null; readonly help: string }[];
-  /** What counts for an option as it is, with what `show` leaves out; null where nothing was said and there is no default. */
+  /** Returns the value of an option including its password. Null if it is not set and has no default. */
   get(name: string): unknown;
   /**
-   * Writes an option into the file, and leaves all else in there as it was. One word is taken as JSON, as a text or as a list
-   * of one, whichever the option takes; several are a list; null takes the option out.
+   * Writes an option to the file and keeps everything else in it. One word is JSON, text or a list of one, depending on
+   * the option. Several words are a list. Null removes the option.
    */
   set(name: string, words: readonly string[] | null): Promise<ChangedSetting>;
-  /** Everything that is wrong, also where only a server would notice it. */
+  /** Returns all problems, including those that only a server would notice. */
   check(): Promise<SettingProblem[]>;
 }
 
 export interface Setting {
   readonly name: string;
-  /** What counts; of a secret what may be seen. */
+  /** Effective value. Passwords are hidden. */
   readonly value: unknown;
   readonly default: unknown;
   readonly from: 'default' | 'file' | 'environment';
-  /** The variable that wins over the file. */
+  /** Environment variable that overrides the file. */
   readonly variable: string | null;
   readonly help: string;
-  /** What is said cannot be used, and why; the value is then the default. */
+  /** Reason why the configured value is invalid. The value is then the default. */
   readonly problem?: string;
 }
 
@@ -409,23 +408,23 @@ export interface ChangedSetting {
   readonly value: Json;
   readonly file: string;
   readonly changed: boolean;
-  /** A variable that is set and wins over what was written. */
+  /** Environment variable that is set and overrides the written value. */
   readonly overridden_by: string | null;
-  /** A server that runs on this home goes on as it was started. */
+  /** True if a running server of this home must be restarted to apply the change. */
   readonly restart: boolean;
 }
 
 export interface SettingProblem {
   readonly state: 'wrong' | 'warning';
-  /** The file with its line, or the variable. */
+  /** File with line, or environment variable. */
   readonly where: string;
   readonly what: string;
 }
 
-/** The guides that came with the program, as Markdown. */
+/** Guides that are part of the program, as Markdown. */
 export interface Guides {
   readonly index: readonly GuideSection[];
-  /** Null where there is no such guide. */
+  /** Returns the text of a guide, or null if there is none. */
   read(topic: string): string | null;
 }
 
@@ -435,11 +434,11 @@ export interface GuideSection {
 }
 
 export interface Guide {
-  /** What `relay help` calls it: the name of its file. */
+  /** Name for `relay help`: the file name without `.md`. */
   readonly topic: string;
   readonly title: string;
   readonly about: string;
-  /** From docs/ on. */
+  /** Path relative to docs/. */
   readonly file: string;
 }
 
@@ -447,11 +446,11 @@ export interface LocalStore extends AsyncDisposable {
   sweep(): ReturnType<RelayCore['sweepStore']>;
   usage: RelayCore['deps']['engine']['usage'];
   state: RelayCore['deps']['engine']['state'];
-  /** Bodies whose files are gone, and the files of some of them. */
+  /** Counts payloads whose files are missing, and names some of the files. */
   missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
-  /** Reads every body, one after the other. */
+  /** Reads every payload, one after the other, and checks it. */
   checkBodies(): AsyncIterable<BodyCheck>;
-  /** What is wrong with the database, in its own words; null where nothing is. */
+  /** Returns the error text of the database check, or null if there is no error. */
   checkDatabase(): Promise<string | null>;
 }
 
@@ -462,14 +461,14 @@ export interface BodyCheck {
 
 export interface DamagedBody {
   readonly key: string;
-  /** Where it is, below the home; null for one that is no file there. */
+  /** File path below the home, or null if the payload is not a file. */
   readonly file: string | null;
   readonly fault: 'missing' | 'cut' | 'altered';
-  /** What refers to it, in words; null where nothing does. */
+  /** Description of the pointer or artifact that uses it, or null if there is none. */
   readonly refers: string | null;
 }
 
-/** How far a copy is. */
+/** Receives the progress of a copy. */
 export interface CopyReport {
   step(name: 'copy' | 'check' | 'switch', items: number): void;
   add(items: number): void;
@@ -484,8 +483,8 @@ export interface EngineCopied {
   readonly logs: number;
   readonly entries: number;
   readonly documents: number;
-  /** Keys of bodies that are damaged in the source, and that the copy does without. */
+  /** Keys of payloads that are damaged in the source and were not copied. */
   readonly lost: readonly string[];
-  /** How long nobody could write. */
+  /** Time in ms during which the source rejected writes. */
   readonly frozen_ms: number;
 }

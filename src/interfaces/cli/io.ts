@@ -2,13 +2,13 @@ import type { Readable, Writable } from 'node:stream';
 import { asTyped } from './as-typed.ts';
 
 /**
- * Stands for the escape character in what this program itself says to a terminal, until it is written. Whoever wrote the
- * texts that are shown beside it cannot guess the number, so whatever else looks like an escape code is somebody else's.
+ * Placeholder for the escape character in our own output. It contains a random number that foreign text cannot guess.
+ * On output it becomes the real escape character, and all other escape characters are made visible.
  */
 export const ESCAPE = `\u001b${Math.random().toString(36).slice(2)};`;
 
-/** A text of anybody's as a terminal may get it: control characters are shown, not obeyed. */
-export function shown(text: string): string {
+/** Replaces control characters by visible codes, so that foreign text cannot control the terminal. */
+export function escapeControls(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
     .replace(
@@ -19,7 +19,7 @@ export function shown(text: string): string {
 
 export type Style = ReturnType<typeof makeStyle>;
 
-/** Colours and weights for a terminal; texts stay as they are where it is not `on`. */
+/** Returns functions that color text for a terminal. If `on` is false, they return the text unchanged. */
 export function makeStyle(on: boolean) {
   const paint = (open: number, close: number) => (text: string) =>
     on ? `${ESCAPE}[${open}m${text}${ESCAPE}[${close}m` : text;
@@ -33,26 +33,26 @@ export function makeStyle(on: boolean) {
   };
 }
 
-/** One end of the terminal, or of the pipe or file that stands in for it. */
+/** Standard output or standard error: a terminal, a pipe or a file. */
 export interface Output {
   readonly isTTY: boolean;
-  /** 80 where nobody knows. */
+  /** Width in characters. 80 if it is unknown. */
   readonly columns: number;
-  /** Takes it at once. A reader that went away is no error: nobody is left to tell. */
+  /** Writes synchronously. Ignores EPIPE, because the reader has closed the pipe. */
   write(data: string | Uint8Array): void;
-  /** For long bodies: waits for a slow reader, and rejects with EPIPE once it went away. */
+  /** Writes with backpressure, for large payloads. Rejects with EPIPE if the reader has closed the pipe. */
   send(data: Uint8Array): Promise<void>;
-  /** Made when first asked for: a Node stream costs milliseconds that a short answer does not need. */
+  /** Node stream of this output. Created on first use, because creating it takes milliseconds. */
   readonly stream: Writable;
-  /** The same without the guard: what is written there reaches a terminal as it is, escape codes included. */
+  /** Output without the escape-code filter, for --force. */
   readonly raw?: Output;
 }
 
 export interface Input {
   readonly isTTY: boolean;
-  /** Made when first asked for. */
+  /** Node stream of this input. Created on first use. */
   readonly stream: Readable;
-  /** The next bytes, without the cost of a stream; null at the end. What waits in vain keeps the program from ending. */
+  /** Reads the next bytes without creating a stream. Returns null at the end. A pending read keeps the process alive. */
   take(): Promise<Uint8Array | null>;
 }
 
@@ -62,33 +62,34 @@ export interface Terminal {
   readonly stderr: Output;
   readonly env: { readonly [name: string]: string | undefined };
   readonly cwd: string;
-  /** How this program is called, typed in this folder or anywhere on this machine; `relay` where nobody says. */
+  /** Returns the command that starts this program, in this folder or anywhere on this machine. Default: `relay`. */
   program?(where: 'here' | 'anywhere'): string;
 }
 
-/** What a command talks to: results on stdout, everything else on stderr. */
+/** Input and output of a command. Results go to stdout, everything else to stderr. */
 export interface Io extends Required<Terminal> {
-  /** Asked for with --json or --output json. */
+  /** True with --json or --output json. */
   readonly json: boolean;
-  /** Someone is looking at stdout. */
+  /** True if stdout is a terminal. */
   readonly interactive: boolean;
-  /** Colours for stdout. */
+  /** Colors for stdout. */
   readonly style: Style;
-  /** Colours for stderr. */
+  /** Colors for stderr. */
   readonly errorStyle: Style;
   readonly width: number;
-  /** The result: JSON with --json, otherwise the text. A function is called only when it is needed. */
+  /** Prints the result: JSON with --json, otherwise the text. A text function is called only if it is needed. */
   result(json: unknown, text: string | (() => string)): undefined;
-  /** Our own words, with every command as it has to be typed in this folder. */
+  /** Replaces `relay` in our own texts by the command to type in this folder. See `asTyped`. */
   typed(text: string): string;
   print(line?: string): void;
-  /** For people, on stderr; nothing that a program would want. */
+  /** Prints a note for people on stderr. */
   note(line: string): void;
   warn(line: string): void;
-  /** Asks the person at the terminal; null when there is nobody to ask. */
+  /** Asks the user a question at the terminal. Returns null if there is no terminal. */
   ask(question: string): Promise<string | null>;
 }
 
+/** Creates the `Io` of a command from the terminal and the global flags. */
 export function makeIo(
   terminal: Terminal,
   o: { json: boolean; noColor: boolean; commands: readonly string[] },
@@ -98,7 +99,7 @@ export function makeIo(
   const program = terminal.program ?? (() => 'relay');
   const typed = (text: string) =>
     text.includes('relay ') ? asTyped(text, program('here'), o.commands) : text;
-  // Whether something is a terminal is looked up when it matters: asking costs a short command dearly.
+  // isTTY is checked only when needed, because the check is slow for a short command.
   const styleOf = (output: Output) => {
     if (o.noColor || env.NO_COLOR) return makeStyle(false);
     const forced = env.FORCE_COLOR && env.FORCE_COLOR !== '0';
@@ -125,8 +126,8 @@ export function makeIo(
     result(json, text) {
       if (o.json) stdout.write(`${JSON.stringify(json, null, stdout.isTTY ? 2 : undefined)}\n`);
       else {
-        const words = typeof text === 'function' ? text() : text;
-        if (words !== '') stdout.write(words.endsWith('\n') ? words : `${words}\n`);
+        const output = typeof text === 'function' ? text() : text;
+        if (output !== '') stdout.write(output.endsWith('\n') ? output : `${output}\n`);
       }
     },
     typed,
@@ -138,19 +139,19 @@ export function makeIo(
 }
 
 /**
- * An output through which everything passes that this program writes, so that no escape code of a model, a program or a
- * payload reaches a terminal. Where it is no terminal bytes stay as they are.
+ * Wraps an output so that escape codes from a model, a program or a payload never reach a terminal. In a pipe or file the
+ * bytes stay unchanged.
  */
 function guarded(output: Output): Output {
-  // A chunk may end within a character.
+  // The decoder keeps state, because a chunk may end inside a character.
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
-  const words = (text: string) =>
+  const filterText = (text: string) =>
     text
       .split(ESCAPE)
-      .map(output.isTTY ? shown : asItIs)
+      .map((part) => (output.isTTY ? escapeControls(part) : part))
       .join('\u001b');
-  const bytes = (data: Uint8Array) => shown(decoder.decode(data, { stream: true }));
+  const filterBytes = (data: Uint8Array) => escapeControls(decoder.decode(data, { stream: true }));
   return {
     get isTTY() {
       return output.isTTY;
@@ -163,28 +164,26 @@ function guarded(output: Output): Output {
     },
     raw: output,
     write(data) {
-      if (typeof data === 'string') output.write(words(data));
-      else output.write(output.isTTY ? bytes(data) : data);
+      if (typeof data === 'string') output.write(filterText(data));
+      else output.write(output.isTTY ? filterBytes(data) : data);
     },
-    send: (data) => output.send(output.isTTY ? encoder.encode(bytes(data)) : data),
+    send: (data) => output.send(output.isTTY ? encoder.encode(filterBytes(data)) : data),
   };
 }
-
-const asItIs = (text: string): string => text;
 
 async function askAt({ stdin, stderr }: Terminal, question: string): Promise<string | null> {
   const { createInterface } = await import('node:readline');
   const lines = createInterface({ input: stdin.stream, output: stderr.stream });
   return new Promise((resolve) => {
     lines.once('close', () => resolve(null));
-    lines.question(shown(question), (answer) => {
+    lines.question(escapeControls(question), (answer) => {
       resolve(answer.trim());
       lines.close();
     });
   });
 }
 
-/** What is piped in, as text, until there is `enough` of it. */
+/** Reads standard input as text until its end, or until `enough` returns true. */
 export async function pipedText({ stdin }: Io, enough: (text: string) => boolean): Promise<string> {
   let text = '';
   for await (const chunk of stdin.stream.setEncoding('utf8')) {
@@ -194,10 +193,10 @@ export async function pipedText({ stdin }: Io, enough: (text: string) => boolean
   return text;
 }
 
-/** The exit code of what a signal ended, as shells give it for Ctrl-C. */
+/** Exit code after Ctrl-C, as shells use it (128 + SIGINT). */
 export const INTERRUPTED = 130;
 
-/** Fires with Ctrl-C or SIGTERM, and calls `onStop` then. The second time ends the program at once. */
+/** Returns an abort signal that fires on Ctrl-C or SIGTERM, and calls `onStop`. A second Ctrl-C exits at once. */
 export function interruption(onStop?: () => void): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const stop = () => {
