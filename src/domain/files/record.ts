@@ -196,7 +196,7 @@ export interface FilePlace {
   readonly tenant: string;
   readonly space: string;
   readonly path: string;
-  /** The caller, who finds the file only if its key may see it. Not stored. */
+  /** The caller of the request; it finds only files that its key may see. Not stored. */
   readonly caller?: Caller;
 }
 

@@ -337,7 +337,7 @@ export function isSearchResult({ provenance }: Artifact): boolean {
   return provenance.capability === 'retrieval.search';
 }
 
-/** Bytes that a section may exceed its size to reach the end of a line. */
+/** Bytes by which a section may exceed its size to reach the end of a line. */
 const LOOK_BYTES = 8 * 1024;
 /** Sections read at once. */
 const WINDOW = 16;

@@ -284,8 +284,8 @@ export interface IdempotentRequest {
 }
 
 /**
- * Returns null without a key. `request` computes a digest of everything that must be equal in a repeated
- * request.
+ * Prepares a request that may be repeated. Returns null without a key. `request` computes a digest of
+ * everything that must be equal in a repeated request.
  */
 export async function idempotentRequest(
   kind: string,

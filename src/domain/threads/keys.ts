@@ -29,7 +29,7 @@ export function rootsFor(tenant: string, id: string): readonly [ThreadRoot, Thre
 /** Returns the thread id of a root. */
 export const idOf = (root: ThreadRoot) => root.slice(root.lastIndexOf('.') + 1);
 
-/** Returns undefined if the text is not a root. */
+/** Parses a root. Returns undefined if the text is not one. */
 export function parseRoot(text: string): ThreadRoot | undefined {
   const id = /^(?:[a-z0-9_-]+\.)?([0-9a-f-]{36})$/.exec(text)?.[1];
   return id !== undefined && isUuid(id) ? (text as ThreadRoot) : undefined;
@@ -68,7 +68,7 @@ export const artifactBlob = (root: ThreadRoot, about: Pick<Artifact, 'ref' | 'ty
 /** Key of the content blob of an artifact.created event; null for other events. */
 export const contentKey = (root: ThreadRoot, { type, payload }: StoredEvent) =>
   type === 'artifact.created' ? artifactBlob(root, fromJson<Artifact>(payload)) : null;
-/** Lock record of an import to the root, or of a deletion. */
+/** Lock that an import to the root or its deletion holds. */
 export const lockKey = (root: ThreadRoot) => `thr.${root}/turn`;
 /** Prefix of all blobs and records of a thread. */
 export const threadPrefix = (root: ThreadRoot) => `thr.${root}/`;

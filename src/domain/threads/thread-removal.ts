@@ -127,7 +127,7 @@ async function clearUnownedRoot(log: ThreadLog, tenant: string, root: ThreadRoot
 /** Time after which the lock expires if it is not renewed. It is renewed four times as often. */
 const LOCK_MS = 60_000;
 
-/** The lock on a root. */
+/** A lock on a root, held by an import or a deletion. */
 export interface RootLock {
   /** Returns false once another process may hold the lock, because it was not renewed in time. */
   isHeld(): Promise<boolean>;

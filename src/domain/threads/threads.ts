@@ -211,7 +211,7 @@ async function stateAt(log: ThreadLog, caller: Caller, head: Head, version: numb
 }
 
 /** Throws `not_found` if one of the versions does not exist. */
-export function checkVersions(head: Head, versions: readonly number[]): void {
+function checkVersions(head: Head, versions: readonly number[]): void {
   const unknown = versions.find((version) => version < 1 || version > head.version);
   if (unknown !== undefined) {
     throw new RelayError('not_found', {
