@@ -63,6 +63,7 @@ export class FullText {
       .run(lastInsertRowid, scope, words);
   }
 
+  /** Removes a document from the index. Must run inside a transaction. */
   remove(key: string): void {
     const find = 'SELECT id, scope, text FROM documents WHERE key = ?';
     const row = this.#db.sql<{ id: number; scope: string; text: string }>(find).get(key);
@@ -151,6 +152,7 @@ export function splitLetters(text: string): string {
   return /[\u0e00-\uffff]/.test(clean) ? clean.replace(unspaced(), `${SEPARATOR}$&${SEPARATOR}`) : clean;
 }
 
+/** Restores a text that `splitLetters` has prepared. */
 export function joinLetters(text: string): string {
   return text.replaceAll(SEPARATOR, '');
 }

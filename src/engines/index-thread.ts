@@ -53,10 +53,12 @@ export class IndexThread {
     this.#yields = o.yields ?? false;
   }
 
+  /** Runs a search in a worker thread. */
   search(search: NonNullable<IndexJob['search']>): Promise<Hit[]> {
     return this.#threads({ file: this.#file, search }, { tenant: tenantOf(search.scope) });
   }
 
+  /** Makes changes in a worker thread, after the earlier changes of the same tenant. */
   change(changes: readonly IndexChange[]): Promise<void> {
     const tenant = tenantOf(changes[0]?.key ?? '');
     const before = this.#changing.get(tenant) ?? Promise.resolve();

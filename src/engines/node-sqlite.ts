@@ -4,6 +4,7 @@ import { GET_RUNTIME } from '../base/installing.ts';
 /** Oldest Node version whose SQLite has full-text search. Node 23 is not supported. */
 export const SQLITE_SINCE = [22, 16] as const;
 
+/** Whether this Node version has a SQLite that the relay can use. */
 export function hasSqlite(version: string = process.versions.node): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [since, sinceMinor] = SQLITE_SINCE;

@@ -24,6 +24,7 @@ export interface BlobInfo {
   readonly sha256: string;
 }
 
+/** A range of bytes from `start` to `end`. */
 export interface ByteRange {
   readonly start: number;
   /** Exclusive. */

@@ -94,6 +94,7 @@ export function damagedBodyError(
 /** Bytes per stream chunk. Several blocks per chunk, because each chunk has a fixed cost. */
 const CHUNK_BYTES = 4 * BLOCK_BYTES;
 
+/** What `checkedBody` needs to verify a body. `hashes` are the checksums of all its blocks. */
 export interface BodyChecksums {
   readonly key: string;
   readonly size: number;

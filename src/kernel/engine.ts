@@ -4,6 +4,7 @@ import type { Moving } from './moving.ts';
 import type { Records } from './records.ts';
 import type { SearchIndex } from './search-index.ts';
 
+/** Limits of an engine. */
 export interface EngineLimits {
   /** Maximum JSON bytes of one record. Callers store larger values as a blob. */
   readonly recordBytes: number;
@@ -27,6 +28,7 @@ export interface EngineLimits {
   readonly shortLived?: true;
 }
 
+/** Amount of data in a store. */
 export interface Usage {
   readonly blobs: { readonly count: number; readonly bytes: number };
   readonly records: number;
@@ -42,6 +44,7 @@ export interface Usage {
   readonly bucket?: { readonly name: string; readonly bytes: number | null };
 }
 
+/** Number of blobs and records that a sweep deleted, and the bytes of the blobs. */
 export interface SweepResult {
   readonly blobs: number;
   readonly records: number;

@@ -1,6 +1,7 @@
 import type { Json } from '../base/json.ts';
 import type { Staged } from './records.ts';
 
+/** One entry of a stream. */
 export interface Entry {
   /** Sequence number, at least 1. Increases along the stream, even after a drop, and may have gaps. */
   readonly seq: number;

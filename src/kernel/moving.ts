@@ -20,6 +20,7 @@ export interface ExportedRecord extends RecordItem {
   readonly expiresAt?: number;
 }
 
+/** A stream without its entries. */
 export interface ExportedLog {
   readonly stream: string;
   readonly last: number;

@@ -26,6 +26,7 @@ export interface Term {
   readonly finds: 'begin' | 'word' | 'letters';
 }
 
+/** A text that may contain good passages. */
 export interface Candidate {
   readonly key: string;
   readonly text: string;

@@ -2,6 +2,7 @@ import { RelayError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
 import { pause } from '../base/pause.ts';
 
+/** Value and revision of a record. */
 export interface Stored<T extends Json = Json> {
   readonly value: T;
   /** Increases with every write of the key, even after a delete, and may have gaps. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
 
+/** A passage that a search found. */
 export interface Hit {
   readonly key: string;
   /** Larger is better. Scores of different searches are not comparable. */

@@ -131,6 +131,7 @@ function utf8Exceeds(text: string, limit: number): boolean {
  */
 const SLICE_BYTES = 256 * 1024;
 
+/** Limits for the size of a body. */
 export interface BodyLimits {
   /** Size that the caller announced, in bytes. */
   readonly size: number | undefined;

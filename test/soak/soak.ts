@@ -128,9 +128,9 @@ function damage(home: string): string[] {
  * environment.
  */
 function leftOver(pids: readonly number[], home: string): string[] {
-  // Within an hour, a process id can be reused. Linux tells such processes apart below.
-  const asked = process.platform === 'linux' ? [] : pids;
-  const alive = asked.filter((pid) => {
+  // A process id can be reused within an hour, so Linux uses the exact check below instead.
+  const candidates = process.platform === 'linux' ? [] : pids;
+  const alive = candidates.filter((pid) => {
     try {
       return process.kill(pid, 0);
     } catch {

@@ -22,6 +22,7 @@ export interface Store {
   readonly limits: EngineLimits;
 }
 
+/** Creates a hazard from the random bytes of `env`. Without `gaps`, numbers are consecutive. */
 export function createHazard(env: Env, gaps: boolean): Hazard {
   let pool = new Uint8Array(0);
   let used = 0;

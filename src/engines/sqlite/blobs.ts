@@ -64,6 +64,7 @@ class BodyCache {
   }
 }
 
+/** Blobs in SQLite: small bodies in rows, medium ones in segments, large ones in their own files. */
 export class SqliteBlobs implements Blobs {
   readonly #store: Store;
   readonly #files: BodyFiles;

@@ -167,6 +167,7 @@ export async function describeDamage(store: StoreHome, key: string, row: StoredB
  */
 const RECHECK_MS = 100;
 
+/** Result of verifying one body. */
 export interface CheckedBody {
   readonly key: string;
   /** Path relative to the home; null if the body is in the database. */

@@ -7,6 +7,7 @@ import { BodyHashes, type HashedBody } from '../body-hashes.ts';
 import type { Store, Transaction } from './commit-queue.ts';
 import { makeFolder, syncFolder } from './fsync.ts';
 
+/** Folder for bodies, relative to the home. */
 export const BODIES = 'blobs';
 /**
  * Folder for unfinished bodies that are moved to their place later. Nothing reads it. Old files in it are
@@ -115,6 +116,7 @@ export class BodyFiles {
   }
 }
 
+/** Returns the error for a body whose file a sweep deleted before its row was committed. */
 export function sweptAwayError(): RelayError {
   return new RelayError('busy', { what: 'a sweep deleted the body before it was stored' });
 }

@@ -246,14 +246,17 @@ export class Transaction {
     this.#after.push(step);
   }
 
+  /** Returns the current position in the list of rollback steps. */
   mark(): number {
     return this.#undo.length;
   }
 
+  /** Runs the rollback steps that were registered after the mark, newest first. */
   rollBackTo(mark: number): void {
     for (const step of this.#undo.splice(mark).reverse()) step();
   }
 
+  /** Runs the steps that `onCommit` registered. */
   committed(): void {
     for (const step of this.#after) step();
   }
@@ -295,6 +298,7 @@ export function writeStaged(tx: Transaction, staged: readonly Staged[] = []): vo
   for (const each of staged) if (each instanceof StagedWrite) each.write(tx);
 }
 
+/** Returns the approximate bytes that the staged writes will write. */
 export function stagedBytes(staged: readonly Staged[] = []): number {
   return staged.reduce((sum, each) => sum + (each instanceof StagedWrite ? each.bytes : 0), 0);
 }
@@ -333,11 +337,13 @@ export class Reserve {
     }
   }
 
+  /** Deletes the file to free its space. */
   release(): void {
     rmSync(this.#path, { force: true });
     this.held = false;
   }
 
+  /** Returns the warning that `Engine.state` reports while the reserve is missing. */
   warning(): string {
     const { message, hint } = this.fullError();
     return `${message.replace('Nothing was stored', 'Nothing new is stored')} ${hint}`;

@@ -134,6 +134,7 @@ function fileUri(path: string): string {
   return /^[\w./-]+$/.test(path) ? `file:${path}` : pathToFileURL(path).href;
 }
 
+/** Returns the error for a store that is used after it was closed. */
 export function closedError(): RelayError {
   return new RelayError('store_unavailable', { what: 'It was closed.' });
 }

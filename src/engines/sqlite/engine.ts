@@ -19,6 +19,7 @@ import { missingBodies, readUsage, sweep } from './sweep.ts';
 
 const MiB = 1024 * 1024;
 
+/** Options of `openSqlite`. */
 export interface SqliteOptions {
   /** Folder of the store. Created with mode 0700 if it is missing. */
   readonly home: string;
@@ -35,6 +36,7 @@ export interface SqliteOptions {
   readonly warn?: (what: string) => void;
 }
 
+/** A SQLite engine with the operations that only this engine has. */
 export interface SqliteEngine extends Engine {
   readonly moving: Moving;
   /**

@@ -23,6 +23,7 @@ export function fsyncFolderSync(folder: string): void {
   if (SYNCS_FOLDERS) fsyncFileSync(folder);
 }
 
+/** Syncs a file to disk. */
 export function fsyncFileSync(path: string): void {
   const fd = openSync(path, 'r');
   try {

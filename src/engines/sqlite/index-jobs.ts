@@ -13,6 +13,7 @@ const PRAGMAS =
 /** Connections of this thread by file and mode. They close when the thread ends. */
 const connections = new Map<string, Database>();
 
+/** Runs a job of the full-text index in this thread. A search returns its hits, a change returns none. */
 export async function runIndexJob(job: IndexJob): Promise<Hit[]> {
   try {
     if (job.search) {

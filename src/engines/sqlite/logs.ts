@@ -280,7 +280,7 @@ export class Subscriptions {
     this.#watcher = undefined;
   }
 
-  /** Schedules one poll for all changes until then. */
+  /** Schedules a poll, unless one is already scheduled. */
   #poll(): void {
     if (this.#pollPending) return;
     this.#pollPending = true;

@@ -31,6 +31,7 @@ interface Row {
   readonly value: string;
 }
 
+/** Records in SQLite. Revisions come from the store's single counter. */
 export class SqliteRecords implements Records {
   readonly #store: Store;
   readonly #logs: SqliteLogs;

@@ -86,4 +86,5 @@ export const STEPS: readonly string[] = [
   `,
 ];
 
+/** Current format of the store. */
 export const FORMAT = STEPS.length;

@@ -9,6 +9,7 @@ import { fsyncFolderSync, makeFolder } from './fsync.ts';
 import { queueForWipe } from './secure-delete.ts';
 import { isFull } from './translate-error.ts';
 
+/** Folder for segments, relative to the home. */
 export const SEGMENTS = `${BODIES}/segments`;
 
 /**
@@ -198,6 +199,7 @@ function writevAsync(fd: number, pieces: readonly Uint8Array[], position: number
   });
 }
 
+/** Whether a path of a row names a segment. */
 export function isSegment(file: string): boolean {
   return file.startsWith(`${SEGMENTS}/`);
 }
@@ -266,6 +268,7 @@ export async function compact(
   return left;
 }
 
+/** Returns the paths of all segments, relative to the home. */
 export async function allSegments(home: string): Promise<string[]> {
   const names = await promises.readdir(join(home, SEGMENTS)).catch(() => []);
   return names.map((name) => `${SEGMENTS}/${name}`);

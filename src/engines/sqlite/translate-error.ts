@@ -51,6 +51,7 @@ export function isBusy(error: unknown): boolean {
   return BY_RESULT[resultCode(error) ?? 0] === 'busy';
 }
 
+/** Whether the error means that the disk is full. */
 export function isFull(error: unknown, path: string): boolean {
   return isRelayError(translateError(error, path), 'store_full');
 }
