@@ -5,11 +5,11 @@
 export const PUSH_TOOL = {
   name: 'push_context',
   description:
-    'Store a large text and get a short URL to hand to another agent instead of the text. Valid 24 hours; whoever has the URL can read it, on a relay with keys only your tenant.',
+    'Store a large text and get a short URL to hand to another agent instead of the text. Valid for 24 hours. Anyone with the URL can read it; on a relay with API keys, only your tenant.',
   input: {
     data: 'up to 25 MB',
-    channel: 'announce it there',
-    encrypted: 'for secrets; keep the #key= of the URL',
+    channel: 'channel to announce it on',
+    encrypted: 'for secrets; keep the #key= part of the URL',
     summary: 'one line for peek_context',
   },
   doing: 'pushing context',
@@ -23,14 +23,15 @@ export const PEEK_TOOL = {
 
 export const PULL_TOOL = {
   name: 'pull_context',
-  description: 'Read the text behind a relay URL, or a part. Very large texts answer with their price first.',
+  description:
+    'Read the text behind a relay URL, or a part of it. For a very large text, returns its token cost first.',
   input: { part: 'outline, lines=10-40, grep=REGEX, json=/a/b, or all' },
   doing: 'pulling context',
 } as const;
 
 /** Hint for a model that received only a part of a payload. */
 export const PULL_A_PART =
-  'Pull a part: pull_context with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.';
+  'Pull a part: pull_context with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" returns everything.';
 
 /** Formats the metadata of a pointer for a model. */
 export function peekText(metadata: object): string {

@@ -28,16 +28,16 @@ TOOLS: List[JsonObject] = [
     {
         "name": "push_context",
         "description": "Store a large text and get a short URL to hand to another agent instead of the text. "
-        "Valid 24 hours; whoever has the URL can read it, on a relay with keys only your tenant.",
+        "Valid for 24 hours. Anyone with the URL can read it; on a relay with API keys, only your tenant.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "data": {**_TEXT, "description": "up to 25 MB"},
-                "channel": {**_TEXT, "description": "announce it there"},
+                "channel": {**_TEXT, "description": "channel to announce it on"},
                 "encrypted": {
                     "type": "boolean",
                     "default": False,
-                    "description": "for secrets; keep the #key= of the URL",
+                    "description": "for secrets; keep the #key= part of the URL",
                 },
                 "summary": {**_TEXT, "description": "one line for peek_context"},
             },
@@ -52,7 +52,7 @@ TOOLS: List[JsonObject] = [
     },
     {
         "name": "pull_context",
-        "description": "Read the text behind a relay URL, or a part.",
+        "description": "Read the text behind a relay URL, or a part of it.",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -65,12 +65,11 @@ TOOLS: List[JsonObject] = [
     },
     {
         "name": "bridge_task",
-        "description": "Give a task to the agent that listens on a channel (contextrelay-bridge start) and wait for "
-        "its result.",
+        "description": "Send a task to an agent (contextrelay-bridge start) on a channel, wait, and return its result.",
         "inputSchema": {
             "type": "object",
             "properties": {
-                "task": {**_TEXT, "description": "all it needs to know"},
+                "task": {**_TEXT, "description": "everything the agent needs to know"},
                 "task_channel": {**_TEXT, "default": DEFAULT_TASK_CHANNEL},
                 "done_channel": {**_TEXT, "default": DEFAULT_DONE_CHANNEL},
                 "timeout": {"type": "number", "minimum": 1, "default": 600, "description": "seconds"},
