@@ -2,7 +2,7 @@ import { badRequest, tooLarge } from '../base/errors.ts';
 import { JSON_DEPTH, JSON_VALUES } from '../base/limits.ts';
 
 /** Size limit of a request body, and the texts of the error when the body is larger. */
-export interface BodyLimit {
+interface BodyLimit {
   readonly bytes: number;
   readonly what: string;
   /** Hint of the error. By default the hint of `too_large` in the error table. */

@@ -9,7 +9,7 @@ export const EVENT_HEADERS = {
   'X-Accel-Buffering': 'no',
 };
 
-export interface EventWriter<T> {
+interface EventWriter<T> {
   /** Serializes one event, including the empty line that ends it. */
   write(event: T): string;
   /** Serializes the last event of a stream that failed. By default the stream just ends and clients reconnect. */

@@ -24,7 +24,7 @@ import {
 import type { TaskService } from './task-service.ts';
 import type { Webhooks } from './webhooks.ts';
 
-export interface AgentOptions {
+interface AgentOptions {
   readonly agent: AgentEntry;
   readonly card: AgentCard;
   readonly tasks: TaskService;

@@ -43,9 +43,9 @@ export async function findAgent(name: string, relay: () => Promise<Relay>): Prom
 }
 
 /** URI of the A2A extension for large parts that are sent as pointers. */
-export const POINTER_EXTENSION = 'https://contextrelay.dev/a2a/pointers/v1';
+const POINTER_EXTENSION = 'https://contextrelay.dev/a2a/pointers/v1';
 
-export interface CardOptions {
+interface CardOptions {
   readonly version: string;
   /** The relay's URL, such as `https://relay.example`. */
   readonly base: string;

@@ -9,7 +9,7 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import { summaryOf } from './messages.ts';
 
 /** The conversation that a message starts a task in. */
-export interface StartedConversation {
+interface StartedConversation {
   readonly context_id: string;
   readonly thread_id: string;
   /** Counts how often an identical message has started a task, from 1. */

@@ -47,7 +47,7 @@ import { TaskService } from './task-service.ts';
 import { type OutboxEntry, outboxEntries } from './webhook-outbox.ts';
 import { Webhooks, type WebhooksOptions } from './webhooks.ts';
 
-export interface A2AOptions extends WebhooksOptions {
+interface A2AOptions extends WebhooksOptions {
   readonly core: RelayCore;
   readonly version: string;
   /** Whether callers need a key. */

@@ -70,7 +70,7 @@ export interface AnsweredArtifact {
   readonly parts: readonly PartRecord[];
 }
 
-export interface ArtifactRecord {
+interface ArtifactRecord {
   readonly ref: string;
   readonly name: string;
   readonly mime: string;
@@ -83,15 +83,15 @@ export interface ArtifactRecord {
 
 export interface Webhook {
   readonly config: TaskPushNotificationConfig;
-  /** Protocol version of the request that added it. */
+  /** Protocol version of the request that added the webhook. */
   readonly version: string;
-  /** Id of the key that added it. It is not called once that key is revoked. Absent in records of 0.1.0. */
+  /** Id of the key that added the webhook. A revoked key stops its notifications. Absent in records of 0.1.0. */
   readonly key?: string;
-  /** Last state that it was notified of, or the state when it was added. Absent in records of 0.1.0. */
+  /** Last state sent to the webhook, or the state when it was added. Absent in records of 0.1.0. */
   readonly knows?: StateAt;
-  /** Lease, in ms since the epoch: until then one server reports the end of the task to it. */
+  /** End of a lease in ms since the epoch: until then one server reports the end of the task to the webhook. */
   readonly telling?: number;
-  /** Whether it has confirmed the end of the task. */
+  /** Whether the webhook has confirmed the end of the task. */
   readonly told?: boolean;
 }
 

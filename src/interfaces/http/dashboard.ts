@@ -9,7 +9,7 @@ export interface DashboardFiles {
   read(path: string, encodings: string): Promise<DashboardFile | null>;
 }
 
-export interface DashboardFile {
+interface DashboardFile {
   readonly body: Uint8Array;
   readonly type: string;
   readonly encoding: 'br' | null;

@@ -36,7 +36,7 @@ export function eventRoutes(serve: Serve, deps: HttpDeps): void {
     );
   });
 
-  // WebSocket upgrades do not get here. For other requests, report a bad query before the missing upgrade.
+  // WebSocket upgrades do not reach this handler. For other requests, report a bad query before the missing upgrade.
   const upgrade = async (_relay: Relay, c: Context): Promise<Response> => {
     checkQuery(c);
     throw new RelayError('upgrade_required');

@@ -10,7 +10,7 @@ export interface Form {
   readonly fields: ReadonlyMap<string, string>;
 }
 
-export interface FormFile {
+interface FormFile {
   readonly name: string | null;
   readonly mime: string | null;
   readonly body: ReadableStream<Uint8Array>;

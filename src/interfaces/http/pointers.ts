@@ -113,7 +113,7 @@ const wholeHeaders = madeOnce((about: Inspected) => {
   });
 });
 
-/** Casts to `Peeked`: a server reads its own store, so no field is null for lack of knowledge. */
+/** Casts to `Peeked`: a pointer from the server's own store has all fields. */
 const asPeeked = (about: Inspected) => about as Peeked;
 
 function rawHeaders(sha256: string, text: boolean): Record<string, string> {

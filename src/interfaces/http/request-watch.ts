@@ -200,7 +200,7 @@ function mayBeUnread(request: Request): boolean {
 }
 
 /** Where a request comes from. Proxy headers count only if the proxy is trusted. */
-export interface ClientAddress {
+interface ClientAddress {
   /** IP address of the client, behind any number of trusted proxies. `unknown` if it cannot be determined. */
   readonly address: string;
   /** The relay's origin as the client sees it, from a trusted proxy. Null without one. */

@@ -2,7 +2,7 @@ import type { Part } from '../../text/parts/part-request.ts';
 import type { Range } from './request-fields.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
-export const TEXT_TYPE = 'text/plain; charset=utf-8';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 type Fields = Record<string, string>;
 

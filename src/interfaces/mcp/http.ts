@@ -26,7 +26,7 @@ export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'exte
   readonly messageBytes?: number;
 }
 
-export type McpOverHttp = (request: Request, by: CallerContext) => Promise<Response>;
+type McpOverHttp = (request: Request, by: CallerContext) => Promise<Response>;
 
 /**
  * Serves MCP over Streamable HTTP at /mcp, for every protocol revision. It keeps no state between requests, so any of

@@ -8,7 +8,7 @@ import type { ToolContext } from './tool.ts';
 
 type Streams = ConstructorParameters<typeof StdioServerTransport>;
 
-export interface StdioOptions extends Omit<McpServerOptions, 'subscribe'> {
+interface StdioOptions extends Omit<McpServerOptions, 'subscribe'> {
   readonly stdin: NonNullable<Streams[0]>;
   readonly stdout: NonNullable<Streams[1]>;
 }

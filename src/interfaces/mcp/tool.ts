@@ -111,7 +111,7 @@ export const POINTER_URI = 'relay://pointer/{id}';
 export const CHANNEL_URI = 'relay://channel/{name}';
 export const STATE_URI = 'relay://thread/{id}/state';
 
-export interface ResourceName {
+interface ResourceName {
   readonly kind: 'pointer' | 'channel' | 'thread';
   /** Id of a pointer or thread, or name of a channel. */
   readonly id: string;

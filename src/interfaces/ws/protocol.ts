@@ -33,7 +33,7 @@ export function parseTarget(url: string): Target | null {
 }
 
 /** The client that sent a frame: a member of a group, or a reader without a group. */
-export interface Settler {
+interface Settler {
   /** The relay with the member's rights. Null for readers. */
   readonly relay: Relay | null;
   readonly channel: string;

@@ -24,7 +24,7 @@ import {
 import { answerPing, RelaySocket, receive } from './relay-socket.ts';
 
 /** Everything that the WebSocket interface gets from the app. */
-export interface SocketDeps {
+interface SocketDeps {
   readonly core: RelayCore;
   /** Base URL of pointers. Null: the address that the client connected to. */
   readonly publicUrl: string | null;
