@@ -34,7 +34,7 @@ test('the two alphabets do not mix', () => {
   assert.equal(fromBase64Url('+/+/'), null);
 });
 
-test('platforms without native base64 get the same by btoa and atob', () => {
+test('platforms without native base64 get the same results with btoa and atob', () => {
   for (const length of [0, 1, 2, 3, 4, 5, 255, 24 * 1024 - 1, 24 * 1024, 24 * 1024 + 1, 100_000]) {
     const bytes = sample(length);
     const text = encodeByBtoa(bytes, 'base64url');
@@ -43,7 +43,7 @@ test('platforms without native base64 get the same by btoa and atob', () => {
   }
 });
 
-test('what is not exactly base64 is refused, natively and by atob', () => {
+test('text that is not exactly base64 is rejected, natively and with atob', () => {
   const wrong = [
     'A',
     'AAAAA',

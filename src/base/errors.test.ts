@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ERRORS, type ErrorCode, EXIT, isErrorCode, isRelayError, RelayError } from './errors.ts';
 
-test('status and exit code of what clients rely on stay as they are', () => {
+test('statuses and exit codes that clients rely on are unchanged', () => {
   const pinned: Partial<Record<ErrorCode, [status: number, exit: number]>> = {
     bad_request: [400, 2],
     bad_json: [400, 2],
@@ -33,7 +33,7 @@ test('exit codes are 0 to 5 with one meaning each', () => {
   assert.deepEqual(EXIT, { ok: 0, failed: 1, usage: 2, notFound: 3, refused: 4, unreachable: 5 });
 });
 
-test('every row has a name, a status, a message and a way on', () => {
+test('every row has a valid code, a status, a message and a hint', () => {
   for (const [code, row] of Object.entries(ERRORS)) {
     assert.match(code, /^[a-z]+(_[a-z]+)*$/);
     assert.ok(row.status >= 400 && row.status < 600, `${code} has the status ${row.status}`);
@@ -50,22 +50,22 @@ test('details fill the message and the hint', () => {
   assert.equal(new RelayError('bad_usage', { what: 'x', command: 'push' }).hint, 'See relay push --help.');
 });
 
-test('a detail is put in as it is, also when it looks like a pattern or a place of its own', () => {
+test('a detail is inserted unchanged, even if it contains $& or {name}', () => {
   assert.equal(new RelayError('bad_request', { what: '$& {what} $1' }).message, '$& {what} $1');
   assert.equal(
     new RelayError('not_found', {}).message.startsWith('Not found: {what}'),
     true,
-    'and a missing one shows',
+    'the placeholder of a missing detail stays',
   );
   assert.equal(new RelayError('bad_request', { what: 0 }).message, '0');
 });
 
-test('a throw may give a better hint', () => {
+test('a hint in the details overrides the hint of the table', () => {
   assert.equal(new RelayError('busy', { what: 'x', hint: 'Wait.' }).hint, 'Wait.');
   assert.equal(new RelayError('busy', { what: 'x', hint: 7 }).hint, ERRORS.busy.hint);
 });
 
-test('the command line and tools have words of their own where the table speaks of requests', () => {
+test('the command line and MCP tools get their own hints instead of HTTP terms', () => {
   const error = new RelayError('bad_part', { what: 'x' });
   assert.match(error.hint, /lines=10-40/);
   assert.match(error.hintFor('cli'), /--lines 10-40/);
@@ -74,7 +74,7 @@ test('the command line and tools have words of their own where the table speaks 
     new RelayError('bad_part', { hint: 'There are 12 lines.' }).hintFor('cli'),
     'There are 12 lines.',
   );
-  // What a relay on the network has said in the words of the table.
+  // A remote relay sent the hint of the table.
   const { hint } = new RelayError('version_conflict', { current: 'v7' });
   assert.equal(
     new RelayError('version_conflict', { hint }).hintFor('cli'),
@@ -82,8 +82,8 @@ test('the command line and tools have words of their own where the table speaks 
   );
 });
 
-test('no hint at the command line is in the words of HTTP', () => {
-  // The first is for programs that speak HTTP themselves; the other names a line in a server's log.
+test('no hint of the command line contains HTTP terms', () => {
+  // The first is for programs that use HTTP directly; the second refers to the log of a server.
   const { upgrade_required, internal, ...rows } = ERRORS;
   const http =
     /\b(GET|HEAD|POST|header|body|request|[Ss]end|If-Match|Retry-After|Content-Type|Bearer)\b|\b[a-z_]+=[\w/]/;
@@ -92,7 +92,7 @@ test('no hint at the command line is in the words of HTTP', () => {
   }
 });
 
-test('as JSON it is error, code and hint, and nothing of the details or the cause', () => {
+test('the JSON form has error, code and hint, but no details and no cause', () => {
   const error = new RelayError('busy', { what: 'locked', secret: 'cr_live_1' }, new Error('SQLITE_BUSY'));
   assert.deepEqual(JSON.parse(JSON.stringify(error)), {
     error: 'The store is busy: locked.',
@@ -103,7 +103,7 @@ test('as JSON it is error, code and hint, and nothing of the details or the caus
   assert.ok(!('cause' in new RelayError('busy')));
 });
 
-test('an error is told by its code', () => {
+test('an error is recognized by its code', () => {
   const error: unknown = new RelayError('busy');
   assert.ok(error instanceof Error && isRelayError(error) && isRelayError(error, 'busy'));
   assert.ok(!isRelayError(error, 'conflict'));

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { shellWord } from './format.ts';
 
-test('a shell reads a word as the text that it was', { skip: process.platform === 'win32' }, () => {
+test('a shell parses a quoted word back to the original text', { skip: process.platform === 'win32' }, () => {
   for (const text of ['/srv/ada/.relay', "/srv/o'hara/my relay", `a "b" $HOME \`id\` 'c'`, '', '-', 'C:x']) {
     assert.equal(execFileSync('sh', ['-c', `printf %s ${shellWord(text)}`], { encoding: 'utf8' }), text);
   }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { hmacSha256, sha256Hex } from './hash.ts';
 import { toHex } from './ids.ts';
 
-test('sha256 of text is that of its UTF-8 bytes', async () => {
+test('sha256 of a text hashes its UTF-8 bytes', async () => {
   assert.equal(await sha256Hex(''), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
   assert.equal(await sha256Hex('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   const text = 'Grüße 👋';
@@ -12,12 +12,12 @@ test('sha256 of text is that of its UTF-8 bytes', async () => {
   assert.equal(await sha256Hex(text), createHash('sha256').update(text).digest('hex'));
 });
 
-test('sha256 of a view takes the view only', async () => {
+test('sha256 of a view hashes only the view', async () => {
   const bytes = Uint8Array.from({ length: 100 }, (_, i) => i);
   assert.equal(await sha256Hex(bytes.subarray(10, 20)), await sha256Hex(bytes.slice(10, 20)));
 });
 
-test('sha256 is the same for every length, of a block, of several, and of what is long', async () => {
+test('sha256 is correct for inputs of one block, several blocks, and long inputs', async () => {
   const bytes = Uint8Array.from({ length: 2000 }, (_, i) => (i * 7919) % 251);
   for (let length = 0; length <= bytes.length; length++) {
     const data = bytes.slice(0, length);
@@ -26,7 +26,7 @@ test('sha256 is the same for every length, of a block, of several, and of what i
   }
 });
 
-test('hmac is that of RFC 4231, for keys shorter and longer than a block', async () => {
+test('hmac matches RFC 4231 for keys shorter and longer than a block', async () => {
   assert.equal(
     toHex(await hmacSha256(new TextEncoder().encode('Jefe'), 'what do ya want for nothing?')),
     '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',

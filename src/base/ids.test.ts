@@ -26,7 +26,7 @@ test('two uuids are never the same', () => {
   for (const id of ids) assert.ok(isUuid(id));
 });
 
-test('only a whole uuid is one', () => {
+test('only a complete uuid is accepted', () => {
   const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
   assert.ok(isUuid(id));
   assert.ok(isUuid(id.toUpperCase()));
@@ -44,7 +44,7 @@ test('only a whole uuid is one', () => {
   }
 });
 
-test('hex has two lowercase digits a byte', () => {
+test('hex has two lowercase digits per byte', () => {
   assert.equal(toHex(new Uint8Array()), '');
   assert.equal(toHex(Uint8Array.of(0, 1, 15, 16, 171, 255)), '00010f10abff');
 });

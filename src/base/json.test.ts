@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { freeze, madeOnce } from './json.ts';
 
-test('all that is in a frozen value is frozen', () => {
+test('freeze also freezes all nested values', () => {
   const value = freeze({ list: [{ a: 1 }], none: null });
   for (const change of [
     () => Object.assign(value, { more: 1 }),
@@ -13,7 +13,7 @@ test('all that is in a frozen value is frozen', () => {
   assert.deepEqual(value, { list: [{ a: 1 }], none: null });
 });
 
-test('of what is frozen it is made once, of all else each time', () => {
+test('a result is memoized for frozen arguments only', () => {
   let made = 0;
   const make = madeOnce(({ n }: { n: number }, name: string) => ({ text: `${name} ${n}`, made: ++made }));
   const fixed = Object.freeze({ n: 1 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ConcurrencyLimit, mapConcurrent } from './map-concurrent.ts';
 import { pause } from './pause.ts';
 
-test('a failure is told once nothing is under way any more, and nothing is begun after it', async () => {
+test('after a failure no item is started, and the error is thrown when the running items have ended', async () => {
   const items = Array.from({ length: 1000 }, (_, i) => i);
   let under = 0;
   let begun = 0;
@@ -28,7 +28,7 @@ test('results are in the order of the items', async () => {
   );
 });
 
-test('items that come one by one are worked on as they come, never more than the width at once', async () => {
+test('items of an async source are processed as they arrive, never more than the width at once', async () => {
   async function* items() {
     for (let i = 0; i < 20; i++) {
       await pause(0);
@@ -54,7 +54,7 @@ test('items that come one by one are worked on as they come, never more than the
   assert.ok(most <= 3);
 });
 
-test('a source of items that fails ends the work with its error', async () => {
+test('a failing source of items ends the work with its error', async () => {
   async function* items() {
     yield 1;
     throw new Error('no more');

@@ -10,7 +10,7 @@ test('a pause ends by itself, and leaves no listener behind', async () => {
   assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
 
-test('a pause ends when it is told to, also where that was before it began', async () => {
+test('a pause ends when its signal aborts, also if it was aborted before', async () => {
   const controller = new AbortController();
   const long = pause(2 ** 31 - 1, controller.signal);
   controller.abort();

@@ -4,7 +4,7 @@ import { redact } from './redact.ts';
 
 const SECRET = 'Zk3vQ9xT7bLm2WcY8rNf4HsJ6pDg5AuEiOq1XtRwBnVe';
 
-test('keys, fragments and the values of Authorization are taken out, and the rest stays', () => {
+test('keys, fragments and Authorization values are removed, and the rest stays', () => {
   const lines: [text: string, clean: string][] = [
     [`GET /pull/1 Authorization: Bearer ${SECRET}`, 'GET /pull/1 Authorization: [redacted]'],
     [`{"authorization":"Basic ${SECRET}","host":"h"}`, '{"authorization":"[redacted]","host":"h"}'],
@@ -24,7 +24,7 @@ test('keys, fragments and the values of Authorization are taken out, and the res
   }
 });
 
-test('a log line with several of them keeps none', () => {
+test('all credentials of a log line are removed', () => {
   const text = redact(`a cr_live_${SECRET} b #key=${SECRET} c token ghp_${SECRET} d`);
   assert.ok(!text.includes(SECRET.slice(0, 12)), text);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isRelayError } from './errors.ts';
 import { decodeUtf8, encodeUtf8, isUtf8, Utf8Check } from './utf8.ts';
 
-test('any well-formed text survives, its byte order mark too', () => {
+test('any well-formed text survives encoding and decoding, including a byte order mark', () => {
   for (const text of ['', 'plain', 'naïve 東京 😀 \u0000 \ufeff', '\ufeffmarked', '\uffff\u{10ffff}']) {
     assert.equal(decodeUtf8(encodeUtf8(text)), text);
   }
@@ -26,12 +26,12 @@ const broken = {
   'a character that breaks off': [0x61, 0xe6, 0x9d],
 };
 
-test('bytes that are not UTF-8 decode to nothing', () => {
+test('bytes that are not UTF-8 decode to null', () => {
   for (const [name, bytes] of Object.entries(broken))
     assert.equal(decodeUtf8(new Uint8Array(bytes)), null, name);
 });
 
-test('a check in chunks agrees with a check of the whole, wherever it is cut', () => {
+test('checking in chunks gives the same result as checking at once, wherever the text is cut', () => {
   const whole = [
     ...Object.values(broken).map((b) => new Uint8Array(b)),
     new TextEncoder().encode('naïve 東京 😀'),
@@ -45,7 +45,7 @@ test('a check in chunks agrees with a check of the whole, wherever it is cut', (
   }
 });
 
-test('a whole is looked at in pieces, with characters across their borders', () => {
+test('characters across the borders of the checked pieces are valid', () => {
   const long = new TextEncoder().encode(`x${'é'.repeat(40_000)}`);
   assert.equal(isUtf8(long), true);
   assert.equal(isUtf8(long.subarray(0, -1)), false);

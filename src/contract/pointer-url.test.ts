@@ -6,14 +6,14 @@ import { isLoopback, parsePointer, pointerUrl } from './pointer-url.ts';
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const KEY = 'cw_0x689RpI-jtRR7oE8h_eQsKImvJapLeSbXpwF4e4=';
 
-test('a pointer is base, /pull/ and the id, with the key behind #key=', () => {
+test('a pointer consists of base, /pull/ and the id, with the key after #key=', () => {
   assert.equal(pointerUrl('https://host', ID), `https://host/pull/${ID}`);
   assert.equal(pointerUrl('http://127.0.0.1:7474/', ID), `http://127.0.0.1:7474/pull/${ID}`);
   assert.equal(pointerUrl('https://host/relay//', ID, null), `https://host/relay/pull/${ID}`);
   assert.equal(pointerUrl('https://host', ID, KEY), `https://host/pull/${ID}#key=${KEY}`);
 });
 
-test('what was made is read back', () => {
+test('parsing a pointer URL returns its parts', () => {
   for (const base of [
     'https://host',
     'http://127.0.0.1:7474',
@@ -30,7 +30,7 @@ test('a bare id is a pointer without a base', () => {
   assert.deepEqual(parsePointer(` ${ID.toUpperCase()}\n`), { id: ID, base: null, key: null });
 });
 
-test('white space, case, a query, a trailing slash and an escaped key do no harm', () => {
+test('white space, case, a query, a trailing slash and an escaped key are accepted', () => {
   const expected = { id: ID, base: 'https://host', key: KEY };
   assert.deepEqual(parsePointer(`  https://HOST/pull/${ID.toUpperCase()}/?raw=1#key=${KEY}\n`), expected);
   assert.deepEqual(parsePointer(`https://host/pull/${ID}#key=${KEY.replace('=', '%3D')}`), expected);
@@ -41,12 +41,12 @@ test('white space, case, a query, a trailing slash and an escaped key do no harm
   );
 });
 
-test('another fragment is no key, and credentials in a URL go nowhere', () => {
+test('any other fragment is not a key, and credentials in a URL are dropped', () => {
   assert.equal(parsePointer(`https://host/pull/${ID}#top`).key, null);
   assert.equal(parsePointer(`https://me:secret@host/pull/${ID}`).base, 'https://host');
 });
 
-test('what is not a pointer is refused with what is wrong', () => {
+test('text that is not a pointer is rejected with the reason', () => {
   const cases: [text: string, what: RegExp][] = [
     ['', /neither a URL nor an id/],
     ['not a url', /neither a URL nor an id/],
@@ -69,7 +69,7 @@ test('what is not a pointer is refused with what is wrong', () => {
   }
 });
 
-test('loopback is told from addresses that others can reach', () => {
+test('loopback addresses are distinguished from other addresses', () => {
   for (const host of ['127.0.0.1', '127.8.9.1', 'localhost', '::1', '[::1]', '::ffff:127.0.0.1'])
     assert.ok(isLoopback(host), host);
   for (const host of ['0.0.0.0', '::', '192.168.1.2', 'relay.example', '127.0.0.1.example']) {

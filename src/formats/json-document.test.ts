@@ -10,7 +10,7 @@ const edit = (text: string, work: (doc: JsonDocument) => unknown, comments = fal
   return doc.text;
 };
 
-test('a changed value leaves every other character alone', () => {
+test('changing a value keeps every other character', () => {
   const odd = '\uFEFF{\r\n\t"b" :  1 ,\r\n\r\n\t"a": [ 1,2 ,3 ],\r\n\t"extra": {"x":null}\r\n}\r\n\r\n';
   assert.equal(
     edit(odd, (doc) => doc.set(['a', 1], 'two')),
@@ -22,7 +22,7 @@ test('a changed value leaves every other character alone', () => {
   );
 });
 
-test('a new member takes the indentation, the line ends and the comma style around it', () => {
+test('a new member follows the indentation, line ends and comma style around it', () => {
   assert.equal(
     edit('{\r\n\t"a": 1\r\n}\r\n', (doc) => doc.set(['b', 'c'], ['x'])),
     '{\r\n\t"a": 1,\r\n\t"b": {\r\n\t\t"c": [\r\n\t\t\t"x"\r\n\t\t]\r\n\t}\r\n}\r\n',
@@ -41,7 +41,7 @@ test('a new member takes the indentation, the line ends and the comma style arou
   );
 });
 
-test('remarks and trailing commas of a settings file stay where they were', () => {
+test('comments and trailing commas of a settings file stay in place', () => {
   const settings =
     '// mine\n{\n  "a": 1, // one\n  /* two */ "b": [\n    1, // first\n  ],\n  "c": {\n    // empty for now\n  },\n}\n';
   const added = edit(settings, (doc) => doc.append(['b'], 2).set(['c', 'k'], true).set(['d'], 'end'), true);
@@ -64,7 +64,7 @@ test('remarks and trailing commas of a settings file stay where they were', () =
   );
 });
 
-test('what was added is taken out again to the byte', () => {
+test('removing an added value restores the original bytes', () => {
   for (const text of [
     '{\n  "a": 1\n}\n',
     '{"a":1}',
@@ -80,7 +80,7 @@ test('what was added is taken out again to the byte', () => {
   }
 });
 
-test('what does not parse is named by line and column', () => {
+test('syntax errors name line and column', () => {
   const cases: [string, string][] = [
     ['{\r\n  "a": 1\r\n  "b": 2\r\n}', 'a comma or } is expected at line 3, column 3'],
     ['{\n  "a": 1,\n}', 'a comma stands before } at line 3, column 1'],
@@ -97,7 +97,7 @@ test('what does not parse is named by line and column', () => {
   assert.throws(() => parseJsonText('['.repeat(100_000)), JsonSyntaxError);
 });
 
-test('it reads what JSON.parse reads, and refuses what that refuses', () => {
+test('it accepts and rejects the same texts as JSON.parse', () => {
   const texts = [
     '1',
     '-0.5e3',
@@ -115,7 +115,7 @@ test('it reads what JSON.parse reads, and refuses what that refuses', () => {
   }
 });
 
-test('any row of edits gives the same value as doing them to the value', () => {
+test('any sequence of edits gives the same value as editing the parsed value', () => {
   let seed = 7;
   const roll = (n: number) => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;

@@ -22,7 +22,7 @@ const SCHEMA: Json = {
 describe('JsonSchema', () => {
   const schema = new JsonSchema(SCHEMA);
 
-  it('lets pass what fits', () => {
+  it('accepts a valid value', () => {
     for (const value of [
       { query: 'x' },
       { query: '🙂🙂🙂🙂🙂🙂🙂🙂🙂🙂', limit: 50, tags: ['a', 'b'], mode: 'fast' },
@@ -32,7 +32,7 @@ describe('JsonSchema', () => {
     }
   });
 
-  it('says what does not fit, and where', () => {
+  it('reports what is wrong, and where', () => {
     const cases: [Json, string][] = [
       [{}, '"query" is missing'],
       ['x', 'must be object, not string'],
@@ -49,7 +49,7 @@ describe('JsonSchema', () => {
     for (const [value, problem] of cases) assert.equal(schema.check(value), problem);
   });
 
-  it('refuses a schema that says more than it understands', () => {
+  it('rejects a schema with unsupported keywords', () => {
     for (const bad of [
       { type: 'strnig' },
       { dependentRequired: {} },
@@ -62,7 +62,7 @@ describe('JsonSchema', () => {
     }
   });
 
-  it('tells everything that is wrong, each with its path', () => {
+  it('reports all problems, each with its path', () => {
     assert.deepEqual(schema.problems({ query: '', limit: 0, tags: ['c', 'c', 1], mode: null }), [
       { path: ['query'], what: 'must not be empty' },
       { path: ['limit'], what: 'must be at least 1' },
@@ -75,7 +75,7 @@ describe('JsonSchema', () => {
     ]);
   });
 
-  it('takes a condition, and checks the formats that it is given', () => {
+  it('supports conditions, and checks the given formats', () => {
     const choice = new JsonSchema(
       // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
       { if: { type: 'string' }, then: { format: 'day' }, else: { minimum: 1 } },
@@ -86,7 +86,7 @@ describe('JsonSchema', () => {
     assert.equal(choice.check(0), 'must be at least 1');
   });
 
-  it('comes to an end where a schema refers to itself', () => {
+  it('terminates for a schema that refers to itself', () => {
     assert.match(new JsonSchema({ $ref: '#' }).check(1) ?? '', /without end/);
   });
 });

@@ -17,7 +17,7 @@ const wrong = (value: unknown): string => {
   return 'wrong' in found ? found.wrong : assert.fail('it was taken');
 };
 
-test('what is wrong with an input is said in plain words, with the name of the field', () => {
+test('an input error names the field and says what is wrong', () => {
   assert.equal(wrong({}), '"name" is missing.');
   assert.equal(wrong({ name: 7 }), '"name" must be a text.');
   assert.equal(wrong({ name: '' }), '"name" must not be empty.');
@@ -31,7 +31,7 @@ test('what is wrong with an input is said in plain words, with the name of the f
   assert.equal(wrong('text'), 'The input must be an object.');
 });
 
-test('an unknown field is named with the one that was meant, or with those there are', () => {
+test('an error for an unknown field suggests a similar field or lists all fields', () => {
   assert.equal(wrong({ name: 'n', limt: 1 }), 'There is no field "limt". Did you mean "limit"?');
   assert.equal(
     wrong({ name: 'n', zzz: 1 }),
@@ -40,7 +40,7 @@ test('an unknown field is named with the one that was meant, or with those there
   assert.ok(wrong({ name: 'n', ['x'.repeat(1e6)]: 1 }).length < 300);
 });
 
-test('no input of any operation is refused in the words of the library', () => {
+test('no input error of any verb is a message of the schema library', () => {
   const values = [undefined, null, 7, -1.5, Number.NaN, '', 'x', true, [], [null], {}, { '': null }];
   for (const { input, verb } of OPERATIONS) {
     for (const field of Object.keys(input.shape)) {

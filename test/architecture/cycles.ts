@@ -3,8 +3,7 @@ import { importsOf } from './imports.ts';
 import { type Finding, isCode, type SourceFile } from './source-file.ts';
 
 /**
- * Circles of files that import each other, by types and late imports as well: whoever reads one has to read all.
- * Each circle is told once, from its first file on.
+ * Finds import cycles, including type imports and dynamic imports. Reports each cycle once, beginning with its first file.
  */
 export function checkCycles(files: readonly SourceFile[]): Finding[] {
   const sources = files.filter(({ path }) => isCode(path));

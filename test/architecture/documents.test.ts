@@ -10,14 +10,14 @@ const documents = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG
 for (const name of documents) {
   const text = readFileSync(join(root, name), 'utf8');
 
-  test(`every path that ${name} names is there`, () => {
+  test(`every path that ${name} mentions exists`, () => {
     const named = /`((?:src|ui|test|bench|scripts|docs|examples|bin|skill|schemas)\/[\w./-]*\w)`/g;
     const paths = [...text.matchAll(named)].map((match) => match[1]!);
     const missing = paths.filter((path) => !existsSync(join(root, path)));
     assert.deepEqual(missing, []);
   });
 
-  test(`every link in ${name} leads somewhere`, () => {
+  test(`every link in ${name} has a target`, () => {
     const links = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map((match) => match[1]!);
     const missing = links.filter((link) => !existsSync(join(root, name, '..', link)));
     assert.deepEqual(missing, []);

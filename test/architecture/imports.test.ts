@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importsOf } from './imports.ts';
 
-/** `§{` stands for `${`, which a linter takes for a mistake in a plain string. */
+/** `§{` stands for `${`, which the linter reports in a plain string. */
 function told(source: string): string[] {
   return importsOf(source.replaceAll('§', '$')).map(
     ({ kind, specifier, line }) => `${line} ${kind} ${specifier}`,
@@ -45,7 +45,7 @@ test('every form of an import is found, with its line', () => {
   ]);
 });
 
-test('an import of types is one only where all of it is erased', () => {
+test('an import counts as a type import only if all of it is erased', () => {
   assert.deepEqual(told("import type { A } from './a.ts';"), ['1 type ./a.ts']);
   assert.deepEqual(told("import type A from './a.ts';"), ['1 type ./a.ts']);
   assert.deepEqual(told("export type { A } from './a.ts';"), ['1 type ./a.ts']);
@@ -54,7 +54,7 @@ test('an import of types is one only where all of it is erased', () => {
   assert.deepEqual(told("import type from './a.ts';"), ['1 value ./a.ts'], 'a default called type');
 });
 
-test('what only looks like an import is none', () => {
+test('text that only looks like an import is ignored', () => {
   const source = [
     "// import a from './comment.ts';",
     "/* import b from './comment.ts'; */",
@@ -73,7 +73,7 @@ test('what only looks like an import is none', () => {
   assert.deepEqual(told(source.join('\n')), []);
 });
 
-test('quotes in comments, regular expressions and templates hide nothing', () => {
+test('quotes in comments, regular expressions and templates do not hide imports', () => {
   const hidden = [
     "// it's",
     '/* " */',

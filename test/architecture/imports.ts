@@ -4,21 +4,20 @@ export interface Import {
   readonly specifier: string;
   readonly line: number;
   /**
-   * `type`: erased, so nothing is loaded (`import type`, `export type`). `value`: loaded with the file, which also
-   * holds for `import { type X }`. `dynamic`: loaded when the code gets there, by `import()`, `require()` or
-   * `getBuiltinModule()`.
+   * `type`: erased, so nothing is loaded (`import type`, `export type`). `value`: loaded with the file, also for
+   * `import { type X }`. `dynamic`: loaded when the code runs, by `import()`, `require()` or `getBuiltinModule()`.
    */
   readonly kind: 'type' | 'value' | 'dynamic';
 }
 
 const LOADERS = new Set(['import', 'require', 'getBuiltinModule']);
 
-/** What may follow `export` and is no list of names, so that no `from` further down belongs to it. */
+/** Words after `export` that begin a declaration. A later `from` does not belong to such an export. */
 const DECLARATIONS = new Set(
   'const let var function class interface enum namespace module default abstract async declare'.split(' '),
 );
 
-/** Every module that a source asks for by a name that is written down. */
+/** Returns every import of a source whose module name is a literal. */
 export function importsOf(source: string): Import[] {
   const tokens = tokensOf(source);
   const found: Import[] = [];
@@ -30,7 +29,7 @@ export function importsOf(source: string): Import[] {
   return found;
 }
 
-/** `import('x')`, `require('x')`, `process.getBuiltinModule('x')`. */
+/** Finds `import('x')`, `require('x')` and `process.getBuiltinModule('x')`. */
 function called(tokens: readonly Token[], i: number): Import | undefined {
   const { text, line } = tokens[i]!;
   const argument = tokens[i + 2];
@@ -39,7 +38,7 @@ function called(tokens: readonly Token[], i: number): Import | undefined {
   return { specifier: argument.text, line, kind: 'dynamic' };
 }
 
-/** `import … from 'x'`, `import 'x'`, `export … from 'x'`. */
+/** Finds `import … from 'x'`, `import 'x'` and `export … from 'x'`. */
 function declared(tokens: readonly Token[], i: number): Import | undefined {
   const { text, line } = tokens[i]!;
   const next = tokens[i + 1];
@@ -52,7 +51,7 @@ function declared(tokens: readonly Token[], i: number): Import | undefined {
   return { specifier: from.text, line, kind: typed ? 'type' : 'value' };
 }
 
-/** The string behind `from`, as long as only names stand before it. */
+/** Returns the string after `from`, if only names come before it. */
 function fromClause(tokens: readonly Token[], start: number): Token | undefined {
   if (DECLARATIONS.has(tokens[start]?.text ?? '')) return undefined;
   for (let i = start; i < tokens.length; i++) {

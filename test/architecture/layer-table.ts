@@ -1,19 +1,19 @@
-/** What a layer may lean on. Imports point inward: everything that is not in its row is refused. */
+/** The allowed imports of a layer. Imports point inward; an import that its row does not list is an error. */
 export interface Layer {
-  /** Layers it may load. */
+  /** Layers that it may import. */
   readonly values: readonly string[];
-  /** Layers it may name the types of, and nothing more. */
+  /** Layers of which it may import types only. */
   readonly types: readonly string[];
-  /** npm packages it may load, or those of each of its folders. `any` where a layer exists to wrap one. */
+  /** npm packages that it may import, or a list per folder. `any` for a layer that wraps a package. */
   readonly packages: readonly string[] | 'any' | { readonly [folder: string]: readonly string[] };
-  /** Whether it may use what only Node has; `true` or the folders that may. */
+  /** Whether it may use Node APIs: `true`, or the folders that may. */
   readonly node: boolean | readonly string[];
   /**
-   * How its folders see each other: `free`, `types` only, or `apart`. Files that lie directly in the layer belong to
+   * How its folders may import each other: `free`, `types` only, or `apart` (not at all). Files directly in the layer are open to
    * all of its folders.
    */
   readonly folders: 'free' | 'types' | 'apart';
-  /** `[from, to]`: folders that may load from each other all the same. */
+  /** Exceptions `[from, to]`: folders that may still import from another folder. */
   readonly between?: readonly (readonly [from: string, to: string])[];
 }
 
@@ -32,7 +32,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     values: ['kernel', 'base'],
     types: [],
     packages: 'any',
-    // '' is the folder itself: node-sqlite.ts loads SQLite for two engines.
+    // '' is the layer's own folder: node-sqlite.ts loads SQLite for two engines.
     node: ['', 'sqlite', 'nats', 's3'],
     folders: 'apart',
   },
@@ -76,7 +76,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   integrations: {
     values: ['sdk', 'contract', 'text', 'formats', 'base'],
     types: [],
-    // The peers of each, so that importing one never loads another's.
+    // Each integration imports only its own peer packages.
     packages: {
       ai: ['ai'],
       'claude-agent': ['@anthropic-ai/claude-agent-sdk', 'zod'],

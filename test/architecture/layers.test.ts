@@ -13,11 +13,11 @@ test('imports of the project point inward', () => {
   assert.deepEqual(lines(checkLayers(files)), []);
 });
 
-test('no files of the project load each other in a circle', () => {
+test('the project has no import cycles', () => {
   assert.deepEqual(lines(checkCycles(projectFiles(['src', 'bin', 'bench', 'scripts', 'test']))), []);
 });
 
-test('the conformance cases need no Node, so that they run wherever an engine does', () => {
+test('the conformance cases use no Node API, so that they run on every platform of an engine', () => {
   const cases = projectFiles(['test/conformance']).filter(({ path }) => !/\/run(?:\.test)?\.ts$/.test(path));
   assert.ok(cases.some(({ path }) => path === 'test/conformance/suite.ts'));
   for (const { path, text } of cases) {
@@ -27,7 +27,7 @@ test('the conformance cases need no Node, so that they run wherever an engine do
   }
 });
 
-test('each layer reaches inward and nowhere else', () => {
+test('each layer imports only inner layers', () => {
   const allowed: Record<string, { values: string; types: string }> = {
     base: { values: '', types: '' },
     text: { values: 'base', types: '' },
@@ -64,14 +64,14 @@ test('each layer reaches inward and nowhere else', () => {
   }
 });
 
-test('an outward import is told with its line and both layers', () => {
+test('an outward import is reported with its line and both layers', () => {
   const text = "import { a } from './a.ts';\nimport { Pointers } from '../domain/pointers/pointers.ts';\n";
   assert.deepEqual(checkLayers([{ path: 'src/kernel/blobs.ts', text }]), [
     { path: 'src/kernel/blobs.ts:2', what: 'kernel may not import domain (../domain/pointers/pointers.ts)' },
   ]);
 });
 
-test('folders of the domain see each other’s types only', () => {
+test('folders of the domain import only types of each other', () => {
   const from = 'src/domain/tasks/tasks.ts';
   assert.ok(red(from, "import { Pointers } from '../pointers/pointers.ts';"));
   assert.ok(!red(from, "import type { Pointers } from '../pointers/pointers.ts';"));
@@ -84,7 +84,7 @@ test('folders of the domain see each other’s types only', () => {
   assert.ok(!red('src/domain/relay.ts', "import { Pointers } from './pointers/pointers.ts';"));
 });
 
-test('engines, interfaces, runners and integrations stay apart, types and all', () => {
+test('engines, interfaces, runners and integrations do not import each other, not even types', () => {
   for (const [layer, one, other] of [
     ['engines', 'memory', 'sqlite'],
     ['interfaces', 'mcp', 'http'],
@@ -97,7 +97,7 @@ test('engines, interfaces, runners and integrations stay apart, types and all', 
   }
 });
 
-test('folders that are listed may meet, in the direction that is listed', () => {
+test('listed folders may import each other in the listed direction', () => {
   const layers = {
     interfaces: { ...LAYERS.interfaces!, between: [['ws', 'http'] as const] },
     domain: { ...LAYERS.domain!, between: [['tasks', 'channels'] as const] },
@@ -112,7 +112,7 @@ test('folders that are listed may meet, in the direction that is listed', () => 
   assert.ok(!meet('ws', 'cli'));
 });
 
-test('only engines with a machine below them, runners, the command line and the app use Node', () => {
+test('only local engines, runners, the command line and the app use Node APIs', () => {
   const uses = [
     "import { readFile } from 'node:fs/promises';",
     "import type { Stats } from 'node:fs';",
@@ -149,7 +149,7 @@ test('only engines with a machine below them, runners, the command line and the 
   }
 });
 
-test('text takes the packages it lists, base none, the sdk and the contract none, the schemas zod', () => {
+test('text imports only its listed packages, schemas only zod, and base, sdk and contract none', () => {
   assert.ok(!red('src/text/tokens.ts', "import { x } from 're2js/build';"));
   assert.ok(red('src/base/tokens.ts', "import { x } from 're2js/build';"));
   assert.ok(red('src/text/tokens.ts', "import { x } from 're2js-extra';"));
@@ -165,7 +165,7 @@ test('text takes the packages it lists, base none, the sdk and the contract none
   assert.ok(!red('src/interfaces/http/routes.ts', "import { Hono } from 'hono';"));
 });
 
-test('no source leans on a test, or on anything outside of the layers', () => {
+test('no source imports a test, or a file outside the layers', () => {
   assert.ok(red('src/app/serve.ts', "import { x } from './serve.test.ts';"));
   assert.ok(red('src/app/serve.ts', "import { x } from '../conformance/run.ts';"));
   assert.ok(red('src/app/serve.ts', "import { x } from '../../scripts/build.ts';"));
@@ -177,13 +177,13 @@ test('no source leans on a test, or on anything outside of the layers', () => {
   );
 });
 
-test('src holds layers only', () => {
+test('src contains only layers', () => {
   assert.ok(red('src/loose.ts', ''));
   assert.ok(red('src/unheard-of/a.ts', ''));
   assert.ok(red('src/toString/a.ts', ''));
 });
 
-test('a circle of files is told once, with its way', () => {
+test('an import cycle is reported once, with its files', () => {
   const files = [
     { path: 'src/base/a.ts', text: "import { b } from './b.ts';" },
     { path: 'src/base/b.ts', text: "export { c } from './deep/c.ts';" },
@@ -196,7 +196,7 @@ test('a circle of files is told once, with its way', () => {
   assert.equal(checkCycles([{ path: 'src/base/a.ts', text: "import './a.ts';" }]).length, 1, 'of one');
 });
 
-test('types and dynamic imports close a circle too', () => {
+test('type imports and dynamic imports count in a cycle too', () => {
   for (const back of ["import type { A } from './a.ts';", "const a = () => import('./a.ts');"]) {
     const files = [
       { path: 'src/base/a.ts', text: "import { b } from './b.ts';" },

@@ -6,10 +6,10 @@ import { type Finding, isCode, isTest, type SourceFile } from './source-file.ts'
 
 const BUILTINS = new Set(builtinModules);
 
-/** Data that the package publishes, and that any layer may read where it is. */
+/** Published data files that any layer may read. */
 const PUBLISHED_SCHEMA = /^schemas\/[\w.-]+\.json$/;
 
-/** Whether every import of the sources points inward, and asks Node and npm for no more than its layer may. */
+/** Checks that every import points inward, and that each layer uses only its allowed Node APIs and packages. */
 export function checkLayers(
   files: readonly SourceFile[],
   layers: Readonly<Record<string, Layer>> = LAYERS,
@@ -37,7 +37,7 @@ export function checkLayers(
 
 interface Place {
   readonly layer: string;
-  /** The folder within the layer; undefined for a file that lies directly in it. */
+  /** The folder within the layer; undefined for a file directly in the layer. */
   readonly folder: string | undefined;
 }
 
@@ -52,7 +52,7 @@ function inside({ path, place, layer }: Origin, { specifier, kind }: Import): st
   if (isTest(target)) return `imports the test ${specifier}`;
   if (PUBLISHED_SCHEMA.test(target)) return undefined;
   const to = placeOf(target);
-  if (to === undefined) return `imports ${specifier}, which lies outside of the layers`;
+  if (to === undefined) return `imports ${specifier}, which is outside the layers`;
   if (to.layer === place.layer) return amongFolders(place, layer, to, kind);
   if (layer.values.includes(to.layer)) return undefined;
   if (!layer.types.includes(to.layer)) return `${place.layer} may not import ${to.layer} (${specifier})`;

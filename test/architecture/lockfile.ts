@@ -1,4 +1,4 @@
-/** What of a package-lock.json (version 3) the check looks at. */
+/** The fields of a package-lock.json (version 3) that the check reads. */
 export interface Lockfile {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
@@ -10,7 +10,7 @@ interface LockedPackage {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Where the lockfile has the package that brings Node, one for each platform as its options. */
+/** Path of the Node package in the lockfile. Its optional dependencies are the platforms. */
 const RUNTIME = 'runtime';
 
 export const NODE_PACKAGES = [
@@ -22,8 +22,8 @@ export const NODE_PACKAGES = [
 ];
 
 /**
- * What would make an install differ from machine to machine: the address of a registry, a package without a
- * checksum, or a platform that npm left out because it was locked on another one.
+ * Reports causes of different installs on different machines: a registry address, a package without a checksum, or a missing
+ * platform, which npm omits when the lockfile was written on another platform.
  */
 export function checkLockfile(lock: Lockfile): string[] {
   const wrong: string[] = [];
@@ -43,7 +43,7 @@ export function checkLockfile(lock: Lockfile): string[] {
   return wrong;
 }
 
-/** Looks where Node would: inside of the package that asks, then in each folder above it. */
+/** Resolves a package as Node does: in the importing package, then in each parent folder. */
 function isLocked(lock: Lockfile, from: string, name: string): boolean {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/node_modules/')))) {
     if (Object.hasOwn(lock.packages, at === '' ? `node_modules/${name}` : `${at}/node_modules/${name}`))

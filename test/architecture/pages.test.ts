@@ -6,7 +6,7 @@ import { importsOf } from './imports.ts';
 import { projectFiles } from './project-files.ts';
 import { isCode, isTest, type SourceFile } from './source-file.ts';
 
-/** What the pages of the dashboard may load of ours: what any browser could, and the SDK as everybody uses it. */
+/** Source files that the dashboard may import: files that run in any browser, and the public SDK. */
 const LAYERS = ['sdk', 'contract', 'formats', 'text', 'base'];
 const PACKAGES = [
   ...[
@@ -39,13 +39,13 @@ function outside({ path, text }: SourceFile): string[] {
   });
 }
 
-test('the pages use the SDK and what it stands on, and nothing else of ours', () => {
+test('the dashboard imports only the SDK and its dependencies', () => {
   const files = projectFiles(['ui']).filter(({ path }) => isCode(path) && !isTest(path));
   assert.ok(files.length > 40, 'the pages were found');
   assert.deepEqual(files.flatMap(outside), []);
 });
 
-test('a page that reaches further is told', () => {
+test('any other import of a dashboard page is reported', () => {
   const red = (line: string) => outside({ path: 'ui/pages/a.tsx', text: line }).length > 0;
   for (const line of [
     "import { x } from '../../src/domain/relay-core.ts';",
@@ -61,7 +61,7 @@ test('a page that reaches further is told', () => {
   assert.ok(!red("import { render } from 'preact';"));
 });
 
-test('nothing of ours imports the pages', () => {
+test('no source imports the dashboard', () => {
   const files = projectFiles(['src', 'bin']).filter(({ path }) => isCode(path));
   const found = files.filter(({ path, text }) =>
     importsOf(text).some(({ specifier }) => posix.join(posix.dirname(path), specifier).startsWith('ui/')),

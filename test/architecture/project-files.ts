@@ -4,13 +4,13 @@ import type { SourceFile } from './source-file.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Made by tools, or not ours. */
+/** Folders that tools generate, or that are not part of the project. */
 const IGNORED = new Set(['node_modules', 'dist', 'released', '.git', 'coverage', 'deploy/cloudflare/build']);
 
 const TEXT =
   /\.(?:tsx?|mts|mjs|js|json|jsonc|md|ya?ml|toml|html|css|svg|txt|sh|py)$|(?:^|\/)[^./]+$|\/\.[^/.]+$/;
 
-/** Every text file below one of the folders (all of the project by default). */
+/** Returns every text file in the given folders, by default in the whole project. */
 export function projectFiles(folders: readonly string[] = ['.']): SourceFile[] {
   return folders.flatMap((folder) => [...walk(folder === '.' ? '' : folder)]);
 }
@@ -32,7 +32,7 @@ function entriesOf(folder: string) {
   try {
     return readdirSync(join(ROOT, folder), { withFileTypes: true });
   } catch (error) {
-    // A folder that nobody has made yet has nothing to check.
+    // A folder that does not exist has no files to check.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }

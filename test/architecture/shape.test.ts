@@ -5,14 +5,14 @@ import { checkShape } from './shape.ts';
 
 const FOLDERS = ['src', 'bin', 'bench', 'scripts', 'test', 'examples', 'ui'];
 
-test('the files of the project are well named, and name what they import', () => {
+test('files have valid names, and imports name the exact file', () => {
   assert.deepEqual(
     checkShape(projectFiles(FOLDERS)).map(({ path, what }) => `${path} ${what}`),
     [],
   );
 });
 
-test('names that say nothing are refused, for files and folders', () => {
+test('meaningless names of files and folders are reported', () => {
   for (const path of [
     'src/base/utils.ts',
     'src/base/util/a.ts',

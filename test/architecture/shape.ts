@@ -1,13 +1,13 @@
 import { importsOf } from './imports.ts';
 import { type Finding, isCode, type SourceFile } from './source-file.ts';
 
-/** Names that say nothing, and so gather everything. */
+/** Names without meaning. Such files collect unrelated code. */
 const EMPTY_NAMES = new Set(['util', 'utils', 'helper', 'helpers', 'common', 'misc', 'manager', 'managers']);
 
-/** As in `json-patch`, `x.test`, `relay.config`. */
+/** Allowed names, such as `json-patch`, `x.test`, `relay.config`. */
 const KEBAB = /^[a-z0-9]+(?:[-.][a-z0-9]+)*$/;
 
-/** Whether files are named for what they are, and say exactly which file they import. */
+/** Checks the names of files, and that imports name the exact file. */
 export function checkShape(files: readonly SourceFile[]): Finding[] {
   return files.filter(({ path }) => isCode(path)).flatMap((file) => [...names(file), ...extensions(file)]);
 }
@@ -22,7 +22,7 @@ function* names({ path }: SourceFile): Generator<Finding> {
   }
 }
 
-/** Node runs the sources as they are, so a file is called by its whole name. */
+/** Node runs the sources directly, so an import needs the full file name. */
 function* extensions({ path, text }: SourceFile): Generator<Finding> {
   if (!/\.tsx?$/.test(path)) return;
   for (const { specifier, line } of importsOf(text)) {

@@ -1,11 +1,11 @@
-/** A file of the project as the checks see it; they run on any list of these, so that their own tests can make some up. */
+/** A file for the checks. The tests of the checks can pass invented files. */
 export interface SourceFile {
-  /** From the root, with forward slashes. */
+  /** Path from the project root, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
 
-/** What is wrong, where, and why that is a rule. */
+/** A violation: what is wrong, where, and the reason of the rule. */
 export interface Finding {
   readonly path: string;
   readonly what: string;
@@ -15,7 +15,7 @@ export function isCode(path: string): boolean {
   return /\.(?:tsx?|mts|mjs|js)$/.test(path);
 }
 
-/** A unit test beside a source may use whatever it takes to test it. */
+/** Unit tests next to a source may import anything. */
 export function isTest(path: string): boolean {
   return /\.test\.(?:ts|mjs)$/.test(path);
 }

@@ -1,16 +1,15 @@
 /**
- * The tokens of a TypeScript source, as far as finding imports needs them: words, strings and punctuation. Comments
- * and regular expressions are left out, so that an import that is only talked about is not taken for one. Templates
- * are strings; what stands in their `${…}` is read as code.
+ * Splits a TypeScript source into words, strings and punctuation, as needed to find imports. It skips comments and regular
+ * expressions, because they may mention imports. Templates are strings; the code in their `${…}` is tokenized.
  */
 export interface Token {
   readonly kind: 'word' | 'string' | 'punctuation';
-  /** A string without its quotes. */
+  /** The text; for a string, without its quotes. */
   readonly text: string;
   readonly line: number;
 }
 
-/** A slash behind one of these begins a regular expression; behind another word it divides. */
+/** A slash after one of these words begins a regular expression; after any other word it is a division. */
 const BEFORE_REGEX = new Set(
   'return typeof case do else in of void delete throw new await yield instanceof'.split(' '),
 );
@@ -23,7 +22,7 @@ const TEMPLATE_TEXT = /(?:[^`\\$]+|\\[\s\S]|\$(?!\{))*/y;
 
 export function tokensOf(source: string): Token[] {
   const tokens: Token[] = [];
-  /** The braces open in each template that is being read, innermost last. */
+  /** Number of open braces in each open template, innermost last. */
   const templates: number[] = [];
   let at = 0;
   let line = 1;
@@ -62,7 +61,7 @@ export function tokensOf(source: string): Token[] {
       at++;
       template();
     } else if (char === '/' && regexMayFollow(tokens.at(-1)) && take(REGEX) !== undefined) {
-      // Stands where a value stands, so that a slash behind it divides.
+      // A regular expression is a value, so a slash after it is a division.
       push('string', '', '');
     } else {
       const word = take(WORD);

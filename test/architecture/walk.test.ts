@@ -11,18 +11,18 @@ import { startServer } from '../../src/app/serve/serve.ts';
 import { openCore } from '../../src/app/store/open-core.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** Files that one push to a server and one `relay state patch` may run through. */
+/** Maximum number of files whose code runs for one push to a server, and for one `relay state patch`. */
 const PUSH_FILES = 33;
 const PATCH_FILES = 64;
 
-/** The paths that ARCHITECTURE.md names on the walk of one push. */
+/** The paths that ARCHITECTURE.md lists for one push. */
 function described(): string[] {
   const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
   const [, walk = ''] = /## The walk of one push\n([\s\S]*?)\nA pull reads/.exec(text) ?? [];
   return [...new Set([...walk.matchAll(/`(src\/[^`]+\.ts)`/g)].map((match) => match[1]!))].sort();
 }
 
-test(`the walk of one push runs through the files that ARCHITECTURE.md names, at most ${PUSH_FILES}`, async (t) => {
+test(`one push runs code of exactly the files that ARCHITECTURE.md lists, at most ${PUSH_FILES}`, async (t) => {
   const home = temporaryFolder(t);
   await using open = await openCore(loadConfig({ RELAY_HOME: home, HOME: home }), 'server');
   const server = await startServer({
@@ -40,7 +40,7 @@ test(`the walk of one push runs through the files that ARCHITECTURE.md names, at
     const headers = { 'Content-Type': 'application/json' };
     const response = await fetch(`${server.url}/push`, { method: 'POST', headers, body });
     assert.equal(response.status, 200, await response.text());
-    // What is written a moment later belongs to it.
+    // Include write-behind work, which runs a moment later.
     await open.core.deps.activity.flush();
   };
   await push();
@@ -56,7 +56,7 @@ test(`the walk of one push runs through the files that ARCHITECTURE.md names, at
     walks.push(new Set(result.filter(({ functions }) => functions.some(ran)).map(({ url }) => url)));
   }
   session.disconnect();
-  // What runs beside a push now and then, by a timer, does not run beside each.
+  // Exclude timers that do not run for each push.
   const [first, ...others] = walks;
   const walked = [...first!].filter((url) => others.every((walk) => walk.has(url))).flatMap(sourcePath);
   assert.deepEqual(walked.sort(), described());
@@ -82,7 +82,7 @@ test(`relay state patch runs functions of at most ${PATCH_FILES} files`, (t) => 
   const patch = JSON.stringify([{ op: 'add', path: '/facts/-', value: { id: 'f', key: 'k', value: 'v' } }]);
   const scripts = covered(relay, 'state', 'patch', '--json', patch);
   const sources = scripts.filter(({ url }) => sourcePath(url).length > 0);
-  // What runs while a file is loaded is no part of the walk: the same files are loaded once more, and nothing is asked of them.
+  // Code that runs while a file loads does not count. Load the same files again without a request to find it.
   const imports = sources.map(({ url }) => `import ${JSON.stringify(url)};`).join('');
   const loaded = new Map(covered('--input-type=module', '-e', imports).map((script) => [script.url, script]));
   const walked = sources
@@ -106,7 +106,7 @@ interface Script {
 
 const placeOf = ({ ranges }: Script['functions'][number]) => ranges[0]!.startOffset;
 
-/** The path of a source of ours in the project; none for anything else. */
+/** Returns the project path of one of our sources, or undefined. */
 function sourcePath(url: string): string[] {
   const path = url.startsWith('file:') ? fileURLToPath(url).slice(ROOT.length + 1) : '';
   return path.startsWith('src/') ? [path] : [];

@@ -4,7 +4,7 @@ import { checkLockfile, type Lockfile, NODE_PACKAGES } from './lockfile.ts';
 import { projectFile, projectFiles } from './project-files.ts';
 import { checkWords } from './words.ts';
 
-test('the project names no machine and leaves nothing for later', () => {
+test('the project mentions no machine path and has no TODO comments', () => {
   const files = projectFiles();
   assert.ok(files.some((file) => file.path === 'package.json') && files.length > 20, 'the files were found');
   assert.deepEqual(
@@ -13,7 +13,7 @@ test('the project names no machine and leaves nothing for later', () => {
   );
 });
 
-test('places on a machine are found, look-alikes are not', () => {
+test('machine paths are found, similar texts are not', () => {
   for (const place of ['work/main', 'root/.relay', 'home/ann', 'Users/ann/x']) {
     assert.ok(found(`see /${place}`), place);
     assert.ok(found(`"/${place}"`), place);
@@ -32,7 +32,7 @@ test('places on a machine are found, look-alikes are not', () => {
   }
 });
 
-test('what is left for later is found in comments, whatever the language', () => {
+test('TODO comments are found in every language', () => {
   const [later, broken] = ['TO', 'FIX'].map((word, i) => word + ['DO', 'ME'][i]);
   for (const word of [later, broken]) {
     for (const text of [
@@ -56,7 +56,7 @@ test('what is left for later is found in comments, whatever the language', () =>
   }
 });
 
-test('whatever installs our packages by name is found, files of them and other packages are not', () => {
+test('commands that install our packages by name are found; installs from files and of other packages are not', () => {
   for (const text of [
     'npx contextrelay',
     'npx --yes contextrelay up',
@@ -76,11 +76,11 @@ test('whatever installs our packages by name is found, files of them and other p
     assert.ok(!found(text), text);
 });
 
-test('the lockfile is bound to no registry and holds every platform', () => {
+test('the lockfile names no registry and contains every platform', () => {
   assert.deepEqual(checkLockfile(JSON.parse(projectFile('package-lock.json'))), []);
 });
 
-test('the lockfile holds the platforms of the tools that have some', () => {
+test('the lockfile contains all platforms of tools with native packages', () => {
   const { packages } = JSON.parse(projectFile('package-lock.json')) as Lockfile;
   for (const tool of ['esbuild', '@biomejs/biome']) {
     const options = Object.keys(packages[`node_modules/${tool}`]?.optionalDependencies ?? {});
@@ -90,7 +90,7 @@ test('the lockfile holds the platforms of the tools that have some', () => {
   for (const name of NODE_PACKAGES) assert.ok(packages[`node_modules/${name}`], `${name} is locked`);
 });
 
-test('a lockfile with a registry, without a checksum or a platform goes red', () => {
+test('a registry, a missing checksum and a missing platform in the lockfile are reported', () => {
   const node = Object.fromEntries(NODE_PACKAGES.map((name) => [name, '^26.0.0']));
   const locked = (name: string) => [`node_modules/${name}`, { integrity: 'sha512-x' }] as const;
   const sound: Lockfile['packages'] = {

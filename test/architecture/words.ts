@@ -4,18 +4,18 @@ import { type Finding, isTest, type SourceFile } from './source-file.ts';
 interface Rule {
   readonly pattern: RegExp;
   readonly what: string;
-  /** Files that it does not hold for. */
+  /** Files to which the rule does not apply. */
   readonly except?: (path: string) => boolean;
 }
 
-/** What knows whether the packages are published, and the page that is then changed by it. */
+/** The file that says whether the packages are published, and the page that depends on it. */
 const INSTALLING = [
   'src/base/installing.ts',
   'scripts/release/published.ts',
   ...(ON_NPM ? ['docs/install.md'] : []),
 ];
 
-/** Written so that no rule finds itself here. */
+/** The patterns are written so that they do not match this file. */
 const RULES: readonly Rule[] = [
   {
     pattern: /(?<![\w.:~-])\/(?:work|root)\/[\w.]/,
@@ -26,12 +26,12 @@ const RULES: readonly Rule[] = [
     what: 'names somebody’s home folder',
   },
   {
-    // In a comment only: TODO-003 is the name of something in the project files.
+    // Only in comments: TODO-003 is an id in project files.
     pattern: /(?:\/\/|\/\*|^\s*\*|#|<!--).*\b(?:T[O]DO|F[I]XME)\b(?!-\d)/,
     what: 'leaves something for later; do it, or open an issue',
   },
   {
-    // By its name alone; a file of it (./contextrelay-1.0.0.tgz, ./python) is something that a reader can have, and `npx --no-install` fetches nothing.
+    // Only installs by name. Readers can have a file (./contextrelay-1.0.0.tgz, ./python), and `npx --no-install` fetches nothing.
     pattern:
       /\b(?:(?:npx(?! --no-install )|bunx|uvx)(?: -\S+)*|(?:npm|pnpm|yarn|bun|pipx?|pip3|uv) (?:i|install|add|exec|dlx|run)(?: [^\s`]+)*?) ["']?contextrelay(?:-runtime)?(?![\w./-])/,
     what: 'installs a package that may not be published; link docs/install.md',
@@ -39,7 +39,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** Words that belong to a machine or to a moment, not into a project. */
+/** Finds texts that depend on one machine or moment and do not belong in the project. */
 export function checkWords(files: readonly SourceFile[]): Finding[] {
   return files.flatMap(({ path, text }) =>
     text.split('\n').flatMap((line, i) =>

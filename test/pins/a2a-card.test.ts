@@ -4,10 +4,10 @@ import { startRelay } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 import { assertPinnedJson } from './pinned.ts';
 
-/** The card that other agents find, by version and mode. UPDATE_PINS=1 rewrites a2a-card.json; see pinned.ts. */
+/** The agent card, by protocol version and mode. UPDATE_PINS=1 rewrites a2a-card.json; see pinned.ts. */
 
 const PATH = '/.well-known/agent-card.json';
-/** What a client says of itself; null where it says nothing, as clients of 0.3 do. */
+/** The version header of a client; null for clients of 0.3, which send none. */
 const VERSIONS = ['1.0', '0.3', null] as const;
 
 async function card(url: string, headers: Record<string, string>): Promise<unknown> {
@@ -27,13 +27,13 @@ async function card(url: string, headers: Record<string, string>): Promise<unkno
       [...response.headers].map(([name, value]) => [name, VARYING[name] ?? placed(value)]),
     ),
     body: JSON.parse(placed(text), (key, value) =>
-      // The relay under test calls its own version so.
+      // The version of the relay under test.
       key === 'version' && value === 'test' ? '{version}' : value,
     ),
   };
 }
 
-/** These depend on the moment, or on the port. */
+/** Fields that depend on the time or on the port. */
 const VARYING: { readonly [header: string]: string } = {
   date: '{date}',
   'last-modified': '{date}',
@@ -41,7 +41,7 @@ const VARYING: { readonly [header: string]: string } = {
   etag: '{etag}',
 };
 
-test('the agent card says the same to every version, open and behind keys', async () => {
+test('the agent card stays the same for every protocol version, with and without keys', async () => {
   await using open = await startRelay();
   await using guarded = await startGuarded();
   const { key } = await guarded.key();

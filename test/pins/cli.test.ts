@@ -5,7 +5,7 @@ import { GLOBAL_FLAGS } from '../../src/interfaces/cli/command.ts';
 import { commandTree } from '../../src/interfaces/cli/commands/completion.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
 
-/** Scripts and agents depend on these words. Literals on purpose: a change here is a change for users. */
+/** Scripts and agents depend on these names. They are literals on purpose: a change here is a change for users. */
 
 const COMMANDS: { [path: string]: string[] } = {
   up: ['port', 'host', 'open', 'detach'],
@@ -60,7 +60,7 @@ const COMMANDS: { [path: string]: string[] } = {
   version: [],
 };
 
-test('the commands of the first day keep their names and flags', async () => {
+test('the commands of the first release keep their names and flags', async () => {
   const tree = new Map((await commandTree(ROOT)).map((node) => [node.path, Object.keys(node.flags)]));
   for (const [path, flags] of Object.entries(COMMANDS)) {
     assert.ok(tree.has(path), `relay ${path}`);
@@ -72,6 +72,6 @@ test('every command understands the same global flags', () => {
   assert.deepEqual(Object.keys(GLOBAL_FLAGS), ['home', 'url', 'json', 'output', 'no-color', 'help']);
 });
 
-test('exit codes mean what they meant', () => {
+test('exit codes keep their meaning', () => {
   assert.deepEqual(EXIT, { ok: 0, failed: 1, usage: 2, notFound: 3, refused: 4, unreachable: 5 });
 });

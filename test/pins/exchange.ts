@@ -2,39 +2,39 @@ import { type Agent, type IncomingMessage, request } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 
 /**
- * Plays requests over real HTTP and compares everything that comes back with a text file beside this one. Time and chance
- * are held still and the Host is always the same, so ids, times and keys are the same in every run.
+ * Sends requests over real HTTP and compares the answers with a text file in `transcripts`. Clock, random source and Host are
+ * fixed, so ids, times and keys are the same in every run.
  *
- * `UPDATE_PINS=1 node --test test/pins/` writes the files anew; look at the difference before you commit it.
+ * `UPDATE_PINS=1 node --test test/pins/` rewrites the files. Read the difference before you commit it.
  */
 
 export interface Pinned {
-  /** What the answer is called in the transcript; chance is derived from it. */
+  /** Name of the request in the transcript. It also seeds the random source. */
   readonly name: string;
-  /** Makes fields of its JSON answer known to later requests as `{{as.field}}`. */
+  /** Later requests can use fields of this JSON answer as `{{as.field}}`. */
   readonly as?: string;
-  /** `GET /pull/{{pushed.id}}` */
+  /** Method and path, such as `GET /pull/{{pushed.id}}`. */
   readonly send: string;
   readonly headers?: { readonly [name: string]: string };
   readonly json?: unknown;
   readonly body?: string | Uint8Array;
-  /** The body of an earlier answer, by its `as`, is sent as it came. */
+  /** Sends the body of an earlier answer, selected by its `as`, unchanged. */
   readonly bodyOf?: string;
-  /** Says that so many bytes will follow, and sends none. */
+  /** Announces this number of bytes in Content-Length, but sends none. */
   readonly declare?: number;
-  /** Reads so many events of a stream, which then stays open until the end. */
+  /** Reads this number of events of a stream. The stream stays open until the end. */
   readonly events?: number;
-  /** Ends all streams first, and asks until the server has noticed, which shows by this status. */
+  /** Closes all streams first, then repeats the request until the server answers with this status. */
   readonly alone?: number;
-  /** `type`: status and content type alone. */
+  /** `type`: records only the status and the content type. */
   readonly pin?: 'type';
-  /** The same address also where all the others are asked for under `/v1`. */
+  /** Uses the same path when all other requests are sent under `/v1`. */
   readonly fixed?: true;
 }
 
 /** One request and its answer, over a real socket. */
 
-/** What the relay is told to be called, so that its URLs do not depend on the port. */
+/** Host name of the relay, so that its URLs do not depend on the port. */
 const HOST = '127.0.0.1:7474';
 
 export interface Ready extends Omit<Pinned, 'body' | 'headers'> {
@@ -61,7 +61,7 @@ export function prepare(pinned: Pinned, fill: (text: string) => string, bodies: 
   return { ...pinned, send: fill(pinned.send), headers, body };
 }
 
-/** Sends it as it is, header by header. */
+/** Sends a request with exactly these headers. */
 export function send(base: string, under: string, asked: Ready, agent: Agent): Promise<Answer> {
   const [method, path] = asked.send.split(' ') as [string, string];
   const { hostname, port } = new URL(base);
@@ -81,7 +81,7 @@ export function send(base: string, under: string, asked: Ready, agent: Agent): P
         resolve({ status: stream.statusCode!, ...unpacked(pairs, body), stream });
         if (asked.declare !== undefined) sent.destroy();
       };
-      // Only so many of them, however many come at once; what goes before the first is the time to wait before coming back.
+      // Take exactly this number of events, even if more arrive at once. The text before the first event is the retry time.
       const wanted = new RegExp(`^(?:retry: \\d+\\n\\n)?(?:(?!retry:)(?:.+\\n)+\\n){${asked.events}}`);
       stream.on('error', () => {});
       stream.on('data', (chunk: Buffer) => {
@@ -99,7 +99,7 @@ export function send(base: string, under: string, asked: Ready, agent: Agent): P
   });
 }
 
-/** The edge packs what it sends to whoever takes that, and its length with it; an answer is what was packed. */
+/** Removes the compression headers that the edge adds, and the length of the compressed body. */
 function unpacked(headers: Answer['headers'], body: Buffer): Pick<Answer, 'headers' | 'body'> {
   if (body.length === 0 || !headers.some(([name, value]) => name === 'content-encoding' && value === 'gzip'))
     return { headers, body };
@@ -108,7 +108,7 @@ function unpacked(headers: Answer['headers'], body: Buffer): Pick<Answer, 'heade
   return { headers: [...others, ['content-length', String(content.length)]], body: content };
 }
 
-/** The JSON of an answer, or the data of each of its events. */
+/** Returns the JSON of an answer, or the data of each of its events. */
 export function meaningOf(text: string): unknown {
   try {
     return JSON.parse(text);

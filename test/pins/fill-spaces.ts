@@ -1,9 +1,9 @@
 import { type Ask, BINARY, LARGE, type Names } from './fill-store.ts';
 
-/** Longer than the first mebibyte, with one word that stands only at its end. */
+/** A text longer than 1 MiB with a word that occurs only at its end. */
 const LONG = `${'The tide went out and came back in.\n'.repeat(36_000)}The harbourmaster signed the log.\n`;
 
-/** What came after 0.1.0: files in spaces, share links, settled dead letters, threads of a second tenant. */
+/** Features after 0.1.0: files in spaces, share links, settled dead letters, threads of a second tenant. */
 export async function fillSpaces(ann: Ask, acme: Ask, names: Names): Promise<void> {
   await fillFiles(ann, acme);
   const at = `/threads/${names.thread}`;
@@ -48,7 +48,7 @@ async function fillFiles(ann: Ask, acme: Ask): Promise<void> {
   await put('notes/plan.md', 'of acme', 'text/plain', acme);
 }
 
-/** Of two dead letters one is retried and one dropped; the one that `fillChannels` left stays. */
+/** Retries one dead letter and drops another. The dead letter of `fillChannels` stays. */
 async function settleDeadLetters(ann: Ask): Promise<void> {
   for (const msg of ['retried', 'dropped'])
     await ann({ method: 'POST', path: '/channels/hard', body: { msg } });

@@ -3,12 +3,12 @@ import type { Answer, Question, ServedHome } from './store-home.ts';
 
 /** The API keys of the fixture, by the names of their holders. */
 export type Keys = { readonly [name: string]: string };
-/** What was made, by the names that questions and tests call it by. */
+/** Ids of created things, by the names that questions and tests use. */
 export type Names = { [name: string]: string };
 
 export type Ask = (question: Question) => Promise<Wire>;
 
-/** Asks as one holder, and takes nothing but success for an answer. */
+/** Sends a request with the key of one holder and fails unless it succeeds. */
 export function asHolder(served: ServedHome, key: string): Ask {
   return async (question) => {
     const answer: Answer = await served.ask({ key, ...question });
@@ -17,11 +17,11 @@ export function asHolder(served: ServedHome, key: string): Ask {
   };
 }
 
-/** As long as the relay allows. */
+/** The longest lifetime that the relay allows. */
 const MONTH_S = 30 * 24 * 3600;
 
 export const BINARY = Uint8Array.from({ length: 2048 }, (_, i) => (i * 37 + (i >> 3)) & 0xff);
-/** More than a body that lies inside the database, so it is a file of its own. */
+/** Larger than an inline blob, so it is stored as a file. */
 export const LARGE = Array.from({ length: 6000 }, (_, i) => `line ${i + 1}: the quick brown fox`).join('\n');
 
 /** Pointers of every kind. */
@@ -50,7 +50,7 @@ export async function fillPointers(ann: Ask, acme: Ask, names: Names): Promise<v
   await acme({ path: `/pull/${names.acmes}` });
 }
 
-/** Channels, a group in every state that it can be in, an inbox. */
+/** Channels, a group with messages in every state, an inbox. */
 export async function fillChannels(ann: Ask, ci: Ask, names: Names): Promise<void> {
   const signal = (channel: string, msg: Wire, ask = ann, headers = {}) =>
     ask({ method: 'POST', path: `/channels/${channel}`, body: { msg }, headers });

@@ -5,20 +5,20 @@ import { runHere } from '../cli/in-process.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { pinnedText } from './pinned.ts';
 
-/** What people read, at 80 columns and without colour. UPDATE_PINS=1 rewrites help.txt; see pinned.ts. */
+/** The help texts at 80 columns without colour. UPDATE_PINS=1 rewrites help.txt; see pinned.ts. */
 
 interface Node {
   readonly summary: string;
   readonly commands?: { readonly [name: string]: Node };
 }
 
-/** Every path from `relay` down, those that the help does not show included; parents before children. */
+/** All commands, including hidden ones; parents before children. */
 function paths(node: Node, path: readonly string[] = ['relay']): string[] {
   const below = Object.entries(node.commands ?? {}).flatMap(([name, child]) => paths(child, [...path, name]));
   return [path.join(' '), ...below];
 }
 
-/** In the file each help stands below a line such as `$ relay thread rm --help`. */
+/** In the file, each help text follows a line such as `$ relay thread rm --help`. */
 const HEADING = /^\$ (relay.*) --help\n/m;
 
 function join(helps: ReadonlyMap<string, string>): string {
@@ -35,7 +35,7 @@ function split(file: string): Map<string, string> {
   return helps;
 }
 
-test('the help of every command says what it said, word for word', async () => {
+test('the help of every command is unchanged', async () => {
   using home = temporaryHome();
   const found = new Map<string, string>();
   for (const path of paths(ROOT)) {

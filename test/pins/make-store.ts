@@ -1,10 +1,10 @@
 /**
- * Makes the fixture of a home folder with something of everything in it: `node test/pins/make-store.ts OUT_FOLDER NAME`
- * writes `NAME.home.gz` (the home) and `NAME.json` (how it answers) into that folder.
+ * Creates a fixture: a home folder with all kinds of data. `node test/pins/make-store.ts OUT_FOLDER NAME` writes
+ * `NAME.home.gz` (the home) and `NAME.json` (its answers) into that folder.
  *
- * The fixtures in test/fixtures are never remade. Each was written once, by the version of that day, and every later
- * version must open it and give the same answers. `store-v1` was made by 0.1.0 without `fillSpaces`, `store-v2` by the
- * last version before 0.3.0. This script stays to show how they were made and how to make the next one.
+ * The fixtures in test/fixtures are never recreated. Every later version must open them and give the same answers. Version 0.1.0
+ * created `store-v1`, without `fillSpaces`. The last version before 0.3.0 created `store-v2`. This script documents how they
+ * were created, and creates the next one.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -70,7 +70,7 @@ try {
   rmSync(scratch, { recursive: true, force: true });
 }
 
-/** One command line, as a person would type it. */
+/** Runs one command line. */
 async function command(home: string, cwd: string, args: string[], o: { stdin?: string; env?: object } = {}) {
   const ran = await relay(args, { home, cwd, stdin: o.stdin, env: { ...o.env } });
   if (ran.code !== 0) throw new Error(`relay ${args.join(' ')}: ${ran.stderr}`);
@@ -94,7 +94,7 @@ async function makeKeys(home: string, desk: string): Promise<Keys> {
   return Object.fromEntries(Object.entries(made).map(([name, { key }]) => [name, key as string]));
 }
 
-/** What only a client can do: encryption, alone and for those who share the key of a channel. */
+/** Client-side encryption, with a key in the URL and with the shared key of a channel. */
 async function pushByCommand(home: string, desk: string, names: Names): Promise<void> {
   const push = (stdin: string, ...args: string[]) =>
     command(home, desk, ['push', '--ttl', '30d', ...args], { stdin });
@@ -104,7 +104,7 @@ async function pushByCommand(home: string, desk: string, names: Names): Promise<
   names.local = (await push('pushed without a server', '--name', 'note.txt')).trim();
 }
 
-/** A prompt that was billed, one that was answered from the cache, and a run of a pipeline. */
+/** A prompt with provider figures, a prompt answered from the cache, and a pipeline run. */
 async function promptByCommand(home: string, desk: string, names: Names): Promise<void> {
   await using model = await startFakeModel(() => 'All is well.');
   const { env } = model;
@@ -117,7 +117,7 @@ async function promptByCommand(home: string, desk: string, names: Names): Promis
   names.run = ran.run;
 }
 
-/** How the home answers at a moment that stands still. */
+/** Records the answers of the home at a fixed time. */
 async function answersOf(home: string, now: number, keys: Keys, names: Names): Promise<Asked[]> {
   mock.timers.enable({ apis: ['Date'], now });
   await using served = await serveHome(home);

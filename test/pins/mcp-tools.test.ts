@@ -5,15 +5,15 @@ import { ERAS, overHttp, overStdio, type TestClient } from '../mcp/clients.ts';
 import { assertPinnedJson } from './pinned.ts';
 
 /**
- * What the official client is told, over a pipe and over HTTP, in both revisions of the protocol. Where the ways differ,
- * each answer stands with the ways that got it. UPDATE_PINS=1 rewrites mcp-tools.json; see pinned.ts.
+ * The answers to the official MCP client over stdio and HTTP, in both protocol revisions. If answers differ, each one is listed
+ * with its transports. UPDATE_PINS=1 rewrites mcp-tools.json; see pinned.ts.
  */
 
 interface Named {
   readonly name: string;
 }
 
-/** Part by part: what the server says of itself, then each list, then each item of it by its name. */
+/** The parts to compare: the server description, each list, and each item by name. */
 async function told({ client }: TestClient): Promise<[part: string, answer: unknown][]> {
   const server = client.getServerVersion();
   const parts: [string, unknown][] = [
@@ -30,7 +30,7 @@ async function told({ client }: TestClient): Promise<[part: string, answer: unkn
   return parts.map(([part, answer]) => [part, JSON.parse(JSON.stringify(answer ?? null), placed)]);
 }
 
-/** The answer with the names in their order, and each item for itself. */
+/** Splits a list answer into the ordered names and the single items. */
 function list<K extends string>(kind: K, answer: { readonly [kind in K]: readonly Named[] }) {
   const items = answer[kind];
   return [
@@ -39,7 +39,7 @@ function list<K extends string>(kind: K, answer: { readonly [kind in K]: readonl
   ] as [string, unknown][];
 }
 
-test('an MCP client is told the same tools, resources, prompts and instructions', async () => {
+test('an MCP client gets the same tools, resources, prompts and instructions as before', async () => {
   using home = temporaryHome();
   await using relay = await startRelay();
   const ways = ERAS.flatMap((era) => [

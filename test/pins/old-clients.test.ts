@@ -3,13 +3,13 @@ import { oldContextRelay, oldManagedClient } from './requests/old-context-relay.
 import { oldGoRelay } from './requests/old-go-relay.ts';
 import { checkTranscript } from './transcripts.ts';
 
-/** Clients that were written for the original systems, header for header. Nobody can change them any more. */
+/** Requests of clients of the original systems, with their exact headers. These clients can no longer be changed. */
 
-test('the clients of the original ContextRelay are answered as they were', () =>
+test('clients of the original ContextRelay get the same answers as before', () =>
   checkTranscript({ name: 'old-context-relay', requests: oldContextRelay }));
 
-test('its Python client with a key is answered as it was', () =>
+test('the original Python client with a key gets the same answers as before', () =>
   checkTranscript({ name: 'old-managed-client', requests: oldManagedClient, keys: {} }));
 
-test('the clients of the Go relay are answered as they were', () =>
+test('clients of the Go relay get the same answers as before', () =>
   checkTranscript({ name: 'old-go-relay', requests: oldGoRelay }));

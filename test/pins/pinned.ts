@@ -3,19 +3,19 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * The files beside the tests hold what others can observe, as literals. A change of the product is written into them by
- * `UPDATE_PINS=1 node --test test/pins/*.test.ts && npm run format`; read the difference before it is committed.
+ * Pin files contain the observable behaviour as literals. To accept a change of the product, run
+ * `UPDATE_PINS=1 node --test test/pins/*.test.ts && npm run format`, and read the difference before you commit it.
  */
 const UPDATING = process.env.UPDATE_PINS === '1';
 
-/** The text of such a file; with UPDATE_PINS=1 it is what was found, and written there. */
+/** Returns the text of a pin file. With UPDATE_PINS=1, writes `found` to the file and returns it. */
 export function pinnedText(name: string, found: string): string {
   const path = join(import.meta.dirname, name);
   if (UPDATING) writeFileSync(path, found);
   return readFileSync(path, 'utf8');
 }
 
-/** Compares part by part, so that a failure names the part. The order of keys counts, the layout of the file does not. */
+/** Compares the parts one by one, so that a failure names the part. The order of keys counts; white space does not. */
 export function assertPinnedJson(name: string, found: { readonly [part: string]: unknown }): void {
   const pinned = JSON.parse(pinnedText(name, shown(found))) as { [part: string]: unknown };
   assert.deepEqual(Object.keys(found), Object.keys(pinned), `the parts of test/pins/${name}`);

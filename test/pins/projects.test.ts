@@ -6,7 +6,7 @@ import { stateJson, todosJson } from '../../src/client/projects/new-project.ts';
 import { commandTree } from '../../src/interfaces/cli/commands/completion.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
 
-/** Files that agents of all kinds read, and words that stand in people's settings. Literals on purpose. */
+/** Project files that agents read, and names in settings files of users. They are literals on purpose. */
 
 const COMMANDS: { [path: string]: string[] } = {
   'project init': ['force'],
@@ -67,7 +67,7 @@ test('new project files have exactly these fields', () => {
   );
 });
 
-test('the lines in the settings of people are known as ours', () => {
+test('our lines in the settings of users are recognized', () => {
   for (const client of ['claude', 'codex', 'gemini']) {
     for (const event of ['session-start', 'prompt-submit', 'pre-compact', 'stop']) {
       assert.ok(ourHook(`relay hook ${client} ${event}`, client));

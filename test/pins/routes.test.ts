@@ -14,7 +14,7 @@ import { taskRequests } from './requests/task-requests.ts';
 import { threadRequests } from './requests/thread-requests.ts';
 import { checkTranscript, pinnedCalls, type Transcript } from './transcripts.ts';
 
-/** What HTTP clients can observe, route by route. Literals on purpose: a change here is a change for users. */
+/** The HTTP behaviour of every route. Transcripts are literals on purpose: a change here is a change for users. */
 
 const plans = { tiny: { pushes: 4, pulls: 1, keys: 9, payloadBytes: 100, ttlMs: 24 * 3600 * 1000 } };
 
@@ -39,17 +39,17 @@ const TRANSCRIPTS: readonly Transcript[] = [
 ];
 
 for (const transcript of TRANSCRIPTS) {
-  test(`${transcript.name}: everything is answered as it was`, () => checkTranscript(transcript));
-  test(`${transcript.name}: and in the same way under /v1`, () => checkTranscript(transcript, '/v1'));
+  test(`${transcript.name}: all answers are unchanged`, () => checkTranscript(transcript));
+  test(`${transcript.name}: all answers are the same under /v1`, () => checkTranscript(transcript, '/v1'));
 }
 
-test('every row of the table of operations has been asked for, and has answered', () => {
+test('the transcripts cover every verb with a successful answer', () => {
   const calls = TRANSCRIPTS.flatMap(({ name }) => pinnedCalls(name));
   const missing = OPERATIONS.filter(({ verb }) => {
     const { name } = verb;
     const http = routeOf(verb);
     const path = new RegExp(`^${http.path.replaceAll(/:\w+\{[^}]*\}/g, '.+').replaceAll(/:\w+/g, '[^/]+')}$`);
-    // A socket is not opened here: it is told that an upgrade is missing.
+    // Transcripts open no WebSocket. The answer to a plain request is 426.
     const fine = (status: number) => (name === 'channels.socket' ? status === 426 : status < 300);
     return !calls.some((call) => call.method === http.method && path.test(call.path) && fine(call.status));
   });

@@ -36,7 +36,7 @@ test('a client has exactly these methods and groups of methods', () => {
   ]);
 });
 
-test('an error has exactly these fields for a program to look at', () => {
+test('an error has exactly these public fields', () => {
   const error = new sdk.RelayError('not_found', { what: 'that pointer' });
   assert.equal(error.name, 'RelayError');
   assert.equal(error.code, 'not_found');

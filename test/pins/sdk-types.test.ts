@@ -9,8 +9,8 @@ import { ROOT } from '../package/processes.ts';
 import { assertPinnedJson } from './pinned.ts';
 
 /**
- * What can be imported from the package. `types` and `values` are what the compiler is told; `at run time` is what is
- * there. What the types look like is in test/package/sdk-program. UPDATE_PINS=1 rewrites sdk-types.json; see pinned.ts.
+ * The exports of the package: `types` and `values` for the compiler, and `at run time`. test/package/sdk-program checks the
+ * types themselves. UPDATE_PINS=1 rewrites sdk-types.json; see pinned.ts.
  */
 
 type Conditions = { readonly [condition: string]: string };
@@ -22,11 +22,11 @@ const AT_RUN_TIME: { readonly [entry: string]: object } = { '.': sdk, './runners
 test('the entry points of the package export exactly these values and types', () => {
   const found = Object.entries(manifest.exports).map(([entry, to]) => {
     if (typeof to === 'string') return [entry, to];
-    // dist/src is made of src, file by file.
+    // Each file of dist/src is compiled from one file of src.
     const source = join(ROOT, to.types!.replace('./dist/', '').replace(/\.d\.ts$/, '.ts'));
     const names = exportedNames(source);
     const conditions = Object.keys(to);
-    // The integrations need their peers to be loaded: test/integrations does that.
+    // Integrations need their peer packages to load; test/integrations checks them.
     const loaded = AT_RUN_TIME[entry];
     return [entry, { conditions, ...names, ...(loaded && { 'at run time': Object.keys(loaded).sort() }) }];
   });

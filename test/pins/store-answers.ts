@@ -3,7 +3,7 @@ import type { Wire } from '../http/relay-under-test.ts';
 import type { Keys, Names } from './fill-store.ts';
 import type { Answer, ServedHome } from './store-home.ts';
 
-/** A question of the fixture: who asks, and for what. */
+/** A request to the fixture: its caller and its content. */
 export interface Planned {
   readonly about: string;
   readonly as: string | null;
@@ -19,7 +19,7 @@ export interface Told {
   readonly about?: Wire;
   readonly json?: Wire;
   readonly text?: string;
-  /** Instead of an answer that is too long to be read by anybody. */
+  /** Hash, recorded instead of a very long answer. */
   readonly sha256?: string;
 }
 
@@ -27,9 +27,9 @@ export interface Asked extends Planned {
   readonly answer: Told;
 }
 
-/** What `store-v1.json` holds. */
+/** The content of `store-v1.json`. */
 export interface Fixture {
-  /** The moment at which it was asked, in ms. */
+  /** Time of the requests, in ms since 1970. */
   readonly now: number;
   readonly keys: Keys;
   readonly names: Names;
@@ -49,7 +49,7 @@ export async function answerTo(served: ServedHome, keys: Keys, planned: Planned)
 
 function told({ status, json, text, bytes, about }: Answer): Told {
   const facts = Object.keys(about).length > 0 ? { about } : {};
-  // In which words something is refused may change.
+  // The words of error messages may change.
   if (status >= 400) return { status, json: { code: json?.code } };
   if (json !== null) {
     const sorted = inOrder(json);
@@ -64,7 +64,7 @@ function told({ status, json, text, bytes, about }: Answer): Told {
   return { status, ...facts, ...(readable ? { text } : { sha256: hash(bytes) }) };
 }
 
-/** The order of the fields of an object says nothing, and neither do the last digits of a rank. */
+/** Normalizes the order of object fields and the last digits of ranks, which may differ. */
 function inOrder(value: Wire): Wire {
   if (typeof value === 'number') return Math.round(value * 1000) / 1000;
   if (Array.isArray(value)) return value.map(inOrder);

@@ -18,9 +18,9 @@ export interface Question {
   /** The API key itself. */
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object goes as JSON, text and bytes as they are. */
+  /** Body: an object is sent as JSON, text and bytes unchanged. */
   readonly body?: unknown;
-  /** The answer is a stream of events, of which so many are waited for. */
+  /** Number of events to wait for, if the answer is an event stream. */
   readonly take?: number;
 }
 
@@ -28,29 +28,29 @@ export interface Answer {
   readonly status: number;
   readonly bytes: Buffer;
   readonly text: string;
-  /** Null where the answer is not JSON. */
+  /** The parsed answer; null if it is not JSON. */
   readonly json: Wire;
-  /** What is told of a pointer beside its metadata: the headers that begin with `relay-`. */
+  /** The headers that begin with `relay-`, which describe a pointer. */
   readonly about: { readonly [header: string]: string };
 }
 
 export interface ServedHome extends AsyncDisposable {
   readonly url: string;
-  /** What was written into the log of the server. */
+  /** The log of the server. */
   readonly log: readonly Wire[];
   ask(question: Question): Promise<Answer>;
 }
 
 /**
- * The home, opened as the program opens it and served as `relay up` serves it. Store and domain take the time from
- * `Date`: whoever wants it to stand still holds that one still, and everything follows.
+ * Opens the home as the program does and serves it as `relay up` does. Store and domain read the time from `Date`, so a test
+ * can fix the time by mocking `Date`.
  */
 export async function serveHome(home: string): Promise<ServedHome> {
   const config = loadConfig({ RELAY_HOME: home });
   return serveCore(config, await openCore(config, 'server'));
 }
 
-/** What was copied out of a home, on another engine, with the configuration of the home. */
+/** Serves data that was copied from a home to another engine, with the configuration of the home. */
 export async function serveEngine(home: string, engine: Engine): Promise<ServedHome> {
   const config = loadConfig({ RELAY_HOME: home });
   const { channels, plans, default_plan: defaultPlan } = config;
@@ -70,7 +70,7 @@ async function serveCore(
   opened: AsyncDisposable & { readonly core: RelayCore },
 ): Promise<ServedHome> {
   const { index } = (await opened.core.threads()).log;
-  // Artifacts that an earlier version indexed in part are indexed again before anything is asked.
+  // Wait until artifacts that an earlier version indexed only in part are indexed again.
   for (const tenant of ['local', 'acme'])
     await until(async () => (await index.unsearched(tenant, null)) === undefined);
   const log: Wire[] = [];
@@ -96,7 +96,7 @@ async function serveCore(
   };
 }
 
-/** Far beyond what an answer takes, so that only one that never comes meets it. */
+/** Timeout of an answer. It is so long that only a missing answer reaches it. */
 const PATIENCE_MS = 10_000;
 
 async function ask(base: string, question: Question): Promise<Answer> {
@@ -150,7 +150,7 @@ function parsed(text: string): Wire {
   }
 }
 
-/** All files of a folder in one: a line of JSON with paths and sizes, then the contents one after the other, gzipped. */
+/** Packs a folder into one gzipped file: a line of JSON with paths and sizes, then the contents. */
 export function packFolder(folder: string): Buffer {
   const paths = readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())

@@ -9,8 +9,8 @@ import { answerTo, type Fixture } from './store-answers.ts';
 import { type Answer, type Question, type ServedHome, serveHome, unpackFolder } from './store-home.ts';
 
 /**
- * A home folder that an earlier version left behind, with something of everything in it (see make-store.ts). Whatever
- * changes inside, it opens and says the same. Literals on purpose: what fails here fails for users with their data.
+ * Opens a home folder of an earlier version that contains all kinds of data (see make-store.ts). It must give the same answers in
+ * every version. A failure here would also happen to users with their own data.
  */
 
 const FIXTURES = resolve(import.meta.dirname, '../fixtures');
@@ -22,7 +22,7 @@ const THREAD = 'd2a415d9-682d-415f-bf67-8d0023bf9bfd';
 const ANN = 'cr_live_f1N3oP8YXTO8HX6A21GjFJNY9xglqGcERkUUH7dx';
 const A2A = { 'A2A-Version': '1.0', 'Content-Type': 'application/json' };
 
-/** A copy of the home, at the moment shortly after it was made: nothing in it has expired. */
+/** Opens a copy of the home at a time shortly after its creation, when nothing has expired. */
 function oldHome(t: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), 'relay-old-home-'));
   t.after(() => rmSync(home, { recursive: true, force: true, maxRetries: 10 }));
@@ -33,12 +33,12 @@ function oldHome(t: TestContext): string {
 
 type AskAnn = (question: Question) => Promise<Answer>;
 
-/** With the key that was made for her. */
+/** Sends a request with the API key of this holder. */
 function asAnn(served: ServedHome): AskAnn {
   return (question) => served.ask({ key: ANN, ...question });
 }
 
-test('the fixture is the one that was made once', () => {
+test('the fixture has not been changed', () => {
   assert.equal(
     createHash('sha256').update(PACKED).digest('hex'),
     '2dd4a8e7ef9eb7a7bc258e478c86eadfde8e981e1d9bcb4207452e3d340e9529',
@@ -48,7 +48,7 @@ test('the fixture is the one that was made once', () => {
   assert.equal(names.thread, THREAD);
 });
 
-test('every question is answered as it was when the home was made', async (t) => {
+test('every request gets the same answer as when the home was created', async (t) => {
   const home = oldHome(t);
   await using served = await serveHome(home);
   await assertAnswers(served, FIXTURE, ANSWERS);
@@ -62,7 +62,7 @@ async function assertAnswers(served: ServedHome, fixture: Fixture, file: string)
   const answers = [];
   for (const { answer: _, ...planned } of fixture.asked)
     answers.push({ ...planned, answer: await answerTo(served, fixture.keys, planned) });
-  // Use this for an answer that was changed on purpose. The home itself is never remade.
+  // Rewrites the answers after an intended change. The home itself is never recreated.
   if (process.env.UPDATE_PINS === '1')
     writeFileSync(file, `${JSON.stringify({ ...fixture, asked: answers }, null, 2)}\n`);
   for (const [i, { as, about, method = 'GET', path, answer }] of fixture.asked.entries())
@@ -136,12 +136,12 @@ async function assertRepeats(ask: AskAnn): Promise<void> {
   assert.equal(sent.json.task.id, '7136354b-ce1b-4d8e-a88a-cc3f3cd14dce');
   const invoke = { capability: 'retrieval.search', thread_id: THREAD, args: { query: 'lighthouse' } };
   const found = (await ask({ method: 'POST', path: '/cap/invoke', body: invoke })).json;
-  // The report came after the answer, so the search is made anew; from then on it is known.
+  // The report is newer than the cached answer, so the search runs again. Then its answer is cached.
   const known = (await ask({ method: 'POST', path: '/cap/invoke', body: invoke })).json;
   assert.deepEqual([found.cache_hit, known.cache_hit], [false, true]);
 }
 
-test('a home of the last version before 0.3.0 opens and answers as it did when it was made', async (t) => {
+test('a home of the last version before 0.3.0 gives the same answers as when it was created', async (t) => {
   const packed = readFileSync(join(FIXTURES, 'store-v2.home.gz'));
   assert.equal(
     createHash('sha256').update(packed).digest('hex'),
@@ -159,7 +159,7 @@ test('a home of the last version before 0.3.0 opens and answers as it did when i
   assert.deepEqual(served.log, []);
 });
 
-test('work goes on where it was, and what is new is kept', async (t) => {
+test('work continues where it stopped, and new data is stored', async (t) => {
   const home = oldHome(t);
   const at = `/threads/${THREAD}`;
   let id = '';
@@ -216,7 +216,7 @@ test('work goes on where it was, and what is new is kept', async (t) => {
   );
 });
 
-test('commands find in it what commands left there', async (t) => {
+test('commands find the data that earlier commands stored', async (t) => {
   const home = oldHome(t);
   const said = async (...args: string[]) => {
     const { code, stdout, stderr } = await runHere(args, { home });

@@ -6,7 +6,7 @@ import { commandTree } from '../../src/interfaces/cli/commands/completion.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
 import { OPERATIONS } from '../../src/interfaces/http/operations.ts';
 
-/** Orchestrators, agents and scripts depend on these words. Literals on purpose: a change here is a change for users. */
+/** Orchestrators, agents and scripts depend on these names. They are literals on purpose: a change here is a change for users. */
 
 test('tasks and agents keep their routes', () => {
   const routes = OPERATIONS.filter(({ verb }) => /^(tasks|agents)\./.test(verb.name)).map(

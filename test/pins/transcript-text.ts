@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Answer, Pinned, Ready } from './exchange.ts';
 
-/** How requests and answers are written down: as text that a person can read and compare. */
+/** Formats requests and answers as text that a person can read and compare. */
 
-/** The time of day, and what belongs to the connection and not to the answer. */
+/** Headers that are omitted: the time, and headers of the connection. */
 const NOISE = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
 const LINE = 110;
 
@@ -15,7 +15,7 @@ export function shownRequest({ send, headers, body, bodyOf }: Ready): string {
 }
 
 export function shownAnswer({ status, headers, body }: Answer, pin: Pinned['pin']): string {
-  // Whether a short stream is sent with its length is a matter of a moment, except where pieces can be asked for.
+  // Content-Length of a short stream depends on timing, except where ranges are supported.
   const sized = body.length === 0 || headers.some(([name]) => name === 'accept-ranges');
   const kept = headers.filter(([name]) => {
     if (pin === 'type') return name === 'content-type';
@@ -25,10 +25,10 @@ export function shownAnswer({ status, headers, body }: Answer, pin: Pinned['pin'
   return [`< ${status}`, ...lines, ...(pin || body.length === 0 ? [] : [shownBody(body)])].join('\n');
 }
 
-/** JSON is spread over lines only where nothing is lost by it; any other text has a bar in front of its lines. */
+/** Indents JSON only if this loses nothing. Any other text gets a bar before each line. */
 function shownBody(body: Buffer): string {
   if (body.subarray(0, 4).toString('latin1') === 'PK\x03\x04') return zipEntries(body);
-  // When failed work comes back is up to chance.
+  // The time of the next delivery of a failed message is random.
   const text = body.toString('latin1').includes('"retry_at":')
     ? body.toString('utf8').replace(/"retry_at":\d+/g, '"retry_at":0')
     : body.toString('utf8');
@@ -55,7 +55,7 @@ function digest(body: Buffer): string {
   return `(${body.length} bytes, sha256 ${createHash('sha256').update(body).digest('hex')})`;
 }
 
-/** What is in an archive; how well it was packed is the library's business. */
+/** Lists the content of an archive. Compressed sizes depend on the library and are omitted. */
 function zipEntries(zip: Buffer): string {
   const lines: string[] = [];
   const end = zip.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'));
@@ -78,7 +78,7 @@ export function entriesOf(text: string): string[] {
   return text.split(/^(?==== )/m);
 }
 
-/** The lines that differ, with the name of the request above them. */
+/** Returns the lines that differ, below the name of the request. */
 export function difference(was: string | undefined, is: string | undefined): string {
   const [old, now] = [was ?? '', is ?? ''].map((text) => text.trimEnd().split('\n')) as [string[], string[]];
   let front = 0;

@@ -13,13 +13,13 @@ export interface Transcript {
   readonly name: string;
   readonly requests: readonly Pinned[];
   readonly core?: RelayOptions['core'];
-  /** A relay that asks for keys; its first one is known as `{{admin.key}}`. */
+  /** The relay requires keys. Requests use its first key as `{{admin.key}}`. */
   readonly keys?: RelayOptions;
 }
 
 const FOLDER = join(import.meta.dirname, 'transcripts');
 const START = Date.UTC(2026, 0, 15, 12);
-/** Plays a transcript, under `/v1` or not, and fails where an answer differs from what is written down. */
+/** Plays a transcript, optionally under `/v1`, and fails if an answer differs from the file. */
 export async function checkTranscript(transcript: Transcript, under: '' | '/v1' = ''): Promise<void> {
   const path = join(FOLDER, `${transcript.name}.txt`);
   const played = await play(transcript, under);
@@ -35,13 +35,13 @@ export async function checkTranscript(transcript: Transcript, under: '' | '/v1' 
   );
 }
 
-/** A Worker chooses the last byte of an id, by where a channel is. */
+/** A Worker chooses the last byte of an id by the location of the channel. */
 function comparable(entry: string): string {
   if (process.env.RELAY_TEST_ENGINE !== 'cloudflare') return entry;
   return entry.replace(/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{10})[0-9a-f]{2}/g, '$1..');
 }
 
-/** Which requests are written down, as method, path and status. */
+/** Returns the recorded requests as method, path and status. */
 export function pinnedCalls(name: string): { method: string; path: string; status: number }[] {
   return entriesOf(readFileSync(join(FOLDER, `${name}.txt`), 'utf8')).map((entry) => {
     const [, method, path] = /^> (\S+) ([^\s?]+)/m.exec(entry)!;
@@ -54,7 +54,7 @@ async function play({ requests, core, keys }: Transcript, under: string): Promis
   const drawn = new Map<string, number>();
   const env = {
     now: () => START + turn * 1000,
-    // By request and length: whoever draws something more moves no other number.
+    // Random bytes depend on the request and the length, so an additional draw does not change other values.
     randomBytes: (length: number) => {
       const count = (drawn.get(`${asked}/${length}`) ?? 0) + 1;
       drawn.set(`${asked}/${length}`, count);
@@ -83,7 +83,7 @@ async function play({ requests, core, keys }: Transcript, under: string): Promis
       let answer: Answer;
       do answer = await send(relay.url, pinned.fixed ? '' : under, ready, agent);
       while (pinned.alone && answer.status !== pinned.alone && Date.now() < deadline);
-      // What is written behind an answer bears the time of its request.
+      // Write-behind data has the time of its request.
       await relay.settle();
       if (pinned.events !== undefined) streams.push(answer.stream);
       if (pinned.as) {

@@ -14,7 +14,7 @@ interface Vector {
   error?: string;
 }
 
-/** [document, patch, result], or null where the patch is refused. */
+/** [document, patch, result]; the result is null if the patch is rejected. */
 const CASES: [Json, Json, Json][] = [
   [{ a: 1 }, [{ op: 'add', path: '/b', value: [] }], { a: 1, b: [] }],
   [[1, 3], [{ op: 'add', path: '/1', value: 2 }], [1, 2, 3]],
@@ -75,7 +75,7 @@ const CASES: [Json, Json, Json][] = [
 ];
 
 describe('applyPatch', () => {
-  it('does what RFC 6902 says', () => {
+  it('follows RFC 6902', () => {
     for (const [doc, patch, expected] of CASES) {
       const before = JSON.stringify(doc);
       const said = `${before} ${JSON.stringify(patch)}`;
@@ -88,7 +88,7 @@ describe('applyPatch', () => {
   it('passes the public suite', () => {
     let run = 0;
     for (const vector of [...tests, ...specTests] as Vector[]) {
-      // Two members of the same name are gone by the time JSON has been parsed.
+      // JSON.parse has already merged two members with the same name.
       if (!vector.patch || /two 'op'/.test(vector.error ?? '')) continue;
       run++;
       const said = JSON.stringify(vector);
@@ -101,7 +101,7 @@ describe('applyPatch', () => {
     assert.ok(run > 90, `${run} vectors`);
   });
 
-  it('names the operation, its index and its path in a refusal', () => {
+  it('names the operation, its index and its path in an error', () => {
     const patch = [
       { op: 'add', path: '/b', value: 1 },
       { op: 'remove', path: '/nope' },
@@ -120,7 +120,7 @@ describe('applyPatch', () => {
     );
   });
 
-  it('refuses names that reach behind an object, in paths and in values', () => {
+  it('rejects names that could change a prototype, in paths and in values', () => {
     for (const name of ['__proto__', 'constructor', 'prototype']) {
       const value = JSON.parse(`{"x":[{"${name}":{"polluted":1}}]}`);
       assert.throws(() => applyPatch({}, [{ op: 'add', path: `/${name}`, value: 1 }]), isRelayError);
@@ -134,7 +134,7 @@ describe('applyPatch', () => {
     assert.equal(({} as { polluted?: number }).polluted, undefined);
   });
 
-  it('shares what no operation touched and copies what one did', () => {
+  it('shares unchanged parts and copies changed ones', () => {
     const doc = { a: { deep: [1] }, b: [{ id: 1 }, { id: 2 }] };
     const { doc: next } = applyPatch(doc, [{ op: 'replace', path: '/b/1/id', value: 3 }]) as unknown as {
       doc: typeof doc;
@@ -144,7 +144,7 @@ describe('applyPatch', () => {
     assert.notEqual(next.b[1], doc.b[1]);
   });
 
-  it('keeps count of the bytes', () => {
+  it('tracks the size in bytes', () => {
     let doc: Json = { list: [], name: 'é"\n' };
     let { bytes } = applyPatch(doc, []);
     const random = generator(7);
@@ -155,7 +155,7 @@ describe('applyPatch', () => {
     }
   });
 
-  it('says which children were written to', () => {
+  it('reports which children were changed', () => {
     const doc = { facts: [{ id: 1 }, { id: 2 }, { id: 3 }], plan: [] };
     const { doc: next, touched } = applyPatch(doc, [
       { op: 'remove', path: '/facts/0' },
@@ -168,7 +168,7 @@ describe('applyPatch', () => {
     assert.equal(touched.get('plan'), 'all');
   });
 
-  it('is not made to explode by copies of copies', () => {
+  it('stops copies of copies before they grow too large', () => {
     const ops: object[] = [{ op: 'add', path: '/a', value: ['x'.repeat(100)] }];
     for (let i = 0; i < 60; i++) ops.push({ op: 'copy', from: '/a', path: '/a/-' });
     assert.throws(() => applyPatch({}, ops, { maxBytes: 1_000_000 }), isRelayError);

@@ -5,7 +5,7 @@ import { applyPatch } from './apply.ts';
 import { diffJson } from './diff.ts';
 
 describe('diffJson', () => {
-  it('gives the operations a person would have written', () => {
+  it('gives the operations that a person would write', () => {
     assert.deepEqual(diffJson({ a: 1, b: [1, 2] }, { a: 1, b: [1, 2] }), []);
     assert.deepEqual(diffJson({ list: [1, 2] }, { list: [1, 2, 3] }), [
       { op: 'add', path: '/list/2', value: 3 },
@@ -21,7 +21,7 @@ describe('diffJson', () => {
     assert.deepEqual(diffJson([], {}), [{ op: 'replace', path: '', value: {} }]);
   });
 
-  it('makes the one of the other, whatever they are', () => {
+  it('produces a patch that turns any value into any other', () => {
     let seed = 11;
     const random = (below: number) => {
       seed = (seed * 1103515245 + 12345) % 2147483648;
@@ -40,14 +40,14 @@ describe('diffJson', () => {
     }
   });
 
-  it('copes with very many lists of medium length', () => {
+  it('handles very many lists of medium length', () => {
     const lists = (length: number) =>
       Array.from({ length: 400 }, (_, i) => Array.from({ length }, (_x, j) => (i * 31 + j * 7) % 251));
     const [from, to] = [{ lists: lists(400) }, { lists: lists(399).map((list) => list.toReversed()) }];
     assert.deepEqual(applyPatch(from, diffJson(from, to)).doc, to);
   });
 
-  it('copes with long lists that have nothing in common', () => {
+  it('handles long lists that have nothing in common', () => {
     const from = { list: Array.from({ length: 2000 }, (_, i) => i) };
     const to = { list: Array.from({ length: 1500 }, (_, i) => `x${i}`) };
     assert.deepEqual(applyPatch(from, diffJson(from, to)).doc, to);

@@ -6,7 +6,7 @@ import { WorkMeter } from '../../base/work-meter.ts';
 import { applyPatch } from './apply.ts';
 
 describe('a draft', () => {
-  it('gives what plain copies of everything would give, whatever was moved and copied before', () => {
+  it('gives the same result as deep copies, for any sequence of moves and copies', () => {
     const random = generator(11);
     for (let round = 0; round < 300; round++) {
       let doc: Json = { a: [{ n: [1] }, { n: [2] }, 3], b: { x: { n: [4] } } };
@@ -55,7 +55,7 @@ describe('a draft', () => {
     );
   });
 
-  it('refuses a patch that takes more work than its meter allows', () => {
+  it('rejects a patch that needs more work than its meter allows', () => {
     const list = Array.from({ length: 50_000 }, () => 0);
     const members = Object.fromEntries(list.map((_, i) => [`k${i}`, 0]));
     for (const [big, key] of [
@@ -74,7 +74,7 @@ describe('a draft', () => {
   });
 });
 
-/** Applies operations to copies of everything: slow, and without any sharing that could go wrong. */
+/** Applies operations to deep copies: slow, but without shared objects that could be changed by mistake. */
 function applyPlainly(
   doc: Json,
   ops: readonly { op: string; path: string; from?: string; value?: Json }[],
@@ -107,7 +107,7 @@ function applyPlainly(
   return root;
 }
 
-/** The paths of everything in it but the whole. */
+/** Returns the paths of all nested values. */
 function placesIn(value: Json, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, child]) => [

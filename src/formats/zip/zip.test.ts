@@ -32,14 +32,14 @@ const refused = (bytes: Uint8Array, says: RegExp) =>
   assert.rejects(readAll(bytes), (error) => isRelayError(error, 'bad_bundle') && says.test(error.message));
 
 describe('a ZIP archive', () => {
-  it('has the checksum everyone else computes', () => {
+  it('has standard CRC-32 checksums', () => {
     for (const size of [0, 1, 7, 8, 9, 1000, 100_003]) {
       const bytes = Uint8Array.from({ length: size }, (_, i) => (i * 31 + (i >> 3)) & 255);
       assert.equal(crc32(bytes), platformCrc32(bytes));
     }
   });
 
-  it('gives back what was put in, packed where that helps', async () => {
+  it('returns the stored contents, and compresses where this saves space', async () => {
     const text = 'a line of text that is like other lines\n'.repeat(20);
     const large = new Uint8Array(300_000).map((_, i) => (i * i) & 255);
     const bytes = await written(
@@ -65,14 +65,14 @@ describe('a ZIP archive', () => {
     assert.equal(inflateRawSync(bytes.subarray(30 + 5, 30 + 5 + item.packedSize)).toString(), text);
   });
 
-  it('is the same for the same entries, and never looks like a bomb', async () => {
+  it('has the same bytes for the same entries, and no suspicious compression ratio', async () => {
     const zeros = { name: 'zeros', bytes: new Uint8Array(5_000_000) };
     const bytes = await written(zeros);
     assert.deepEqual(await written(zeros), bytes);
     assert.equal((await readAll(bytes)).zeros!.length, 5_000_000);
   });
 
-  it('may have been written by another program', async () => {
+  it('can be written by another program', async () => {
     assert.deepEqual(
       await readAll(
         forgeZip([
@@ -87,7 +87,7 @@ describe('a ZIP archive', () => {
     );
   });
 
-  it('is refused when anything about it is not straight', async () => {
+  it('is rejected if anything in it is inconsistent', async () => {
     const one: Entry = { name: 'a', content: 'hello hello hello' };
     const cases: [Uint8Array, RegExp][] = [
       [new Uint8Array(0), /not a ZIP/],
@@ -144,7 +144,7 @@ describe('a ZIP archive', () => {
     for (const [bytes, says] of cases) await refused(bytes, says);
   });
 
-  it('is refused when its content cannot be unpacked', async () => {
+  it('is rejected if its content cannot be unpacked', async () => {
     const bytes = forgeZip([{ name: 'a', content: 'hello hello hello' }]);
     bytes[34] = 0xff;
     bytes[35] = 0xff;

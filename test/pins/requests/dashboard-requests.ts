@@ -1,6 +1,6 @@
 import type { Pinned } from '../exchange.ts';
 
-/** What the dashboard asks for beside all that others do. */
+/** Requests that only the dashboard sends. */
 export const dashboardRequests: readonly Pinned[] = [
   { name: 'a push to be told of', as: 'pushed', send: 'POST /push?channel=news', body: 'x' },
   { name: 'what happened', as: 'happened', send: 'GET /activity?limit=1' },

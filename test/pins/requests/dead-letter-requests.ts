@@ -1,6 +1,6 @@
 import type { Pinned } from '../exchange.ts';
 
-/** On a relay that hands work out once. */
+/** Requests to a relay that delivers a message only once. */
 export const deadLetterRequests: readonly Pinned[] = [
   {
     name: 'push what is revoked',

@@ -1,6 +1,6 @@
 import type { Pinned } from '../exchange.ts';
 
-/** What the Python client sends: `requests` with nothing but its own headers, and `json.dumps` as it is by default. */
+/** Headers of the Python client: the defaults of `requests`, with bodies from `json.dumps`. */
 const PYTHON = {
   'User-Agent': 'python-requests/2.32.3',
   'Accept-Encoding': 'gzip, deflate',
@@ -8,7 +8,7 @@ const PYTHON = {
   Connection: 'keep-alive',
 };
 const PYTHON_JSON = { ...PYTHON, 'Content-Type': 'application/json' };
-/** What `fetch` of Node sends. */
+/** Headers that `fetch` of Node sends. */
 const FETCH = {
   accept: '*/*',
   'accept-language': '*',
@@ -20,7 +20,7 @@ const CURL = { 'User-Agent': 'curl/8.5.0', Accept: '*/*' };
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const TOKEN = `gAAAAA${'b'.repeat(94)}`;
 
-/** The clients of the original ContextRelay, against a relay of one's own. */
+/** Clients of the original ContextRelay, against a self-hosted relay. */
 export const oldContextRelay: readonly Pinned[] = [
   {
     name: 'Python: push',

@@ -1,6 +1,6 @@
 import type { Pinned } from '../exchange.ts';
 
-/** The Python client is built on urllib, and sends a content type with every request. */
+/** Headers of the Python client, which uses urllib and sends a content type with every request. */
 const PYTHON = {
   'Accept-Encoding': 'identity',
   'Content-Type': 'application/json',
@@ -8,7 +8,7 @@ const PYTHON = {
   'User-Agent': 'Python-urllib/3.12',
   Connection: 'close',
 };
-/** The TypeScript client is built on fetch, and does so too. */
+/** Headers of the TypeScript client, which uses fetch and sends a content type with every request. */
 const FETCH = {
   'content-type': 'application/json',
   accept: 'application/json',
@@ -17,7 +17,7 @@ const FETCH = {
   'user-agent': 'node',
   'accept-encoding': 'gzip, deflate',
 };
-/** The command line is Go's. */
+/** Headers of the command line, which is written in Go. */
 const GO = { 'User-Agent': 'Go-http-client/1.1', 'Accept-Encoding': 'gzip' };
 const GO_JSON = { ...GO, 'Content-Type': 'application/json' };
 const BOUNDARY = '5c6b3a7d9e1f20418293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7';

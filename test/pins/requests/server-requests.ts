@@ -1,6 +1,6 @@
 import type { Pinned } from '../exchange.ts';
 
-/** The server itself, addresses that are not there, and pages that may not ask. */
+/** The server itself, unknown routes, and web pages of foreign origins. */
 export const serverRequests: readonly Pinned[] = [
   { name: 'the root', send: 'GET /', fixed: true },
   { name: 'the head of the root', send: 'HEAD /', fixed: true },
