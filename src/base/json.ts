@@ -76,7 +76,7 @@ export function freeze<T extends Json>(value: T): T {
  * Memoizes `make` for frozen arguments, which cannot change. For other arguments it calls `make` each time. Only `from` is the
  * cache key, so the other arguments must not change the result.
  */
-export function madeOnce<From extends object, Rest extends readonly unknown[], Made extends object>(
+export function memoizeFrozen<From extends object, Rest extends readonly unknown[], Made extends object>(
   make: (from: From, ...rest: Rest) => Made,
 ): (from: From, ...rest: Rest) => Made {
   const made = new WeakMap<From, Made>();

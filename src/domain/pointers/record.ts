@@ -1,7 +1,7 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, isUuid } from '../../base/ids.ts';
-import { madeOnce } from '../../base/json.ts';
+import { memoizeFrozen } from '../../base/json.ts';
 import { PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { missingScope, reaches } from '../../contract/authorize.ts';
@@ -181,7 +181,7 @@ export async function releasePointer({ engine, env }: Deps, id: string): Promise
   });
 }
 
-export const describe = madeOnce((r: PointerRecord, id: string): Peeked => {
+export const describe = memoizeFrozen((r: PointerRecord, id: string): Peeked => {
   return {
     id,
     metadata: r.metadata,

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { toBase64 } from '../../base/base64.ts';
 import { joined } from '../../base/byte-streams.ts';
 import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
-import { isJsonObject, type JsonObject, madeOnce, parseJson } from '../../base/json.ts';
+import { isJsonObject, type JsonObject, memoizeFrozen, parseJson } from '../../base/json.ts';
 import { MAX_PULLS, MAX_TTL_MS, PAYLOAD_BYTES, PUSH_WIRE_BYTES } from '../../base/limits.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import {
@@ -97,13 +97,13 @@ async function rawResponse(notes: RequestNotes, relay: Relay, id: string, o: Pul
 }
 
 /** Body and headers of a peek response, cached per pointer. */
-const peekResponse = madeOnce((peeked: Inspected) => ({
+const peekResponse = memoizeFrozen((peeked: Inspected) => ({
   body: JSON.stringify(peeked.metadata),
   headers: jsonHeaders(relayHeaders(asPeeked(peeked))),
 }));
 
 /** Headers of a response with the whole payload, cached per pointer. */
-const wholeHeaders = madeOnce((about: Inspected) => {
+const wholeHeaders = memoizeFrozen((about: Inspected) => {
   const peeked = asPeeked(about);
   return bytesHeaders({
     ...rawHeaders(peeked.sha256, peeked.text),
