@@ -44,14 +44,14 @@ export function isAnonymous(caller: Caller): boolean {
 }
 
 /** Returns whether the caller is an admin of the whole relay, not only of one tenant or of some channels. */
-export function runsTheRelay({ tenant, scopes, channelPrefix }: Caller): boolean {
+export function isRelayAdmin({ tenant, scopes, channelPrefix }: Caller): boolean {
   return tenant === RELAY_TENANT && scopes.includes('admin') && channelPrefix === undefined;
 }
 
 /** Returns the tenant that a request is about: the tenant of the caller, or another one that a relay admin names. */
 export function tenantOf(caller: Caller, wanted: string | undefined): string {
   if (wanted === undefined || wanted === caller.tenant) return caller.tenant;
-  if (runsTheRelay(caller)) return checkTenant(wanted);
+  if (isRelayAdmin(caller)) return checkTenant(wanted);
   throw new RelayError('forbidden', { what: `The key "${caller.name}" belongs to another tenant.` });
 }
 

@@ -14,7 +14,7 @@ import {
   isAnonymous,
   LOCAL_CALLER,
   RELAY_TENANT,
-  runsTheRelay,
+  isRelayAdmin,
   SCOPES,
   type Scope,
   tenantOf,
@@ -90,7 +90,7 @@ export class Keys {
       scopes: caller.scopes,
       channel_prefix: caller.channelPrefix ?? null,
       thread: caller.thread ?? null,
-      admin_of_relay: runsTheRelay(caller),
+      admin_of_relay: isRelayAdmin(caller),
     };
   }
 
@@ -106,7 +106,7 @@ export class Keys {
     };
     checkWithinPrefix(caller, draft.prefix);
     if (input.plan !== undefined) {
-      if (!runsTheRelay(caller)) {
+      if (!isRelayAdmin(caller)) {
         throw new RelayError('forbidden', { what: 'Only an admin of the relay itself can change a plan.' });
       }
       await this.#plans.set(tenant, input.plan);

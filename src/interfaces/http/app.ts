@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
-import { isAnonymous, runsTheRelay } from '../../contract/caller.ts';
+import { isAnonymous, isRelayAdmin } from '../../contract/caller.ts';
 import { type UsageReport, usage } from '../../contract/keys.ts';
 import { isLoopback } from '../../contract/pointer-url.ts';
 import type { Protocol } from '../protocol.ts';
@@ -125,7 +125,7 @@ async function metricsResponse(
   if (!isLocal) {
     const caller = await deps.authenticate(c.req.header('authorization') ?? null);
     if (isAnonymous(caller)) throw new RelayError('unauthorized');
-    if (!runsTheRelay(caller))
+    if (!isRelayAdmin(caller))
       throw new RelayError('forbidden', { what: 'Only admins of the relay may read metrics.' });
   }
   const { blobs, records, entries, diskBytes, quota } = await deps.core.deps.engine.usage();
