@@ -72,7 +72,7 @@ export function isRelayError(error: unknown, code?: ErrorCode): error is RelayEr
  * Converts any error for an interface. A `RelayError` is returned unchanged. Any other error becomes `internal` without
  * details, or `package_replaced` if code could not be loaded because the package was replaced while the program runs.
  */
-export function shownError(error: unknown, replaced?: () => boolean, request = 'unknown'): RelayError {
+export function toRelayError(error: unknown, replaced?: () => boolean, request = 'unknown'): RelayError {
   if (isRelayError(error)) return error;
   const code = String((error as { code?: unknown } | null)?.code);
   const missing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { isRelayError, shownError } from '../../src/base/errors.ts';
+import { isRelayError, toRelayError } from '../../src/base/errors.ts';
 import type { Asked } from '../session/asking.ts';
 
 /** Nothing there yet: what it would be, and the command that makes the first one. */
@@ -15,7 +15,7 @@ export function Empty({ title, children }: { title: string; children?: Component
 
 /** What went wrong and what to do about it. */
 export function Failure({ error, again }: { error: unknown; again?: () => void }) {
-  const { message, hint, code } = shownError(error);
+  const { message, hint, code } = toRelayError(error);
   if (!isRelayError(error)) console.error(error);
   return (
     <div class="failure" role="alert">

@@ -1,5 +1,5 @@
 import type { DurableObjectState, WebSocket as PlatformSocket } from '@cloudflare/workers-types';
-import { shownError } from '../../base/errors.ts';
+import { toRelayError } from '../../base/errors.ts';
 import { jsonObjectIn } from '../../base/json.ts';
 import { INBOUND_FRAME_BYTES, KEY_CHECK_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
@@ -109,7 +109,7 @@ export class RelayObject extends StoreObject {
     try {
       socket.send(JSON.stringify(await settle({ relay, channel, group }, frame)));
     } catch (error) {
-      socket.send(JSON.stringify({ ...shownError(error).toJSON(), ...frameSubject(frame) }));
+      socket.send(JSON.stringify({ ...toRelayError(error).toJSON(), ...frameSubject(frame) }));
     }
   }
 

@@ -26,7 +26,7 @@ import {
   validateVersion,
 } from '@a2a-js/sdk/server';
 import type { Context } from 'hono';
-import { isRelayError, RelayError, shownError } from '../../base/errors.ts';
+import { isRelayError, RelayError, toRelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { jsonObjectIn } from '../../base/json.ts';
 import { A2A_REQUEST_BYTES, SSE_HEARTBEAT_MS } from '../../base/limits.ts';
@@ -404,7 +404,7 @@ function translate(error: unknown, onError: (error: unknown) => void): unknown {
   if (isRelayError(error) && error.status < 500)
     return new RequestMalformedError(`${error.message} ${error.hint}`);
   onError(error);
-  const relayError = shownError(error);
+  const relayError = toRelayError(error);
   if (relayError.code === 'internal') return new Error('The relay failed. See its log.');
   return new Error(`${relayError.message} ${relayError.hint}`, { cause: relayError });
 }

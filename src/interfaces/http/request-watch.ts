@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import { ERRORS, isRelayError, RelayError, shownError } from '../../base/errors.ts';
+import { ERRORS, isRelayError, RelayError, toRelayError } from '../../base/errors.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
 import {
@@ -168,7 +168,7 @@ function failureResponse(error: unknown, request: Request, deps: HttpDeps, notes
     operation: notes.operation?.name ?? 'other',
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),
   });
-  return errorResponse(shownError(error, deps.replaced, id), request);
+  return errorResponse(toRelayError(error, deps.replaced, id), request);
 }
 
 function errorResponse(error: RelayError, request: Request): Response {

@@ -6,7 +6,7 @@ import {
   type ServerOptions,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { isRelayError, shownError } from '../../base/errors.ts';
+import { isRelayError, toRelayError } from '../../base/errors.ts';
 import { addResources } from './resources.ts';
 import type { Answer, Tool, ToolCall, ToolContext } from './tool.ts';
 import { toolsFor } from './tools.ts';
@@ -140,7 +140,7 @@ function toResult({ text, links = [], failed }: Answer): CallToolResult {
 
 /** Returns the error's message and hint. Over HTTP, hides the details of unexpected errors. */
 function reason(error: unknown, context: ToolContext): string {
-  const known = shownError(error, context.replaced);
+  const known = toRelayError(error, context.replaced);
   const { typed = (text) => text } = context;
   if (known.code !== 'internal') return `${known.message} ${typed(known.hintFor('mcp'))}`;
   if (!context.local) return 'The relay failed. See its log.';

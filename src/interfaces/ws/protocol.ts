@@ -1,4 +1,4 @@
-import { badRequest, shownError } from '../../base/errors.ts';
+import { badRequest, toRelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { percentDecoded } from '../../base/utf8.ts';
 import type { Message, SubscribeOptions } from '../../contract/channels.ts';
@@ -110,5 +110,5 @@ export function gapFrame(after: number, next: number): Buffer {
 }
 
 export function errorFrame(error: unknown, about: { seq?: number; token?: number }): Buffer {
-  return Buffer.from(JSON.stringify({ ...shownError(error).toJSON(), ...about }));
+  return Buffer.from(JSON.stringify({ ...toRelayError(error).toJSON(), ...about }));
 }

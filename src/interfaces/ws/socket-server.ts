@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
-import { badRequest, isRelayError, RelayError, shownError } from '../../base/errors.ts';
+import { badRequest, isRelayError, RelayError, toRelayError } from '../../base/errors.ts';
 import { INBOUND_FRAME_BYTES, PING_EVERY_MS, SLOW_READER_BYTES } from '../../base/limits.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
@@ -86,7 +86,7 @@ export class SocketServer {
     socket.on('error', () => socket.destroy());
     this.#open(request, socket, head).catch((error) => {
       if (!isRelayError(error)) this.#log('upgrade-failed', error);
-      rejectUpgrade(socket, shownError(error, this.#deps.replaced));
+      rejectUpgrade(socket, toRelayError(error, this.#deps.replaced));
     });
   }
 
@@ -157,7 +157,7 @@ export class SocketServer {
     serving.catch((error) => {
       if (!isRelayError(error)) this.#log('socket-failed', error);
       if (socket.readyState !== socket.OPEN) return;
-      socket.send(errorFrame(shownError(error, this.#deps.replaced), {}), TEXT);
+      socket.send(errorFrame(toRelayError(error, this.#deps.replaced), {}), TEXT);
       const refused = isRelayError(error) && error.status < 500;
       socket.close(refused ? REFUSED : 1011, refused ? 'refused' : 'try again later');
     });
