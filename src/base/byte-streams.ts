@@ -10,7 +10,7 @@ export async function readBytes(body: Uint8Array | ReadableStream<Uint8Array>): 
 }
 
 /** Concatenates byte arrays, by default into a new array. */
-export function joined(
+export function concatBytes(
   pieces: readonly Uint8Array[],
   bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0)),
 ): Uint8Array<ArrayBuffer> {
@@ -77,7 +77,7 @@ export async function readBeginning(
   const held: Uint8Array[] = [];
   for (let size = 0; size <= limit; ) {
     const { done, value } = await reader.read();
-    if (done) return joined(held);
+    if (done) return concatBytes(held);
     held.push(value);
     size += value.length;
   }

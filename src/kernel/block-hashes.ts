@@ -1,4 +1,4 @@
-import { joined, readerOf } from '../base/byte-streams.ts';
+import { concatBytes, readerOf } from '../base/byte-streams.ts';
 import { RelayError } from '../base/errors.ts';
 import { crc32 } from '../base/hash.ts';
 import type { ByteRange } from './blobs.ts';
@@ -127,7 +127,7 @@ export async function checkedBody(
       pieces.push(value as Uint8Array<ArrayBuffer>);
       have += value.length;
     }
-    const bytes = pieces.length === 1 ? pieces[0]! : joined(pieces);
+    const bytes = pieces.length === 1 ? pieces[0]! : concatBytes(pieces);
     held = bytes.subarray(length);
     const block = bytes.subarray(0, length);
     if (!isIntact(block, hashes, at, crc32)) {

@@ -1,4 +1,4 @@
-import { joined, readThrough } from '../base/byte-streams.ts';
+import { concatBytes, readThrough } from '../base/byte-streams.ts';
 import { RelayError } from '../base/errors.ts';
 import { PAYLOAD_BYTES } from '../base/limits.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
@@ -115,7 +115,7 @@ export async function collect(
     }
     chunks.push(next.value);
   }
-  return joined(chunks);
+  return concatBytes(chunks);
 }
 
 /** Returns the body as a stream. */

@@ -1,5 +1,5 @@
 import table from 'relay:token-table';
-import { joined, readerOf, streamFrom } from '../../base/byte-streams.ts';
+import { concatBytes, readerOf, streamFrom } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 import { exactBytes } from '../../base/format.ts';
 import { WORKER_FOLD_WORK, WORKER_HELD_TEXT_BYTES } from '../../base/limits.ts';
@@ -67,7 +67,7 @@ async function readStart(
   }
   // Enough was read. An error while closing does not matter.
   await reader.cancel().catch(() => {});
-  return [await readText(joined(pieces)), size / bytes];
+  return [await readText(concatBytes(pieces)), size / bytes];
 }
 
 async function* limitBytes(body: BlobBody, max: number, refusal: RelayError): AsyncGenerator<Uint8Array> {

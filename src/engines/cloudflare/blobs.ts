@@ -1,5 +1,5 @@
 import type { R2MultipartUpload, R2UploadedPart } from '@cloudflare/workers-types';
-import { joined } from '../../base/byte-streams.ts';
+import { concatBytes } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import type {
@@ -194,9 +194,9 @@ class Upload {
       if (this.#heldBytes > 0) await this.#sendPart();
       await this.#upload.complete(this.#parts);
     } else if (!isWhole) {
-      await this.#store.bucket.put(await this.#recordName(), joined(this.#held));
+      await this.#store.bucket.put(await this.#recordName(), concatBytes(this.#held));
     }
-    const bytes = isWhole ? joined(this.#held).buffer : null;
+    const bytes = isWhole ? concatBytes(this.#held).buffer : null;
     return { size: this.#size, sha256, blocks, bytes, name: this.#name };
   }
 
@@ -217,7 +217,7 @@ class Upload {
   async #sendPart(): Promise<void> {
     this.#upload ??= await this.#store.bucket.createMultipartUpload(await this.#recordName());
     this.#part ??= new Uint8Array(PART_BYTES);
-    const part = joined(this.#held, this.#part.subarray(0, this.#heldBytes));
+    const part = concatBytes(this.#held, this.#part.subarray(0, this.#heldBytes));
     this.#held = [];
     this.#heldBytes = 0;
     this.#parts.push(await this.#upload.uploadPart(this.#parts.length + 1, part));

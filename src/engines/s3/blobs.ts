@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { joined } from '../../base/byte-streams.ts';
+import { concatBytes } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { everyItem } from '../../base/pages.ts';
@@ -207,7 +207,7 @@ class Upload {
 
   /** Returns the bytes that are not sent yet. For a small blob these are all its bytes. */
   held(): Uint8Array<ArrayBuffer> {
-    return joined(this.#held);
+    return concatBytes(this.#held);
   }
 
   /** Completes the upload. Returns the id of the store and the stub. */

@@ -1,4 +1,4 @@
-import { joined, readerOf } from '../../base/byte-streams.ts';
+import { concatBytes, readerOf } from '../../base/byte-streams.ts';
 import { badRequest, isRelayError, type RelayError } from '../../base/errors.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import { bodyText } from '../body-text.ts';
@@ -89,7 +89,7 @@ function partReader(source: ReadableStream<Uint8Array>, boundary: string) {
     if (ended) throw formError('it is incomplete');
     const { done, value } = await reader.read();
     if (done) ended = true;
-    else buffer = joined([buffer, value]);
+    else buffer = concatBytes([buffer, value]);
   };
   /** Yields the bytes before the mark, then skips the mark. */
   async function* until(mark: Uint8Array): AsyncGenerator<Uint8Array, undefined> {

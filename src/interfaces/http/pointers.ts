@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { toBase64 } from '../../base/base64.ts';
-import { joined } from '../../base/byte-streams.ts';
+import { concatBytes } from '../../base/byte-streams.ts';
 import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject, memoizeFrozen, parseJson } from '../../base/json.ts';
 import { MAX_PULLS, MAX_TTL_MS, PAYLOAD_BYTES, PUSH_WIRE_BYTES } from '../../base/limits.ts';
@@ -261,7 +261,7 @@ function jsonEscaper(): Encoder {
 function base64Encoder(): Encoder {
   let left = new Uint8Array(0);
   return (bytes, more) => {
-    const all = joined([left, bytes]);
+    const all = concatBytes([left, bytes]);
     const end = more ? all.length - (all.length % 3) : all.length;
     left = all.slice(end);
     return toBase64(all.subarray(0, end));
