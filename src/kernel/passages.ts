@@ -1,4 +1,4 @@
-import { FILLERS } from '../base/fillers.ts';
+import { STOP_WORDS } from '../base/stop-words.ts';
 import type { JsonObject } from '../base/json.ts';
 import { type Hit, textKey } from './search-index.ts';
 
@@ -46,7 +46,7 @@ const words = () => /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{Co}\p{M}]*/gu;
  */
 export function queryTerms(query: string): Term[] {
   const all = [...query.toWellFormed().matchAll(words())].map(([word]) => word);
-  const significant = all.filter((word) => !FILLERS.has(word.toLowerCase()));
+  const significant = all.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
   const chosen = significant.length > 0 ? significant : all;
   const terms = chosen.flatMap((word, i): Term[] => {
     const letters = word.match(unspaced());

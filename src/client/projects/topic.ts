@@ -1,4 +1,4 @@
-import { FILLERS } from '../../base/fillers.ts';
+import { STOP_WORDS } from '../../base/stop-words.ts';
 
 /** Lower-case prefixes of the words that a text is about. */
 export type Topic = readonly string[];
@@ -9,7 +9,7 @@ export type Topic = readonly string[];
  */
 export function topicOf(text: string): Topic {
   const long = wordsOf(text.toLowerCase()).filter(
-    (word) => word.length > (isCased(word[0]) ? 3 : 1) && !FILLERS.has(word),
+    (word) => word.length > (isCased(word[0]) ? 3 : 1) && !STOP_WORDS.has(word),
   );
   return [...new Set(long.map((word) => word.slice(0, 6)))];
 }

@@ -1,5 +1,5 @@
 /** English stop words: words that carry no topic of a text or question. */
-export const FILLERS: ReadonlySet<string> = new Set(
+export const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about after again all also am an and any are as at be because been before being between both but by can could did do does done
   each every for from had has have having he her here him his how i if in into is it its just like made make many may me more most
   much must my no nor not of off on only or other our out over own same she should so some such than that the their them then there
