@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { nearest } from '../base/nearest.ts';
+import { nearest } from '../base/did-you-mean.ts';
 
 /** Validates an input with its schema. Returns the parsed data, or one sentence that says what is wrong. */
 export function checkInput<T extends z.ZodObject>(

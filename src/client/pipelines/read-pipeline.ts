@@ -10,7 +10,7 @@ import {
   STEP_RETRIES_MAX,
   STEP_TIMEOUT_MS,
 } from '../../base/limits.ts';
-import { nearest } from '../../base/nearest.ts';
+import { nearest } from '../../base/did-you-mean.ts';
 import type { ArtifactType } from '../../contract/threads.ts';
 import { readYaml } from '../../formats/yaml.ts';
 import { PROMPT_WAYS, type PromptWay } from '../prompts/types.ts';

@@ -1,4 +1,4 @@
-import { nearest } from '../../base/nearest.ts';
+import { nearest } from '../../base/did-you-mean.ts';
 
 /** Maps names from other tools (separated by spaces) to our names. */
 type KnownAs = { readonly [words: string]: readonly string[] };
