@@ -15,7 +15,10 @@ test('freeze also freezes all nested values', () => {
 
 test('a result is memoized for frozen arguments only', () => {
   let made = 0;
-  const make = memoizeFrozen(({ n }: { n: number }, name: string) => ({ text: `${name} ${n}`, made: ++made }));
+  const make = memoizeFrozen(({ n }: { n: number }, name: string) => ({
+    text: `${name} ${n}`,
+    made: ++made,
+  }));
   const fixed = Object.freeze({ n: 1 });
   assert.equal(make(fixed, 'a'), make(fixed, 'a'));
   assert.deepEqual(make(Object.freeze({ n: 1 }), 'a'), { text: 'a 1', made: 2 }, 'its own, though equal');

@@ -1,5 +1,5 @@
-import { STOP_WORDS } from '../base/stop-words.ts';
 import type { JsonObject } from '../base/json.ts';
+import { STOP_WORDS } from '../base/stop-words.ts';
 import { type Hit, textKey } from './search-index.ts';
 
 /** Maximum length of a passage: a few sentences, a few lines, or one table row. */

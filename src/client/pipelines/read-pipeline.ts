@@ -1,3 +1,4 @@
+import { nearest } from '../../base/did-you-mean.ts';
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import {
@@ -10,7 +11,6 @@ import {
   STEP_RETRIES_MAX,
   STEP_TIMEOUT_MS,
 } from '../../base/limits.ts';
-import { nearest } from '../../base/did-you-mean.ts';
 import type { ArtifactType } from '../../contract/threads.ts';
 import { readYaml } from '../../formats/yaml.ts';
 import { PROMPT_WAYS, type PromptWay } from '../prompts/types.ts';

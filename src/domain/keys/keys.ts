@@ -12,9 +12,9 @@ import { reaches } from '../../contract/authorize.ts';
 import {
   type Caller,
   isAnonymous,
+  isRelayAdmin,
   LOCAL_CALLER,
   RELAY_TENANT,
-  isRelayAdmin,
   SCOPES,
   type Scope,
   tenantOf,
