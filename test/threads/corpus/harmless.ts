@@ -55,7 +55,7 @@ export const HARMLESS: readonly string[] = [
   'Sure, I can help with that.',
   'Q: Why? A: Because.',
   'Note: the AI winter lasted from 1987 to 1993.',
-  // About prompts, models and injection, without being one.
+  // Texts about prompts, models and injection that are not attacks.
   'A system prompt sets the tone of a conversation.',
   'Prompt injection is an attack in which data is taken for instructions.',
   'The model follows its instructions better when they are short.',
@@ -185,7 +185,7 @@ export const HARMLESS: readonly string[] = [
   'Tidigare versioner stöds inte längre.',
   'Önceki sürüm daha hızlıydı.',
   'Instruksi pemasangan ada di halaman berikut.',
-  // Signs, emoji, typography.
+  // Symbols, emoji, typography.
   '👨‍👩‍👧‍👦 family, 👩🏽‍💻 at work, 🏳️‍🌈 and ❤️',
   'flags 🇩🇪🇫🇷🇯🇵 and 🏴󠁧󠁢󠁥󠁮󠁧󠁿 and 1️⃣ 2️⃣ 3️⃣',
   '“Curly quotes”, an em dash — and an ellipsis…',
