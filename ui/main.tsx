@@ -13,10 +13,10 @@ import './style/viewers.css';
 import './style/pages.css';
 
 applyTheme();
-// Before anything else runs: a token in the address must not stay there.
+// Must run first: a token must not stay in the address.
 const shared = takeShareToken();
 followLinks();
-// Whoever came by a link to a pointer or a thread may look at that alone.
+// A visitor with a link to a pointer or a thread may see only that.
 if (!shared && segments.peek()[0] !== 'pull') {
   learnSelf();
   stayLive();

@@ -1,2 +1,2 @@
-/** Styles are part of the bundle, and give nothing. */
+/** Style sheets are bundled and export nothing. */
 declare module '*.css';

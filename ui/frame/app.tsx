@@ -20,7 +20,7 @@ import { useTitle } from './title.ts';
 
 type Page = ComponentType<{ parts: readonly string[] }>;
 
-/** Each page by the first segment of its address. They are small; the large libraries are loaded by what needs them. */
+/** Pages by the first segment of their address. They are small; large libraries are loaded by the pages that need them. */
 const PAGES: { readonly [first: string]: Page } = {
   '': Overview,
   threads: Threads,
@@ -38,7 +38,7 @@ const PAGES: { readonly [first: string]: Page } = {
 export function App() {
   const [first = '', ...parts] = segments.value;
   const Page = Object.hasOwn(PAGES, first) ? PAGES[first] : undefined;
-  // A pointer that is visible by its link, and a shared thread, are shown to whoever has the link.
+  // A pointer visible by link, and a shared thread, are displayed to everyone with the link.
   const byLink = first === 'pull' || first === 'share';
   if (byLink ? wantsKey.value : needsKey.value) {
     return (
@@ -54,7 +54,7 @@ export function App() {
   );
 }
 
-/** A page that fails takes nothing else with it. */
+/** Confines the failure of a page to that page. */
 class Guard extends Component<{ children: ComponentChildren }, { error?: unknown }> {
   override state: { error?: unknown } = {};
   override componentDidCatch(error: unknown): void {

@@ -1,18 +1,18 @@
 import { computed, signal } from '@preact/signals';
 
-/** Where the browser is. The fragment is left out: it may hold the key of a payload, and no page is chosen by it. */
+/** Current location without the fragment: it may contain a payload's key, and no page depends on it. */
 const here = signal({ path: location.pathname, query: location.search });
 
 export const path = computed(() => here.value.path);
 export const query = computed(() => new URLSearchParams(here.value.query));
 
-/** The path below `/ui`, in decoded segments: `['threads', id]`; of a pointer's own address `['pull', id]`. */
+/** The path below `/ui` in decoded segments: `['threads', id]`; for a pointer's own address `['pull', id]`. */
 export const segments = computed<readonly string[]>(() => {
   const found = /^(?:\/v1)?\/(?:ui(?:\/(.*))?|(pull\/.*))$/.exec(path.value);
   return (found?.[1] ?? found?.[2] ?? '').split('/').filter(Boolean).map(decoded);
 });
 
-/** An address of the dashboard, its parts escaped. */
+/** Returns an address of the dashboard with escaped parts. */
 export function to(...parts: readonly string[]): string {
   return `/ui${parts.map((part) => `/${encodeURIComponent(part)}`).join('')}`;
 }
@@ -27,7 +27,7 @@ export function navigate(href: string, o: { replace?: boolean } = {}): void {
   }
 }
 
-/** Puts a field into the query of this page, without a step in the history; null takes it out. */
+/** Sets a field in the query of this page without a history entry; null removes it. */
 export function setParam(name: string, value: string | null): void {
   const params = new URLSearchParams(location.search);
   if (value === null || value === '') params.delete(name);
@@ -35,7 +35,7 @@ export function setParam(name: string, value: string | null): void {
   navigate(location.pathname + (params.size > 0 ? `?${params}` : ''), { replace: true });
 }
 
-/** Links within the dashboard change the page and load nothing anew; modified clicks stay the browser's. */
+/** Handles links within the dashboard without a reload; modified clicks are left to the browser. */
 export function followLinks(): void {
   addEventListener('popstate', arrive);
   addEventListener('click', (event) => {

@@ -20,7 +20,7 @@ const PLACES: readonly { at: string; title: string; icon: IconName }[] = [
   { at: 'keys', title: 'Keys and usage', icon: 'key' },
 ];
 
-/** What is around every page. `plain`: without the places, for whoever only has a link. */
+/** The frame around every page. `plain` omits the navigation, for visitors who only have a link. */
 export function Shell({ plain = false, children }: { plain?: boolean; children: ComponentChildren }) {
   const [open, setOpen] = useState(false);
   const here = path.value;
@@ -138,7 +138,7 @@ function ThemeChoice() {
   );
 }
 
-/** Whether anybody who reaches the relay may do everything, and others than this machine reach it. */
+/** Returns whether the relay requires no key and other machines can reach it. */
 function isExposed({ auth, exposed }: Self): boolean {
   return auth === 'open' && (exposed || !isLoopback(location.hostname));
 }

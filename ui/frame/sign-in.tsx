@@ -6,12 +6,12 @@ import { Failure } from '../parts/notices.tsx';
 import { signIn } from '../session/session.ts';
 import { useTitle } from './title.ts';
 
-/** The hint of the relay is for whoever writes requests. */
+/** Replaces the relay's hint, which is for developers. */
 const REFUSED = new RelayError('unauthorized', {
   hint: 'It was mistyped, revoked, has expired, or is of another relay.',
 });
 
-/** Asks for an API key where the relay wants one, and tries it before it is taken. */
+/** Asks for an API key if the relay requires one, and tests the key first. */
 export function SignIn({ byLink }: { byLink: boolean }) {
   useTitle('Sign in');
   const [key, setKey] = useState('');

@@ -7,7 +7,7 @@ const STORED = 'contextrelay-theme';
 
 export const theme = signal<Theme>(stored());
 
-/** Shows the chosen theme, now and whenever it changes. */
+/** Applies the selected theme, now and whenever it changes. */
 export function applyTheme(): void {
   effect(() => {
     const { dataset } = document.documentElement;
@@ -16,7 +16,7 @@ export function applyTheme(): void {
     try {
       localStorage.setItem(STORED, theme.value);
     } catch {
-      // A browser that keeps nothing still shows it.
+      // A browser without storage still applies it.
     }
   });
 }

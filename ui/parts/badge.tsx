@@ -36,7 +36,7 @@ export function toneOf(word: string): Tone {
   return TONES[word] ?? 'quiet';
 }
 
-/** A word for how something is; the colour only repeats it. */
+/** A status word. Its colour adds no information. */
 export function Badge({
   word,
   tone,

@@ -3,13 +3,13 @@ import { theme } from '../frame/theme.ts';
 
 export interface Series {
   readonly name: string;
-  /** The CSS variable of its colour. */
+  /** CSS variable of its colour. */
   readonly colour: string;
   readonly values: readonly (number | null)[];
 }
 
 interface Props {
-  /** What it shows, for those who cannot see it. */
+  /** Description for screen readers. */
   readonly label: string;
   /** In seconds. */
   readonly times: readonly number[];
@@ -19,7 +19,7 @@ interface Props {
 
 const HEIGHT = 180;
 
-/** Figures over time. The canvas says nothing to a screen reader; the table beside it does. */
+/** A chart of figures over time. Screen readers get a table instead of the canvas. */
 export function Chart({ label, times, series, format }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const colours = theme.value;
@@ -28,7 +28,7 @@ export function Chart({ label, times, series, format }: Props) {
     if (!element) return;
     let plot: { destroy(): void; setSize(size: { width: number; height: number }): void } | null = null;
     let over = false;
-    // A canvas cannot read a colour that depends on the theme; the style of an element can.
+    // A canvas cannot resolve CSS variables; an element's style can.
     const colour = (name: string) => {
       element.style.color = `var(${name})`;
       return getComputedStyle(element).color;
@@ -51,7 +51,7 @@ export function Chart({ label, times, series, format }: Props) {
           cursor: { show: false },
           padding: [8, 8, 0, 0],
           scales: {
-            // Half a bar at either end, so that the first and the last are whole.
+            // Add half a bar at both ends, so that the first and last bar are complete.
             x: { range: (_, low, high) => [low - half, high + half] },
             y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] },
           },
@@ -115,7 +115,7 @@ export function Chart({ label, times, series, format }: Props) {
   );
 }
 
-/** The hour where the chart is about a day or two, else the day. */
+/** Formats the hour if the chart covers up to two days, else the day. */
 function moment(time: number, times: readonly number[]): string {
   const days = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 86_400;
   const at = new Date(time * 1_000);

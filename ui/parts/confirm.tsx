@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Dialog } from './dialog.tsx';
 import { Failure } from './notices.tsx';
 
-/** A button for what cannot be undone: it asks first, says what will happen, and tells when it failed. */
+/** A button for an irreversible action: it asks first, says what will happen, and reports failures. */
 export function ConfirmButton(o: {
   label: string;
   title: string;

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 
-/** Puts a text on the clipboard and says so, for the eye and for a screen reader. */
+/** Copies a text to the clipboard and confirms it, also for screen readers. */
 export function CopyButton({ text, what, label }: { text: string; what: string; label?: string }) {
   const [state, setState] = useState<'ready' | 'copied' | 'refused'>('ready');
   const copy = async (event: Event) => {
@@ -36,7 +36,7 @@ export function CopyButton({ text, what, label }: { text: string; what: string; 
   );
 }
 
-/** The beginning of an id, with the whole in the title and on the clipboard. */
+/** The start of an id, with the full id in the title and on the clipboard. */
 export function Id({ value, href, what = 'id' }: { value: string; href?: string; what?: string }) {
   const short = value.length > 13 ? value.slice(0, 8) : value;
   return (
@@ -55,7 +55,7 @@ export function Id({ value, href, what = 'id' }: { value: string; href?: string;
   );
 }
 
-/** A command for a terminal. */
+/** A command to copy into a terminal. */
 export function Command({ line, about }: { line: string; about?: string }) {
   return (
     <div class="command">

@@ -1,4 +1,4 @@
-/** Hands bytes to the browser to be saved. Links with a key in a header cannot be followed, so they come this way. */
+/** Saves bytes as a file. A link cannot send the API key in a header, so downloads are done this way. */
 export async function saveAs(
   name: string,
   body: Uint8Array | ReadableStream<Uint8Array>,
@@ -10,11 +10,11 @@ export async function saveAs(
   link.href = address;
   link.download = safeName(name);
   link.click();
-  // The browser has taken it up by then.
+  // The browser has started the download by then.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** No folder, no control character, no name that says nothing. */
+/** Returns a safe file name: no folders, no control characters, not empty. */
 function safeName(name: string): string {
   const plain = name
     .replace(/[^\p{L}\p{N}._ -]/gu, '_')

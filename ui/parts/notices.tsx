@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { isRelayError, toRelayError } from '../../src/base/errors.ts';
 import type { Asked } from '../session/asking.ts';
 
-/** Nothing there yet: what it would be, and the command that makes the first one. */
+/** Placeholder of an empty list: what it would contain, and the command that creates the first item. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -13,7 +13,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** What went wrong and what to do about it. */
+/** An error with its hint. */
 export function Failure({ error, again }: { error: unknown; again?: () => void }) {
   const { message, hint, code } = toRelayError(error);
   if (!isRelayError(error)) console.error(error);
@@ -33,7 +33,7 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
   );
 }
 
-/** Shown only once it takes long enough to be noticed; it ends with an answer or with the failure of the request. */
+/** Displayed only if loading takes noticeably long. */
 export function Pending({ what = 'Loading' }: { what?: string }) {
   const [waited, setWaited] = useState(0);
   useEffect(() => {
@@ -48,7 +48,7 @@ export function Pending({ what = 'Loading' }: { what?: string }) {
   );
 }
 
-/** An answer, or whatever stands for it. */
+/** Displays an answer, or its loading state or error. */
 export function Answer<T>({
   of,
   what,

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useTitle } from '../frame/title.ts';
 import { Said } from './said.tsx';
 
-/** The title of a page, what is said beside it, and what can be done there. */
+/** A page's title, notes and actions. */
 export function PageHead({
   title,
   above,
@@ -10,7 +10,7 @@ export function PageHead({
   actions,
 }: {
   title: string;
-  /** The way back: `Threads`. */
+  /** Link to the parent page: `Threads`. */
   above?: { title: string; href: string };
   children?: ComponentChildren;
   actions?: ComponentChildren;
@@ -34,7 +34,7 @@ export function PageHead({
   );
 }
 
-/** One figure with its name. */
+/** A named figure. */
 export function Figure({
   name,
   value,

@@ -1,6 +1,6 @@
 import { visible } from '../viewers/visible.ts';
 
-/** A name, a summary, anything that others wrote: text and nothing else, and its direction stays within it. */
+/** Foreign text, such as a name or a summary: never markup, and isolated in its direction. */
 export function Said({ text, max = 300 }: { text: string; max?: number }) {
   const shown = visible(text);
   return (
@@ -10,7 +10,7 @@ export function Said({ text, max = 300 }: { text: string; max?: number }) {
   );
 }
 
-/** A JSON value of others in one line. */
+/** A foreign JSON value on one line. */
 export function SaidJson({ value, max = 300 }: { value: unknown; max?: number }) {
   return <Said text={typeof value === 'string' ? value : JSON.stringify(value)} max={max} />;
 }

@@ -6,34 +6,34 @@ import { useVirtualRows } from './virtual.ts';
 
 export interface Column<T> {
   readonly title: string;
-  /** As in `grid-template-columns`. */
+  /** Width as in `grid-template-columns`. */
   readonly width: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** Left out where there is little room. */
+  /** Hidden on narrow screens. */
   readonly wide?: boolean;
-  /** Its title is for screen readers alone: whoever sees the buttons needs none. */
+  /** Title for screen readers only, since the buttons explain themselves. */
   readonly bare?: boolean;
-  /** Figures, flush right. */
+  /** Right-aligned figures. */
   readonly figure?: boolean;
 }
 
 interface Props<T> {
-  /** Says what the table lists. */
+  /** What the table lists. */
   readonly label: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
   readonly rowHeight?: number;
-  /** Called when the last row comes into view. */
+  /** Called when the last row becomes visible. */
   readonly onEnd?: () => void;
   readonly chosen?: (row: T) => boolean;
-  /** Rows that were let go above the first one. */
+  /** Number of rows dropped above the first one. */
   readonly skipped?: number;
 }
 
 const ROW_HEIGHT = 40;
 
-/** A table of any length: rows outside of the view are not on the page. */
+/** A table of any length: only visible rows are in the page. */
 export function Table<T>(o: Props<T>) {
   const { columns, rows, rowHeight = ROW_HEIGHT, skipped = 0 } = o;
   const virtual = useVirtualRows(rows.length, rowHeight);
@@ -41,7 +41,7 @@ export function Table<T>(o: Props<T>) {
   useEffect(() => {
     if (rows.length > 0 && lastSeen >= rows.length - 1) o.onEnd?.();
   }, [lastSeen, rows.length]);
-  // Rows that are let go above must not move what is in sight; nor would the end ever come into view again.
+  // Rows dropped above must not move the visible ones; otherwise the end would never become visible again.
   const before = useRef(skipped);
   useLayoutEffect(() => {
     const gone = skipped - before.current;
@@ -104,7 +104,7 @@ function classOf({ wide, figure }: Column<never>): string {
   return `cell${wide ? ' wide' : ''}${figure ? ' figure' : ''}`;
 }
 
-/** A table over a list that comes by cursor, with what is said where there is nothing in it. */
+/** A table of a paged list, with a text for an empty list. */
 export function PagedTable<T>({
   paged,
   empty,

@@ -9,7 +9,7 @@ export interface Tab {
   readonly render: () => ComponentChildren;
 }
 
-/** One of several views of a page; which one is in the address, so that it can be passed on. */
+/** Views of a page. The selected one is in the address, so that it can be linked. */
 export function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }) {
   const wanted = query.value.get('tab');
   const chosen = tabs.find(({ name }) => name === wanted) ?? tabs[0]!;

@@ -5,7 +5,7 @@ setInterval(() => {
   if (document.visibilityState === 'visible') now.value = Date.now();
 }, 10_000);
 
-/** `3 min ago`, with the moment itself in the title. */
+/** `3 min ago`, with the exact time in the title. */
 export function Ago({ at }: { at: string | number | null | undefined }) {
   if (at === null || at === undefined) return <span class="soft">never</span>;
   const moment = new Date(at);
@@ -17,7 +17,10 @@ export function Ago({ at }: { at: string | number | null | undefined }) {
   );
 }
 
-/** `14:03:07`, of another day `16 Nov, 14:03`; short: that day alone. For lists where order within a minute counts. */
+/**
+ * `14:03:07`, or `16 Nov, 14:03` for another day; `short` omits the time. For lists in which order within a minute
+ * matters.
+ */
 export function Clock({ at, short = false }: { at: string | number; short?: boolean }) {
   const moment = new Date(at);
   if (Number.isNaN(moment.getTime())) return <span>{String(at)}</span>;
@@ -52,12 +55,12 @@ export function distance(ms: number): string {
   const away = Math.abs(ms);
   if (away < 5_000) return 'now';
   const [step, unit] = STEPS.find(([step]) => away >= step)!;
-  // What was is told by what is over of it; a week that has just begun is still a week.
+  // Round past durations down and future ones to the nearest unit.
   const amount = `${ms < 0 ? Math.floor(away / step) : Math.round(away / step)} ${unit}`;
   return ms < 0 ? `${amount} ago` : `in ${amount}`;
 }
 
-/** `1.4 s`, `2 min 5 s` */
+/** Formats `1.4 s` or `2 min 5 s`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;

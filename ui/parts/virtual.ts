@@ -9,17 +9,17 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface VirtualRows {
-  /** What scrolls. */
+  /** The scrolling element. */
   readonly scroller: RefObject<HTMLDivElement | null>;
   readonly items: readonly VirtualItem[];
-  /** Of all rows together, in pixels. */
+  /** Height of all rows in pixels. */
   readonly height: number;
   readonly toRow: (index: number) => void;
-  /** Measures a row whose height is not known ahead. */
+  /** Measures a row of unknown height. */
   readonly measure: (element: Element | null) => void;
 }
 
-/** Only the rows that can be seen are on the page, however many there are. */
+/** Renders only visible rows, however many there are. */
 export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useState(0);

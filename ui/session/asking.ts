@@ -2,16 +2,16 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Relay } from '../../src/contract/relay.ts';
 import { noteRefusal, relay } from './session.ts';
 
-/** An answer of the relay, or why there is none. An older answer stays while a newer one is awaited. */
+/** An answer of the relay, or its error. An older answer stays while a newer one is loading. */
 export interface Asked<T> {
   readonly value: T | undefined;
   readonly error: unknown;
   readonly pending: boolean;
-  /** Asks again. */
+  /** Requests again. */
   readonly again: () => void;
 }
 
-/** Asks when the page is shown, when one of `on` changes, and when told to. Only the newest answer counts. */
+/** Requests when the page is displayed, when a value of `on` changes, and on demand. Only the newest answer counts. */
 export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unknown[]): Asked<T> {
   const [answer, setAnswer] = useState<Omit<Asked<T>, 'again'>>({
     value: undefined,
@@ -25,7 +25,7 @@ export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unkn
   const current = relay.value;
   const run = useCallback(() => {
     const mine = ++turn.current;
-    // What was asked about something else must not stand under the new title.
+    // An answer about another object must not appear under the new title.
     const same = about.current === JSON.stringify(on);
     about.current = JSON.stringify(on);
     setAnswer((before) => ({ value: same ? before.value : undefined, error: undefined, pending: true }));
@@ -47,7 +47,7 @@ export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unkn
   return { ...answer, again: run };
 }
 
-/** Something a person does: at most one at a time, with what came of it. */
+/** A user's action: at most one at a time, with its result. */
 export function useAction<A extends unknown[]>(act: (relay: Relay, ...args: A) => Promise<unknown>) {
   const [state, setState] = useState<{ busy: boolean; error: unknown; done: boolean }>({
     busy: false,

@@ -6,11 +6,11 @@ export interface HealthReport {
   readonly healthy: boolean;
   readonly ready: boolean;
   readonly version: string | null;
-  /** What the relay has to say about itself, such as that it should be restarted. */
+  /** A message of the relay, such as that it should be restarted. */
   readonly note: string | null;
 }
 
-/** Whether the relay answers and its store takes writes. A relay that is out of reach is an error. */
+/** Returns whether the relay answers and its store accepts writes. Throws if the relay cannot be reached. */
 export async function healthOf(): Promise<HealthReport> {
   const client = new HttpClient({ baseUrl: location.origin, retries: 0, timeout: 10_000 });
   const ask = async (path: string) => {

@@ -6,19 +6,19 @@ import type { Activity } from '../../src/contract/activity.ts';
 import { connectionState } from './connection.ts';
 import { needsKey, relay } from './session.ts';
 
-/** What was heard lately, newest first; older entries come from the log of the relay. */
+/** Recent activity, newest first; older entries come from the relay's log. */
 export const heard = signal<readonly Activity[]>([]);
 const HEARD_ENTRIES = 200;
-/** Entries are handed on together so often, however many come. */
+/** Interval at which new entries are delivered in a batch. */
 const HAND_ON_MS = 250;
-/** A page asks anew at most so often, however much happens. */
+/** Minimum interval between two requests of a page, however much happens. */
 const ASK_AGAIN_MS = 700;
 const RETRY_MS = 3_000;
 
 type Listener = (entries: readonly Activity[]) => void;
 const listeners = new Set<Listener>();
 
-/** Keeps the one connection over which everything live comes, as whoever is signed in. */
+/** Keeps the single connection for live updates open, for the signed-in user. */
 export function stayLive(): void {
   effect(() => {
     const current = relay.value;
@@ -43,7 +43,7 @@ async function follow(current: typeof relay.value, signal: AbortSignal): Promise
       }
     } catch (error) {
       if (signal.aborted) return;
-      // A key that may not follow what happens still shows the pages it may show.
+      // A key that may not follow activity can still display its pages.
       if (isRelayError(error) && [401, 403, 404].includes(error.status)) {
         connectionState.value = 'idle';
         return;
@@ -73,7 +73,10 @@ function handOn(): void {
   for (const listener of listeners) listener(entries);
 }
 
-/** Calls `then` soon after something happened that `concerns` the page, and once after a break that may have hidden it. */
+/**
+ * Calls `then` soon after an entry that `concerns` the page, and once after a lost connection, which may have missed
+ * some.
+ */
 export function useLive(concerns: (entry: Activity) => boolean, then: () => void): void {
   const now = useRef({ concerns, then });
   now.current = { concerns, then };
@@ -98,7 +101,7 @@ export function useLive(concerns: (entry: Activity) => boolean, then: () => void
   }, []);
 }
 
-/** For what changes by time and not by an event: again every so often, while the page can be seen. */
+/** Calls `then` at an interval while the page is visible, for values that change by time. */
 export function useEvery(ms: number, then: () => void): void {
   const now = useRef(then);
   now.current = then;

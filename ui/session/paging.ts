@@ -2,21 +2,21 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Relay } from '../../src/contract/relay.ts';
 import { noteRefusal, relay } from './session.ts';
 
-/** Rows asked for at once. */
+/** Rows per request. */
 const PAGE_ROWS = 200;
-/** Rows held at once: whoever scrolls through a hundred thousand lets go of those far above. */
+/** Maximum of rows in memory. When scrolling further, rows far above are dropped. */
 export const HELD_ROWS = 2_000;
 
 export interface Paged<T> {
   readonly rows: readonly T[];
-  /** Rows before these were let go; `first` goes back to them. */
+  /** Number of rows dropped before these; `first` goes back to them. */
   readonly skipped: number;
   readonly pending: boolean;
   readonly error: unknown;
-  /** There are none behind these. */
+  /** True if there are no further rows. */
   readonly ended: boolean;
   readonly more: () => void;
-  /** From the beginning. */
+  /** Starts again from the beginning. */
   readonly first: () => void;
 }
 
@@ -34,7 +34,7 @@ interface Held<T> {
   readonly ended: boolean;
 }
 
-/** A list that comes by cursor, page after page as somebody scrolls. */
+/** A paged list that loads further pages on scrolling. */
 export function usePages<T>(
   read: (relay: Relay, o: { after?: string; limit: number }) => Promise<Page<T>>,
   on: readonly unknown[],

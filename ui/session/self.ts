@@ -2,10 +2,10 @@ import { effect, signal } from '@preact/signals';
 import type { Self } from '../../src/contract/keys.ts';
 import { needsKey, noteRefusal, relay } from './session.ts';
 
-/** Who the relay takes us for; null until it has said so. */
+/** The caller as the relay sees it; null until it has answered. */
 export const self = signal<Self | null>(null);
 
-/** Asks at the beginning, and again for each key. */
+/** Requests it at the start and after each change of the key. */
 export function learnSelf(): void {
   effect(() => {
     const current = relay.value;
@@ -28,7 +28,7 @@ export function learnSelf(): void {
   });
 }
 
-/** Whether to offer something; the relay decides all the same. */
+/** Returns whether to offer an action; the relay still decides. */
 export function may(scope: Self['scopes'][number]): boolean {
   return self.value === null || self.value.scopes.includes(scope);
 }

@@ -4,20 +4,20 @@ import type { Relay } from '../../src/contract/relay.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { reportConnection } from './connection.ts';
 
-/** A page that got no answer for so long says so, and offers to ask again. */
+/** After this time without an answer a page says so and offers to retry. */
 const ANSWER_WITHIN_MS = 20_000;
 const STORED_KEY = 'contextrelay-key';
 
-/** The key that requests are made with; null in open mode and before sign-in. It is never part of an address. */
+/** API key of requests; null in open mode and before sign-in. It is never part of an address. */
 export const apiKey = signal<string | null>(storedKey());
 
-/** The relay wants a key, or another one. */
+/** True if the relay requires a key or another one. */
 export const needsKey = signal(false);
 
-/** Somebody who came by a link wants to sign in to see more. */
+/** True if a visitor with a link wants to sign in. */
 export const wantsKey = signal(false);
 
-/** The relay that served the page, as whoever signed in sees it. */
+/** The relay that served the page, for the signed-in user. */
 export const relay = computed<Relay>(() =>
   httpRelay({
     baseUrl: location.origin,
@@ -42,7 +42,7 @@ export function signOut(): void {
   needsKey.value = true;
 }
 
-/** Whether an answer means that somebody has to sign in; then the page asks for a key. */
+/** Asks for a key if an error means that sign-in is required. */
 export function noteRefusal(error: unknown): void {
   if (isRelayError(error, 'unauthorized')) needsKey.value = true;
 }
@@ -51,7 +51,7 @@ function storedKey(): string | null {
   return storage((kept) => kept.getItem(STORED_KEY)) ?? null;
 }
 
-/** Browsers that keep no data refuse to be asked. */
+/** Browsers with storage disabled throw on access. */
 function storage<T>(use: (kept: Storage) => T): T | undefined {
   try {
     return use(sessionStorage);

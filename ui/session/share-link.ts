@@ -1,10 +1,10 @@
 import { apiKey } from './session.ts';
 
-/** `/ui/share/<thread>#token=…`: whoever holds the link may read that thread, and nothing else. */
+/** Takes the token from `/ui/share/<thread>#token=…`, which gives read access to that thread only. */
 export function takeShareToken(): boolean {
   if (!/^\/ui\/share\//.test(location.pathname)) return false;
   const token = /^#token=(.+)$/.exec(location.hash)?.[1];
-  // Kept for a reload of this tab alone, and out of the address, the history and whatever is copied from it.
+  // Keep the token for a reload of this tab, but out of the address, the history and copied links.
   if (token) {
     remember(token);
     history.replaceState(null, '', location.pathname + location.search);
@@ -19,7 +19,7 @@ function remember(token: string): void {
   try {
     sessionStorage.setItem(STORED, token);
   } catch {
-    // Then a reload needs the link once more.
+    // Then a reload needs the link again.
   }
 }
 

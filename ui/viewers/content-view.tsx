@@ -10,15 +10,15 @@ import { languageOf } from './language.ts';
 import { MARKDOWN_CHARS, MarkdownView } from './markdown-view.tsx';
 import { TextView } from './text-view.tsx';
 
-/** A page loads so much of a content to show it; the download has all. */
+/** Maximum of a content that a page loads; the download has all. */
 export const SHOWN_BYTES = 2 * 1024 * 1024;
 
 interface Props {
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Of the whole, which may be more than `body`. */
+  /** Size of the whole content, which may exceed `body`. */
   readonly size: number;
   readonly about: About;
-  /** Markdown is laid out at once; otherwise when somebody asks. */
+  /** Render Markdown at once; otherwise on request. */
   readonly layOut?: boolean;
 }
 
@@ -32,7 +32,7 @@ const TITLES: { readonly [K in ViewKind]: string } = {
   binary: 'Bytes',
 };
 
-/** A content in the viewer that suits it, with the text itself one click away. */
+/** Displays content in a suitable viewer, with the raw text one click away. */
 export function ContentView({ body, size, about, layOut = true }: Props) {
   const cut = body.byteLength < size;
   const text = useMemo(() => readable(body, cut), [body, cut]);
@@ -99,7 +99,7 @@ function View({
   return <TextView text={text} label={label} language={languageOf(about.name ?? '')} />;
 }
 
-/** In an `img`, where a script in it does not run and nothing is fetched. */
+/** Displays an image in an `img`, where scripts do not run and nothing is fetched. */
 function Picture({ body, about }: { body: Uint8Array<ArrayBuffer>; about: About }) {
   const [address, setAddress] = useState<string | null>(null);
   const [broken, setBroken] = useState(false);
@@ -145,7 +145,7 @@ function dump(body: Uint8Array): string {
   return lines.join('\n');
 }
 
-/** Null for bytes that are no text. What was cut may end within a letter. */
+/** Returns null for bytes that are no text. Cut content may end within a character. */
 function readable(body: Uint8Array<ArrayBuffer>, cut: boolean): string | null {
   const text = decodeUtf8(body);
   if (text !== null || !cut) return text;

@@ -7,12 +7,12 @@ const ROW_HEIGHT = 30;
 const MOST_COLUMNS = 60;
 const CELL_CHARS = 300;
 
-/** Rows and columns as text; what looks like a formula is text too. */
+/** Displays rows and columns as text; formulas are text too. */
 export function CsvView({ text, label }: { text: string; label: string }) {
   const [head = [], ...rows] = useMemo(() => csvRows(text, separatorOf(text)), [text]);
   const virtual = useVirtualRows(rows.length, ROW_HEIGHT);
   const columns = head.slice(0, MOST_COLUMNS);
-  // Each row is a grid of its own: their columns are as wide as the others' only if no content decides.
+  // Each row is its own grid, so columns align only with widths that do not depend on the content.
   const amount = Math.max(columns.length, 1);
   const style = { '--csv-columns': `repeat(${amount}, minmax(0, 1fr))`, '--csv-amount': amount };
   return (

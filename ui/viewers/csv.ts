@@ -1,4 +1,4 @@
-/** Rows of fields, by RFC 4180: quotes hold separators and line ends, a doubled quote is one. Nothing is computed. */
+/** Parses CSV by RFC 4180: quotes enclose separators and line ends, a doubled quote is a quote. */
 export function csvRows(text: string, separator: ',' | ';' | '\t'): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -27,7 +27,7 @@ export function csvRows(text: string, separator: ',' | ';' | '\t'): string[][] {
   return rows;
 }
 
-/** The one that the first line has most of. */
+/** Returns the separator that is most frequent in the first line. */
 export function separatorOf(text: string): ',' | ';' | '\t' {
   const line = text.slice(0, text.search(/[\r\n]|$/));
   const amount = (separator: string) => line.split(separator).length;

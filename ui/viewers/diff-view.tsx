@@ -4,12 +4,12 @@ import { useVirtualRows } from '../parts/virtual.ts';
 import { visible } from './visible.ts';
 
 const ROW_HEIGHT = 22;
-/** Lines that are the same are left out but for so many around each difference. */
+/** Number of unchanged lines displayed around each difference. */
 const AROUND = 3;
 
 type Row = DiffLine | { readonly kind: 'left out'; readonly text: string };
 
-/** Two lists of lines, as what was taken out and what was put in. */
+/** Displays the difference of two lists of lines. */
 export function DiffView({
   from,
   to,

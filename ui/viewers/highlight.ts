@@ -6,10 +6,10 @@ import {
 } from '@shikijs/core';
 import { createJavaScriptRegexEngine } from '@shikijs/engine-javascript';
 
-/** Per line: pieces of text, each with the kind that its class names. */
+/** Per line: pieces of text, each with a kind that is its CSS class. */
 export type Highlighted = readonly (readonly { readonly text: string; readonly kind: string | null }[])[];
 
-/** Grammars by language; each is loaded when it is first needed. */
+/** Grammars by language, loaded at first use. */
 const GRAMMARS: { readonly [language: string]: () => Promise<{ default: unknown }> } = {
   typescript: () => import('@shikijs/langs/typescript'),
   python: () => import('@shikijs/langs/python'),
@@ -25,7 +25,7 @@ const VARIABLE = /^var\(--shiki-token-([a-z-]+)\)$/;
 
 let highlighter: Promise<HighlighterCore> | undefined;
 
-/** Colours are classes: inline styles would need a weaker policy. */
+/** Uses classes for colours, because inline styles would need a weaker content security policy. */
 export async function highlight(text: string, language: string): Promise<Highlighted | null> {
   const grammar = GRAMMARS[language];
   if (!grammar) return null;

@@ -8,20 +8,20 @@ interface Row {
   readonly depth: number;
   readonly name: string | null;
   readonly value: unknown;
-  /** How many there are in it; null for what holds nothing. */
+  /** Number of children; null for a value without children. */
   readonly size: number | null;
 }
 
 const ROW_HEIGHT = 22;
-/** Deeper ones are closed at first. */
+/** Deeper nodes are closed at first. */
 const OPEN_DEPTH = 5;
-/** And so are those with more than this in them. */
+/** Nodes with more children are closed at first. */
 const OPEN_SIZE = 100;
 const VALUE_CHARS = 2_000;
 
-/** JSON as a tree that opens and closes; of what is open, only what can be seen is on the page. */
+/** A collapsible JSON tree; only visible nodes are in the page. */
 export function JsonView({ value, label }: { value: unknown; label: string }) {
-  // What differs from how it is at first.
+  // Nodes that differ from their initial open or closed state.
   const [turned, setTurned] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => [...rowsOf(value, turned)], [value, turned]);
   const virtual = useVirtualRows(rows.length, ROW_HEIGHT);

@@ -1,4 +1,4 @@
-/** How a content is best looked at. */
+/** Kind of viewer. */
 export type ViewKind = 'markdown' | 'json' | 'csv' | 'diff' | 'image' | 'text' | 'binary';
 
 export interface About {
@@ -9,7 +9,7 @@ export interface About {
 
 const IMAGES = /^image\/(?:png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
 
-/** Told from what the sender said of it, and from the bytes where that cannot be true. */
+/** Chooses by the sender's information, and by the bytes if that cannot be true. */
 export function viewKind({ name = '', mime, type }: About, text: string | null): ViewKind {
   const media = (mime ?? '').split(';')[0]!.trim().toLowerCase();
   const ending = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '';
@@ -29,7 +29,7 @@ export function viewKind({ name = '', mime, type }: About, text: string | null):
   return 'text';
 }
 
-/** The media type that a browser may be given for an image; null for what is none. */
+/** Returns the media type of an image that is safe for the browser; null otherwise. */
 export function imageType({ name = '', mime }: About): string | null {
   const media = (mime ?? '').split(';')[0]!.trim().toLowerCase();
   if (IMAGES.test(media)) return media;

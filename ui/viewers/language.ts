@@ -16,7 +16,7 @@ const BY_ENDING: { readonly [ending: string]: string } = {
   css: 'css',
 };
 
-/** The language to colour a text in, by the name of its file; null for plain text. */
+/** Returns the language for highlighting by file name; null for plain text. */
 export function languageOf(name: string): string | null {
   return BY_ENDING[/\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''] ?? null;
 }

@@ -1,6 +1,6 @@
 /**
- * Stands for the package `entities` in the bundle, whose table of 2 231 names is as large as the whole reader of Markdown.
- * Numbers and the names that people write are known; any other stays as it was written.
+ * Replaces the package `entities` in the bundle, whose table of 2 231 names is as large as the whole Markdown
+ * renderer. Numeric and common entities are decoded; others stay as written.
  */
 const NAMES: { readonly [name: string]: string } = {
   amp: '&',

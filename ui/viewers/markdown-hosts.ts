@@ -1,4 +1,4 @@
-/** Stands for the package `punycode.js` in the bundle: the browser itself writes the names of hosts as they are sent. */
+/** Replaces the package `punycode.js` in the bundle: the browser encodes host names itself. */
 export default {
   toASCII: (host: string) => host,
   toUnicode: (host: string) => host,

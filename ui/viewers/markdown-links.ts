@@ -1,6 +1,6 @@
 /**
- * Stands for the package `linkify-it` in the bundle: addresses that nobody marked as links stay text, so that it is never
- * asked.
+ * Replaces the package `linkify-it` in the bundle: addresses that are not marked as links stay text, so it is never
+ * called.
  */
 export class LinkifyIt {
   test(): boolean {

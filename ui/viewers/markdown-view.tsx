@@ -2,10 +2,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Pending } from '../parts/notices.tsx';
 import { visible } from './visible.ts';
 
-/** Longer ones are shown as text: laying them out would hold the page up. */
+/** A longer text is displayed as plain text, because rendering would block the page. */
 export const MARKDOWN_CHARS = 500_000;
 
-/** Markdown laid out. Raw HTML in it stays text, no picture is fetched, and whatever came out is purified once more. */
+/** Renders Markdown. Raw HTML stays text, images are not fetched, and the output is sanitized again. */
 export function MarkdownView({ text }: { text: string }) {
   const place = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);

@@ -2,14 +2,14 @@ import DOMPurify from 'dompurify';
 import MarkdownIt from 'markdown-it';
 
 const reader = new MarkdownIt({ html: false, linkify: false, typographer: false });
-// A picture would be fetched from wherever the author likes, and tell them who looks.
+// Fetching an image would tell its host who is viewing the page.
 reader.renderer.rules.image = (tokens, at) => {
   const { content, attrs } = tokens[at]!;
   const source = attrs?.find(([name]) => name === 'src')?.[1] ?? '';
   return reader.utils.escapeHtml(`[image: ${content} ${source}]`);
 };
 
-// Columns are aligned by inline styles, which the policy of the page refuses.
+// Columns are aligned by inline styles, which the content security policy forbids.
 reader.core.ruler.push('without_styles', ({ tokens }) => {
   for (const token of tokens) token.attrs = token.attrs?.filter(([name]) => name !== 'style') ?? null;
 });
@@ -36,7 +36,7 @@ const TAGS = [
   ...['a', 'hr', 'br', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
 ];
 
-/** The text as elements of the page: only those of the list above, links alone with an address, and that `http(s)`. */
+/** Returns the text as DOM nodes: only listed elements, and links only to `http(s)` addresses. */
 export function laidOut(text: string): DocumentFragment {
   const fragment = DOMPurify.sanitize(reader.render(text), {
     ALLOWED_TAGS: TAGS,
@@ -51,7 +51,7 @@ export function laidOut(text: string): DocumentFragment {
     link.rel = 'noopener noreferrer nofollow';
     if (link.href) link.title = link.href;
   }
-  // The page has one first heading, which is not this one.
+  // The page has its own first heading, so lower the levels.
   for (const heading of fragment.querySelectorAll('h1, h2, h3, h4, h5, h6')) {
     const level = Math.min(Number(heading.tagName[1]) + 2, 6);
     const lower = document.createElement(`h${level}`);

@@ -4,20 +4,20 @@ import type { Highlighted } from './highlight.ts';
 import { visible } from './visible.ts';
 
 const LINE_HEIGHT = 20;
-/** A line longer than this is cut on the page; the download has all of it. */
+/** A longer line is cut on the page; the download has all of it. */
 const LINE_CHARS = 4_000;
-/** Colouring longer texts would be felt. */
+/** Highlighting longer texts would be noticeably slow. */
 const HIGHLIGHT_CHARS = 300_000;
 
 interface Props {
   readonly text: string;
   readonly label: string;
-  /** The language to colour it in, where it is known. */
+  /** Language for highlighting, if known. */
   readonly language?: string | null;
   readonly lineClass?: (line: string) => string;
 }
 
-/** Text with line numbers and a search, of any length. */
+/** Displays text of any length with line numbers and a search. */
 export function TextView({ text, label, language, lineClass }: Props) {
   const lines = useMemo(() => visible(text).split(/\r\n|\n|\r/), [text]);
   const [wanted, setWanted] = useState('');
@@ -134,7 +134,7 @@ function useHighlight(text: string, language: string | null): Highlighted | null
     import('./highlight.ts')
       .then(({ highlight }) => highlight(visible(text), language))
       .then((found) => !over && setLines(found))
-      // Plain text does as well.
+      // Without highlighting the plain text is displayed.
       .catch(() => {});
     return () => {
       over = true;

@@ -1,15 +1,15 @@
-/** C0 and C1 controls but for tab and line ends, which a terminal would obey and a page would swallow. */
+/** C0 and C1 control characters except tab and line ends. */
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
-/** What turns text around, joins it or hides between letters. */
+/** Characters that change direction, join text or are invisible. */
 const HIDDEN =
   /[\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff]|[\u{e0000}-\u{e007f}]/gu;
 
-/** The words of others as they are, with what would hide or turn them around made visible. */
+/** Returns foreign text with hidden and direction characters made visible. */
 export function visible(text: string): string {
   return text.replace(CONTROLS, picture).replace(HIDDEN, (char) => `‹U+${code(char)}›`);
 }
 
-/** `␛` for ESC and so on: Unicode has a picture for each of the old controls. */
+/** Returns Unicode's symbol for a control character, `␛` for ESC. */
 function picture(char: string): string {
   const point = char.charCodeAt(0);
   if (point < 0x20) return String.fromCharCode(0x2400 + point);

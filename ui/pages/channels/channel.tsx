@@ -12,11 +12,11 @@ import { Groups } from './groups.tsx';
 import { Publish } from './publish.tsx';
 import { Tail } from './tail.tsx';
 
-/** One channel: what comes, who shares it, what went wrong, and a message by hand. */
+/** One channel: its messages, groups and dead letters, and a form to publish. */
 export function ChannelPage({ name }: { name: string }) {
   const detail = useAsked((relay) => relay.channels.inspect(name), [name]);
   useLive(({ channel }) => channel === name, detail.again);
-  // Leases run out by time and not by an event.
+  // Leases expire by time, without an event.
   useEvery(10_000, detail.again);
   const { value } = detail;
   return (

@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<ChannelInfo>[] = [
 ];
 
 export function Channels({ parts }: { parts: readonly string[] }) {
-  // A name may have slashes in it, and some who link do not escape them.
+  // A name may contain slashes, which some links do not escape.
   const name = parts.join('/');
   return name === '' ? <ChannelList /> : <ChannelPage name={name} key={name} />;
 }

@@ -19,7 +19,7 @@ function why({ dead }: BuriedMessage): string {
   return dead ? `${WHY[dead.reason]}, ${dead.attempts} ${dead.attempts === 1 ? 'attempt' : 'attempts'}` : '';
 }
 
-/** Work that groups could not do: to be tried again, or dropped. */
+/** Work that groups could not do, to be retried or dropped. */
 export function DeadLetters({
   channel,
   amount,

@@ -15,7 +15,7 @@ const LEASES: readonly Column<GroupDetail['leases'][number]>[] = [
   { title: 'Lease ends', width: '92px', cell: ({ lease_until }) => <Ago at={lease_until} /> },
 ];
 
-/** Who shares the messages of the channel: what waits, who is at what, until when. */
+/** Groups of the channel: waiting messages, members, and their leases. */
 export function Groups({
   channel,
   groups,

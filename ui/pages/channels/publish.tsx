@@ -4,7 +4,7 @@ import { encodeUtf8 } from '../../../src/base/utf8.ts';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
 
-/** A message by hand: a small signal, or a payload that is announced. */
+/** Publishes a message: a small signal, or a payload that is announced. */
 export function Publish({ channel }: { channel: string }) {
   const [kind, setKind] = useState<'signal' | 'payload'>('signal');
   const [text, setText] = useState('');
@@ -71,7 +71,7 @@ export function Publish({ channel }: { channel: string }) {
   );
 }
 
-/** JSON where it is some, else the text itself. */
+/** Parses JSON, or returns the text. */
 function signalOf(text: string): Json {
   try {
     return JSON.parse(text) as Json;

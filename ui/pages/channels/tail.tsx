@@ -11,16 +11,16 @@ import { Clock } from '../../parts/time.tsx';
 import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 
-/** Messages held at once; of more, the oldest are let go. */
+/** Maximum of messages in memory; the oldest are dropped. */
 export const HELD_MESSAGES = 1_000;
-/** The page is drawn so often, however many come. */
+/** Redraw interval, however many messages arrive. */
 const DRAW_MS = 200;
 
-/** Where to begin: with the newest that are kept, at the beginning, or behind a place or a moment. */
+/** Where to start: with recent messages, at the beginning, now, or at a sequence or time. */
 type Start = 'recent' | 'all' | 'now' | 'from';
 const RECENT = 200;
 
-/** The messages of a channel as they come, filtered, and from any point that is still kept. */
+/** Messages of a channel as they arrive, filtered, from any position that is still kept. */
 export function Tail({ channel }: { channel: string }) {
   const [start, setStart] = useState<Start>('recent');
   const [place, setPlace] = useState('');
@@ -182,7 +182,7 @@ export function Tail({ channel }: { channel: string }) {
   );
 }
 
-/** The summary first, where the sender gave one. */
+/** The sender's summary first, if there is one. */
 function About({ metadata = {} }: { metadata?: Message['metadata'] }) {
   const { summary, ...rest } = metadata;
   return (

@@ -118,7 +118,7 @@ export function CreateKey({ onMade }: { onMade: (key: CreatedKey) => void }) {
   );
 }
 
-/** The one time that a key can be seen. */
+/** Displays a key for the only time. */
 export function ShownOnce({ made, onClose }: { made: CreatedKey; onClose: () => void }) {
   return (
     <div class="once" role="status">

@@ -13,10 +13,10 @@ import { self } from '../../session/self.ts';
 import { relay } from '../../session/session.ts';
 import { CreateKey, ShownOnce } from './create-key.tsx';
 
-/** A key that was rotated works for so much longer, so that whoever has it can change over. */
+/** A rotated key works for this much longer, so that its holder can switch. */
 const GRACE_SECONDS = 3_600;
 
-/** What a key may, and on which channels. */
+/** Scopes and channels of a key. */
 function Rights({ scopes, channel_prefix }: Pick<KeyInfo, 'scopes' | 'channel_prefix'>) {
   return (
     <span title={scopes.join(', ')}>
@@ -31,7 +31,7 @@ function Rights({ scopes, channel_prefix }: Pick<KeyInfo, 'scopes' | 'channel_pr
   );
 }
 
-/** The keys of the tenant, never the keys themselves. */
+/** Lists the keys of the tenant, without their secrets. */
 export function KeyList() {
   const [all, setAll] = useState(false);
   const [made, setMade] = useState<CreatedKey | null>(null);

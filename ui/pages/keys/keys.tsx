@@ -4,7 +4,7 @@ import { may } from '../../session/self.ts';
 import { KeyList } from './key-list.tsx';
 import { Usage } from './usage.tsx';
 
-/** Who may do what, and what was used. */
+/** Keys and usage. */
 export function Keys() {
   return (
     <>

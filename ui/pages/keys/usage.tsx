@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<UsageRow>[] = [
   { title: 'Bytes', width: '90px', cell: (row) => bytes(row.bytes), figure: true, wide: true },
 ];
 
-/** What was used in a month, against what the plan allows. */
+/** Usage of a month against the plan's limits. */
 export function Usage() {
   const [month, setMonth] = useState('');
   const usage = useAsked((relay) => relay.usage.get(month ? { month } : {}), [month]);
@@ -122,7 +122,7 @@ function Measure({
   );
 }
 
-/** A field that a spreadsheet would take for a formula is put in quotes with an apostrophe in front. */
+/** Quotes a field that a spreadsheet would treat as a formula, and prefixes an apostrophe. */
 function csvOf({ rows }: UsageReport): string {
   const field = (value: string | number) => {
     const text = String(value);

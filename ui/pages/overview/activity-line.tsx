@@ -9,12 +9,12 @@ const short = (id: string) => id.slice(0, 8);
 
 type Names = ReadonlyMap<string, string>;
 
-/** One entry of the activity log as a sentence, with links to what it is about, by `names` where it has one. */
+/** An activity entry as a sentence, with links to its objects by their `names`. */
 export function ActivityLine({ entry, names }: { entry: Activity; names: Names }) {
   return <span class="activity-line">{sentence(entry, names)}</span>;
 }
 
-/** What was done, before and behind the name of what it was done to. Kinds that are missing are told by their own words. */
+/** Verb phrases before and after the object's name. Other kinds are displayed as they are. */
 const DEEDS: { readonly [kind in ActivityKind]?: readonly [before: string, behind?: string] } = {
   'pointer.pushed': ['pushed'],
   'pointer.pulled': ['pulled'],
@@ -49,7 +49,7 @@ const DEEDS: { readonly [kind in ActivityKind]?: readonly [before: string, behin
   'share.revoked': ['revoked a link to'],
 };
 
-/** Events of a thread that have no kind of their own in the log. */
+/** Thread events that have no activity kind of their own. */
 const EVENTS: ReadonlyMap<string, string> = new Map([
   ['artifact.pulled', 'read an artifact of'],
   ['prompt.rendered', 'rendered a prompt from'],
@@ -94,7 +94,7 @@ function subject(e: Activity, behind: string | undefined, names: Names): Compone
     const run = /^(?:pipeline|step)\./.test(e.kind);
     const artifact =
       e.artifact === undefined ? '' : `?tab=artifacts&artifact=${encodeURIComponent(e.artifact)}`;
-    // Of a pipeline and a new thread the name is that of the thread itself, and else that of something in it.
+    // For a pipeline or a new thread the name is the thread's own; otherwise it is that of something in it.
     const own = /^(?:pipeline\.|thread\.)/.test(e.kind);
     return (
       <>
@@ -118,7 +118,7 @@ function subject(e: Activity, behind: string | undefined, names: Names): Compone
   );
 }
 
-/** A link by the name that the entry has, else by the one that is known, else by the beginning of the id. */
+/** A link labelled with the entry's name, else a known name, else the start of the id. */
 function Named(o: { id: string; at: string; name: string | undefined; names: Names }) {
   const name = o.name || o.names.get(o.id);
   return (

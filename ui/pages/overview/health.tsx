@@ -4,7 +4,7 @@ import { connectionState } from '../../session/connection.ts';
 import { healthOf } from '../../session/health.ts';
 import { useEvery } from '../../session/live.ts';
 
-/** Whether the relay and its store answer, and which version it is. */
+/** Displays whether the relay and its store answer, and the version. */
 export function Health() {
   const health = useAsked(() => healthOf(), []);
   useEvery(15_000, health.again);

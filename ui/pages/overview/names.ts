@@ -2,10 +2,10 @@ import { useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
 import { may } from '../../session/self.ts';
 
-/** So many of the newest of each: what a feed of the newest lines is about. */
+/** Number of newest items to look up, enough for the newest activity. */
 const NAMED = 100;
 
-/** What the newest threads, pointers and tasks are called, by their ids: the activity log has no metadata in it. */
+/** Returns names of the newest threads, pointers and tasks by id, because the activity log has no metadata. */
 export function useNames(): ReadonlyMap<string, string> {
   const threads = useAsked(
     async (relay) => (may('threads') ? (await relay.threads.list({ limit: NAMED })).threads : []),

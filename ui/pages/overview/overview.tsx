@@ -14,11 +14,11 @@ import { Health } from './health.tsx';
 import { useNames } from './names.ts';
 import { TokensOverTime } from './tokens-over-time.tsx';
 
-/** So many lines; older ones are on the pages of what they are about. */
+/** Number of lines; older activity is on the pages of its objects. */
 const LINES = 60;
 const AGENTS_EVERY_MS = 10_000;
 
-/** What goes on, who is there, what it saves, and whether all is well. */
+/** Activity, agents, token savings and health. */
 export function Overview() {
   return (
     <>

@@ -11,7 +11,7 @@ const SPANS = [
   { title: '30 days', hours: 720, step: 'day' },
 ] as const;
 
-/** Tokens avoided by the prompt ledger, with the way they are counted. */
+/** Tokens saved according to the prompt ledger, and how they are counted. */
 export function TokensOverTime() {
   const [span, setSpan] = useState<(typeof SPANS)[number]>(SPANS[0]);
   const figures = useAsked(

@@ -10,7 +10,7 @@ import { useEvery, useLive } from '../../session/live.ts';
 import { may } from '../../session/self.ts';
 import { relay } from '../../session/session.ts';
 
-/** The server runs no commands: going on with a run is a task for a bridge that runs pipelines, else a command to copy. */
+/** The server runs no commands: a run is continued by a task for a bridge that runs pipelines, or by a command to copy. */
 export function RunActions({ run, step }: { run: PipelineRun; step: string | null }) {
   const agents = useAsked((relay) => relay.agents.list(), []);
   useLive(({ kind }) => kind.startsWith('agent.'), agents.again);

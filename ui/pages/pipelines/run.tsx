@@ -14,12 +14,12 @@ import { StepDetails } from './step-details.tsx';
 import { StepGraph } from './step-graph.tsx';
 import { Waterfall } from './waterfall.tsx';
 
-/** A run of a pipeline as it goes: the graph, when each step ran, and what a step was given and gave. */
+/** A run of a pipeline, live: the graph, when each step ran, and a step's input and output. */
 export function RunPage({ id }: { id: string }) {
   const run = useAsked((relay) => relay.threads.run(id), [id]);
   useLive(({ thread }) => thread === id, run.again);
   const { value } = run;
-  // A bar that grows has to be drawn again.
+  // Redraw growing bars.
   const [, tick] = useState(0);
   useEvery(1_000, () => value?.status === 'running' && tick((n) => n + 1));
   return (
@@ -65,7 +65,7 @@ export function RunPage({ id }: { id: string }) {
 function Body({ run }: { run: PipelineRun }) {
   const wanted = query.value.get('step');
   const chosen = run.instances.find(({ step }) => step === wanted) ?? worthALook(run.instances);
-  // A run of before the needs of steps were noted has its steps all the same.
+  // Older runs did not record the needs of steps; derive the steps from the instances.
   const known = [...new Set(run.instances.map(({ of }) => of))];
   const steps = run.steps.length > 0 ? run.steps : known.map((id) => ({ id, agent: null, needs: [] }));
   const choose = (step: string) => setParam('step', step);
@@ -94,7 +94,7 @@ function Body({ run }: { run: PipelineRun }) {
   );
 }
 
-/** Of a run that somebody opens: what failed, else what runs, else what came last. */
+/** Selects the step to open first: a failed one, else a running one, else the last result. */
 function worthALook(instances: readonly StepInstance[]): StepInstance | null {
   const has = (wanted: StepInstance['status']) => instances.find(({ status }) => status === wanted);
   return has('failed') ?? has('running') ?? instances.findLast(({ ref }) => ref !== null) ?? null;

@@ -8,7 +8,7 @@ import { useAsked } from '../../session/asking.ts';
 import { visible } from '../../viewers/visible.ts';
 import { ArtifactView } from '../threads/artifact-view.tsx';
 
-/** One instance of a step: what it was given, what it gave, how long it took and what it cost. */
+/** One instance of a step: its input, output, duration and cost. */
 export function StepDetails({ run, instance }: { run: PipelineRun; instance: StepInstance }) {
   const definition = run.steps.find(({ id }) => id === instance.of);
   const output = instance.ref ?? instance.output_ref;
@@ -89,7 +89,7 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
   );
 }
 
-/** What the step was asked, as the log of the run has it. A model is given the results that it is shown beside it. */
+/** The step's prompt from the run's log. A model also gets the results of the step's context. */
 function Prompt({ run, event }: { run: string; event: string }) {
   const asked = useAsked(
     async (relay) => {

@@ -21,7 +21,7 @@ interface Props {
   readonly onChoose: (step: string) => void;
 }
 
-/** The steps and what each waits for, from left to right, each with how it is now. */
+/** The steps and their dependencies from left to right, each with its status. */
 export function StepGraph({ steps, instances, chosen, onChoose }: Props) {
   const [drawing, setDrawing] = useState<Drawing | null>(null);
   const shape = JSON.stringify(steps.map(({ id, needs }) => [id, needs]));
@@ -74,7 +74,7 @@ export function StepGraph({ steps, instances, chosen, onChoose }: Props) {
   );
 }
 
-/** Of all its instances, the one that matters most to whoever looks. */
+/** Returns the most important status of all instances. */
 function statusOf(instances: readonly StepInstance[]): string {
   const order = ['failed', 'running', 'blocked', 'pending', 'done', 'skipped'];
   return order.find((status) => instances.some((one) => one.status === status)) ?? 'pending';

@@ -12,7 +12,7 @@ interface Props {
   readonly onChoose: (step: string) => void;
 }
 
-/** Each instance of a step as a bar from its beginning to its end. */
+/** Each instance of a step as a bar from start to end. */
 export function Waterfall({ run, chosen, onChoose }: Props) {
   const begin = Date.parse(run.started_at);
   const ends = run.instances.map((one) => endOf(one)).filter((at) => at !== null);

@@ -4,7 +4,7 @@ import { Badge } from '../../parts/badge.tsx';
 import { Said } from '../../parts/said.tsx';
 import { Ago } from '../../parts/time.tsx';
 
-/** The rungs that a pointer has reached, each with its evidence, and those that are still ahead. */
+/** The receipt stages that a pointer has reached, with evidence, and those still ahead. */
 export function Ladder({ receipts }: { receipts: readonly Receipt[] }) {
   const reached = new Set(receipts.map(({ rung }) => rung));
   return (

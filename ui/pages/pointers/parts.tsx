@@ -13,7 +13,7 @@ const KINDS = [
   { name: 'json', title: 'Place in JSON', hint: '/items/0/name' },
 ] as const;
 
-/** What an agent would take instead of the whole: an outline, lines, matches, a place in JSON. */
+/** Parts of a payload as an agent would pull them: an outline, lines, matches, a JSON path. */
 export function Parts({ client, url }: { client: ContextRelay; url: string }) {
   const [kind, setKind] = useState<(typeof KINDS)[number]>(KINDS[0]);
   const [wanted, setWanted] = useState('');

@@ -12,21 +12,21 @@ import { Parts } from './parts.tsx';
 
 interface Props {
   readonly client: ContextRelay;
-  /** With the key behind it, where there is one. */
+  /** Includes the key, if there is one. */
   readonly url: string;
   readonly about: Inspected;
 }
 
 const WHOLE = 'Use the whole address as it was given to you.';
 
-/** The payload, once nothing stands against showing it. What may be pulled only so often waits for a click. */
+/** Displays the payload. One with limited pulls waits for a click. */
 export function Payload({ client, url, about }: Props) {
   const obstacle = useObstacle(url, about);
   const [asked, setAsked] = useState(about.max_pulls === null);
   const [body, setBody] = useState<Uint8Array<ArrayBuffer> | null>(null);
   const keyed = url.includes('#key=');
   const pulling = useAction(async () => {
-    // Of a long payload only the beginning is fetched; what is encrypted has to be whole to be read.
+    // For a long payload only the start is fetched; an encrypted one must be complete to be decrypted.
     const part = about.max_pulls === null && !keyed && (about.size ?? 0) > SHOWN_BYTES;
     const bytes = await client.pullBytes(url, part ? { range: { start: 0, end: SHOWN_BYTES } } : {});
     setBody(bytes as Uint8Array<ArrayBuffer>);
@@ -101,7 +101,7 @@ export function Payload({ client, url, about }: Props) {
   );
 }
 
-/** Before anything counts as a pull: why it could not be read with what is in the address; null for nothing. */
+/** Before any pull: returns why the payload cannot be read with the key in the address; null if it can. */
 function useObstacle(url: string, about: Inspected): string | null | undefined {
   const [obstacle, setObstacle] = useState<string | null | undefined>(undefined);
   useEffect(() => {
@@ -140,7 +140,7 @@ function decoded(raw: string): string {
   }
 }
 
-/** What the sender called it, as far as it said. */
+/** Returns the sender's name for the payload, if any. */
 function nameOf({ id, metadata }: Inspected): string {
   const told = metadata.filename ?? metadata.file ?? metadata.name;
   return typeof told === 'string' && told !== '' ? told : `payload-${id.slice(0, 8)}`;

@@ -17,10 +17,7 @@ import { visible } from '../../viewers/visible.ts';
 import { Payload } from './payload.tsx';
 import { Receipts } from './receipts.tsx';
 
-/**
- * What a pointer stands for, at its own address or among the others (`above`). The key behind `#key=` stays in this
- * page.
- */
+/** A pointer at its own address, or in the list (`above`). The key after `#key=` stays in this page. */
 export function Pointer({ parts: [id = ''], above = false }: { parts: readonly string[]; above?: boolean }) {
   const key = apiKey.value;
   const client = useMemo(
@@ -51,7 +48,7 @@ export function Pointer({ parts: [id = ''], above = false }: { parts: readonly s
   );
 }
 
-/** What its sender says that it is; a long one is whole among the metadata. */
+/** Returns the sender's summary, shortened; the metadata has the full text. */
 function titleOf(about: Inspected | undefined): string | undefined {
   const summary = about?.metadata.summary;
   return typeof summary === 'string' && summary.trim() !== '' ? cut(summary) : undefined;
@@ -148,7 +145,7 @@ function Metadata({ metadata }: { metadata: Inspected['metadata'] }) {
   );
 }
 
-/** `#key=…` or nothing, also when somebody puts the rest of the address in later. */
+/** Returns `#key=…` or an empty text, also if the fragment is added later. */
 function useFragment(): string {
   const read = () => (location.hash.startsWith('#key=') ? location.hash : '');
   const [fragment, setFragment] = useState(read);

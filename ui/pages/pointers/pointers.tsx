@@ -64,7 +64,7 @@ export function Pointers({ parts: [id] }: { parts: readonly string[] }) {
   return id === undefined ? <PointerList /> : <Pointer parts={[id]} key={id} above />;
 }
 
-/** Every pointer that has not expired, newest first. */
+/** All pointers that have not expired, newest first. */
 function PointerList() {
   const [channel, setChannel] = useState('');
   const [from, setFrom] = useState('');

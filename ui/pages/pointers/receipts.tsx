@@ -4,7 +4,7 @@ import { useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
 import { Ladder } from './ladder.tsx';
 
-/** Who was told of it, pulled it, did it. Only its owner is told: others see nothing here. */
+/** Who was notified, pulled it, and did it. Only its owner sees this. */
 export function Receipts({ client, id }: { client: ContextRelay; id: string }) {
   const ladder = useAsked(() => client.receipts(id), [id, client]);
   useEvery(5_000, ladder.again);

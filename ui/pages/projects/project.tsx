@@ -13,7 +13,7 @@ import { visible } from '../../viewers/visible.ts';
 
 const LOOK_EVERY_MS = 5_000;
 
-/** Where a project stands, from its files. */
+/** State of a project, read from its files. */
 export function ProjectPage({ id }: { id: string }) {
   const project = useAsked((relay) => relay.projects.get(id), [id]);
   useEvery(LOOK_EVERY_MS, project.again);

@@ -8,7 +8,7 @@ import { useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
 import { ProjectPage } from './project.tsx';
 
-/** Files change without telling anybody. */
+/** Poll interval, because files change without an event. */
 const LOOK_EVERY_MS = 5_000;
 
 export function Projects({ parts: [id] }: { parts: readonly string[] }) {

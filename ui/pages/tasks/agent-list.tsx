@@ -8,7 +8,7 @@ import { Ago } from '../../parts/time.tsx';
 
 const SHORT = 8;
 
-/** Who is there, whether it lives, and what it is at. */
+/** Agents, whether they are alive, and what they are doing. */
 export function AgentList({ agents, short = false }: { agents: readonly Agent[]; short?: boolean }) {
   if (agents.length === 0)
     return (

@@ -11,7 +11,7 @@ import { navigate, to } from '../../frame/router.ts';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
 
-/** Work for whoever is free, or for one agent alone. Its page then shows what becomes of it. */
+/** Sends a task to any free agent or to one agent, then opens the task's page. */
 export function SendTask({ agents }: { agents: readonly Agent[] }) {
   const bridges = agents.filter(({ bridge }) => bridge && bridge.runner !== PIPELINE_RUNNER);
   const [text, setText] = useState('');

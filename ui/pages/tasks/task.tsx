@@ -16,7 +16,7 @@ import { Ladder } from '../pointers/ladder.tsx';
 
 const OPEN = new Set(['queued', 'running', 'acked']);
 
-/** A task as it goes: who has it, how far it came, what came back. */
+/** A task, live: who has it, its progress and its result. */
 export function TaskPage({ id }: { id: string }) {
   const task = useAsked((relay) => relay.tasks.get(id), [id]);
   useLive((entry) => entry.task === id || entry.pointer === id, task.again);

@@ -15,7 +15,7 @@ import { useAction, useAsked } from '../../session/asking.ts';
 import { relay } from '../../session/session.ts';
 import { ContentView, SHOWN_BYTES } from '../../viewers/content-view.tsx';
 
-/** One artifact in the viewer that suits it. A person's look is not counted as a model's read. */
+/** One artifact in its viewer. A person's view is not counted as a model's read. */
 export function ArtifactView({
   id,
   artifact: ref,
@@ -25,7 +25,7 @@ export function ArtifactView({
   id: string;
   artifact: string;
   readOnly: boolean;
-  /** It is a part of something else, and cannot be closed by itself. */
+  /** Embedded in another view, so it has no close button. */
   inside?: boolean;
 }) {
   const artifact = useAsked((relay) => relay.threads.artifact(id, ref, { counted: false }), [id, ref]);

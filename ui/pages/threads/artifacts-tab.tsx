@@ -13,7 +13,7 @@ import { useLive } from '../../session/live.ts';
 import { usePages } from '../../session/paging.ts';
 import { ArtifactView } from './artifact-view.tsx';
 
-/** The contents of a thread, newest first; one of them open beside the list. */
+/** Artifacts of a thread, newest first, with one open next to the list. */
 export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }) {
   const chosen = query.value.get('artifact');
   const [wanted, setWanted] = useState('');
@@ -134,7 +134,7 @@ function Hits({ id, words }: { id: string; words: string }) {
 }
 
 function Hit({ hit: { ref, name, line, snippet } }: { hit: SearchHit }) {
-  // The relay puts two asterisks around what matched.
+  // The relay marks matches with two asterisks.
   const parts = snippet.split('**');
   return (
     <>

@@ -13,7 +13,7 @@ type Row = { readonly title: string; readonly amount: number } | StateLine;
 
 const ROW_HEIGHT = 34;
 
-/** The state as lines, each with the version that wrote it, who did, and when. */
+/** The state as lines, each with its version, author and time. */
 export function BlamedState({ id, state }: { id: string; state: State }) {
   const blame = useAsked((relay) => relay.threads.blame(id, { at: state.version }), [id, state.version]);
   const known = useMemo(
@@ -105,7 +105,7 @@ function Line({ id, line, blame }: { id: string; line: StateLine; blame: BlameLi
   );
 }
 
-/** What a line came from: an earlier version, or an artifact. */
+/** Origin of a line: an earlier version, or an artifact. */
 function Origin({ id, from }: { id: string; from: string }) {
   if (/^v\d+$/.test(from))
     return (

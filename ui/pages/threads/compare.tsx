@@ -14,7 +14,7 @@ import { stateSections, stateText } from './state-lines.ts';
 
 type Side = Awaited<ReturnType<typeof readSide>>;
 
-/** Two threads side by side: what they are, what they know, and where they differ. */
+/** Two threads side by side: their figures, states and differences. */
 export function Compare() {
   const [a, b] = [query.value.get('a') ?? '', query.value.get('b') ?? ''];
   return (
@@ -133,10 +133,10 @@ function Facts({ side: { info, stats } }: { side: Side }) {
   );
 }
 
-/** Lines shown of a section at most; the thread's own page has all. */
+/** Maximum of lines per section; the thread's own page has all. */
 const SECTION_LINES = 100;
 
-/** What one of them knows; what the other does not is marked. */
+/** The state of one thread, with lines marked that the other lacks. */
 function Known({ side, other }: { side: Side; other: Side }) {
   const theirs = new Set(stateText(other.state));
   return (

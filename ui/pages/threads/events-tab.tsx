@@ -9,11 +9,11 @@ import { useLive } from '../../session/live.ts';
 import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 
-/** So many of the newest are held; older ones are asked for, and take their place. */
+/** Maximum of events in memory. Older ones are loaded on request and replace newer ones. */
 const HELD_EVENTS = 1_000;
 const PAGE_EVENTS = 200;
 
-/** What happened in the thread, newest first, as it happens. */
+/** Events of the thread, newest first, live. */
 export function EventsTab({ id, total, shared }: { id: string; total: number; shared: boolean }) {
   const { events, error, pending, older } = useEvents(id, total, shared);
   const [type, setType] = useState('');
@@ -101,7 +101,7 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
   );
 }
 
-/** The newest events and those that follow; events are numbered, so the newest page can be asked for at once. */
+/** Loads the newest events and follows new ones. Events are numbered, so the newest page can be requested directly. */
 function useEvents(id: string, total: number, shared: boolean) {
   const [events, setEvents] = useState<readonly ThreadEvent[]>([]);
   const [error, setError] = useState<unknown>();
@@ -141,7 +141,7 @@ function useEvents(id: string, total: number, shared: boolean) {
       void catchUp();
       return;
     }
-    // A link to one thread cannot follow all that happens: here the thread itself is the one connection.
+    // A share link cannot follow all activity, so it follows only this thread.
     const closing = new AbortController();
     void (async () => {
       try {

@@ -24,7 +24,7 @@ const PROMPTS: readonly Column<PromptFigures & { readonly key: string }>[] = [
   { title: 'Avoided', width: '84px', cell: ({ avoided_tokens }) => count(avoided_tokens), figure: true },
 ];
 
-/** What was put in front of models, against what pasting would have cost. */
+/** Tokens sent to models, against the cost of pasting everything. */
 export function LedgerTab({ id }: { id: string }) {
   const stats = useAsked((relay) => relay.threads.stats(id), [id]);
   useLive(({ thread }) => thread === id, stats.again);

@@ -7,7 +7,7 @@ import { Figure } from '../../parts/page-head.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { visible } from '../../viewers/visible.ts';
 
-/** The very messages that a model is given of this thread, and what they cost. Looking is not counted. */
+/** The exact messages that a model gets from this thread, and their cost. Viewing is not counted. */
 export function PromptTab({ id, version }: { id: string; version: number }) {
   const [format, setFormat] = useState<RenderFormat>('anthropic');
   const [draft, setDraft] = useState('');

@@ -8,7 +8,7 @@ import { useAction, useAsked } from '../../session/asking.ts';
 
 const DAY = 86_400;
 
-/** Links by which others may read this thread and nothing else, until they expire or are revoked. */
+/** Creates links that give read access to this thread only, until they expire or are revoked. */
 export function ShareButton({ id }: { id: string }) {
   const [open, setOpen] = useState(false);
   return (

@@ -2,7 +2,7 @@ import { Empty } from '../../parts/notices.tsx';
 import { apiKey, needsKey } from '../../session/session.ts';
 import { ThreadPage } from './thread.tsx';
 
-/** What a share link shows: one thread, to be read. */
+/** The page of a share link: one thread, read-only. */
 export function Shared({ parts: [id] }: { parts: readonly string[] }) {
   if (id === undefined || apiKey.value === null)
     return (

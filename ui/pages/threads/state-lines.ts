@@ -1,12 +1,12 @@
 import type { State } from '../../../src/contract/threads.ts';
 
-/** One item of a list of the state, or one field: what a version changes, and what blame tells about. */
+/** One list item or field of the state: the unit of a change and of blame. */
 export interface StateLine {
-  /** `/facts/3`, as in blame. */
+  /** Path as in blame: `/facts/3`. */
   readonly path: string;
-  /** What stays the same while the item moves within its list. */
+  /** Id that stays when the item moves in its list. */
   readonly id: string | null;
-  /** What comes first: the key of a fact, the status of a step. */
+  /** Leading text: the key of a fact, the status of a step. */
   readonly lead: string | null;
   readonly text: string;
   readonly foot: string | null;
@@ -21,7 +21,7 @@ export interface StateSection {
 type Item = { readonly [field: string]: unknown };
 type Shown = readonly [lead: unknown, text: unknown, foot?: unknown];
 
-/** In the order in which a person reads them, each with what is shown of an item. */
+/** Lists in reading order, each with the texts to display for an item. */
 const LISTS: readonly (readonly [name: keyof State, title: string, show: (item: Item) => Shown])[] = [
   ['facts', 'Facts', ({ key, value, by }) => [key, value, by]],
   ['constraints', 'Constraints', ({ severity, description, by }) => [severity, description, by]],
@@ -36,7 +36,7 @@ const LISTS: readonly (readonly [name: keyof State, title: string, show: (item: 
   ['last_actions', 'Last actions', ({ description }) => [null, description]],
 ];
 
-/** A state as lines under titles; what is empty is left out. */
+/** Returns a state as lines under titles, without empty sections. */
 export function stateSections(state: State): StateSection[] {
   const sections: StateSection[] = [];
   if (state.session_summary) {
@@ -61,7 +61,7 @@ export function stateSections(state: State): StateSection[] {
   return sections;
 }
 
-/** The same as plain lines, to be compared with those of another state. */
+/** Returns a state as plain lines, for comparison. */
 export function stateText(state: State): string[] {
   return stateSections(state).flatMap(({ title, lines }) => [
     `# ${title}`,

@@ -19,7 +19,7 @@ const VIEWS = [
   { name: 'json', title: 'JSON' },
 ] as const;
 
-/** The memory of a thread at any of its versions: read with who wrote what, compared, or as it is stored. */
+/** The state of a thread at any version: with authors, as a diff, or as raw JSON. */
 export function StateTab({ id, newest, readOnly }: { id: string; newest: number; readOnly: boolean }) {
   const wanted = Number(query.value.get('v')) || newest;
   const at = Math.min(Math.max(1, wanted), newest);
@@ -94,7 +94,7 @@ function isEmpty(state: State): boolean {
   return stateText(state).length === 0;
 }
 
-/** The state against an earlier one, the version before it by default. */
+/** The difference from an earlier version, by default the previous one. */
 function StateDiff({ id, state, newest }: { id: string; state: State; newest: number }) {
   const chosen = Number(query.value.get('from'));
   const from = chosen >= 1 && chosen <= newest ? chosen : Math.max(1, state.version - 1);
@@ -133,7 +133,7 @@ function StateDiff({ id, state, newest }: { id: string; state: State; newest: nu
   );
 }
 
-/** A value once it has stopped changing, so that a slider does not ask for every version it passes. */
+/** Returns a value once it has stopped changing, so that a slider does not request every version it passes. */
 function useSettled<T>(value: T, ms = 120): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

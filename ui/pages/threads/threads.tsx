@@ -29,7 +29,7 @@ function ThreadList() {
   useLive(
     ({ kind }) => kind === 'thread.created' || kind === 'thread.deleted',
     () => {
-      // Whoever has scrolled keeps the place.
+      // Do not reload a list that the user has scrolled.
       if (threads.skipped === 0 && threads.rows.length <= 200) threads.first();
     },
   );

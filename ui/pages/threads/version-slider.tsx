@@ -1,4 +1,4 @@
-/** Time travel: by dragging, by arrow keys, by number. */
+/** Selects a version by dragging, arrow keys or number. */
 export function VersionSlider({
   at,
   newest,
