@@ -2,7 +2,7 @@ import { after } from 'node:test';
 
 const opened: AsyncDisposable[] = [];
 
-/** Closed with the file: a test may let go of an engine without closing it, and the process would stay. */
+/** Closes an engine at the end of the file, because a test may leave it open and the process would not exit. */
 export function closeAtTheEnd(engine: AsyncDisposable): void {
   opened.push(engine);
 }

@@ -3,25 +3,25 @@ import { globSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { type FileResult, runTestFile } from '../scripts/test-file.ts';
 
-/** Far beyond what a file takes: each test has a store of its own made first. */
+/** Much longer than any file takes. Each test creates its own store first. */
 const FILE_MS = 300_000;
 
 export interface Matrix {
-  /** `passes on …` */
+  /** Part of the test names: `passes on …`. */
   readonly on: string;
-  /** How long a file may take. */
+  /** Time limit of a file. */
   readonly fileMs?: number;
-  /** Files that run at once; one by default. */
+  /** Number of files that run at once; one by default. */
   readonly atOnce?: number;
-  /** Why there is none on this machine. */
+  /** Why it cannot run on this machine. */
   readonly skip?: string | false;
-  /** Starts what the tests run on; they find it by the variables. */
+  /** Starts what the tests run on; they find it by these variables. */
   start(): Promise<{ readonly variables: { readonly [name: string]: string }; stop(): Promise<void> }>;
-  /** Tests that cannot pass there, each with its reason: by file, then by name. One that passes after all is a failure. */
+  /** Tests that cannot pass there, with the reason: by file, then by name. One that passes is a failure. */
   readonly deviations?: { readonly [file: string]: { readonly [name: string]: string } };
 }
 
-/** Runs test files as they are on another engine; one test each. */
+/** Runs test files unchanged on another engine, as one test each. */
 export async function runMatrix(files: readonly string[], { on, skip = false, ...o }: Matrix): Promise<void> {
   let stop: (() => Promise<void>) | null = null;
   const running = new Set<number>();
@@ -58,7 +58,7 @@ function judge({ passed, failures }: FileResult, deviations: readonly string[]):
   assert.ok(passed > 0, 'it has tests');
 }
 
-/** Everything that starts a relay on the engine under test. */
+/** Returns all test files that start a relay on the engine under test. */
 export function endToEndFiles(): string[] {
   return globSync('test/**/*.test.ts')
     .filter((path) => !/\.(slow|full)\.test\.ts$|^test\/(pins|browser|nats|cloudflare)\//.test(path))

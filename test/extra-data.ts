@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 /**
- * Test data that is not part of the project: `RELAY_TEST_DATA` names a folder that holds it, and .ci/run sets it where it
- * has one. Returns the path of one entry, or the reason to skip.
+ * Test data outside of the project. `RELAY_TEST_DATA` names its folder, and .ci/run sets it if there is one. Returns
+ * the path of an entry, or the reason to skip.
  */
 export function extraData(entry: string): { readonly path: string } | { readonly missing: string } {
   const folder = process.env.RELAY_TEST_DATA;

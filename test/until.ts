@@ -1,8 +1,8 @@
-/** Far beyond what anything in a test takes on a busy machine, and below the time the runner gives a file. */
+/** Much longer than any condition in a test takes on a busy machine, and below the runner's limit for a file. */
 const TIMEOUT_MS = 60_000;
 
 interface UntilOptions {
-  /** Pause between two looks. */
+  /** Pause between two checks. */
   readonly everyMs?: number;
   readonly timeoutMs?: number;
   /** What the test waits for, for the error message. By default the source of the condition. */

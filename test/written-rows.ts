@@ -5,12 +5,18 @@ import { LOCAL_CALLER } from '../src/contract/caller.ts';
 import { RelayCore } from '../src/domain/relay-core.ts';
 import type { Engine } from '../src/kernel/engine.ts';
 
-/** What a push of 1 KB to a channel and a pull of it may write, in rows, with what is written behind both; the same on every engine. */
+/**
+ * Maximum of rows that a push of 1 KB to a channel and a pull of it may write, including write-behind; the same on
+ * every engine.
+ */
 export const ROWS = { push: 8, pull: 2 };
 
 const TIMES = 50;
 
-/** How many rows each takes on average, by what `written` counts. Receipts and figures are written in batches. */
+/**
+ * Returns the average number of rows per operation, as `written` counts them. Receipts and figures are written in
+ * batches.
+ */
 export async function rowsWritten(
   engine: Engine,
   auth: 'open' | 'keys',
@@ -35,7 +41,7 @@ export async function rowsWritten(
     await behind();
     return ((await written()) - before) / TIMES;
   };
-  // What is made once: the channel's place in the list, the first figures.
+  // Warm up, so that one-time rows are not counted: the channel's list entry, the first figures.
   await push();
   await pull();
   await behind();

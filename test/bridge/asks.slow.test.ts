@@ -15,17 +15,17 @@ import { block, client, startWorker } from './bridge.ts';
 import { SCRIPTED } from './scripted-profile.ts';
 import { openTerminal } from './terminal.ts';
 
-/** The real clients from npm in a terminal, with a model of ours that makes them ask for permission. */
+/** Real clients from npm in a terminal, with a fake model that makes them ask for permission. */
 
 const COMMAND = 'touch made-by-the-agent';
 
 interface Setup {
-  /** The tool that runs a command, and arguments with which the client asks a person first. */
+  /** The tool that runs a command, and arguments for which the client asks a person first. */
   readonly tool: string;
   readonly args: object;
-  /** What the dialog asks. */
+  /** The question in the dialog. */
   readonly asked: RegExp;
-  /** Prepares the client's home; gives its arguments and environment. */
+  /** Prepares the client's home and returns its arguments and environment. */
   prepare(o: { folder: ScratchFolder; model: string }): {
     args: string;
     env: { [name: string]: string };
@@ -91,7 +91,10 @@ const CLIENTS: { readonly [name in ClientName]: Setup } = {
   },
 };
 
-/** Sends a task whose command needs a permission, and gives it after so long. The result's text and kind of outcome. */
+/**
+ * Sends a task whose command needs a permission, and grants it after `afterMs`. Returns the result's text and kind of
+ * outcome.
+ */
 async function answeredByAPerson(
   t: TestContext,
   name: ClientName,
@@ -123,7 +126,7 @@ async function answeredByAPerson(
   const { tasks, agents } = client(server);
   const { id } = await bridge.send('Make the file.');
 
-  // The status file of a client may say that it asks before its screen shows what.
+  // A client's status file may say that it asks before its screen shows the question.
   await until(async () => {
     const { stuck, result } = await tasks.get(id);
     return asked.test(stuck ?? '') || result !== null;

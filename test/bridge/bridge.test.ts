@@ -53,7 +53,7 @@ test('20 waiters on one channel each get their own result', async () => {
   const shared = new AgentBridge(client(server));
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) => {
-      // Half of them share a connection, half have one of their own.
+      // Half of them share a connection, the others have their own.
       const bridge = i % 2 === 0 ? shared : new AgentBridge(client(server));
       return bridge.pushAndWait(`task ${i}`, { timeout: 20_000 });
     }),
@@ -150,7 +150,7 @@ test('a sender that gave up can ask again by id', async () => {
     agent(({ text }) => ({ output: `did ${text}` })),
   );
   assert.equal((await bridge.wait(sent.id)).text, 'did later');
-  // Somebody else, later, by the pointer.
+  // Another client, later, by the pointer.
   assert.equal((await new AgentBridge(client(server)).wait(sent.url)).text, 'did later');
 });
 
@@ -167,7 +167,7 @@ test('a task that has its result is not run again when it is handed out again', 
       return { output: '' };
     }),
   );
-  // Behind it in the channel, so that the first one has been dealt with.
+  // Sent after it on the channel, so that the first one has been handled.
   await bridge.pushAndWait('next');
   assert.equal(runs, 1);
   assert.ok(under.events.some((event) => event.type === 'dropped' && event.id === id));
@@ -273,7 +273,7 @@ test('a task that takes longer than a lease stays with its bridge', async () => 
     runs++;
     const { groups } = await server.relay.channels.inspect('agent-tasks');
     const { lease_until } = groups[0]!.leases[0]!;
-    // Past the time at which the work would have gone to the other, had nobody extended its lease.
+    // After the time at which the other bridge would have got the work without an extended lease.
     await until(() => Date.now() > Date.parse(lease_until) + 600);
     return { output: 'at last' };
   });
@@ -295,7 +295,7 @@ test('a bridge whose lease was taken by another drops its own result', async () 
     stopped.resolve();
     return { output: 'too late' };
   });
-  // As if the machine slept: nothing extends the lease, until it wakes up and hears that the work is another's.
+  // Simulates a sleeping machine: the lease is not extended until it wakes up and learns that it lost the work.
   const sleepy: typeof fetch = async (url, o) => {
     if (String(url).endsWith('/extend')) await asleep.promise;
     return fetch(url, o);

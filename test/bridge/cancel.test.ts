@@ -18,7 +18,7 @@ import { until } from '../until.ts';
 import { agent, client, startWorker } from './bridge.ts';
 import { startProgram } from './processes.ts';
 
-/** A command that never ends by itself, with a process of its own beside it; says in a file who they are. */
+/** A command that never ends, with a background process. It writes both pids to a file. */
 const ENDLESS = 'sleep 600 & echo $$ $! > pids; wait';
 
 async function pidsIn(folder: string): Promise<number[]> {
@@ -60,7 +60,7 @@ test('a task that is canceled is stopped with all that it started, says who did 
     [[0, 0]],
   );
   assert.equal((await channels.inspect('agent-done')).messages, 1);
-  // Once more is the same; a result that comes now is refused.
+  // Canceling again changes nothing; a later result is rejected.
   assert.equal((await tasks.cancel(id)).url, result.url);
   await assert.rejects(tasks.done(id, { summary: 'late' }), (error) => isRelayError(error, 'conflict'));
 });

@@ -101,7 +101,7 @@ test('a bridge that is killed loses its task to another', async () => {
   );
   assert.equal((await waiting).text, 'the next one did: survive');
   assert.ok(next.events.some((event) => event.type === 'task' && event.attempt === 2));
-  // What a killed bridge had started does not go on beside it, where there are groups of processes.
+  // Processes that a killed bridge had started end too, on systems with process groups.
   if (process.platform === 'win32') process.kill(Number(pid), 'SIGKILL');
   await gone(Number(pid));
 });

@@ -14,7 +14,7 @@ import { agent } from './bridge.ts';
 
 const CHANNELS = ['agent-tasks', 'agent-done'];
 
-/** A home whose commands work on the server. */
+/** Runs commands on the server, from this home. */
 function member(home: string, url: string) {
   const env = { CONTEXTRELAY_URL: url };
   return (args: readonly string[], stdin?: string) => runHere(args, { home, env, stdin });

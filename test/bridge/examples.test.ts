@@ -30,7 +30,7 @@ test('an example that has no model to ask says so, and names --fake', async () =
   }
 });
 
-/** A Python with the package: the one that is named, or that `npm run test:python` has set up. */
+/** Python interpreters with the package: the named one, or the one of `npm run test:python`. */
 const PYTHONS = [
   process.env.PYTHON,
   resolve(import.meta.dirname, '../../node_modules/.cache/python/client/bin/python'),

@@ -30,7 +30,7 @@ async function ran(
 test('a command ends with whoever started it, killed as that was, and so does all it started', {
   skip,
 }, async () => {
-  // It does not go when it is asked to, and neither does its child.
+  // Neither the command nor its child ends on SIGTERM.
   const command = 'trap "" TERM; sleep 600 & echo $$ $!; wait';
   const holder = spawn(process.execPath, [HOLDER, command], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(createInterface(holder.stdout), 'line')) as [string];
@@ -54,7 +54,7 @@ test('what a command says and how it ends is what the shell would have said', { 
   const words = shell('cat; echo "$0 $#"');
   words.stdin.write("it's $HOME\n");
   assert.equal((await ran(words)).out, "it's $HOME\n/bin/sh 0\n");
-  // Only what is its own is there to be waited for, and no pipe that it did not ask for.
+  // The command has only its own children to wait for, and no extra file descriptor.
   assert.equal((await ran(shell('wait; (: <&3) 2>/dev/null || echo none'))).out, 'none\n');
 });
 

@@ -13,7 +13,7 @@ async function oldPushAndWait(server: ServerUnderTest, task: string): Promise<st
   return (await server.get(new URL(first.url).pathname)).json.data;
 }
 
-/** What existing coordinators do: take every task, push the answer, and say nothing of whose it is. */
+/** What existing coordinators do: take every task and push the answer without naming the task. */
 async function oldCoordinator(server: ServerUnderTest): Promise<AsyncDisposable> {
   const socket = await connect(`${server.ws}/ws/agent-tasks`);
   socket.socket.on('message', async (data) => {
@@ -59,7 +59,7 @@ test('an answer without a mark that comes before anybody waits for it is not los
   const task = await relay.pushDetailed('hello', { channel: 'agent-tasks' });
   const other = await relay.pushDetailed('another', { channel: 'agent-tasks' });
   const answer = await relay.pushDetailed('old style: hello', { channel: 'agent-done' });
-  // Behind it on the channel, so that the answer has been heard by then.
+  // Sent after it on the channel, so that the answer has arrived by then.
   await relay.tasks.done(other.id, { summary: 'done' });
   await listening.wait(other.id, { signal });
   const found = await listening.wait(task.id, { signal, unmarked: true });

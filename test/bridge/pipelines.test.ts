@@ -27,7 +27,7 @@ test('a runner goes on with runs and does steps again, by its own files and for 
   const nowhere = await relay(['bridge', 'start', '--pipelines', 'nowhere'], o);
   assert.match(nowhere.stderr, /folder nowhere/);
   mkdirSync(place('own'));
-  // Of the run itself nothing is taken but its results and inputs: what is done stands in the file beside the runner.
+  // Only results and inputs of the run are used; the steps come from the file at the runner.
   writeFileSync(place('own/two.yaml'), YAML.replaceAll('done.txt', 'own.txt'));
   await using bridge = startProgram(['bridge', 'start', '--pipelines', 'own', '--name', 'builder'], o);
   await bridge.line(/tasks from pipeline-tasks/);

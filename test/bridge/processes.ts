@@ -8,7 +8,7 @@ export interface ProgramUnderTest extends AsyncDisposable {
   readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
 }
 
-/** A command of the relay that goes on, to be watched, stopped or killed. */
+/** A running command of the relay, to be watched, stopped or killed. */
 export function startProgram(
   args: readonly string[],
   o: { home: string; env?: { [name: string]: string } },

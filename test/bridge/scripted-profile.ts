@@ -1,4 +1,4 @@
-/** How a bridge knows the scripted agent. Patient: a machine that is busy with other tests is no agent at rest. */
+/** Profile of the scripted agent. Its times are long, because a busy machine must not look like an idle agent. */
 export const SCRIPTED = {
   claude: {
     screen: 'scripted agent',

@@ -1,4 +1,4 @@
-/** Texts that have broken something before: for so many tasks, from one line to 200 KB, always the same ones. */
+/** Returns task texts that have caused bugs before, from one line to 200 KB, always the same ones. */
 export function taskTexts(count: number): string[] {
   const shapes: ((i: number) => string)[] = [
     (i) => `Say ${i}.`,

@@ -8,13 +8,16 @@ const AGENT = resolve(import.meta.dirname, 'scripts/tui-agent.ts');
 
 export interface TerminalUnderTest extends AsyncDisposable {
   readonly session: string;
-  /** For tmux, so that it is a server of its own. */
+  /** Arguments for tmux, which select a separate server. */
   readonly tmuxArgs: readonly string[];
   tmux(...args: string[]): Promise<string>;
   screen(): Promise<string>;
 }
 
-/** A tmux of its own with the scripted agent in it, or another program; in a folder, it is the one that is meant by default there. */
+/**
+ * Opens a separate tmux with the scripted agent or another program. With `socketFolder` it is the default server of
+ * that folder.
+ */
 export async function openTerminal(
   o: { env?: { [name: string]: string }; command?: string; socketFolder?: string } = {},
 ): Promise<TerminalUnderTest> {
@@ -23,7 +26,7 @@ export async function openTerminal(
     ? 'default'
     : `relay-test-${process.pid}-${Math.random().toString(36).slice(2)}`;
   const tmuxArgs = ['-L', name, '-f', '/dev/null'];
-  // With these, some agents believe that nobody is at the terminal, and end.
+  // With these variables some agents assume that no person is at the terminal, and exit.
   const { CI: _, CONTINUOUS_INTEGRATION: __, GITHUB_ACTIONS: ___, ...inherited } = process.env;
   const around = { ...inherited, ...(o.socketFolder ? { TMUX_TMPDIR: o.socketFolder } : {}) };
   const tmux = async (...args: string[]) =>
@@ -40,7 +43,7 @@ export async function openTerminal(
       const group = Number(await tmux('display-message', '-p', '-t', session, '#{pane_pid}').catch(() => 0));
       // A test may have ended the server itself.
       await tmux('kill-server').catch(() => {});
-      // Some programs live on when their terminal closes.
+      // Some programs survive their terminal.
       if (group > 1) endGroup(group);
     },
   };

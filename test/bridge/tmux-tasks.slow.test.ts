@@ -14,7 +14,7 @@ import { SCRIPTED } from './scripted-profile.ts';
 import { taskTexts } from './task-texts.ts';
 import { openTerminal } from './terminal.ts';
 
-/** A program of which nothing is known but its prompt, and which takes a line. */
+/** An unknown program: only its prompt sign is known, and it reads a line. */
 const lines = (work: string) => `printf '> '; while read -r line; do ${work}; printf '> '; done`;
 const UNKNOWN = { other: { ready: '(?:^|\\n)>$', settle_ms: 300 } };
 
@@ -144,7 +144,7 @@ test('an agent that is known stops when its task is canceled', async () => {
 test('the command that is pasted works where it is pasted', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
-  // Neither PATH nor variables of the relay are as they are where the bridge runs.
+  // Here PATH and the relay's variables differ from those of the bridge.
   const pull = `eval "$(printf '%s' "$line" | sed 's/.*Read it with: \\(.*\\) - then do it.*/\\1/')"`;
   await using terminal = await openTerminal({
     command: `unset RELAY_HOME CONTEXTRELAY_URL; export PATH=/usr/bin:/bin; ${lines(pull)}`,

@@ -1,6 +1,6 @@
 import type { Relay } from '../../src/contract/relay.ts';
 
-/** The whole payload, read to its end. */
+/** Reads the whole payload. */
 export async function pull(relay: Relay, id: string): Promise<Uint8Array> {
   const { body } = await relay.pointers.pull(id);
   if (body instanceof Uint8Array) return body;

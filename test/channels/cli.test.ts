@@ -18,7 +18,7 @@ after(async () => {
   other[Symbol.dispose]();
 });
 
-/** On the store itself, and through the server that serves it, from a home that knows nothing. */
+/** On the store itself, and through its server, from an empty home. */
 const ways = (): [string, { home: string; env?: Record<string, string> }][] => [
   ['local', { home }],
   ['remote', { home: other.home, env: { CONTEXTRELAY_URL: server.url } }],

@@ -10,17 +10,17 @@ import { openUnderTest } from '../engine-under-test.ts';
 
 export const BASE = 'http://relay.test';
 
-/** What a test of channels stands on: a core over the memory engine, with a clock that the test can move. */
+/** A core on the memory engine, with a clock that the test can move. */
 export interface CoreUnderTest extends AsyncDisposable {
   readonly core: RelayCore;
   readonly engine: Engine;
   readonly relay: Relay;
-  /** The same store as someone else sees it. */
+  /** The same store as another caller sees it. */
   as(name: string, tenant?: string): Relay;
-  /** Another process on the same store, as far as the domain can tell. */
+  /** Another core on the same store, which looks like another process to the domain. */
   another(): RelayCore;
   advance(ms: number): void;
-  /** How far it has been moved, in ms. */
+  /** How far the clock has been moved, in ms. */
   readonly shift: number;
 }
 
@@ -71,7 +71,7 @@ export function callerNamed(name: string, tenant: string = LOCAL_CALLER.tenant):
 export interface Reader extends AsyncDisposable {
   take(count: number): Promise<Message[]>;
   stop(): void;
-  /** Nothing more has come by the time that everything sent before has. */
+  /** All messages so far. */
   readonly seen: readonly Message[];
 }
 

@@ -9,7 +9,7 @@ interface Event {
   readonly data: Wire;
 }
 
-/** Reads server-sent events as curl would show them. */
+/** Reads server-sent events as curl would print them. */
 async function listen(server: ServerUnderTest, path: string, headers: Record<string, string> = {}) {
   const abort = new AbortController();
   const response = await fetch(server.url + path, { headers, signal: abort.signal });

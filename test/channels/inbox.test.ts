@@ -166,7 +166,7 @@ test('the follows of all agents of a tenant are counted and have a limit', async
   await using t = openTestCore();
   const { records } = t.core.deps.engine;
   const counted = async () => (await records.get('ten.local/inbox-follows'))?.value;
-  // As an earlier version left it: follows that nobody has counted.
+  // As an earlier version left it: follows without a count.
   await t.relay.inbox.follow('ann', 'a');
   await t.relay.inbox.follow('ann', 'b');
   await records.delete('ten.local/inbox-follows');

@@ -5,8 +5,8 @@ import { until } from '../until.ts';
 import { type Running, serve } from './programs.ts';
 
 /**
- * Pushes without pause while the server is killed and started again, with subscribers that know nothing of it. Every
- * acknowledged push must arrive at every subscriber, once and in order.
+ * Pushes continuously while the server is killed and restarted, with subscribers that reconnect. Every acknowledged
+ * push must reach every subscriber, once and in order.
  */
 export async function killAndResume(o: {
   kills: number;
@@ -60,7 +60,7 @@ export async function killAndResume(o: {
   await server[Symbol.asyncDispose]();
 }
 
-/** Like a client that does not give up: the same key until there is an answer. */
+/** Retries with the same key until there is an answer. */
 async function push(base: string, data: string, stopped: () => boolean): Promise<string> {
   for (;;) {
     try {
@@ -71,7 +71,7 @@ async function push(base: string, data: string, stopped: () => boolean): Promise
       });
       if (response.ok) return ((await response.json()) as { url: string }).url;
     } catch {
-      // The server is gone for the moment.
+      // The server is down for the moment.
     }
     if (stopped()) return '';
     await pause(20);

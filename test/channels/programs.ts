@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cleanEnv, ENTRY, NODE } from '../cli/program.ts';
 
-/** A program that goes on until it is told to stop; gone when disposed. */
+/** A program that runs until it is stopped; it is killed when disposed. */
 export interface Running extends AsyncDisposable {
   readonly child: ChildProcess;
-  /** All that it has said so far. */
+  /** All output so far. */
   readonly output: () => string;
-  /** Waits until it has said that, and gives what matched. */
+  /** Waits for matching output and returns the match. */
   said(pattern: RegExp): Promise<RegExpExecArray>;
   readonly ended: Promise<number | null>;
 }
@@ -55,7 +55,7 @@ export function start(
   };
 }
 
-/** `relay up` on a free port, or on the one given. */
+/** Runs `relay up` on a free port, or on the given one. */
 export async function serve(
   home: string,
   o: { port?: number; env?: Record<string, string>; flags?: readonly string[] } = {},

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from './server.ts';
 
 test('a channel named in raw UTF-8 bytes is the one that is named in percent-encoded form', async () => {
-  // Node looks for requests whose headers never came whole, and must not take this one for such.
+  // Node closes requests whose headers are incomplete, and must not mistake this one for such a request.
   await using server = await startTestServer({ timeouts: { headersMs: 200, requestMs: 200, checkMs: 50 } });
   const { hostname, port } = new URL(server.url);
   const socket = connectTcp(Number(port), hostname);

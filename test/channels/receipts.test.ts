@@ -139,7 +139,7 @@ test('a socket that answers behind the message was notified; one that does not r
 test('a pong that nobody asked for proves nothing', async () => {
   await using server = await startTestServer();
   await using socket = await connect(`${server.ws}/ws/c`);
-  // It answers no ping by itself, and sends pongs all the time.
+  // This client does not answer pings but sends pongs all the time.
   socket.socket.removeAllListeners('ping');
   Object.assign(socket.socket, { _autoPong: false });
   const { json } = await server.post('/push', { data: 'x', channel: 'c' });

@@ -17,7 +17,7 @@ import { relay as cli, temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
 import { BASE, callerNamed, claimOf, encode, MovedClock, openTestCore, readFrom } from './core.ts';
 
-/** The next piece of work of the group, for a member that is there for nothing else. */
+/** Joins the group, returns its next message, and leaves. */
 async function next(relay: Relay): Promise<Message> {
   await using member = readFrom(relay, 'c', { group: 'g' });
   return (await member.take(1))[0]!;
@@ -45,7 +45,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
         assert.equal(dead, false);
         const waits = retry_at! - now;
         assert.ok(waits >= wait && waits < wait * 1.2 + 5_000, `${waits} ms`);
-        // Another process, as after a restart. What comes meanwhile is handed out, and the failed work is not.
+        // Another process, as after a restart. New work is handed out, the failed work is not.
         const elsewhere = t.another().relay(callerNamed('other'), BASE);
         await elsewhere.channels.publish('c', 'easy');
         const easy = await next(elsewhere);

@@ -8,7 +8,7 @@ import { until } from '../until.ts';
 import { openTestCore } from './core.ts';
 import { type ServerUnderTest, startTestServer } from './server.ts';
 
-/** Everything here holds over HTTP and WebSocket and on a relay in the same process alike. */
+/** Everything here holds over HTTP and WebSocket, and on a relay in the same process. */
 const WAYS: [string, (server: ServerUnderTest, o?: ContextRelayOptions) => ContextRelay][] = [
   ['over the network', (server, o) => new ContextRelay({ ...o, baseUrl: server.url })],
   [
@@ -70,7 +70,7 @@ for (const [way, clientOf] of WAYS) {
       'tasks',
       async ({ msg, attempt }) => {
         tries.push(`${msg} ${attempt}`);
-        // Longer than the lease: without an extension it would come again.
+        // Longer than the lease: without an extension the message would be delivered again.
         if (msg === 'slow') await new Promise((resolve) => setTimeout(resolve, 900));
         if (msg === 'hard' && attempt === 1) throw new Error('not today');
         if (msg === 'easy') finished();
@@ -190,7 +190,7 @@ test('nobody at the address is an error at once, not a wait', async () => {
   await assert.rejects(subscription.done, (e) => isRelayError(e, 'unreachable'));
 });
 
-/** Tells of an error and of nothing more, as that of Node 22 does where nobody answers. */
+/** Emits only an error event, as Node 22's WebSocket does if nobody answers. */
 class ErrorAlone extends WebSocket {
   constructor(url: string | URL) {
     super(url);
@@ -265,7 +265,7 @@ test('a consumer that is far behind holds a bounded number of messages, and gets
     const got: unknown[] = [];
     for await (const { msg } of client.subscribe('c', { since: 'all' })) {
       got.push(msg);
-      // It takes no more until the connection has been given up.
+      // It reads no more until the connection is dropped.
       if (got.length === 10) await firstDropped;
       if (got.length === count) break;
     }

@@ -12,7 +12,7 @@ export interface ServerUnderTest extends AsyncDisposable {
   readonly url: string;
   readonly ws: string;
   readonly core: CoreUnderTest;
-  /** The relay without HTTP, with the addresses that the server gives. */
+  /** The relay without HTTP, with the server's addresses. */
   readonly relay: Relay;
   readonly log: LogEvent[];
   post(
@@ -24,7 +24,7 @@ export interface ServerUnderTest extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** A real server on a real port over a core of its own. */
+/** A real server on a real port with its own core. */
 export async function startTestServer(
   o: {
     channels?: Partial<ChannelSettings>;
@@ -63,11 +63,11 @@ export async function startTestServer(
   };
 }
 
-/** A client of the protocol as such, which keeps every frame. */
+/** A WebSocket client that records every frame. */
 export interface Socket extends AsyncDisposable {
   readonly socket: WebSocket;
   readonly frames: Wire[];
-  /** The next so many frames behind those taken so far. */
+  /** Returns the next frames after those already taken. */
   take(count: number): Promise<Wire[]>;
   send(frame: unknown): void;
   readonly closed: Promise<{ code: number; reason: string }>;
@@ -117,7 +117,7 @@ export async function connect(url: string, o: { headers?: Record<string, string>
   };
 }
 
-/** The HTTP answer to an upgrade that was refused. */
+/** Returns the HTTP answer to a rejected upgrade. */
 export async function refusal(
   url: string,
   headers: Record<string, string> = {},

@@ -14,7 +14,7 @@ import { startTestServer } from './server.ts';
 const MESSAGES = 100_000;
 const AT_ONCE = 64;
 
-/** What one subscriber has seen, in a few bytes a message. */
+/** What one subscriber has received, in a few bytes per message. */
 class Tally {
   readonly #seen: Uint8Array;
   readonly #name: string;
@@ -40,14 +40,14 @@ class Tally {
   }
 }
 
-/** A client of the protocol that does what its manners say: drop off, or not read for a while. */
+/** A WebSocket client that misbehaves: it disconnects, or stops reading for a while. */
 function follow(url: string, tally: Tally, manners: 'drops' | 'lags'): Promise<void> {
   return new Promise((done, failed) => {
     const open = () => {
       let left = 500 + Math.floor(Math.random() * 3000);
       const socket = new WebSocket(`${url}?since=${tally.last}`);
       socket.on('message', (data) => {
-        // After a drop the rest of what had arrived is of no interest: it comes again.
+        // After a disconnect, ignore what had already arrived: it is sent again.
         if (socket.readyState !== WebSocket.OPEN && manners === 'drops') return;
         const frame = JSON.parse(String(data));
         try {
@@ -85,7 +85,7 @@ test('a hundred thousand messages, with subscribers that drop, reconnect and lag
     await using core = openTestCore({ messages: 10 * MESSAGES }, { engine });
     await using server = await startTestServer({ core, sockets: { slowReaderBytes: 128 * 1024 } });
     const client = new ContextRelay({ baseUrl: server.url });
-    // Once with everything that is only made once.
+    // Warm up once, so that one-time allocations are not measured.
     await run(server.ws, client, core, 'warm', 3000);
     const before = heapMegabytes();
     const tallies = await run(server.ws, client, core, 'soak', MESSAGES);

@@ -279,7 +279,7 @@ test('a socket whose other end has vanished is closed; one that answers is kept'
   await using server = await startTestServer({ sockets: { pingEveryMs: 60 } });
   await using there = await connect(`${server.ws}/ws/c`);
   const vanished = await connect(`${server.ws}/ws/c`);
-  // It neither reads nor answers, but the connection stands.
+  // This client neither reads nor answers, but its connection stays open.
   vanished.socket.pause();
   let pings = 0;
   there.socket.on('ping', () => pings++);

@@ -18,7 +18,7 @@ test('eight workers over a thousand tasks, two of them killed: each is acknowled
   for (let from = 0; from < TASKS; from += 50) {
     await Promise.all(Array.from({ length: 50 }, (_, i) => client.publish('tasks', { n: from + i })));
   }
-  // Half of them over the server, half straight on the store: several processes share the group.
+  // Half of them use the server, the others the store directly: several processes share the group.
   const workers = Array.from({ length: 8 }, (_, i) => {
     const dawdles = i >= 6 ? '40' : '0';
     return start(['tasks', 'workers', i % 2 === 0 ? server.url : '-', dawdles], { home, env, entry: WORKER });
@@ -26,7 +26,7 @@ test('eight workers over a thousand tasks, two of them killed: each is acknowled
   try {
     const killed = workers.slice(0, 2);
     for (const worker of killed) {
-      // In the middle of a task, which it then never acknowledges.
+      // Kill it in the middle of a task, which it never acknowledges.
       while (worker.output().split('took').length < 20 || !/took \d+ \d+\n$/.test(worker.output())) {
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
@@ -38,7 +38,7 @@ test('eight workers over a thousand tasks, two of them killed: each is acknowled
       return groups[0]!.backlog + groups[0]!.leases.length;
     };
     await until(async () => (await left()) <= 0, { everyMs: 100, timeoutMs: 300_000 });
-    // Whoever dawdles still has a word to say about what it took.
+    // Wait for slow workers to report what they took.
     const said = (worker: Running, words: RegExp) => worker.output().match(words)?.length ?? 0;
     const living = workers.filter((worker) => !killed.includes(worker));
     await until(() => living.every((one) => said(one, /^took/gm) === said(one, /^(acked|stale)/gm)), {
@@ -66,7 +66,7 @@ function check(workers: readonly Running[]): void {
     }
   }
   const missing = Array.from({ length: TASKS }, (_, n) => n).filter((n) => !acked.has(n));
-  // A worker that was killed between the acknowledgement and its own line has told nobody.
+  // A worker killed between the acknowledgement and its output has not reported it.
   assert.ok(missing.length <= 2, `${missing.length} were never acknowledged: ${missing.slice(0, 10)}`);
   for (const [n, tokens] of acked) {
     assert.equal(tokens.length, 1, `task ${n} was acknowledged ${tokens.length} times`);

@@ -8,13 +8,13 @@ import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { FakeModel } from './fake-model.ts';
 import { type ClientName, installedClient, type Ran, runClient } from './installed-clients.ts';
 
-/** The real clients from npm, with a model of ours on loopback: what reaches the model is what counts. */
+/** Real clients from npm, with a fake model on loopback. The tests check what reaches the model. */
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const TASK = 'Sell oolong to offices';
 
 interface Seen extends Ran {
-  /** Everything the model was sent, in one text. */
+  /** Everything the model was sent, as one text. */
   readonly sent: string;
 }
 
@@ -40,7 +40,7 @@ async function withModel(run: (url: string) => Promise<Ran>): Promise<Seen> {
   return { ...ran, sent: model.asked.map(({ body }) => body).join('\n') };
 }
 
-/** The brief, the skill and the tools are in what the model was asked. */
+/** Asserts that the request to the model contains the brief, the skill and the tools. */
 function assertSetUp({ code, stdout, stderr, sent }: Seen): void {
   assert.equal(code, 0, `${stdout}\n${stderr}`);
   assert.ok(sent.includes(TASK), `the brief is in the request\n${stdout}\n${stderr}`);
@@ -49,7 +49,7 @@ function assertSetUp({ code, stdout, stderr, sent }: Seen): void {
   assert.match(stdout, /All is well\./);
 }
 
-/** Claude Code asks its model without the tools of a server that starts slowly, as it may on a busy machine. */
+/** On a busy machine Claude Code may ask its model before a slow server has started, so retry. */
 async function setUp(run: () => Promise<Seen>): Promise<Seen> {
   let seen = await run();
   for (let again = 2; again > 0 && !seen.sent.includes('push_context'); again--) seen = await run();
@@ -131,7 +131,7 @@ test('Codex runs the hooks once they are trusted, and not before', async (t) => 
   const codex = () =>
     withModel((url) => {
       const provider = `model_providers.fake={name="fake",base_url="${url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
-      // A busy machine may take longer to start the server than Codex waits by itself.
+      // A busy machine may need longer to start the server than Codex waits by default.
       const patience = ['mcp_servers.relay.required=true', 'mcp_servers.relay.startup_timeout_sec=60'];
       const settings = ['model_provider="fake"', provider, 'model="fake"', ...patience];
       const args = ['exec', '--json', ...settings.flatMap((setting) => ['-c', setting]), 'hello'];
@@ -156,7 +156,7 @@ test('Codex runs the hooks once they are trusted, and not before', async (t) => 
   const hooks = 'hooks SessionStart, UserPromptSubmit, PreCompact, Stop';
   assert.deepEqual(await told(), [`${hooks}: not trusted`]);
 
-  // As its user would, in Codex itself; the digests are ours, so that doctor is proved right about them too.
+  // Trust the hooks as a user would. The digests are ours, which also proves that doctor computes them correctly.
   const events = Object.entries(folder.json('.codex/hooks.json').hooks) as [
     string,
     { hooks: [{ command: string }] }[],

@@ -1,20 +1,20 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
-/** A request that a client sent to its model. */
+/** A request of a client to its model. */
 export interface Asked {
   readonly path: string;
   readonly body: string;
 }
 
-/** What the model says next: a tool to call, or its last words. */
+/** The model's next move: a tool call, or its last words. */
 export type Move = { readonly tool: string; readonly args: object } | { readonly text: string };
 
-/** Told what the tools have answered so far, in order. */
+/** Called with all tool results so far, in order. */
 export type Script = (answers: readonly string[]) => Move | Promise<Move>;
 
 type Json = { readonly [name: string]: unknown };
 
-/** A tool as a client offers it to the model; some clients put the tools of a server into a group of its own. */
+/** A tool offered to the model; some clients group a server's tools in a namespace. */
 interface Offered {
   readonly name: string;
   readonly namespace?: string;
@@ -38,9 +38,9 @@ const OPENAI_USAGE = {
 };
 
 /**
- * A model on loopback for coding agents, in the formats of Anthropic Messages, OpenAI Responses and Gemini. It remembers
- * what it was asked and says one sentence; with a script, it calls tools. A request that does not offer the marker tool
- * (a request for a title, say) gets the sentence.
+ * A fake model on loopback for coding agents, in the formats of Anthropic Messages, OpenAI Responses and Gemini. It
+ * records requests and answers one sentence; with a script it calls tools. A request without the marker tool, such as
+ * one for a title, gets the sentence.
  */
 export class FakeModel implements AsyncDisposable {
   readonly asked: Asked[] = [];
@@ -50,7 +50,7 @@ export class FakeModel implements AsyncDisposable {
     this.#answer(request, response).catch((error) => response.writeHead(500).end(String(error)));
   });
 
-  /** The script answers requests that offer the tool `marker`: by default, one of the relay's own. */
+  /** The script answers requests that offer the tool `marker`, by default one of the relay's own. */
   constructor(script: Script = () => WORDS, marker = 'push_context') {
     this.#script = script;
     this.#marker = marker;
@@ -83,7 +83,7 @@ export class FakeModel implements AsyncDisposable {
     return json(response, {});
   }
 
-  /** The next move, with the tool under the name by which the client offers it. */
+  /** Returns the next move, with the tool's name as the client offers it. */
   async #move(asked: Json, answers: readonly string[]): Promise<{ move: Move; call: Offered; id: string }> {
     const offered = toolNames((asked.tools ?? []) as Json[]);
     const ours = offered.some(({ name }) => name.endsWith(this.#marker));

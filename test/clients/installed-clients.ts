@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** The versions these tests were written against; newer ones are welcome, by hand. */
+/** Versions that these tests were written for. */
 const PACKAGES = {
   claude: ['@anthropic-ai/claude-code', '2.1.325'],
   codex: ['@openai/codex', '0.166.0'],
@@ -14,7 +14,7 @@ export type ClientName = keyof typeof PACKAGES;
 const FOLDER = resolve(import.meta.dirname, '../../node_modules/.cache/clients');
 const INSTALL_MS = 240_000;
 
-/** The program of a client, from npm; a sentence where it cannot be had or does not run on this machine. */
+/** Returns the program of a client from npm, or why it is missing or does not run on this machine. */
 export function installedClient(name: ClientName): { program: string } | { missing: string } {
   const [package_, version] = PACKAGES[name];
   const manifest = join(FOLDER, 'node_modules', package_, 'package.json');
@@ -31,7 +31,7 @@ export function installedClient(name: ClientName): { program: string } | { missi
   return { missing: `${name} --version does not answer: ${error?.message ?? stderr.slice(0, 200)}` };
 }
 
-/** Into a folder of its own, which is no part of the package and is kept for the next time. */
+/** Installs into a separate folder, which is not part of the package and is kept for later runs. */
 function install(package_: string): string | null {
   mkdirSync(FOLDER, { recursive: true });
   const manifest = join(FOLDER, 'package.json');
@@ -51,7 +51,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** One run without a terminal, with a home of its own. */
+/** Runs a client once without a terminal, with its own home. */
 export function runClient(
   program: string,
   args: readonly string[],

@@ -8,7 +8,7 @@ import { ScratchFolder } from '../projects/scratch-folder.ts';
 import { FakeModel } from './fake-model.ts';
 import { type ClientName, installedClient, runClient } from './installed-clients.ts';
 
-/** A folder whose hooks were committed by somebody who has relay, opened by somebody who has not. */
+/** A folder with committed hooks, opened by someone who does not have relay. */
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const TASK = 'Sell oolong to offices';
@@ -49,7 +49,7 @@ const CLIENTS: { readonly [name in ClientName]: (folder: ScratchFolder, model: s
   },
 };
 
-/** What its user does in Codex: trust the folder and each hook as it is. */
+/** Trusts the folder and each hook, as its user would in Codex. */
 function trustInCodex(folder: ScratchFolder): void {
   const lines = [`[projects."${folder.path}"]`, 'trust_level = "trusted"'];
   const hooks: [string, { hooks: [{ command: string }] }[]][] = Object.entries(
@@ -76,7 +76,7 @@ async function shop(): Promise<ScratchFolder> {
 
 const withRelay = (folder: ScratchFolder) => `${join(folder.root, 'bin')}${delimiter}${process.env.PATH}`;
 
-/** One prompt; what the client said, and what the model was asked. */
+/** Sends one prompt; returns the client's output and the requests to the model. */
 async function ask(client: ClientName, program: string, folder: ScratchFolder, o: Partial<Start> = {}) {
   await using model = new FakeModel();
   const { args, env } = CLIENTS[client](folder, await model.start());
@@ -90,7 +90,7 @@ async function ask(client: ClientName, program: string, folder: ScratchFolder, o
 
 type Answer = Awaited<ReturnType<typeof ask>>;
 
-/** The same answer after as many requests as without relay, and nothing of the hooks in any of them. */
+/** Asserts the same answer after the same number of requests as without relay, and no trace of the hooks. */
 function assertUndisturbed(seen: Answer, plain: Answer): void {
   const said = `${seen.stdout}\n${seen.stderr}`;
   assert.equal(seen.code, 0, said);

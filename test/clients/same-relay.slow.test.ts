@@ -9,7 +9,7 @@ import { type ClientName, installedClient, runClient } from './installed-clients
 
 const SECRET = 'the plan is under the third stone';
 
-/** These two keep variables from their servers. How each is set up to trust the folder, and started. */
+/** Both clients hide variables from their servers. How each is made to trust the folder, and started. */
 const CLIENTS: {
   readonly [name in 'codex' | 'gemini']: (o: { folder: ScratchFolder; model: string }) => {
     args: string[];

@@ -177,7 +177,7 @@ test('tasks are told from sending to the result, bridges as they come and go', a
     break;
   }
   stop.abort();
-  // Where the relay is a Worker, another process writes this than what comes next.
+  // On a Worker another process writes this than the next entry.
   await relay.core.deps.activity.flush();
   await api.tasks.done(answer.id, { summary: 'did it' });
   await api.agents.leave('ann', 'one');

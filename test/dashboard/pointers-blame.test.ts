@@ -111,7 +111,7 @@ test('blame of a long thread is the same from anywhere, however it was asked for
         },
       ],
     });
-  // The version n + 2 wrote what has the value n.
+  // Version n + 2 wrote the value n.
   for (const version of [451, 6, 399, 401, 203, 201, 450, 451]) {
     const { lines } = await api.threads.blame(id, { at: version });
     const { facts } = await api.threads.state(id, { at: version, counted: false });

@@ -24,7 +24,7 @@ test('what docs/scaling.md says of the cost on Cloudflare is what the figures ma
   assert.ok(page.includes(costTable()), 'node scripts/cloudflare/cost.ts prints the table');
 });
 
-/** Of the system, or of a worker thread of ours: nobody sets them for the relay. */
+/** Variables of the system or of our worker threads; users do not set them. */
 const NOT_OURS = ['DISPLAY', 'WAYLAND_DISPLAY', 'PATH', 'TERM', 'STORE', 'BODIES'];
 
 test('every variable that the sources read is in one of the two tables, and none that they do not', () => {

@@ -9,15 +9,15 @@ import { outsideEnv, ROOT, run } from '../package/processes.ts';
 import { pageScript, printedBy, prints } from './page-script.ts';
 
 /**
- * Every command and every program of the guides, run as it stands there, on the program as it is published, each page in a home and
- * a folder of its own. page-script.ts says how a page is written. The code of docs/integrations and docs/python.md has tests of its own.
+ * Runs every command and program of the guides with the published program, each page in its own home and folder.
+ * page-script.ts describes the format of a page. The code of docs/integrations and docs/python.md has its own tests.
  */
 
 const PAGES = globSync('docs/*.md', { cwd: ROOT })
   .map((path) => path.replaceAll('\\', '/'))
   .sort();
 
-/** Most of a page's time is spent waiting for processes that start. */
+/** Most of the time is spent waiting for processes to start. */
 describe('the commands and programs of a page do what it says', { concurrency: 3 }, () => {
   for (const page of PAGES) {
     const { script, expected, program } = pageScript(readFileSync(join(ROOT, page), 'utf8'));
@@ -40,7 +40,7 @@ describe('the commands and programs of a page do what it says', { concurrency: 3
   }
 });
 
-/** A reader's machine: an empty home and folder, `relay` on the path, and a port for the server where the page says 7474. */
+/** A reader's machine: an empty home and folder, `relay` on the PATH, and a free port instead of 7474. */
 async function openSession() {
   const folder = mkdtempSync(join(tmpdir(), 'relay-guide-'));
   const [home, work, bin] = ['home', 'work', 'bin'].map((name) => join(folder, name)) as [
@@ -69,7 +69,7 @@ async function openSession() {
   return {
     here,
     shell: (script: string) => shell(`set -eo pipefail\n${here(script)}\n`, work, env),
-    /** Checked by the compiler against the types that are published, and run. */
+    /** Compiles the program against the published types, and runs it. */
     async program(source: string) {
       writeFileSync(join(work, 'page.mts'), here(source));
       const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
@@ -95,7 +95,7 @@ async function openSession() {
   };
 }
 
-/** What the script left running in the background ends with it. */
+/** Background processes of the script end with it. */
 function shell(script: string, cwd: string, env: NodeJS.ProcessEnv) {
   return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve, reject) => {
     const child = spawn('bash', ['-s'], { cwd, env, detached: true });
@@ -111,7 +111,7 @@ function shell(script: string, cwd: string, env: NodeJS.ProcessEnv) {
       try {
         process.kill(-child.pid!, 'SIGTERM');
       } catch {
-        // Nothing was left.
+        // No process was left.
       }
     });
     child.once('close', (code) => resolve({ code, stdout, stderr }));

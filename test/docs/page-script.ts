@@ -10,13 +10,13 @@
  */
 export interface PageScript {
   readonly script: string;
-  /** What the commands of `console` blocks print, by the line that they stand on. */
+  /** Expected output of `console` blocks, by the line of the command. */
   readonly expected: ReadonlyMap<number, string>;
-  /** The program of the page; empty where it has none. */
+  /** The program of the page; empty if it has none. */
   readonly program: string;
 }
 
-/** Before the output of each block: a control character, and the line of the block. */
+/** Precedes the output of each block: a control character, then the block's line. */
 export const MARK = '\u0001';
 
 const PIECE = /^<!-- (run|not run|file): ([\s\S]*?) ?-->$|^```(\w*)\n([\s\S]*?)^```$/gm;
@@ -59,7 +59,7 @@ function marked(line: number): string {
   return `printf '${MARK}%d\\n' ${line}`;
 }
 
-/** What was printed by the line of each block. */
+/** Returns the output by the line of each block. */
 export function printedBy(output: string): Map<number, string> {
   const [, ...pieces] = output.split(MARK);
   return new Map(
@@ -67,7 +67,7 @@ export function printedBy(output: string): Map<number, string> {
   );
 }
 
-/** Whether a command printed what the page says: ids may be others, and `…` is anything. */
+/** Returns whether the output matches the page: ids may differ, and `…` matches anything. */
 export function prints(said: string, printed: string): boolean {
   const pattern = said
     .trim()

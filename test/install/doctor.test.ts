@@ -22,7 +22,7 @@ async function doctor(folder: ScratchFolder, o: { timeout?: string; env?: object
   return (JSON.parse(stdout) as { checks: Check[] }).checks;
 }
 
-/** What it says of coding agents. */
+/** Returns the checks about coding agents. */
 const ofClients = (checks: readonly Check[]) =>
   checks.filter(({ name }) => /^(?:claude|codex|gemini|opencode|cursor|project files)/.test(name));
 
@@ -163,7 +163,7 @@ test('doctor ends though a server, a hook and an MCP server hang, and leaves not
   await folder.relay(['install', 'claude', 'cursor']);
   folder.write('pids/none', '');
   const pidsIn = join(folder.path, 'pids');
-  // The user's own environment: every hook and every MCP server of this program stands still.
+  // With the user's environment, every hook and MCP server of this program hangs.
   folder.write(
     'hang.mjs',
     `import { writeFileSync } from 'node:fs';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 
-/** As the version before wrote them. */
+/** Hooks as the previous version wrote them. */
 const OLD_HOOKS = {
   claude: ['.claude/settings.json', ['SessionStart', 'UserPromptSubmit', 'PreCompact', 'Stop'], 10],
   codex: ['.codex/hooks.json', ['SessionStart', 'UserPromptSubmit', 'PreCompact', 'Stop'], 10],
@@ -69,12 +69,12 @@ test('a hook whose program is missing prints nothing and ends with 0, in every s
         input: '{}',
       });
       if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') continue;
-      // fish has no `unset` and complains on stderr. Nothing else may be printed.
+      // fish has no `unset` and prints an error. Nothing else may be printed.
       assert.deepEqual([status, stdout], [0, ''], `${shell}: ${line}`);
       if (shell !== 'fish') assert.equal(stderr, '', `${shell}: ${line}`);
     }
   }
-  // BUN_BE_BUN=1 would turn an executable that Bun compiled into Bun itself.
+  // BUN_BE_BUN=1 would turn an executable compiled by Bun into Bun itself.
   folder.write('bin/relay', '#!/bin/sh\nenv | grep -c BUN_BE_BUN\n');
   const o = { encoding: 'utf8', env: { ...process.env, BUN_BE_BUN: '1' } } as const;
   assert.equal(spawnSync('sh', ['-c', lines[2]!], o).stdout, '0\n');

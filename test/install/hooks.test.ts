@@ -46,7 +46,7 @@ test('a session starts with the brief, in the form of each client', async () => 
 
 test('where there is no project nothing is said, and Gemini gets its empty JSON', async () => {
   using folder = new ScratchFolder();
-  // A file of another program that happens to have the name.
+  // Another program's file with the same name.
   folder.write('state.json', '{"terraform_version": "1.0", "resources": []}');
   for (const event of ['session-start', 'prompt-submit', 'pre-compact', 'stop']) {
     assert.equal((await fire(folder, 'claude', event)).stdout, '');
@@ -150,7 +150,7 @@ test('each message is told once in a session, the newest first, and no more than
     const { stdout } = await fire(folder, 'claude', 'prompt-submit', { session_id: session });
     return stdout === '' ? [] : JSON.parse(stdout).hookSpecificOutput.additionalContext.split('\n');
   };
-  /** A hook that is held up says nothing, and says it the next time. */
+  /** A hook that is delayed prints nothing, and prints it the next time. */
   const news = async (session: string) => {
     for (;;) {
       const lines = await told(session);

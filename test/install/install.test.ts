@@ -16,7 +16,7 @@ import { ScratchFolder } from '../projects/scratch-folder.ts';
 
 const CLIENTS = ['claude', 'codex', 'gemini', 'opencode', 'openclaw', 'cursor', 'vscode'] as const;
 
-/** Settings of other people, in the odd forms that people write. */
+/** Other people's settings, in unusual formatting. */
 const OTHERS: { readonly [path: string]: string } = {
   '.claude/settings.json':
     '{\r\n\t"permissions": { "allow": ["Bash(ls)"] },\r\n\t"hooks": {\r\n\t\t"SessionStart": [\r\n\t\t\t{ "hooks": [{ "type": "command", "command": "echo hi" }] }\r\n\t\t]\r\n\t}\r\n}',
@@ -41,7 +41,7 @@ function fill(root: string, files: { readonly [path: string]: string } = OTHERS)
   }
 }
 
-/** Every file and folder below, with the digest of its bytes. */
+/** Returns every file and folder with the digest of its bytes. */
 function snapshot(root: string): { [path: string]: string } {
   const found: { [path: string]: string } = {};
   for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {

@@ -10,7 +10,7 @@ const SKILL = resolve(import.meta.dirname, '../../skill/context-relay');
 const SCRIPT = join(SKILL, 'scripts', 'init_context.py');
 const text = readFileSync(join(SKILL, 'SKILL.md'), 'utf8');
 
-/** The front matter, as far as the rules for skills allow it: scalars, folded text and one level of strings. */
+/** Parses the front matter within the rules for skills: scalars, folded text and one level of strings. */
 function frontMatter(): { [key: string]: string } {
   const block = /^---\n([\s\S]*?)\n---\n/
     .exec(text)![1]!

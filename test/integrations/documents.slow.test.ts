@@ -8,8 +8,8 @@ import { outsideEnv, ROOT, run } from '../package/processes.ts';
 import { NEEDLE, type Scene, startScene } from './scene.ts';
 
 /**
- * The code of every page in docs/integrations, run as it stands there, with the package as it is published. What a page takes for
- * given, such as a model, comes from test/integrations/pages, and so does what must be true at the end.
+ * Runs the code of every page in docs/integrations with the published package. What a page assumes, such as a model,
+ * and the final assertions are in test/integrations/pages.
  */
 
 const PAGES = ['ai', 'claude-agent', 'deepagents', 'langchain', 'langgraph', 'mastra', 'openai-agents'];

@@ -3,12 +3,9 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 type Body = (...args: never[]) => unknown;
 type Block = (name: string, body: Body) => unknown;
 
-/**
- * The names that suites in the manner of Jest take from the global scope, over the runner of Node. `expect` is brought by
- * whoever runs one.
- */
+/** Provides the global names of Jest-style suites with Node's test runner. The caller provides `expect`. */
 export function provideJestGlobals(expect: unknown): void {
-  // A time-out as the third argument is not passed on: a busy machine is no failure.
+  // A timeout in the third argument is ignored, because a busy machine is no failure.
   const withEach = (block: Block) =>
     Object.assign((name: string, body: Body) => block(name, body), {
       each: (rows: readonly unknown[]) => (name: string, body: Body) => {
@@ -29,7 +26,7 @@ export function provideJestGlobals(expect: unknown): void {
   });
 }
 
-/** `%s` is the row itself, `$field` a field of it. */
+/** Replaces `%s` by the row itself and `$field` by a field of it. */
 function named(name: string, row: unknown): string {
   return name
     .replace('%s', String(row))

@@ -3,20 +3,20 @@ import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 
-/** What the tests of every framework play: a tool that says too much, and a model that reads one line of it. */
+/** The scene that tests of every framework play: a tool with a large result, and a model that reads one line of it. */
 export interface Scene extends AsyncDisposable {
   readonly relay: ContextRelay;
   readonly server: RelayUnderTest;
 }
 
-/** A real server, and a client of it over HTTP. */
+/** Starts a real server and a client over HTTP. */
 export async function startScene(): Promise<Scene> {
   const server = await startRelay();
   const relay = new ContextRelay({ baseUrl: server.url });
   return { relay, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-/** The same relay without HTTP between. */
+/** Returns a client of the same relay without HTTP. */
 export function embedded(server: RelayUnderTest): ContextRelay {
   return new ContextRelay({ relay: server.core.relay(LOCAL_CALLER, server.url), ownBases: [server.url] });
 }
@@ -34,14 +34,14 @@ export const LARGE_LOG: string = (() => {
 })();
 assert.ok(LARGE_LOG.length > 1_000_000);
 
-/** The pointer that stands in a text. */
+/** Returns the pointer in a text. */
 export function pointerIn(text: string): string {
   const found = /https?:\/\/\S+\/pull\/[0-9a-f-]{36}(?:#key=[\w=-]+)?/.exec(text)?.[0];
   assert.ok(found, `no pointer in: ${text.slice(0, 300)}`);
   return found;
 }
 
-/** What a model was shown of the log: a pointer with a beginning, and later the one line; never the rest. */
+/** Asserts that a model saw only a pointer with a beginning, and later the one line. */
 export function assertReadInPart(instead: string, read: string): void {
   assert.ok(instead.length < 4_000, `${instead.length} characters were shown`);
   assert.match(instead, /^Too large to show: the result of read_log, .*tokens \(o200k_base\)/);

@@ -19,7 +19,7 @@ interface Event {
   readonly body: string;
 }
 
-/** As threads do it: a body is stored before the log names it, and deleted after the log has said so. */
+/** Stores a body before the log names it, and deletes it after the log says so, as threads do. */
 async function write(engine: Engine, thread: string, n: number): Promise<void> {
   const body = `${thread}/artifacts/${n}`;
   await engine.blobs.put(body, patterned(300 + n, n + 1));
@@ -47,7 +47,7 @@ test('a cluster that is written all the time is backed up, each thread as it was
     const writing = Array.from({ length: 4 }, async (_, i) => {
       for (let n = 0; !stopped; n++) {
         await write(from.engine, `thr.live${i}`, n);
-        // As fast as people and agents are, so that there is a moment between two changes of one thread.
+        // Pause as people and agents do, so that there is time between two changes of a thread.
         await pause(Math.random() * 200);
       }
     });

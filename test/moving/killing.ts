@@ -9,9 +9,9 @@ import { patterned } from '../conformance/bodies.ts';
 import { everythingIn, fill } from './stores.ts';
 
 /**
- * Has the real program copy a store, kills it at random instants of the time that a whole copy took, over and over, changes the source
- * in between, and then lets it come to its end. What there is then is what there was. `to` names a target for each copy that came to
- * its end before it could be killed, the first one among them.
+ * Runs the real program to copy a store, kills it at random moments, changes the source in between, and finally lets
+ * it finish. The target must then equal the source. `to` names a new target for each copy that finished before it
+ * could be killed.
  */
 export async function killWhileCopying(
   home: string,
@@ -50,7 +50,7 @@ export async function killWhileCopying(
   await target.engine.records.put('ten.t/new', 1);
 }
 
-/** Something of everything is new, other than it was, or gone, so that whoever goes on must know what is there already. */
+/** Adds, changes and deletes something of every kind, so that a resumed copy must compare what is there. */
 async function change({ blobs, records, logs, index }: Engine, round: number): Promise<void> {
   const old = round * 3 + 2;
   await records.put(`ten.t/new/${round}`, round);

@@ -15,7 +15,7 @@ import { answerTo, type Fixture } from '../pins/store-answers.ts';
 import { type ServedHome, serveEngine, serveHome, unpackFolder } from '../pins/store-home.ts';
 import { everythingIn, opened, SILENT } from './stores.ts';
 
-/** The home that an earlier version left behind, with something of everything in it, and what it answers (test/pins). */
+/** A home of an earlier version with something of everything, and its expected answers (test/pins). */
 const FIXTURES = resolve(import.meta.dirname, '../fixtures');
 const FIXTURE: Fixture = JSON.parse(readFileSync(join(FIXTURES, 'store-v1.json'), 'utf8'));
 const found = await findNatsServer();
@@ -48,7 +48,7 @@ test('a home goes to a cluster and back, and gives the same answers on each', as
 
 const GLOBEX = { ...LOCAL_CALLER, tenant: 'globex' };
 
-/** Gives a copy of a thread of the old home to another tenant, so that the home has threads under keys of both forms. */
+/** Copies a thread of the old home to another tenant, so that the home has threads under both forms of keys. */
 async function shareThread(home: string) {
   {
     await using store = await openCore(loadConfig({ RELAY_HOME: home }), 'cli');
@@ -73,7 +73,7 @@ async function sharedThread(home: string) {
   return { artifacts, contents, state: await threads.state(id, { counted: false }) };
 }
 
-/** Gives what there is in the target, which is what there is in the source. */
+/** Copies a store, asserts that both are equal, and returns the content. */
 async function copied(opening: Promise<OpenStore>, target: Promise<OpenStore>) {
   await using from = await opening;
   await using to = await target;

@@ -4,7 +4,7 @@ import type { Engine } from '../../src/kernel/engine.ts';
 import { ARRIVING_KEY } from '../../src/kernel/moving.ts';
 import { patterned } from '../conformance/bodies.ts';
 
-/** What there is in a store, all of it, as one can compare it. */
+/** Returns the whole content of a store in comparable form. */
 export async function everythingIn({ moving, blobs }: Engine): Promise<{ [name: string]: unknown }> {
   const found: { [name: string]: unknown } = {};
   for await (const { key, ...record } of moving!.exportRecords())
@@ -25,7 +25,7 @@ export async function everythingIn({ moving, blobs }: Engine): Promise<{ [name: 
   return found;
 }
 
-/** Something of everything, and enough of it that a copy takes a moment. */
+/** Writes something of everything, enough that a copy takes a moment. */
 export async function fill({ blobs, records, logs, index }: Engine, o: { scale: number }): Promise<void> {
   const soon = Date.now() + 3_600_000;
   for (let i = 0; i < o.scale; i++) {

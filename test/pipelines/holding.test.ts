@@ -8,7 +8,7 @@ import { stoppedClock } from '../threads/open-threads.ts';
 import { until } from '../until.ts';
 import { dag, type OpenPipelines, openPipelines } from './open-pipelines.ts';
 
-/** A run whose only step waits until it is told what to say. */
+/** A run whose only step waits for the test to give its answer. */
 async function atWork(o: Parameters<typeof openPipelines>[1] = {}) {
   const answer = Promise.withResolvers<string>();
   const working = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ test('a run is taken over at once where that is asked for, and of two who do so 
   await assert.rejects(ended, { code: 'run_taken' });
   const finished = ends.filter(({ status }) => status === 'fulfilled').length;
   assert.ok(finished > 0);
-  // Whoever came a moment later took it from the other, who then records nothing more, or found it done.
+  // A later process took the run over, and the first one records nothing more; or it found the run done.
   for (const end of ends) if (end.status === 'rejected') assert.match(end.reason.code, /^run_(held|taken)$/);
   const { events } = await first.threads.api.events(run, { limit: 100 });
   const recorded = (type: string) => events.filter((event) => event.type === type).length;

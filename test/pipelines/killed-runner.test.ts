@@ -10,8 +10,8 @@ import { until } from '../until.ts';
 const skip = process.platform === 'win32' ? 'there are no groups of processes' : false;
 
 /**
- * The first time it goes on for ever and does not end when it is asked to; then it says whether it is still there. One that has ended
- * and that nobody has asked about yet (a zombie) is over.
+ * The first time this step runs forever and ignores SIGTERM; the second time it prints whether the first is still
+ * running. A zombie counts as ended.
  */
 const STEP = `
       if [ -e pids ]; then

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnv, ENTRY, NODE, relay } from '../cli/program.ts';
 
-/** A generator of chance that gives the same every time. */
+/** A random generator with a fixed seed. */
 export function dice(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -14,8 +14,8 @@ export function dice(seed: number): () => number {
 }
 
 /**
- * A graph of shell steps. Each notes that it began, under its key, fails for the first time where chance says so, and says
- * something that no second run of it would say again.
+ * Returns a pipeline of shell steps. Each records its start under its key, fails at the first attempt at random, and
+ * prints something that a second run would not repeat.
  */
 export function chancyPipeline(count: number, seed: number, sleep: string): string {
   const roll = dice(seed);
@@ -48,7 +48,7 @@ export function prepareRun(home: string, yaml: string): LongRun {
   return { home, notes, file };
 }
 
-/** Starts or resumes it, and kills it without warning once so many steps have begun in this go. */
+/** Starts or resumes the run, and kills it after this many steps have started. */
 export async function killedAfter(
   { home, notes, file }: LongRun,
   args: string[],
@@ -82,7 +82,7 @@ export async function json<T>(
   return { code, value: JSON.parse(stdout) as T };
 }
 
-/** Keys under which each step began, in the order it did. */
+/** Returns the keys under which a step started, in order. */
 export function beginnings(notes: string, step: string): string[] {
   const file = join(notes, `${step}.began`);
   return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
@@ -97,7 +97,7 @@ interface Event {
   };
 }
 
-/** One result each, recorded once and never begun again; the log, the report and the drawing tell the same. */
+/** Asserts one result per step, recorded once and never started again. The log, the report and the drawing must agree. */
 export async function assertWhole(run: LongRun, id: string, count: number): Promise<void> {
   const { value: shown } = await json<Shown>(['pipeline', 'show', id], run);
   assert.equal(shown.status, 'done');

@@ -10,7 +10,7 @@ import { type OpenThreads, openThreads } from '../threads/open-threads.ts';
 export interface OpenPipelines {
   readonly threads: OpenThreads;
   readonly pipelines: Pipelines;
-  /** Every attempt that was made, in the order it began. */
+  /** All attempts in the order they started. */
   readonly calls: StepCall[];
   readonly told: Progress[];
   start(yaml: string, inputs?: { [name: string]: Json }, o?: Partial<RunOptions>): Promise<RunSummary>;
@@ -18,7 +18,7 @@ export interface OpenPipelines {
   text(run: string, step: string): Promise<string>;
 }
 
-/** Pipelines on the nasty engine, with an agent that does what the test says. */
+/** Opens pipelines on the fault-injecting engine, with an agent that the test controls. */
 export function openPipelines(
   work: (call: StepCall, o: { signal: AbortSignal }) => Promise<string | StepResult> | string | StepResult,
   o: {
@@ -88,7 +88,7 @@ export function memoryCache(): AnswerCache {
   };
 }
 
-/** Steps that only have ids, agents and needs. */
+/** Returns a pipeline whose steps have only ids, agents and needs. */
 export function dag(steps: readonly { id: string; needs?: readonly string[]; retry?: number }[]): string {
   const lines = ['agents:', '  sh: { shell: "true" }', 'steps:'];
   for (const { id, needs = [], retry } of steps) {

@@ -23,7 +23,7 @@ for (const path of globSync(join(root, 'examples/*/*.yaml')).sort()) {
   });
 }
 
-/** What is wrong in shape; that names fit together no schema can say. */
+/** Pipelines with a wrong shape. A schema cannot check whether names match. */
 const MISSHAPEN = [
   'steps: []\nagents: {}',
   'agents: {a: {}}\nsteps: [{id: s, agent: a}]',

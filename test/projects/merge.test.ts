@@ -33,7 +33,7 @@ async function diverged(folder: ScratchFolder, o: { readonly driver: boolean }) 
   await side('main');
 }
 
-/** Both branches are in, every number once, and each reference leads to the entry it was written for. */
+/** Asserts that both branches are included, every number is unique, and each reference leads to its original entry. */
 async function isWhole(folder: ScratchFolder): Promise<void> {
   const { todos } = folder.json('todos.json');
   const numbers = new Map<string, string>(

@@ -52,7 +52,7 @@ test('a file that is far too large is told as that, and not as missing', async (
 });
 
 test('a folder that may not be written is told as that, and nothing is left in it', async (t) => {
-  // The superuser may write everywhere, so the program runs as somebody who may not.
+  // root may write everywhere, so the program runs as another user.
   const as = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
   const reads = `require('node:fs').accessSync(${JSON.stringify(ENTRY)})`;
   if (spawnSync(process.execPath, ['-e', reads], as).status !== 0)

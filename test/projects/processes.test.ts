@@ -67,7 +67,7 @@ test('the lock of a process that died is taken over, that of a living one is res
   const waiting = project.addTodo({ title: 'after a while' });
   await new Promise((done) => setTimeout(done, 100));
   assert.equal(folder.json('todos.json').todos.length, 1);
-  // Older than any write takes, on whatever machine it was made.
+  // Older than any write takes, on whatever machine it was created.
   hold(1, 'elsewhere');
   const old = new Date(Date.now() - 120_000);
   utimesSync(lock, old, old);

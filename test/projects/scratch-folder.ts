@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Ran, relay } from '../cli/program.ts';
 
-/** A folder of its own for a test, with a home beside it; gone when disposed. */
+/** A temporary folder for a test, with a home next to it; deleted when disposed. */
 export class ScratchFolder implements Disposable {
   readonly root = mkdtempSync(join(tmpdir(), 'relay-project-'));
   readonly path = join(this.root, 'work');
@@ -32,7 +32,7 @@ export class ScratchFolder implements Disposable {
     return JSON.parse(this.read(name));
   }
 
-  /** The real program, in this folder. */
+  /** Runs the real program in this folder. */
   relay(
     args: readonly string[],
     o: { stdin?: string; env?: { [name: string]: string }; cwd?: string } = {},

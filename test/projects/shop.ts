@@ -2,7 +2,7 @@ import type { ScratchFolder } from './scratch-folder.ts';
 
 export const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
 
-/** The files of a small project. */
+/** Writes the files of a small project. */
 export function fill(folder: ScratchFolder): void {
   folder.write(
     'PROJECT.md',

@@ -6,7 +6,7 @@ import { FakeModel } from '../clients/fake-model.ts';
 import { type ClientName, installedClient } from '../clients/installed-clients.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 
-/** The real clients from npm, wrapped: the bundle reaches the model, and what it says passes through and is kept. */
+/** Real clients from npm, wrapped: the prompt reaches the model, and its answer passes through and is stored. */
 
 const WORDS = 'Tell me how the "shop" is doing; $HOME and `ticks` are only words.';
 

@@ -6,7 +6,7 @@ import { type OpenThreads, openThreads, realCounter } from '../threads/open-thre
 export interface OpenPrompts {
   readonly threads: OpenThreads;
   readonly prompts: Prompts;
-  /** A thread of its own. */
+  /** Creates a thread. */
   thread(): Promise<string>;
 }
 

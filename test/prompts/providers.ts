@@ -1,6 +1,6 @@
 export const KEY = 'sk-secret-of-the-user-0123456789';
 
-/** Every provider, as an environment leads to it; the path and the header with the key that it is then asked with. */
+/** The environment that selects each provider, and the path and key header of its requests. */
 export const PROVIDER_ENVIRONMENTS: readonly [
   string,
   (url: string) => { [name: string]: string },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { atTerminal, cleanEnv, ENTRY, NODE, relay, temporaryHome } from '../cli/program.ts';
 
-/** A program by that name on the PATH. */
+/** Creates a program of this name on the PATH. */
 function program(home: string, name: string, script: string): { PATH: string } {
   const bin = join(home, 'bin');
   mkdirSync(bin, { recursive: true });

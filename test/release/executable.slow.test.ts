@@ -9,7 +9,7 @@ import { inRoot, layMinimalRoot, noRoots } from './root.ts';
 
 const skip = noRoots();
 
-/** A model is not to be had here, so the steps of the pipeline are programs. */
+/** No model is available here, so the steps of the pipeline are programs. */
 const PIPELINE = `name: two
 agents: { sh: { shell: true }, cat: { shell: cat } }
 steps:

@@ -20,7 +20,7 @@ test('on a bare Debian the executable passes the walk of docs/getting-started.md
   compileExecutable(program);
   copyFileSync(program, join(root, 'usr/bin/relay'));
   const { script } = pageScript(readFileSync('docs/getting-started.md', 'utf8'));
-  // A bare Debian has no curl: the push over HTTP is made by the program instead.
+  // A bare Debian has no curl, so the program makes the push over HTTP instead.
   const page = script.replace(/^curl -sd "([^"]*)" (http:\S+)\/push$/m, 'echo "$1" | relay push --url $2');
   assert.notEqual(page, script, 'the page pushes with curl');
   const [command, ...args] = inRoot(root, `cd /srv && exec bash -eo pipefail -c "$PAGE"`);

@@ -15,7 +15,7 @@ interface Kind {
   readonly name: string;
   readonly tools: readonly string[];
   readonly make: typeof makeDeb;
-  /** These run inside the root, where a package of a version is /srv/<version>. */
+  /** Commands inside the root, where the package of a version is /srv/<version>. */
   readonly install: (version: string) => string;
   readonly version: string;
   readonly remove: string;
@@ -31,7 +31,7 @@ const KINDS: readonly Kind[] = [
     remove: 'dpkg -r contextrelay',
   },
   {
-    // What it depends on is there; the database of RPM does not know, since Debian's own packages are not in it.
+    // The dependencies are installed, but RPM's database does not contain Debian's packages.
     name: 'the RPM package',
     tools: ['rpmbuild', 'rpm'],
     make: makeRpm,
@@ -59,7 +59,7 @@ for (const kind of KINDS) {
     after(() => rmSync(parent, { recursive: true, force: true }));
 
     const ok = async (line: string) => {
-      // RPM is not part of that Debian: the one of this machine goes into the root by itself.
+      // RPM is not part of that Debian, so this machine's rpm installs into the root.
       const outside = /^rpm (.*)$/.exec(line)?.[1]?.replace('/srv/', `${root}/srv/`);
       if (outside !== undefined) return must('sh', ['-c', `rpm --root "${root}" ${outside}`]);
       const [command, ...args] = inRoot(root, line);

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, realpathSync, renameSync } from 'n
 import { dirname, join } from 'node:path';
 import { must, outsideEnv, ROOT } from '../package/processes.ts';
 
-/** Why no root of its own can be made for a program here, or false. */
+/** Returns why no root can be created here, or false. */
 export function noRoots(): string | false {
   if (process.platform !== 'linux' || process.arch !== 'x64')
     return `these are for Linux on x64; this is ${process.platform}-${process.arch}`;
@@ -12,8 +12,8 @@ export function noRoots(): string | false {
 }
 
 /**
- * A root with these programs, the libraries they are linked with, and nothing else: no Node, no npm, no Python, no package manager.
- * What runs in it sees no network but its own loopback.
+ * Creates a root with these programs, their linked libraries and nothing else: no Node, npm, Python or package
+ * manager. Programs in it see only their own loopback network.
  */
 export function layMinimalRoot(root: string, programs: { readonly [place: string]: string }): void {
   for (const folder of ['tmp', 'srv', 'etc', 'dev', 'proc'])
@@ -36,13 +36,13 @@ function librariesOf(program: string): string[] {
   return [...stdout.matchAll(/(\/\S+\.so[\w.]*)/g)].map((match) => match[1]!);
 }
 
-/** Which of these programs is not installed here, as a reason to skip what needs it, or false. */
+/** Returns which of these programs is missing, as a reason to skip, or false. */
 export function missing(...tools: readonly string[]): string | false {
   const none = tools.find((tool) => spawnSync('which', [tool]).status !== 0);
   return none !== undefined && `${none} is not installed`;
 }
 
-/** A Debian without Node, as debootstrap makes it. It is fetched once, and kept in the cache of node_modules. */
+/** Creates a Debian without Node by debootstrap. It is downloaded once and cached in node_modules. */
 export async function layDebianRoot(root: string): Promise<void> {
   const kept = join(ROOT, 'node_modules', '.cache', 'fixtures', 'debian-stable');
   if (!existsSync(kept)) {
@@ -55,7 +55,10 @@ export async function layDebianRoot(root: string): Promise<void> {
   await must('cp', ['--archive', '--reflink=auto', kept, root]);
 }
 
-/** The words of a command line that runs a shell line in the root, with a process table and a loopback of its own; `mounts` come before. */
+/**
+ * Returns the command line that runs a shell command in the root, with its own process table and loopback; `mounts`
+ * run first.
+ */
 export function inRoot(root: string, line: string, mounts: readonly string[] = []): string[] {
   const enter = [
     'ip link set lo up',

@@ -20,7 +20,7 @@ before(async () => {
 });
 after(async () => opened?.[Symbol.asyncDispose]());
 
-/** axe-core runs through the debugger, which the policy of the page does not concern. */
+/** Runs axe-core through the debugger, which bypasses the page's content security policy. */
 async function violations(page: Page, rules: readonly string[] | null): Promise<string[]> {
   await page.evaluate(AXE);
   return page.evaluate(async (only) => {
@@ -35,7 +35,7 @@ async function violations(page: Page, rules: readonly string[] | null): Promise<
   }, rules);
 }
 
-/** Nothing is being waited for any more. */
+/** Waits until nothing is loading. */
 async function settled(page: Page): Promise<void> {
   await page.locator('main h1, main .empty-title').first().waitFor();
   await page.waitForFunction(() => document.querySelectorAll('main [aria-busy="true"]').length === 0);
@@ -43,7 +43,7 @@ async function settled(page: Page): Promise<void> {
 
 for (const [colorScheme, width, rules] of [
   ['light', 1280, null],
-  // What is on a page does not change with its colours; how well it can be read does.
+  // Structure does not depend on the theme, but contrast does.
   ['dark', 380, ['color-contrast']],
 ] as const) {
   test(`no page has a serious barrier, and none is wider than the window (${colorScheme}, ${width})`, {

@@ -8,7 +8,7 @@ import { buildPages } from './dashboard.ts';
 import { openDemo } from './demo/content.ts';
 
 const LIMIT = 150 * 1024;
-/** Loaded only for a text in a language that can be coloured. */
+/** Files loaded only for text in a language that can be highlighted. */
 const HIGHLIGHTER = /^(?:highlight|typescript|python|shellscript|yaml|go|rust|sql|css)-/;
 
 let pages: Awaited<ReturnType<typeof buildPages>>;

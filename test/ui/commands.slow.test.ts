@@ -20,7 +20,7 @@ import { asAgent } from './demo/content.ts';
 /** Commands that run until they are stopped. They pass once they have printed something. */
 const GOES_ON = /^relay (?:up|watch|bridge start) /;
 
-/** A name that a shell would take apart. */
+/** A name that a shell would split. */
 const CHANNEL = "the team's builds";
 
 const PIPELINE = `name: review
@@ -66,7 +66,7 @@ test('every command that the dashboard offers works as it stands', { skip: noBro
   assert.deepEqual(dashboard.problems, []);
 });
 
-/** What the commands name: the program itself, an agent, files. */
+/** Creates what the commands need: the program itself, an agent, files. */
 function prepare(folder: ScratchFolder): void {
   const bin = join(folder.home, 'bin');
   mkdirSync(bin);
@@ -77,7 +77,7 @@ function prepare(folder: ScratchFolder): void {
   folder.write('review.yaml', PIPELINE);
 }
 
-/** The commands on a page, as their copy buttons give them. */
+/** Returns the commands on a page, as their copy buttons give them. */
 async function commandsOn(
   dashboard: Dashboard,
   path: string,
@@ -106,7 +106,7 @@ async function onFilledPages(dashboard: Dashboard, terminal: Terminal): Promise<
   const api = httpRelay({ baseUrl: dashboard.url });
   const { thread_id: id } = await api.threads.create({});
   const { id: task } = await new AgentBridge(relay).send('Count the words');
-  // Its last step fails, so that it can be resumed; then the step can be done.
+  // Its last step fails, so that the run can be resumed; then the step can succeed.
   assert.notEqual((await terminal.run('relay pipeline run review.yaml')).code, 0);
   terminal.folder.write('approved', '');
   const [run] = (await api.threads.runs({})).runs;
@@ -127,7 +127,7 @@ async function onFilledPages(dashboard: Dashboard, terminal: Terminal): Promise<
   return found.flat();
 }
 
-/** Commands for who has a key, on pages without one: the sign-in, and a pointer that others cannot see. */
+/** Returns commands on pages without a key: the sign-in, and a pointer that others cannot see. */
 async function forStrangers(dashboard: Dashboard): Promise<{ key: string; commands: string[] }> {
   const scopes = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] as const;
   const { key } = await asAgent(dashboard.relay, 'local').keys.create({ name: 'owner', scopes });
@@ -139,7 +139,7 @@ async function forStrangers(dashboard: Dashboard): Promise<{ key: string; comman
   };
 }
 
-/** Each command in the sources of the pages has been offered, so that a new one is tried too. */
+/** Asserts that every command in the sources of the pages was offered, so that a new one is tested too. */
 function assertAllWereSeen(offered: readonly string[]): void {
   const root = resolve(import.meta.dirname, '../../ui');
   const lines = globSync('**/*.tsx', { cwd: root }).flatMap((file) => {
@@ -161,7 +161,7 @@ interface Ended {
   readonly output: string;
 }
 
-/** A shell in the project's folder, with `relay` on its path. */
+/** A shell in the project's folder, with `relay` on its PATH. */
 class Terminal {
   readonly folder: ScratchFolder;
   readonly #env: NodeJS.ProcessEnv;
@@ -177,7 +177,7 @@ class Terminal {
     return this.#spawn(line).ended;
   }
 
-  /** Stops it once it has printed something; a watcher gets something to print. */
+  /** Stops it once it has printed something; a watcher gets an event to print. */
   async start(line: string, relay: ContextRelay): Promise<Ended> {
     const { child, output, ended } = this.#spawn(`exec ${line}`);
     const over = ended.then(() => true);

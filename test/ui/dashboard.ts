@@ -10,22 +10,22 @@ import { type RelayOptions, type RelayUnderTest, startRelay } from '../http/rela
 export interface Dashboard extends AsyncDisposable {
   readonly relay: RelayUnderTest;
   readonly browser: Browser;
-  /** Where the pages are. */
+  /** Address of the pages. */
   readonly url: string;
-  /** Errors of the console, violations of the policy, requests to other hosts: whatever no page may have. */
+  /** Console errors, policy violations and requests to other hosts: things no page may have. */
   readonly problems: string[];
-  /** A page in a window of its own, watched. */
+  /** Opens a page in its own window and records problems. */
   open(path: string, o?: BrowserContextOptions): Promise<Page>;
 }
 
-/** Builds the pages into a folder of their own. */
+/** Builds the pages into a temporary folder. */
 export async function buildPages(): Promise<{ folder: string; remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), 'relay-ui-'));
   await buildDashboard(folder);
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** A relay with its dashboard, and a real browser to look at it. */
+/** Starts a relay with its dashboard, and a real browser. */
 export async function openDashboard(o: RelayOptions = {}): Promise<Dashboard> {
   const pages = await buildPages();
   const relay = await startRelay({ ...o, server: { ...o.server, dashboard: filesIn(pages.folder) } });

@@ -17,7 +17,7 @@ after(async () => dashboard?.[Symbol.asyncDispose]());
 
 const RUN = `globalThis.owned=1;document.title='owned';alert('owned')`;
 
-/** What agents may put where a page shows it. Each would run, load or deceive if it were more than text. */
+/** Texts that agents may put where a page displays them. Each would run, load or deceive if it were more than text. */
 const WORDS: readonly string[] = [
   `<img src=x onerror="${RUN}">`,
   `<script>${RUN}</script>`,
@@ -67,7 +67,7 @@ const CONTENTS: readonly (readonly [name: string, mime: string, body: string])[]
   ['hostile.diff', 'text/x-diff', `--- a\n+++ b\n@@ -1 +1 @@\n-${WORDS[0]}\n+${WORDS[1]}\n`],
 ];
 
-/** Nothing ran, and nothing on the page could. */
+/** Asserts that nothing ran and nothing on the page could run. */
 async function assertHarmless(page: Page): Promise<void> {
   const found = await page.evaluate(() => ({
     owned: 'owned' in globalThis,

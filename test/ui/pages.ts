@@ -1,6 +1,6 @@
 import type { DemoContent } from './demo/content.ts';
 
-/** Every page of the dashboard, and every view of it, by a name. */
+/** Every page of the dashboard and every view of it, by name. */
 export function everyPage(demo: DemoContent): Record<string, string> {
   const thread = `/ui/threads/${demo.thread}`;
   return {

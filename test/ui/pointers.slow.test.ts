@@ -53,7 +53,7 @@ test('an encrypted payload is decrypted in the page, and the key stays there', {
   await page.goto(dashboard.url + pathOf(url));
   await page.getByText('geheim: ü 漢字').waitFor();
   assert.ok(asked.length > 2);
-  // The address of the document itself keeps its fragment; a browser sends it nowhere.
+  // The document's own address keeps its fragment; a browser never sends it.
   assert.ok(asked.slice(1).every((line) => !line.includes(key)));
   assert.ok(dashboard.relay.log.every((line) => !JSON.stringify(line).includes(key)));
   assert.deepEqual(dashboard.problems, []);
@@ -95,7 +95,7 @@ test('one that is not there says so, and what to do', { skip }, async () => {
   const page = await dashboard.open(`/pull/${crypto.randomUUID()}`);
   await page.getByText('Nothing there.').waitFor();
   await page.getByRole('button', { name: 'Sign in with an API key' }).waitFor();
-  // A browser tells of every answer that is no success.
+  // The browser reports every failed request.
   assert.ok(dashboard.problems.splice(0).every((line) => line.includes('404')));
 });
 

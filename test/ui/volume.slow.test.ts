@@ -12,11 +12,11 @@ const VERSIONS = 10_000;
 const ARTIFACTS = 5_000;
 const POINTERS = 100_000;
 const MESSAGES = 5_000;
-/** On a page, whatever it lists. */
+/** Maximum of DOM nodes on a page, whatever it lists. */
 const MOST_NODES = 3_000;
-/** Of a list, in memory. */
+/** Maximum of rows of a list in memory. */
 const MOST_ROWS = 2_000;
-/** What a page may hold once whatever nobody needs was collected; a list of a hundred thousand would be over it. */
+/** Maximum heap of a page after garbage collection; a list of a hundred thousand rows would exceed it. */
 const MOST_HEAP = 48 * 1024 * 1024;
 
 const skip = noBrowser;
@@ -34,9 +34,9 @@ async function assertFew(page: Page): Promise<void> {
   assert.ok(amount < MOST_NODES, `${page.url()} has ${amount} nodes`);
 }
 
-/** Rows that a list has passed, and those of them that it holds: all but the ones that it says it let go. */
+/** Returns how many rows a list has passed, and how many it holds. */
 function rowsOf(table: Locator): Promise<{ passed: number; held: number }> {
-  // In one look, since the page goes on meanwhile.
+  // Read both at once, because the page changes meanwhile.
   return table.evaluate((element) => {
     const passed = Number(element.getAttribute('aria-rowcount')) - 1;
     const skipped = /([\d,]+) rows above were let go/.exec(element.ownerDocument.body.innerText)?.[1] ?? '0';
@@ -44,7 +44,7 @@ function rowsOf(table: Locator): Promise<{ passed: number; held: number }> {
   });
 }
 
-/** Scrolls down until it has passed so many rows or the list has ended. */
+/** Scrolls down until the list has passed this many rows or ended. */
 async function scrollThrough(page: Page, table: Locator, wanted: number): Promise<void> {
   const body = table.locator('.table-body');
   await until(async () => {
@@ -117,7 +117,7 @@ test(`${POINTERS} pointers are listed by cursor; rows far above are let go`, {
     agent.pointers.push({ body: encodeUtf8(`p${n}`), metadata: { summary: `pointer ${n}` } });
   for (let at = 0; at < POINTERS - 1; at += 100)
     await Promise.all(Array.from({ length: Math.min(100, POINTERS - 1 - at) }, (_, by) => push(at + by)));
-  // What comes in the same millisecond stands in no order.
+  // Pushes in the same millisecond have no defined order.
   await pause(5);
   await push(POINTERS - 1);
   const page = await dashboard.open('/ui/pointers');

@@ -1,4 +1,4 @@
-/** An agent that speaks ACP on its standard input and output, and does what the task's first word says. */
+/** An agent that speaks ACP on stdin and stdout and does what the first word of the task says. */
 import { Readable, Writable } from 'node:stream';
 import { agent, methods, ndJsonStream, PROTOCOL_VERSION } from '@agentclientprotocol/sdk';
 

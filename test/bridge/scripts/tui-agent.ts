@@ -1,13 +1,13 @@
 /**
- * Behaves like a coding agent in a terminal: starts slowly and drops what is typed before it is ready, repaints the whole
- * screen, collapses long pastes, spins while it works. Its answer to a task is the SHA-256 of what it read. With TUI_ASKS it
- * asks a person before it starts (`start`), or before it answers (`task`); with TUI_FREEZES it stops in the middle.
+ * Behaves like a coding agent in a terminal: it starts slowly and drops earlier input, repaints the whole screen,
+ * collapses long pastes, and shows a spinner. Its answer is the SHA-256 of its input. With TUI_ASKS it asks a person
+ * before it starts (`start`) or before it answers (`task`). With TUI_FREEZES it stops in the middle.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whether it brings results with the command, or says them on the screen. */
+/** Whether it delivers results with the command or prints them on the screen. */
 const byCommand = process.env.TUI_DONE === 'command';
 const dies = process.env.TUI_DIES === '1';
 const mute = process.env.TUI_MUTE === '1';
@@ -21,7 +21,7 @@ const transcript: string[] = [];
 const pastes = new Map<string, string>();
 let input = '';
 let busy: string | null = null;
-/** The dialog that is open, and what happens with its answer. */
+/** The open dialog, and what happens after its answer. */
 let dialog: { question: string; answered: () => void } | null = null;
 let frozen = false;
 let pasteCount = 0;
@@ -75,7 +75,7 @@ function run(command: string, args: readonly string[]): Promise<string> {
   });
 }
 
-/** Shows a dialog until somebody presses Enter. */
+/** Displays a dialog until someone presses Enter. */
 function ask(question: string): Promise<void> {
   return new Promise((resolve) => {
     dialog = {
@@ -184,7 +184,7 @@ let ready = false;
 process.stdin.on('data', (data) => {
   if (ready) key(data.toString('utf8'));
 });
-// Moves on the screen while it starts, as real ones do.
+// Changes the screen while it starts, as real agents do.
 for (let i = 0; i < 10; i++) {
   await sleep(80);
   out.write('.');

@@ -1,6 +1,6 @@
 /**
- * A worker of a group, as its user would write it. Says one line for each thing that happens: `took`, `acked`, `stale`.
- * Run as: worker.ts <channel> <group> <relay URL, or - for the store of RELAY_HOME> <every so many it dawdles, 0 for never>.
+ * A worker of a group, as a user would write it. It prints one line per event: `took`, `acked`, `stale`. Run as:
+ * worker.ts <channel> <group> <relay URL, or - for the store of RELAY_HOME> <delay every Nth message, 0 for never>.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { loadConfig } from '../../../src/app/config.ts';
@@ -17,7 +17,7 @@ for await (const message of (await open.client()).subscribe(channel, { group, si
   const { n } = message.msg as { n: number };
   say('took', n, message.token);
   await pause(Math.random() * 4);
-  // Far beyond its lease: another member gets the work, and this one's word counts no more.
+  // Longer than its lease: another member gets the work, and this one's acknowledgement is rejected.
   if (Number(dawdles) > 0 && ++taken % Number(dawdles) === 0)
     await pause(message.lease_until! - Date.now() + 700);
   try {

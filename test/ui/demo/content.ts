@@ -9,12 +9,12 @@ import { fillRuns } from './runs.ts';
 import { fillThread } from './thread.ts';
 import { fillWork } from './work.ts';
 
-/** What the pages are about in the tests and in the pictures of the documents: a day of a few agents. */
+/** Demo content of the tests and of the screenshots in the docs: a day of a few agents. */
 export interface DemoContent {
   readonly thread: string;
   readonly other: string;
   readonly run: string;
-  /** Encrypted; with its key. */
+  /** Encrypted, with its key. */
   readonly secret: string;
   readonly once: string;
   readonly task: string;
@@ -24,18 +24,18 @@ export interface DemoContent {
 export interface Demo extends AsyncDisposable {
   readonly dashboard: Dashboard;
   readonly demo: DemoContent;
-  /** Of the project that is shown. */
+  /** Folder of the project. */
   readonly folder: string;
 }
 
-/** The relay as an agent of this name sees it. */
+/** Returns the relay as an agent of this name sees it. */
 export function asAgent({ core, url }: Pick<RelayUnderTest, 'core' | 'url'>, name: string): Relay {
   return core.relay({ ...LOCAL_CALLER, name }, url);
 }
 
 const DAY_MINUTES = 15 * 60;
 
-/** A relay that began a day ago and has caught up with the clock of the browser. */
+/** Opens a relay whose content starts a day ago and ends at the browser's time. */
 export async function openDemo(): Promise<Demo> {
   const began = systemEnv.now() - DAY_MINUTES * 60_000;
   const opened = systemEnv.now();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { dashboardProjects } from '../../../src/app/projects/dashboard-projects.ts';
 import { openProject } from '../../../src/app/projects/project-files.ts';
 
-/** A project in a folder of its own, as a relay shows it. */
+/** Creates a project in a temporary folder, as a relay displays it. */
 export async function shownDemoProject() {
   const folder = mkdtempSync(join(tmpdir(), 'relay-shown-'));
   const project = openProject(folder);

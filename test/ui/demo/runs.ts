@@ -30,7 +30,7 @@ const PROMPTS: { readonly [step: string]: string } = {
   merge: 'Write the review.',
 };
 
-/** Runs as the logs of pipelines have them: earlier ones that ended, and one that is at work. */
+/** Writes pipeline runs: earlier ones that ended, and a running one. */
 export async function fillRuns(planner: Relay, pass: (minutes: number) => Promise<void>) {
   await finished(planner, pass, 'nightly-report', 'done');
   await finished(planner, pass, 'code-review', 'failed');
@@ -83,7 +83,7 @@ async function finished(
   await pass(70);
 }
 
-/** Two steps done, one retried, one at work, one that waits. */
+/** Two steps done, one retried, one running, one waiting. */
 async function current(planner: Relay, pass: (minutes: number) => Promise<void>): Promise<string> {
   const { run, record, start, done } = await begin(planner, 'code-review');
   await start('read');

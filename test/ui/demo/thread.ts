@@ -57,7 +57,7 @@ index 4be1..9c02 100644
  }
 `;
 
-/** An investigation by three agents, with an artifact of each kind. `pass`: time goes by. */
+/** Fills a thread: an investigation by three agents, with an artifact of each kind. `pass` moves the clock. */
 export async function fillThread(
   planner: Relay,
   researcher: Relay,
@@ -140,7 +140,7 @@ export async function fillThread(
   return id;
 }
 
-/** A small picture: bars that grow. */
+/** A small picture of growing bars. */
 function picture(): Uint8Array {
   const [width, height] = [120, 60];
   const rows: number[] = [];

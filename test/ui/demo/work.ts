@@ -9,7 +9,7 @@ import { DIFF, SURVEY } from './thread.ts';
 type Agents = (name: string) => Relay;
 type Pass = (minutes: number) => Promise<void>;
 
-/** Pointers, channels with groups and dead letters, tasks and the bridges that work at them, keys. */
+/** Creates pointers, channels with groups and dead letters, tasks with bridges, and keys. */
 export async function fillWork(
   relay: RelayUnderTest,
   agent: Agents,
@@ -45,7 +45,7 @@ async function fillBuilds(agent: Agents, pass: Pass): Promise<void> {
   }
 }
 
-/** A group that has given up on two, is at two, and has one to do. */
+/** A group with two dead letters, two messages in progress and one waiting. */
 async function fillInvoices(agent: Agents, signal: AbortSignal): Promise<void> {
   for (const invoice of ['2026-1041', '2026-1042', '2026-1043', '2026-1044', '2026-1045'])
     await agent('mailbox').channels.publish('invoices', { invoice, pages: 3 });
@@ -113,7 +113,7 @@ async function fillPointers(relay: RelayUnderTest, agent: Agents) {
   return { secret, once };
 }
 
-/** One at work and one idle beside the one that fell silent; and somebody who only reads. */
+/** One bridge working, one idle, one silent, and an agent that only reads. */
 async function fillBridges(agent: Agents, running: string, signal: AbortSignal): Promise<void> {
   const laptop = agent('claude-laptop');
   const held: string[] = [];
