@@ -34,7 +34,7 @@ export function pipelineFields(): string {
     '',
     '### An agent',
     '',
-    'The field that comes first says of which kind it is.',
+    'The first field sets the kind of the agent.',
     ...kinds,
     '',
     '### A step',
@@ -50,7 +50,11 @@ function table(schema: Schema, above = ''): string[] {
     const inside = field.anyOf?.find((one) => one.properties);
     return [row, ...(inside ? table(inside, `${above}${name}.`).slice(2) : [])];
   });
-  return ['| field | is | |', '|---|---|---|', ...rows.map((row) => row.replace(/(?<=\w)\|(?=\w)/g, '\\|'))];
+  return [
+    '| field | type | description |',
+    '|---|---|---|',
+    ...rows.map((row) => row.replace(/(?<=\w)\|(?=\w)/g, '\\|')),
+  ];
 }
 
 const WORDS: { readonly [type: string]: string } = {
