@@ -310,7 +310,7 @@ function retryAfter(headers: Headers): number | null {
   return Number.isNaN(at) || Number.isNaN(now) ? null : Math.max(0, (at - now) / 1000);
 }
 
-/** Removes control characters and limits the length, because a foreign server may have sent this text to a terminal. */
+/** Removes control characters and limits the length. The text may come from a foreign server and end in a terminal. */
 function cleanText(text: string): string {
   const clean = text.replace(/\p{Cc}+/gu, ' ');
   return clean.length > 500 ? `${clean.slice(0, 500)}…` : clean;

@@ -207,7 +207,7 @@ def redirected(base: str) -> BadInputError:
 
 
 def _plain(text: object) -> str:
-    """Removes control characters and limits the length: a foreign server may have sent this text to a terminal."""
+    """Removes control characters and limits the length. The text may come from a foreign server and end in a terminal."""
     if not isinstance(text, str):
         return ""
     clean = re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", text)
