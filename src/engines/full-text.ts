@@ -90,10 +90,10 @@ export class FullText {
       const match = ftsPattern(term);
       return { match, count: this.#count(inFolder(match)) };
     });
-    const known = counted.filter(({ count }) => count > 0);
-    const telling = known.filter(({ count }) => count <= RANKED_TEXTS);
-    if (known.length === 0) return [];
-    const match = (telling.length > 0 ? telling : known).map((each) => each.match).join(' OR ');
+    const matching = counted.filter(({ count }) => count > 0);
+    const selective = matching.filter(({ count }) => count <= RANKED_TEXTS);
+    if (matching.length === 0) return [];
+    const match = (selective.length > 0 ? selective : matching).map((each) => each.match).join(' OR ');
     // Compare keys only if the scope is not a whole indexed folder.
     const [join, range] =
       folder === scope

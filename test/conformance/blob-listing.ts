@@ -33,7 +33,7 @@ export const blobListingCases: readonly Case[] = [
         let after: string | undefined;
         do {
           const page = await blobs.list('bll.page/', { after, limit });
-          ok(page.items.length > 0 && page.items.length <= limit, 'between one and what was asked for');
+          ok(page.items.length > 0 && page.items.length <= limit, 'at least one and at most the limit');
           seen.push(...page.items.map((i) => i.key));
           after = page.next;
         } while (after !== undefined);

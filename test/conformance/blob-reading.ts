@@ -97,7 +97,7 @@ export const blobReadingCases: readonly Case[] = [
       );
       sameBytes(await reader.rest(), patterned(300_000), 'a reader that began in time');
       await blobs.put('blb.exp/small', patterned(20));
-      same((await blobs.get('blb.exp/small'))?.size, 20, 'it can be written anew');
+      same((await blobs.get('blb.exp/small'))?.size, 20, 'it can be written again');
     },
   },
 ];

@@ -93,7 +93,7 @@ const readingAndWriting: readonly Case[] = [
           },
         });
         const expiresAt = async () => {
-          ok(arrived, 'asked before the body was there');
+          ok(arrived, 'called before the body had arrived');
           return clock.now() + 1000;
         };
         await blobs.put(key, body, { expiresAt });
@@ -268,7 +268,7 @@ const refusing: readonly Case[] = [
       });
       await refuses(blobs.put('blb.stop/1', body, { size: 1000 }), 'bad_request');
       ok(pulled * 64 * 1024 < LARGE, 'it was not read to its end');
-      ok(cancelled, 'its producer was told');
+      ok(cancelled, 'its producer was cancelled');
     },
   },
   {
@@ -279,7 +279,7 @@ const refusing: readonly Case[] = [
       let pulls = 0;
       const body = streamOf(patterned(10), { onPull: () => pulls++ });
       await refuses(blobs.put('blb.huge/1', body, { size }), 'too_large');
-      same(pulls, 0, 'a promise that cannot be kept is refused unread');
+      same(pulls, 0, 'an announced size above the limit is rejected before reading');
       if (size <= AFFORDABLE) await refuses(blobs.put('blb.huge/2', zeros(size)), 'too_large');
       same((await blobs.list('blb.huge/')).items, []);
     },

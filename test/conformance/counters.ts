@@ -39,20 +39,20 @@ export const counterCases: readonly Case[] = [
       same((await records.get('cnt.max/1'))?.value, 2);
       same(await records.add('cnt.max/1', 1, { max: 3 }), 3);
       same(await records.add('cnt.max/1', 1, { max: 3 }), null);
-      same(await records.add('cnt.max/1', 1), 4, 'without max there is none');
+      same(await records.add('cnt.max/1', 1), 4, 'no limit without max');
     },
   },
   {
     name: 'counters: a negative delta subtracts, but never below 0',
     async run({ records }) {
-      same(await records.add('cnt.neg/1', -1), null, 'nothing to give back');
+      same(await records.add('cnt.neg/1', -1), null, 'nothing to subtract from');
       same(await records.get('cnt.neg/1'), null);
       await records.add('cnt.neg/1', 3);
       same(await records.add('cnt.neg/1', -2), 1);
-      same(await records.add('cnt.neg/1', -2), null, 'more than there is');
+      same(await records.add('cnt.neg/1', -2), null, 'more than the value');
       same((await records.get('cnt.neg/1'))?.value, 1);
       same(await records.add('cnt.neg/1', -1), 0);
-      same(await records.add('cnt.neg/1', 1, { max: 1 }), 1, 'what was given back can be taken again');
+      same(await records.add('cnt.neg/1', 1, { max: 1 }), 1, 'the subtracted amount can be added again');
     },
   },
   {

@@ -50,7 +50,7 @@ export const movingCases: readonly Case[] = [
       );
       same((await logs.read(LOG, { after: next })).entries, []);
       const other = (await logs.append('mov.other', 'first'))!;
-      ok(other > ABOVE, 'those of a log that was not imported too');
+      ok(other > ABOVE, 'also in a log that was not imported');
     },
   },
   {
@@ -240,7 +240,7 @@ export const movingCases: readonly Case[] = [
       same((await records.get('fro.r/a'))?.value, 1);
       await holds(blobs, 'fro.b/a', patterned(10));
       await engine.sweep();
-      same(await moving.leave({ to: 'somewhere else' }), false, 'it was not frozen for that');
+      same(await moving.leave({ to: 'somewhere else' }), false, 'it was not frozen for this target');
       same(await moving.leave({ to: 'elsewhere' }), true);
       for (const write of writes) await refuses(write(), 'store_moved');
       same(await moving.moveStatus(), { to: 'elsewhere', ms: null });

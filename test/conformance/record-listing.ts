@@ -31,7 +31,7 @@ export const recordListingCases: readonly Case[] = [
         let after: string | undefined;
         do {
           const page = await records.list('rec.page/', { after, limit });
-          ok(page.items.length > 0, 'a page that was promised holds something');
+          ok(page.items.length > 0, 'a page announced by next is not empty');
           ok(page.items.length <= limit, 'no more than asked for');
           seen.push(...page.items.map((i) => i.key));
           after = page.next;
@@ -53,7 +53,7 @@ export const recordListingCases: readonly Case[] = [
         let after: string | undefined;
         do {
           const page = await records.list(list, { after, limit });
-          ok(page.items.length > 0 && page.items.length <= limit, 'some, and no more than asked for');
+          ok(page.items.length > 0 && page.items.length <= limit, 'at least one and at most the limit');
           seen.push(...page.items.map((i) => i.key));
           after = page.next;
         } while (after !== undefined);

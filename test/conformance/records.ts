@@ -44,7 +44,7 @@ const readingAndWriting: readonly Case[] = [
       } catch {
         // Frozen is as good as a copy.
       }
-      same((await records.get('rec.copy/1'))?.value, { list: [1] }, 'changed through what get gave');
+      same((await records.get('rec.copy/1'))?.value, { list: [1] }, 'changed through the result of get');
     },
   },
   {
@@ -88,7 +88,7 @@ const readingAndWriting: readonly Case[] = [
     name: 'records: a value at the size limit is stored, and one byte more is rejected and changes nothing',
     async run({ records, limits }) {
       const full = jsonOfBytes(limits.recordBytes);
-      ok((await records.put('rec.big/1', full)) !== null, 'the largest is taken');
+      ok((await records.put('rec.big/1', full)) !== null, 'the largest value is stored');
       same((await records.get('rec.big/1'))?.value, full);
       await refuses(records.put('rec.big/1', jsonOfBytes(limits.recordBytes + 1)), 'too_large');
       same((await records.get('rec.big/1'))?.value, full);
@@ -158,18 +158,26 @@ const racing: readonly Case[] = [
   {
     name: 'records: a put whose expectation fails changes nothing',
     async run({ records }) {
-      same(await records.put('rec.expect/1', 'x', { expect: 1 }), null, 'a number on nothing');
+      same(
+        await records.put('rec.expect/1', 'x', { expect: 1 }),
+        null,
+        'a revision is expected but the record is absent',
+      );
       same(await records.get('rec.expect/1'), null);
       const first = (await records.put('rec.expect/1', 'x', { expect: 'absent' }))!;
       same(await records.put('rec.expect/1', 'y', { expect: 'absent' }), null);
       const second = (await records.put('rec.expect/1', 'z', { expect: first }))!;
-      same(await records.put('rec.expect/1', 'y', { expect: first }), null, 'a revision gone by');
+      same(await records.put('rec.expect/1', 'y', { expect: first }), null, 'an old revision');
       same(await records.get('rec.expect/1'), { value: 'z', revision: second });
       same(await records.delete('rec.expect/1', { expect: first }), false);
       same(await records.get('rec.expect/1'), { value: 'z', revision: second });
       same(await records.delete('rec.expect/1', { expect: second }), true);
       same(await records.delete('rec.expect/1'), false, 'deleted twice');
-      same(await records.put('rec.expect/1', 'y', { expect: second }), null, 'a revision of a deleted one');
+      same(
+        await records.put('rec.expect/1', 'y', { expect: second }),
+        null,
+        'the revision of a deleted record',
+      );
     },
   },
   {
@@ -217,7 +225,7 @@ const expiring: readonly Case[] = [
       same(await records.delete('rec.exp/1'), false, 'there is nothing to delete');
       same(await records.put('rec.exp/1', 'x', { expect: revision }), null, 'its revision is gone');
       const next = await records.put('rec.exp/1', 'new', { expect: 'absent' });
-      ok(next !== null && next > revision, 'it can be made anew');
+      ok(next !== null && next > revision, 'it can be created again');
       same(await records.get('rec.exp/1'), { value: 'new', revision: next });
     },
   },

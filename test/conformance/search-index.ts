@@ -14,7 +14,11 @@ const finding: readonly Case[] = [
         3: 'a lazy\nafternoon',
       });
       same(await keys(index, 'srx.all/', 'fox'), ['srx.all/1', 'srx.all/2']);
-      same(await keys(index, 'srx.all/', 'fox brown'), ['srx.all/1'], 'in any order, both before one');
+      same(
+        await keys(index, 'srx.all/', 'fox brown'),
+        ['srx.all/1'],
+        'texts with both words come first, in any order',
+      );
       same((await index.search('srx.all/', 'lazy fox'))[0]?.key, 'srx.all/1', 'both come before one');
       same(await keys(index, 'srx.all/', 'absent'), []);
       const [hit] = await index.search('srx.all/', 'afternoon');
@@ -87,8 +91,8 @@ const finding: readonly Case[] = [
       same(await keys(index, 'srx.prefix/', 'rel'), ['srx.prefix/1', 'srx.prefix/2']);
       same(await keys(index, 'srx.prefix/', 'stationed'), ['srx.prefix/2']);
       same(await keys(index, 'srx.prefix/', 'database'), ['srx.prefix/1']);
-      same(await keys(index, 'srx.prefix/', 'elay'), [], 'a beginning, not a part');
-      same(await keys(index, 'srx.prefix/', 're x'), [], 'short words are whole words, but for the last');
+      same(await keys(index, 'srx.prefix/', 'elay'), [], 'matches the start of a word, not the middle');
+      same(await keys(index, 'srx.prefix/', 're x'), [], 'short words match whole words, except the last');
     },
   },
   {

@@ -91,7 +91,7 @@ export const stagedCases: readonly Case[] = [
         ok(await records.put(key, 1, { expect: 'absent', append }), 'the record');
         same((await logs.read('chn.told')).entries.at(-1)?.data, { of: key });
         same(await records.put(key, 2, { expect: 'absent', append: { ...append, id: 'other' } }), null);
-        ok(await records.put(key, 2, { append }), 'the record again, told of already');
+        ok(await records.put(key, 2, { append }), 'the same put again, already announced');
         same((await logs.info('chn.told')).count, before + 1);
       }
     },

@@ -12,22 +12,22 @@ test('eight processes that create a store and write to it at once lose nothing a
   const children = Array.from({ length: PROCESSES }, (_, me) =>
     startChild('write-everything', { home, me, rounds: ROUNDS }),
   );
-  const told = (await Promise.all(children.map((child) => child.rest<{ sequences: number[] }>()))).flat();
+  const results = (await Promise.all(children.map((child) => child.rest<{ sequences: number[] }>()))).flat();
 
   const engine = await openSqlite({ home });
   const all = PROCESSES * ROUNDS;
   const { records, logs, blobs } = engine;
   assert.equal((await records.get('all.counter/1'))?.value, all, 'every add counted');
-  assert.equal((await records.get('all.race/1'))?.value, all, 'of those who raced one won each time');
+  assert.equal((await records.get('all.race/1'))?.value, all, 'one racing writer won each time');
 
   const { entries } = await logs.read('all.log', { limit: 1000 });
   assert.equal(entries.length, all);
-  for (const [me, { sequences }] of told.entries()) {
+  for (const [me, { sequences }] of results.entries()) {
     const own = entries.filter((entry) => (entry.data as { me: number }).me === me);
     assert.deepEqual(
       own.map((entry) => entry.seq),
       sequences,
-      'each at the sequence its writer was told',
+      'each has the sequence number that its writer got',
     );
     assert.deepEqual(
       own.map((entry) => (entry.data as { i: number }).i),
@@ -55,7 +55,10 @@ test('eight processes that create a store and write to it at once lose nothing a
   const shared = (await blobs.get('all.blob/shared'))!;
   if (shared.size > 2000) files++;
   const whole = new Uint8Array(await new Response(shared.body as BodyInit).arrayBuffer());
-  assert.ok(whole.every((byte) => byte === whole[0]) && whole.length === shared.size, 'one of them, whole');
+  assert.ok(
+    whole.every((byte) => byte === whole[0]) && whole.length === shared.size,
+    'the complete body of one writer',
+  );
   assert.equal(
     filesIn(home).filter((path) => path.startsWith('blobs')).length,
     files,

@@ -99,7 +99,7 @@ test('data that a CLI process deletes while a server runs soon disappears from a
   await command.blobs.put('can.a/2', body(50_000));
   await command.blobs.delete('can.a/1');
   await command.blobs.delete('can.a/2');
-  assert.ok(containsCanary(home), 'the command has not come to it yet');
+  assert.ok(containsCanary(home), 'the CLI process has not wiped it yet');
   t.mock.timers.tick(30_000);
   await until(() => !containsCanary(home));
   await command[Symbol.asyncDispose]();

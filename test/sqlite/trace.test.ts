@@ -26,8 +26,8 @@ test('a body in a file is acknowledged when file, folder and WAL are on disk', (
   const at = (pattern: RegExp) => trace.blob.findIndex((line) => pattern.test(line));
   for (const pattern of [body, folder, row, wal])
     assert.ok(at(pattern) >= 0, `no ${pattern} in\n${trace.blob.join('\n')}`);
-  assert.ok(at(body) < at(row) && at(folder) < at(row), 'the row comes when the body is safe');
-  assert.ok(at(row) < at(wal), 'and is then made safe itself');
+  assert.ok(at(body) < at(row) && at(folder) < at(row), 'the row is written after the body is synced');
+  assert.ok(at(row) < at(wal), 'and is then synced itself');
   const written = trace.blob.findLastIndex((line) =>
     /(pwrite64|writev?|pwritev)\(\d+<[^>]*\/blobs\//.test(line),
   );
@@ -65,7 +65,7 @@ test('a body and the record that names it are acknowledged after one fsync of th
   assert.match(synced[0]!, /\/blobs\/segments\/[0-9a-f]{32}>\)\s+= 0/);
   assert.match(synced[1]!, /relay\.db-wal>\)\s+= 0/);
   const rows = trace.together.findIndex((line) => /pwrite64\(\d+<[^>]*relay\.db-wal>/.test(line));
-  assert.ok(rows > trace.together.indexOf(synced[0]!), 'the rows come when the body is safe');
+  assert.ok(rows > trace.together.indexOf(synced[0]!), 'the rows are written after the body is synced');
 });
 
 test('a single body on a server and its record are acknowledged after one fsync of the WAL', (t) => {

@@ -62,8 +62,8 @@ export class MemoryBlobs implements Blobs {
     if (range) checkRange(range, size);
     const { start, end } = range ?? { start: 0, end: size };
     this.#check(key, row, { start, end: Math.min(end, start + 1) });
-    const whole = end - start <= CHUNK_BYTES && this.#store.hazard.upTo(2) === 1;
-    if (!whole) return { body: this.#stream(key, row, start, end), size };
+    const inOnePiece = end - start <= CHUNK_BYTES && this.#store.hazard.upTo(2) === 1;
+    if (!inOnePiece) return { body: this.#stream(key, row, start, end), size };
     this.#check(key, row, { start, end });
     return { body: row.bytes.slice(start, end), size };
   }

@@ -77,9 +77,9 @@ export class MemoryLogs implements Logs {
     await this.#store.hazard.pause();
     const log = this.#streams.get(stream);
     if (!log) return;
-    const gone = log.rows.slice(0, -1).filter((row) => row.seq < o.before);
-    log.rows.splice(0, gone.length);
-    log.trimmed = gone.at(-1)?.seq ?? log.trimmed;
+    const trimmed = log.rows.slice(0, -1).filter((row) => row.seq < o.before);
+    log.rows.splice(0, trimmed.length);
+    log.trimmed = trimmed.at(-1)?.seq ?? log.trimmed;
   }
 
   async drop(stream: string): Promise<void> {

@@ -48,7 +48,7 @@ export async function backupSqlite(
       path: home,
       hint: 'This home has no data yet. Use --home or RELAY_HOME to choose another home.',
     });
-  const made = prepareTarget(target);
+  const created = prepareTarget(target);
   try {
     using db = await openDatabase(resolve(home), 'power', 'cli', warn);
     const path = join(target, `${DATABASE_FILE}.partial`);
@@ -65,22 +65,22 @@ export async function backupSqlite(
     return copied;
   } catch (error) {
     for (const name of readdirSync(target)) rmSync(join(target, name), { recursive: true });
-    if (made) rmSync(target, { recursive: true });
+    if (created) rmSync(target, { recursive: true });
     throw translateError(error, source);
   }
 }
 
 /** Creates the target folder, or checks that it is empty. Returns whether it was created. */
 function prepareTarget(target: string): boolean {
-  const made = makeFolders(target) !== undefined;
-  if (!made && readdirSync(target).length > 0) {
+  const created = makeFolders(target) !== undefined;
+  if (!created && readdirSync(target).length > 0) {
     throw new RelayError('conflict', {
       what: `${target} is not empty.`,
       hint: 'Back up into a folder that does not exist yet.',
     });
   }
-  if (made) fsyncFolderSync(dirname(target));
-  return made;
+  if (created) fsyncFolderSync(dirname(target));
+  return created;
 }
 
 /** Row of a body that is stored in a file. */

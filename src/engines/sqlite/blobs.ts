@@ -94,9 +94,9 @@ export class SqliteBlobs implements Blobs {
 
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
     // Copy a body that stays in memory until the commit: the caller may change its array while `put` waits.
-    const own =
+    const stable =
       body instanceof Uint8Array && body.length <= this.#bufferedBytes ? new Uint8Array(body) : body;
-    const { content, ...info } = await this.#storeBytes(key, own, o);
+    const { content, ...info } = await this.#storeBytes(key, stable, o);
     if (!content) return info;
     await this.#commit(key, content).catch((error) => {
       if (content.draft) this.#files.removeSync(content.draft.file);
@@ -122,7 +122,7 @@ export class SqliteBlobs implements Blobs {
    */
   async makeFiles(keys: readonly string[]): Promise<void> {
     const { db, queue } = this.#store;
-    const made = keys.map(async (key) => {
+    const moves = keys.map(async (key) => {
       const place = this.#place?.path(key);
       const row = place === undefined ? undefined : await this.#row(key);
       if (!row?.body || row.file !== null) return;
@@ -133,7 +133,7 @@ export class SqliteBlobs implements Blobs {
       });
       await placing.finally(() => this.#files.remove(draft.file));
     });
-    await Promise.all(made);
+    await Promise.all(moves);
   }
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
@@ -253,8 +253,8 @@ export class SqliteBlobs implements Blobs {
     const expires = (await resolveExpiry(expiry)) ?? null;
     const content = { ...info, blocks, expires, pieces };
     // If nothing else is being written, put the body into its row: that needs one fsync instead of two.
-    const alone = () => size <= INLINE_BLOB_BYTES && this.segments.isIdle && this.#store.queue.isIdle;
-    if (inRow || size < SEGMENT_BLOB_BYTES.min || alone()) return { ...info, content };
+    const isOnlyWrite = () => size <= INLINE_BLOB_BYTES && this.segments.isIdle && this.#store.queue.isIdle;
+    if (inRow || size < SEGMENT_BLOB_BYTES.min || isOnlyWrite()) return { ...info, content };
     const location = await this.segments.append(pieces, expires).catch((error) => {
       throw translateError(error, this.#store.db.path);
     });
@@ -350,13 +350,13 @@ export class SqliteBlobs implements Blobs {
     const { db, env } = this.#store;
     const live = 'FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
     return db.retryWhileBusy(() => {
-      const known = db
+      const metadata = db
         .sql<Pick<StoredBody, 'file' | 'sha256'>>(`SELECT file, sha256 ${live}`)
         .get(key, env.now());
-      if (!known) return undefined;
-      const isFile = known.file !== null && !isSegment(known.file);
-      const held = isFile ? undefined : this.#cache.get(known.sha256);
-      if (held) return { ...known, size: held.length, offset: null, blocks: null, body: held };
+      if (!metadata) return undefined;
+      const isFile = metadata.file !== null && !isSegment(metadata.file);
+      const cached = isFile ? undefined : this.#cache.get(metadata.sha256);
+      if (cached) return { ...metadata, size: cached.length, offset: null, blocks: null, body: cached };
       const sql = `SELECT size, sha256, file, offset, blocks, body ${live}`;
       const row = db.sql<StoredBody>(sql).get(key, env.now());
       if (!row) return undefined;

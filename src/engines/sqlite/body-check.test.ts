@@ -30,7 +30,7 @@ test('a server verifies its bodies in the background, a few megabytes at a time,
   assert.equal((await round()).damaged, 3);
   await engine.blobs.delete('scr.a/0');
   damageBody(home, 'scr.a/1', 10);
-  assert.equal((await round()).damaged, 1, 'one is gone, another is whole again');
+  assert.equal((await round()).damaged, 1, 'one was deleted, another is intact again');
   await engine.blobs.delete('scr.a/3');
   assert.equal((await round()).damaged, 0);
   await engine[Symbol.asyncDispose]();

@@ -91,8 +91,8 @@ export async function findFault(store: StoreHome, row: StoredBody): Promise<Body
   const found = await hashBody(store, row);
   if (!found) return row.file !== null && existsSync(join(store.home, row.file)) ? 'cut' : 'missing';
   if (found.size < row.size) return 'cut';
-  const same = row.blocks === null || Buffer.compare(found.blocks, row.blocks) === 0;
-  return same && found.sha256 === row.sha256 ? null : 'altered';
+  const blocksMatch = row.blocks === null || Buffer.compare(found.blocks, row.blocks) === 0;
+  return blocksMatch && found.sha256 === row.sha256 ? null : 'altered';
 }
 
 /**
@@ -186,7 +186,7 @@ export async function* checkBodies(store: Store, after = 0): AsyncGenerator<Chec
   const { db, env } = store;
   const sql = `SELECT id, key, size, sha256, file, offset, blocks, body FROM blobs
     WHERE id > ? AND (expires IS NULL OR expires > ?) ORDER BY id LIMIT 1`;
-  const same = 'SELECT 1 FROM blobs WHERE id = ? AND sha256 = ? AND file IS ? AND offset IS ?';
+  const isUnchangedSql = 'SELECT 1 FROM blobs WHERE id = ? AND sha256 = ? AND file IS ? AND offset IS ?';
   for (let from = after; ; ) {
     const row = await db.retryWhileBusy(() => db.sql<Row>(sql).get(from, env.now()));
     if (!row) return;
@@ -195,7 +195,7 @@ export async function* checkBodies(store: Store, after = 0): AsyncGenerator<Chec
     if (fault) {
       await pause(RECHECK_MS);
       // The body was moved, replaced or deleted during the check.
-      if (!(await db.retryWhileBusy(() => db.sql(same).get(id, sha256, file, offset)))) continue;
+      if (!(await db.retryWhileBusy(() => db.sql(isUnchangedSql).get(id, sha256, file, offset)))) continue;
       fault = await findFault(store, row);
     }
     from = id;

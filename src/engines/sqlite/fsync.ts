@@ -56,8 +56,8 @@ export function makeFolders(folder: string): string | undefined {
 export function makeFolder(folder: string, durable: boolean): void {
   const first = makeFolders(folder);
   if (first === undefined || !durable) return;
-  for (let made = folder; ; made = dirname(made)) {
-    fsyncFolderSync(dirname(made));
-    if (made === first || made === dirname(made)) return;
+  for (let current = folder; ; current = dirname(current)) {
+    fsyncFolderSync(dirname(current));
+    if (current === first || current === dirname(current)) return;
   }
 }

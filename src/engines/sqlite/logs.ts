@@ -134,13 +134,13 @@ export class SqliteLogs implements Logs {
   #append(
     tx: Transaction,
     stream: string,
-    known: number | undefined,
+    streamId: number | undefined,
     json: string,
     id: string | undefined,
   ): number {
-    const owner = known ?? tx.next();
+    const owner = streamId ?? tx.next();
     const seq = tx.next();
-    if (known === undefined) {
+    if (streamId === undefined) {
       const sql = 'INSERT INTO streams (id, name, first, last, count, trimmed) VALUES (?, ?, ?, ?, 1, 0)';
       this.#store.db.sql(sql).run(owner, stream, seq, seq);
     } else {

@@ -101,8 +101,8 @@ export function sqliteMoving({ db, queue, env }: Store, blobs: SqliteBlobs): Mov
       await queue.run((tx) => tx.skipTo(above));
     },
 
-    async importBlob(kept: ExportedBlob, body: BlobBody): Promise<void> {
-      const { key, size, sha256, at, expiresAt } = kept;
+    async importBlob(blob: ExportedBlob, body: BlobBody): Promise<void> {
+      const { key, size, sha256, at, expiresAt } = blob;
       const stored = await blobs.put(key, body, { size, expiresAt });
       if (stored.sha256 !== sha256) {
         await blobs.delete(key);
@@ -226,8 +226,8 @@ function thawWrites(db: Database): void {
 
 /** Returns the current or finished move; null if writes are allowed. */
 function readMoveStatus(db: Database): MoveStatus | null {
-  const there = db.sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'moving'").get();
-  if (!there) return null;
+  const isMoving = db.sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'moving'").get();
+  if (!isMoving) return null;
   const sql = `SELECT target, until - ${NOW} AS ms FROM moving`;
   const { target, ms } = db.sql<{ target: string; ms: number | null }>(sql).get()!;
   return ms !== null && ms <= 0 ? null : { to: target, ms };

@@ -196,8 +196,8 @@ export async function readUsage({ db, home, env }: Store): Promise<Usage> {
   });
   let diskBytes = row.placed;
   // This includes the WAL, the reserve and copies of older formats.
-  const own = (await promises.readdir(home)).filter((name) => name.startsWith(DATABASE_FILE));
-  for (const name of own) diskBytes += await sizeOf(join(home, name));
+  const databaseFiles = (await promises.readdir(home)).filter((name) => name.startsWith(DATABASE_FILE));
+  for (const name of databaseFiles) diskBytes += await sizeOf(join(home, name));
   for await (const { path } of listBodyFiles(home)) diskBytes += await sizeOf(path);
   return {
     blobs: { count: row.blobs, bytes: row.bytes },
@@ -225,11 +225,11 @@ export async function missingBodies({ db, home, env }: Store): Promise<{ count: 
     );
     for (const { id, file } of rows) {
       after = id;
-      const there = await promises.access(join(home, file)).then(
+      const exists = await promises.access(join(home, file)).then(
         () => true,
         () => false,
       );
-      if (there) continue;
+      if (exists) continue;
       count++;
       if (some.length < LISTED_FILES) some.push(file);
     }
