@@ -128,7 +128,7 @@ export const FOLD_WORK = 2_000_000_000;
 /** Largest header, in bytes and in tokens. It is part of every prompt. */
 export const HEADER_BYTES = 2 * KiB;
 export const HEADER_TOKENS = 500;
-/** Header texts with more bytes certainly exceed `HEADER_TOKENS`, so their tokens need not be counted. */
+/** Largest header as text for a model. A larger text is shortened without counting its tokens. */
 export const HEADER_TEXT_BYTES = 4 * KiB;
 /**
  * Bytes of log after which a new snapshot of the state is written (or the size of the snapshot, if larger). A command folds

@@ -42,9 +42,9 @@ describe('JsonSchema', () => {
       [{ query: 'x', limit: 51 }, '/limit must be at most 50'],
       [{ query: 'x', tags: ['a', 'c'] }, '/tags/1 must be one of "a", "b", not "c"'],
       [{ query: 'x', tags: ['a', 'a'] }, '/tags has an item twice'],
-      [{ query: 'x', mode: 'slow' }, '/mode fits none of the alternatives'],
-      [{ query: 'x', other: 1 }, 'does not take "other"'],
-      [{ query: 'x', tree: { child: { kid: 1 } } }, '/tree/child does not take "kid"'],
+      [{ query: 'x', mode: 'slow' }, '/mode matches none of the alternatives'],
+      [{ query: 'x', other: 1 }, 'does not allow "other"'],
+      [{ query: 'x', tree: { child: { kid: 1 } } }, '/tree/child does not allow "kid"'],
     ];
     for (const [value, problem] of cases) assert.equal(schema.check(value), problem);
   });
@@ -71,7 +71,7 @@ describe('JsonSchema', () => {
       { path: ['tags', 0], what: 'must be one of "a", "b", not "c"' },
       { path: ['tags', 1], what: 'must be one of "a", "b", not "c"' },
       { path: ['tags', 2], what: 'must be one of "a", "b", not 1' },
-      { path: ['mode'], what: 'fits none of the alternatives' },
+      { path: ['mode'], what: 'matches none of the alternatives' },
     ]);
   });
 

@@ -60,10 +60,10 @@ export class JsonSchema {
     for (const what of this.#plain(schema, value)) yield { path, what };
     for (const part of (schema.allOf as Json[] | undefined) ?? []) yield* inner(part);
     if (schema.anyOf && !(schema.anyOf as Json[]).some(fits))
-      yield { path, what: 'fits none of the alternatives' };
+      yield { path, what: 'matches none of the alternatives' };
     if (schema.oneOf && (schema.oneOf as Json[]).filter(fits).length !== 1)
-      yield { path, what: 'does not fit exactly one of the alternatives' };
-    if (schema.not !== undefined && fits(schema.not)) yield { path, what: 'is what it must not be' };
+      yield { path, what: 'must match exactly one of the alternatives' };
+    if (schema.not !== undefined && fits(schema.not)) yield { path, what: 'has a forbidden value' };
     if (schema.if !== undefined) yield* inner((fits(schema.if) ? schema.then : schema.else) ?? true);
     if (Array.isArray(value)) yield* this.#items(schema, value, path, depth);
     else if (isJsonObject(value)) yield* this.#members(schema, value, path, depth);
@@ -84,7 +84,7 @@ export class JsonSchema {
         ...patterns.filter(([pattern]) => new RegExp(pattern, 'u').test(key)).map(([, part]) => part),
       ];
       if (parts.length === 0 && schema.additionalProperties === false)
-        yield { path, what: `does not take "${key}"` };
+        yield { path, what: `does not allow "${key}"` };
       else if (parts.length === 0) parts.push(schema.additionalProperties ?? true);
       for (const part of parts) yield* this.#check(part, value[key]!, [...path, key], depth + 1);
     }
@@ -202,12 +202,13 @@ function understand(schema: Json | undefined, at: string): void {
     } else if (SCHEMA_MAPS.has(word)) {
       if (!isJsonObject(value)) throw new Error(`${place} is not an object`);
       for (const [name, part] of Object.entries(value)) understand(part, `${place}/${name}`);
-    } else if (!PLAIN_WORDS.has(word) && !NOTES.has(word)) throw new Error(`${place} is not understood`);
+    } else if (!PLAIN_WORDS.has(word) && !NOTES.has(word)) throw new Error(`${place} is not supported`);
   }
   const { type, $ref, pattern } = schema;
   const types = type === undefined ? [] : Array.isArray(type) ? type : [type];
   for (const name of types)
-    if (!Object.hasOwn(TYPES, String(name))) throw new Error(`${at}/type is not understood`);
-  if ($ref !== undefined && !/^#(?:\/|$)/.test(String($ref))) throw new Error(`${at}/$ref leads elsewhere`);
+    if (!Object.hasOwn(TYPES, String(name))) throw new Error(`${at}/type is not supported`);
+  if ($ref !== undefined && !/^#(?:\/|$)/.test(String($ref)))
+    throw new Error(`${at}/$ref points outside the schema`);
   if (typeof pattern === 'string') new RegExp(pattern, 'u');
 }

@@ -159,7 +159,7 @@ export const receipt = z.object({
   /** Time of the first occurrence, in ISO 8601, UTC. */
   at: time,
   last_at: time.optional(),
-  /** Number of subscribers that acknowledged the message, or number of pulls. */
+  /** Number of subscribers that confirmed the notification, or number of pulls. */
   count: count.optional(),
   /** Number of pulls that were retries and did not count against `max_pulls`. */
   retries: count.optional(),

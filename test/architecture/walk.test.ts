@@ -106,7 +106,7 @@ interface Script {
 
 const placeOf = ({ ranges }: Script['functions'][number]) => ranges[0]!.startOffset;
 
-/** Returns the project path of one of our sources, or undefined. */
+/** Returns the project path of one of our sources, or an empty list for any other file. */
 function sourcePath(url: string): string[] {
   const path = url.startsWith('file:') ? fileURLToPath(url).slice(ROOT.length + 1) : '';
   return path.startsWith('src/') ? [path] : [];

@@ -7,7 +7,7 @@ import { assertPinnedJson } from './pinned.ts';
 /** The agent card, by protocol version and mode. UPDATE_PINS=1 rewrites a2a-card.json; see pinned.ts. */
 
 const PATH = '/.well-known/agent-card.json';
-/** The version header of a client; null for clients of 0.3, which send none. */
+/** Protocol versions that a client may send; null for no version header, as some clients of 0.3 do. */
 const VERSIONS = ['1.0', '0.3', null] as const;
 
 async function card(url: string, headers: Record<string, string>): Promise<unknown> {

@@ -99,7 +99,7 @@ export function send(base: string, under: string, asked: Ready, agent: Agent): P
   });
 }
 
-/** Removes the compression headers that the edge adds, and the length of the compressed body. */
+/** Decompresses an answer that the edge compressed, and corrects its headers. */
 function unpacked(headers: Answer['headers'], body: Buffer): Pick<Answer, 'headers' | 'body'> {
   if (body.length === 0 || !headers.some(([name, value]) => name === 'content-encoding' && value === 'gzip'))
     return { headers, body };

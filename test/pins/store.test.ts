@@ -33,7 +33,7 @@ function oldHome(t: TestContext): string {
 
 type AskAnn = (question: Question) => Promise<Answer>;
 
-/** Sends a request with the API key of this holder. */
+/** Sends requests with the API key of Ann. */
 function asAnn(served: ServedHome): AskAnn {
   return (question) => served.ask({ key: ANN, ...question });
 }
