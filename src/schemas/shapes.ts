@@ -77,7 +77,7 @@ export const looseFlag = z
 export const seconds = (most: number) => z.number().min(1).max(most);
 
 /** A time to live in seconds whose bounds the domain checks. */
-export const toldSeconds = (most: number) => z.number().meta({ minimum: 1, maximum: most });
+export const documentedSeconds = (most: number) => z.number().meta({ minimum: 1, maximum: most });
 
 /** A whole number from a query. */
 export const queryNumber = (least: number, most: number) =>

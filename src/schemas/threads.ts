@@ -38,7 +38,7 @@ import {
   threadId,
   time,
   tokenCount,
-  toldSeconds,
+  documentedSeconds,
 } from './shapes.ts';
 
 /** Shapes of threads. The domain validates most values, so that all interfaces report the same errors. */
@@ -263,7 +263,7 @@ const envelopeInput = z.object({
   schema: optionalText,
   payload: json,
   note: optionalText,
-  ttl: toldSeconds(ENVELOPE_TTL_MAX_S).optional().describe('seconds; one hour by default'),
+  ttl: documentedSeconds(ENVELOPE_TTL_MAX_S).optional().describe('seconds; one hour by default'),
   ...key,
 });
 export interface EnvelopeInput extends Shape<typeof envelopeInput> {}
@@ -292,7 +292,7 @@ const holdInput = z.object({
   /** Secret of the holder. The same token renews the lease. */
   token: z.string().describe('secret chosen by the holder; the same token renews the lease'),
   holder: z.string().describe('name of the holder, shown to others'),
-  ttl: toldSeconds(THREAD_HOLD_S).describe('seconds after which the lease expires unless it is renewed'),
+  ttl: documentedSeconds(THREAD_HOLD_S).describe('seconds after which the lease expires unless it is renewed'),
   /** Only renew, if this token still holds the lease. Otherwise a free lease is taken. */
   renew: z.boolean().optional().describe('only renew, if this token still holds the lease'),
   instead_of: z.string().optional().describe('take the lease from this holder even if it has not expired'),
@@ -653,7 +653,7 @@ export const threadSchemas = {
   create: {
     input: z.object({
       name: optionalText,
-      ttl: toldSeconds(THREAD_TTL_MAX_S)
+      ttl: documentedSeconds(THREAD_TTL_MAX_S)
         .optional()
         .describe(
           'seconds until the thread expires with all its content; by default it stays until it is deleted',

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, parseJson } from '../../base/json.ts';
 import { JSON_BODY_BYTES } from '../../base/limits.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { hasBody, routeOf, type Verb } from '../../contract/verb.ts';
-import { checkInput } from '../../schemas/issue-words.ts';
+import { checkInput } from '../../schemas/check-input.ts';
 import { jsonText } from '../body-text.ts';
 import type { Serve } from './callers.ts';
 import type { Operation } from './operations.ts';

@@ -6,7 +6,7 @@ import type { Project } from '../../client/projects/project.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { Verb } from '../../contract/verb.ts';
 import type { TextWork } from '../../domain/text-work.ts';
-import { checkInput } from '../../schemas/issue-words.ts';
+import { checkInput } from '../../schemas/check-input.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { OPERATIONS } from '../interfaces/http/operations.ts';
-import { checkInput } from './issue-words.ts';
+import { checkInput } from './check-input.ts';
 
 const SCHEMA = z.strictObject({
   name: z.string().min(1),
