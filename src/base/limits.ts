@@ -10,8 +10,8 @@ const DAY = 24 * HOUR;
 export const PAYLOAD_BYTES = 25 * MiB;
 
 /** Returns the largest stored size of a payload. Fernet encodes 3 bytes as 4 (base64) and adds a short header. */
-export const storedBytes = (payloadBytes: number) => Math.ceil((payloadBytes * 4) / 3) + KiB;
-export const STORED_BYTES = storedBytes(PAYLOAD_BYTES);
+export const maxStoredBytes = (payloadBytes: number) => Math.ceil((payloadBytes * 4) / 3) + KiB;
+export const STORED_BYTES = maxStoredBytes(PAYLOAD_BYTES);
 
 /** Largest JSON push. JSON may escape every byte as `\u00XX` (6 bytes); the rest is for the other fields. */
 export const PUSH_WIRE_BYTES = STORED_BYTES * 6 + 256 * KiB;

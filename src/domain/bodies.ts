@@ -1,7 +1,7 @@
 import { readThrough } from '../base/byte-streams.ts';
 import { badRequest, isRelayError, RelayError, tooLarge } from '../base/errors.ts';
 import { isJsonObject, isTooDeep, type Json, type JsonObject } from '../base/json.ts';
-import { JSON_DEPTH, METADATA_BYTES, PAYLOAD_BYTES, storedBytes } from '../base/limits.ts';
+import { JSON_DEPTH, METADATA_BYTES, maxStoredBytes, PAYLOAD_BYTES } from '../base/limits.ts';
 import { isUtf8, Utf8Check } from '../base/utf8.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
 
@@ -21,7 +21,7 @@ export function meterBody(
   payloadBytes = PAYLOAD_BYTES,
   kind: Kind = 'a payload',
 ): MeteredBody {
-  if (declaredSize !== undefined && declaredSize > storedBytes(payloadBytes))
+  if (declaredSize !== undefined && declaredSize > maxStoredBytes(payloadBytes))
     throw tooLarge(kind, payloadBytes);
   return body instanceof Uint8Array ? whole(body, payloadBytes, kind) : streamed(body, payloadBytes, kind);
 }
@@ -76,7 +76,7 @@ const FERNET_START = [0x67, 0x41, 0x41, 0x41, 0x41, 0x41];
  * limit.
  */
 function limitFor(start: ArrayLike<number>, payloadBytes: number): number {
-  return FERNET_START.every((byte, i) => start[i] === byte) ? storedBytes(payloadBytes) : payloadBytes;
+  return FERNET_START.every((byte, i) => start[i] === byte) ? maxStoredBytes(payloadBytes) : payloadBytes;
 }
 
 /** Checks the metadata of a body. `null` means "not given". */

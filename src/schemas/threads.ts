@@ -20,6 +20,7 @@ import type { PatchOp } from '../formats/json-patch/apply.ts';
 import {
   BYTES,
   count,
+  documentedSeconds,
   json,
   jsonObject,
   limit,
@@ -38,7 +39,6 @@ import {
   threadId,
   time,
   tokenCount,
-  documentedSeconds,
 } from './shapes.ts';
 
 /** Shapes of threads. The domain validates most values, so that all interfaces report the same errors. */
@@ -292,7 +292,9 @@ const holdInput = z.object({
   /** Secret of the holder. The same token renews the lease. */
   token: z.string().describe('secret chosen by the holder; the same token renews the lease'),
   holder: z.string().describe('name of the holder, shown to others'),
-  ttl: documentedSeconds(THREAD_HOLD_S).describe('seconds after which the lease expires unless it is renewed'),
+  ttl: documentedSeconds(THREAD_HOLD_S).describe(
+    'seconds after which the lease expires unless it is renewed',
+  ),
   /** Only renew, if this token still holds the lease. Otherwise a free lease is taken. */
   renew: z.boolean().optional().describe('only renew, if this token still holds the lease'),
   instead_of: z.string().optional().describe('take the lease from this holder even if it has not expired'),
