@@ -8,7 +8,7 @@ import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { Relay } from '../../src/contract/relay.ts';
 import { RelayCore } from '../../src/domain/relay-core.ts';
 import { type NatsEngine, openNats } from '../../src/engines/nats/engine.ts';
-import { aheadOf } from '../../src/engines/nats/live-feed.ts';
+import { clockAhead } from '../../src/engines/nats/live-feed.ts';
 import { relay, temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
 import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
@@ -191,11 +191,11 @@ test('an engine uses the clock of its machine and warns if it differs from the c
 
 test('the clock difference allows for the time of the request', () => {
   const stamp = new Date(100_000).toISOString();
-  assert.equal(aheadOf(stamp, 99_000, 101_000), 0);
-  assert.equal(aheadOf(stamp, 90_000, 110_000), 0, 'a slow answer says little');
-  assert.equal(aheadOf(stamp, 107_000, 108_000), 7_000);
-  assert.equal(aheadOf(stamp, 92_000, 93_000), -7_000);
-  assert.equal(aheadOf(undefined, 92_000, 93_000), 0);
+  assert.equal(clockAhead(stamp, 99_000, 101_000), 0);
+  assert.equal(clockAhead(stamp, 90_000, 110_000), 0, 'a slow answer says little');
+  assert.equal(clockAhead(stamp, 107_000, 108_000), 7_000);
+  assert.equal(clockAhead(stamp, 92_000, 93_000), -7_000);
+  assert.equal(clockAhead(undefined, 92_000, 93_000), 0);
 });
 
 test('a relay with a wrong clock warns in its log, in /ready and in doctor', { skip }, async () => {

@@ -40,7 +40,7 @@ interface RequestState {
 
 type RelayStub = Stub<RelayObject>;
 
-/** Sweep requests per minute. The next minute continues. */
+/** Maximum number of sweep requests per minute. The next minute continues. */
 const SWEEP_ROUNDS = 20;
 /** Tasks per minute whose webhook deliveries are continued, each in its own request. */
 const RESUMED_AT_ONCE = 20;

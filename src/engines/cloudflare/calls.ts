@@ -8,7 +8,7 @@ import {
 
 /** From this many reads on, one Durable Object makes them all, because a request may make few calls itself. */
 const GATHERED_FROM = 8;
-/** Blobs of up to 512 KiB that one call reads. */
+/** Number of blobs that one call reads. Each has up to 512 KiB. */
 const GATHERED_BODIES = 32;
 /** Maximum size of one call or its answer, in units of `PART_BYTES`. It is half of the platform's limit of 32 MB. */
 const PART_BYTES = 16 * 1024;

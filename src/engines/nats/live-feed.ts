@@ -89,7 +89,7 @@ export class LiveFeed {
   async poll(): Promise<{ leader: string | null; behind: number; clockAheadMs: number }> {
     const sentAt = this.#store.env.now();
     const info = await this.#store.connection.api(`STREAM.INFO.${this.#store.streams.logs}`);
-    const clockAheadMs = aheadOf(info!.ts as string | undefined, sentAt, this.#store.env.now());
+    const clockAheadMs = clockAhead(info!.ts as string | undefined, sentAt, this.#store.env.now());
     const { last_seq: last } = info!.state as { last_seq: number };
     const config = info!.config as JsonObject;
     this.#store.firstSeq = (config.first_seq as number | undefined) ?? 1;
@@ -147,10 +147,10 @@ export class LiveFeed {
 }
 
 /**
- * How far our clock is certainly ahead of the leader's (negative: behind). The leader wrote its stamp some time between
- * `sentAt` and `heardAt`, so the difference is 0 when the stamp lies between them.
+ * Returns by how many ms our clock is certainly ahead of the leader's clock (negative: behind). The leader wrote `stamp`
+ * between `sentAt` and `heardAt`. If the stamp is between them by our clock, the result is 0.
  */
-export function aheadOf(stamp: string | undefined, sentAt: number, heardAt: number): number {
+export function clockAhead(stamp: string | undefined, sentAt: number, heardAt: number): number {
   const leader = Date.parse(stamp ?? '');
   if (leader < sentAt) return sentAt - leader;
   return leader > heardAt ? heardAt - leader : 0;

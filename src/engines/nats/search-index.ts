@@ -19,7 +19,7 @@ const [pack, unpack] = [promisify(gzip), promisify(gunzip)];
 /** Compressed bytes per message. A larger document is split into parts. */
 const PART_BYTES = 512 * 1024;
 
-/** Lifetime of a tombstone. A local index that was last updated before that is rebuilt. */
+/** Lifetime of a tombstone. A local index whose last update is older is rebuilt, because it may have missed deletions. */
 const TOMBSTONE_SECONDS = 30 * 86_400;
 
 /** Documents per batch. */

@@ -27,7 +27,7 @@ interface Intent {
 export function sweepNats(store: Store, blobs: NatsBlobs, scans: boolean): () => Promise<SweepResult> {
   const { connection, env, name, streams } = store;
   const intents = new Listing(store, streams.blobs, `${name}.c.`, () => null);
-  /** Times when chunks were first seen orphaned, if the store had no room to record it. */
+  /** Time when a sweep first saw chunks orphaned, by their name. Used only if the store had no room to record it. */
   const orphanedAt = new Map<string, number>();
   let chunksSweptAt = Number.NEGATIVE_INFINITY;
 
