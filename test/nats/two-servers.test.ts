@@ -214,7 +214,7 @@ test('a relay with a wrong clock warns in its log, in /ready and in doctor', { s
     const ready = (await (await fetch(`${url}/ready`)).json()) as { warnings: string[] };
     assert.match(ready.warnings.join(), warning);
     await until(() => warning.test(readFileSync(log, 'utf8')));
-    assert.match((await run('doctor')).stdout, /^warning +clock: .* ahead of that of the cluster$/m);
+    assert.match((await run('doctor')).stdout, /^warning +clock: .* ahead of the clock of the cluster$/m);
   } finally {
     await run('down');
   }
