@@ -55,7 +55,7 @@ test('relay a2a send says that a task failed, and why', async () => {
   });
   const failed = await a2a('send', relay.url, 'break');
   assert.equal(failed.code, 1);
-  assert.match(failed.stderr, /The task is failed\.[\s\S]*no such file/);
+  assert.match(failed.stderr, /The state of the task is failed\.[\s\S]*no such file/);
 });
 
 test('relay a2a tasks lists, shows and cancels', async () => {

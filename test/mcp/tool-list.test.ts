@@ -109,7 +109,10 @@ test('an unknown argument is refused, with a suggestion', async () => {
   await using http = await overHttp(relay.url, '2026-07-28');
   for (const mcp of [stdio, http]) {
     assert.match(await mcp.call('push_context', { data: 'x', chanel: 'c' }), /"chanel".*mean "channel"\?$/);
-    assert.match(await mcp.call('channel_publish', { channel: 'c', message: 'm', to: 'ann' }), /no field "to"/);
+    assert.match(
+      await mcp.call('channel_publish', { channel: 'c', message: 'm', to: 'ann' }),
+      /no field "to"/,
+    );
     assert.match(await mcp.call('push_context', { data: 7 }), /"data" must be a text\.$/);
   }
   const { tools } = await stdio.client.listTools();
