@@ -18,7 +18,7 @@ after(() => {
 
 const BEHIND_A_PROXY = ['--public-url', 'https://relay.example', '--trust-proxy', 'loopback'];
 
-/** Runs `relay up` with these flags on a free port of loopback while `use` is at work. */
+/** Runs `relay up` with these flags on a free loopback port until `use` returns. */
 async function whileUp(
   flags: readonly string[],
   use: (url: string, said: () => string) => Promise<void>,
@@ -48,10 +48,10 @@ async function whileUp(
   }
 }
 
-test('a store that was served openly asks for keys behind a proxy, and the start says why and how to make one', async () => {
+test('behind a proxy a relay requires keys, and its start explains why and how to create one', async () => {
   const pointer = (await relay(['push'], { home: place.home, stdin: 'from before' })).stdout.trim();
   await whileUp(BEHIND_A_PROXY, async (url, said) => {
-    // What a proxy on the same machine passes on for a visitor.
+    // A request as a proxy on the same machine forwards it.
     const headers = { Host: 'relay.example', 'X-Forwarded-For': '203.0.113.9' };
     assert.equal((await fetch(`${url}/keys`, { headers })).status, 401);
     assert.equal((await fetch(`${url}/pointers`, { headers })).status, 401);
@@ -70,7 +70,7 @@ test('a store that was served openly asks for keys behind a proxy, and the start
   });
 });
 
-test('a relay that is meant to be open to everyone says so at its start', async () => {
+test('relay up --open warns that everyone can read and write', async () => {
   await whileUp([...BEHIND_A_PROXY, '--open'], async (url, said) => {
     assert.match(said(), /warning Everyone who can reach https:\/\/relay\.example can read and write/);
     assert.equal((await fetch(`${url}/keys`)).status, 200);
@@ -98,13 +98,13 @@ test('config check warns of an open relay that others can reach', async () => {
   writeFileSync(join(place.home, 'config.json'), '{}');
 });
 
-/** Whether a relay with these variables and flags asks for keys. */
+/** Returns whether a relay with these variables and flags requires keys. */
 function asks(env: Environment, flags: { host?: string; publicUrl?: string; trustProxy?: string[] } = {}) {
   const config = loadConfig({ RELAY_HOME: place.home, ...env });
   return authOf(config, { ...flags, host: flags.host ?? config.host });
 }
 
-test('keys are asked for wherever others reach the relay, unless somebody says that it is open', () => {
+test('keys are required if others can reach the relay, unless it is configured as open', () => {
   assert.equal(asks({}), 'open');
   assert.equal(asks({}, { publicUrl: 'http://localhost:9000' }), 'open');
   assert.equal(asks({ RELAY_PUBLIC_URL: 'http://[::1]:9000' }), 'open');
@@ -116,13 +116,13 @@ test('keys are asked for wherever others reach the relay, unless somebody says t
   assert.equal(asks({ RELAY_AUTH: 'open', RELAY_PUBLIC_URL: 'https://relay.example' }), 'open');
 });
 
-test('what is deployed from the examples asks for keys', () => {
+test('deployments from the examples require keys', () => {
   const deploy = (name: string) => readFileSync(join(import.meta.dirname, '../../deploy', name), 'utf8');
   const variables = (text: string) =>
     Object.fromEntries(
       Array.from(text.matchAll(/^#?\s*(RELAY_\w+)=(\S+)$/gm), ([, name, value]) => [name!, value!]),
     );
-  /** Each variable of the packaged file by itself, as somebody comments it in. */
+  /** Each variable of the packaged file, as if a user had uncommented only this one. */
   const packaged = variables(deploy('package/relay.env'));
   for (const name of ['RELAY_HOST', 'RELAY_PUBLIC_URL', 'RELAY_TRUSTED_PROXIES'])
     assert.equal(asks({ [name]: packaged[name] }), 'keys', name);

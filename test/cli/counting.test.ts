@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { relay, temporaryHome } from './program.ts';
 
-/** For a process that fails where it loads the package that the table of tokens is made from. */
+/** Module hook that makes a process fail if it loads the tokenizer package. */
 const REFUSE = `import { registerHooks } from 'node:module';
 registerHooks({ resolve(name, context, next) {
   if (name.startsWith('gpt-tokenizer')) throw new Error(name + ' is loaded');
@@ -14,7 +14,7 @@ test('commands count without loading a tokenizer', async () => {
   using at = temporaryHome();
   const { stdout } = await relay(['thread', 'new'], at);
   const thread = ['--thread', stdout.trim()];
-  // In a clone that has just been set up, this one makes the table.
+  // In a new clone the first run builds the token table.
   assert.equal((await relay(['artifact', 'put', '-', ...thread], { ...at, stdin: 'the first' })).code, 0);
   for (const args of [
     ['artifact', 'put', '-', ...thread],

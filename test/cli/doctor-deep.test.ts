@@ -20,7 +20,7 @@ async function keyOf(id: string): Promise<{ key: string; file: string | null }> 
   throw new Error(`${id} has no body`);
 }
 
-test('doctor --deep reads everything, and names what is missing, cut or altered with what refers to it', async () => {
+test('doctor --deep reads all data and lists missing, cut or altered payloads with their users', async () => {
   const push = async (size: number, ...flags: string[]) =>
     JSON.parse(await said(['push', '--json', ...flags], Buffer.alloc(size, 'x'))).id as string;
   const [inRow, cut, gone, whole] = [
@@ -69,7 +69,7 @@ test('doctor --deep reads everything, and names what is missing, cut or altered 
   assert.equal((await said(['pull', whole])).length, 400_000);
 });
 
-test('damage is in the way of neither a repair nor a backup, which say what they do without', async () => {
+test('repair and backup skip damaged payloads and list them', async () => {
   const repaired = await run(['doctor', '--repair']);
   assert.match(repaired.stderr, /is missing or damaged/);
   const backup = join(home, '..', 'deep-backup');
@@ -80,7 +80,7 @@ test('damage is in the way of neither a repair nor a backup, which say what they
   rmSync(backup, { recursive: true });
 });
 
-test('doctor --deep is about this machine', async () => {
+test('doctor --deep works only on the local store', async () => {
   writeFileSync(join(home, 'unused'), '');
   const { code, stderr } = await run(['doctor', '--deep', '--url', 'http://127.0.0.1:9', '--timeout', '1s']);
   assert.equal(code, 2);

@@ -6,7 +6,7 @@ import { type Ran, relay, temporaryHome } from './program.ts';
 
 const place = temporaryHome();
 const { home } = place;
-/** Everything the program said, but for the pointers themselves. */
+/** Returns all output of the program without the pointers. */
 const said: string[] = [];
 let url = '';
 
@@ -42,7 +42,7 @@ function everyFile(folder: string): string[] {
   });
 }
 
-test('what was encrypted comes back with the whole pointer, and its key is nowhere else', async () => {
+test('an encrypted payload is decrypted with the whole pointer, and its key appears nowhere else', async () => {
   const local = await push();
   const remote = await push('--url', url);
   assert.equal((await run(['pull', local.pointer, '--url', url])).stdout, CANARY);
@@ -63,7 +63,7 @@ test('what was encrypted comes back with the whole pointer, and its key is nowhe
   }
 });
 
-test('a missing key and a wrong key are told apart, and nothing comes out', async () => {
+test('a missing key and a wrong key have different errors, and nothing is printed', async () => {
   const { plain } = await push();
   const missing = await run(['pull', plain]);
   assert.deepEqual([missing.code, missing.stdout], [4, '']);

@@ -7,7 +7,7 @@ import { runHere } from './in-process.ts';
 import { temporaryHome } from './program.ts';
 
 for (const where of ['on the local store', 'on a server'] as const) {
-  test(`relay file puts, gets, lists, tells the history and deletes, ${where}`, async () => {
+  test(`relay file writes, reads, lists, shows versions and deletes, ${where}`, async () => {
     using at = temporaryHome();
     await using server = await startRelay();
     const env: Record<string, string> = where === 'on a server' ? { CONTEXTRELAY_URL: server.url } : {};
@@ -60,7 +60,7 @@ for (const where of ['on the local store', 'on a server'] as const) {
   });
 }
 
-test('relay file says what is wrong with how it is called', async () => {
+test('relay file explains wrong arguments', async () => {
   using at = temporaryHome();
   for (const [args, words] of [
     ['get notes', /is a space, not a file/],

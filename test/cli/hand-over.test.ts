@@ -48,7 +48,7 @@ test('a file is pushed, peeked at, pulled and revoked', async () => {
   assert.match(gone.stderr, /^error Not found: .*\n {2}→ /);
 });
 
-test('everything is told as JSON', async () => {
+test('push, peek and pull print JSON with --json', async () => {
   const pushed = await relay(['push', '--json', '--ttl', '90s', '--count'], { home, stdin: 'hello, agent' });
   const told = JSON.parse(pushed.stdout);
   assert.equal(told.size, 12);
@@ -67,7 +67,7 @@ test('everything is told as JSON', async () => {
   assert.equal(pulled.data, 'hello, agent');
 });
 
-test('a part alone is pulled', async () => {
+test('a part of a payload can be pulled', async () => {
   const url = await push(`${Array.from({ length: 50 }, (_, i) => `line ${i + 1}`).join('\n')}\n`);
   assert.equal((await relay(['pull', url, '--lines', '3-4'], { home })).stdout, 'line 3\nline 4\n');
   assert.equal((await relay(['pull', url, '--lines', '-1'], { home })).stdout, 'line 50\n');
@@ -97,7 +97,7 @@ test('25 MB go through pipes and come back the same', async () => {
   assert.ok(readFileSync(join(home, 'filed')).equals(sent), 'into a file');
 });
 
-test('what is too large, empty or not there is refused in a sentence', async () => {
+test('a large, empty or missing input is rejected with a sentence', async () => {
   const large = await relay(['push', file('large.bin', Buffer.alloc(25 * 1024 * 1024 + 1))], { home });
   assert.equal(large.code, 4);
   assert.match(large.stderr, /Too large: .*26,214,400 bytes \(25 MiB\)/);
@@ -110,7 +110,7 @@ test('what is too large, empty or not there is refused in a sentence', async () 
   assert.match((await relay(['push', home], { home })).stderr, /is a folder/);
 });
 
-test('wrong use ends with 2 and says what is right', async () => {
+test('wrong usage exits with 2 and shows the correct usage', async () => {
   const wrong: [string[], RegExp][] = [
     [['pull', 'not-a-url'], /Not a pointer/],
     [['peek', 'ftp://a/pull/3f2b8a34-6c1d-4e5f-8a9b-0c1d2e3f4a5b'], /http:\/\/ or https/],
@@ -128,20 +128,20 @@ test('wrong use ends with 2 and says what is right', async () => {
   }
 });
 
-test('parts do not go together, and a pointer that never was ends with 3', async () => {
+test('two parts cannot be combined, and an unknown pointer exits with 3', async () => {
   const url = 'http://localhost:7474/pull/3f2b8a34-6c1d-4e5f-8a9b-0c1d2e3f4a5b';
   assert.equal((await relay(['pull', url, '--lines', '1', '--outline'], { home })).code, 2);
   assert.equal((await relay(['pull', url, '--ignore-case'], { home })).code, 2);
   assert.equal((await relay(['peek', url], { home })).code, 3);
 });
 
-test('a relay that is not there ends with 5', async () => {
+test('an unreachable relay exits with 5', async () => {
   const { code, stderr } = await relay(['push', '--url', 'http://127.0.0.1:1'], { home, stdin: 'x' });
   assert.equal(code, 5);
   assert.match(stderr, /The relay at http:\/\/127\.0\.0\.1:1 does not answer/);
 });
 
-test('a reader that has enough is no error', async () => {
+test('a reader that closes the pipe early is not an error', async () => {
   const path = file('long.txt', 'a line of text\n'.repeat(400_000));
   const { stdout } = await relay(['push', path], { home });
   const cut = await shell(`$relay pull ${stdout.trim()} | head -n 1; echo \${PIPESTATUS[0]}`, { home });
@@ -151,7 +151,7 @@ test('a reader that has enough is no error', async () => {
   assert.deepEqual([closed.stdout, closed.stderr], ['0\n', '']);
 });
 
-test('a file appears whole or not at all', async () => {
+test('--out writes the complete file or none', async () => {
   const url = await push('content');
   const nowhere = await relay(['pull', url, '--out', 'no/such/folder/f'], { home });
   assert.equal(nowhere.code, 1);
@@ -168,7 +168,7 @@ test('a file appears whole or not at all', async () => {
   );
 });
 
-test('several pointers are revoked, and those that are gone are named', async () => {
+test('several pointers are revoked, and those that no longer exist are listed', async () => {
   const [a, b] = [await push('a'), await push('b')];
   await relay(['rm', a], { home });
   const both = await relay(['rm', a, b], { home });
@@ -178,7 +178,7 @@ test('several pointers are revoked, and those that are gone are named', async ()
   assert.equal((await relay(['peek', b], { home })).code, 3);
 });
 
-test('an unencrypted secret is told by kind and line, never by itself', async () => {
+test('a warning names the kind and line of an unencrypted secret, never the secret', async () => {
   const secret = ['ghp', 'a8Kx2mQ9vL4nR7tW1zY6cB3dF5gH0jPsUeXo'].join('_');
   const text = `# settings\nregion = eu\ntoken = ${secret}\n`;
   const { code, stdout, stderr } = await relay(['push'], { home, stdin: text });
@@ -191,7 +191,7 @@ test('an unencrypted secret is told by kind and line, never by itself', async ()
   assert.equal(hidden.stderr, '');
 });
 
-test('an empty home is made for its owner alone', async () => {
+test('a new home is readable only by its owner', async () => {
   const fresh = join(home, 'fresh', '.relay');
   await relay(['push', '--home', fresh], { home, stdin: 'x' });
   assert.ok(existsSync(join(fresh, 'relay.db')));

@@ -14,7 +14,7 @@ after(() => {
 
 const run = (...args: string[]) => relay(args, { home, cwd: place });
 
-test('what takes space is shown, and what expired is given back', async () => {
+test('du shows the used space, and prune frees expired data', async () => {
   const expiring = await relay(['push', '--ttl', '1', '--json'], {
     home,
     cwd: place,
@@ -27,12 +27,12 @@ test('what takes space is shown, and what expired is given back', async () => {
   const expiry = Date.parse(JSON.parse(expiring.stdout).expires_at);
   await until(() => Date.now() > expiry);
   const pruned = JSON.parse((await run('prune', '--json')).stdout);
-  // The pointer, and its place in the list.
+  // Two records: the pointer and its entry in the list.
   assert.equal(pruned.records, 2);
   assert.equal((await run('prune')).stdout, 'nothing to prune\n');
 });
 
-test('a backup brings everything back, and never replaces a store unasked', async () => {
+test('a restore brings everything back, and replaces a store only with --force', async () => {
   const url = (await relay(['push'], { home, cwd: place, stdin: 'precious' })).stdout.trim();
   const backup = join(place, 'backup');
   assert.equal((await run('backup', backup)).code, 0);
@@ -50,7 +50,7 @@ test('a backup brings everything back, and never replaces a store unasked', asyn
   assert.equal((await run('pull', url)).stdout, 'precious');
 });
 
-test('a backup that is not there, and a home with nothing to back up, are told by their paths', async () => {
+test('a missing backup and an empty home are named with their paths', async () => {
   const empty = join(place, 'empty');
   const none = await relay(['restore', join(place, 'nowhere')], { home: empty, cwd: place });
   assert.equal(none.code, 3);
@@ -63,7 +63,7 @@ test('a backup that is not there, and a home with nothing to back up, are told b
   assert.match(nothing.stderr, /There is no store at .*empty\./);
 });
 
-test('doctor finds a healthy core healthy and names what is wrong', async () => {
+test('doctor passes on a healthy store and names problems', async () => {
   const well = await run('doctor');
   assert.equal(well.code, 0, well.stdout);
   for (const name of ['runtime', 'configuration', 'home', 'store', 'round trip', 'disk', 'clock', 'server']) {
@@ -97,7 +97,7 @@ test('doctor warns about a relay of another version on the PATH', async () => {
   assert.doesNotMatch(await says(`echo ${version}`), /program:/);
 });
 
-test('doctor says that a damaged store is damaged', async () => {
+test('doctor reports a damaged store', async () => {
   const damaged = join(place, 'damaged');
   mkdirSync(damaged, { mode: 0o700 });
   writeFileSync(join(damaged, 'relay.db'), 'this is no database at all, whatever its name says'.repeat(200));

@@ -4,7 +4,7 @@ import type { Output } from '../../src/interfaces/cli/io.ts';
 import { runCli } from '../../src/interfaces/cli/run.ts';
 import type { Ran, RunOptions } from './program.ts';
 
-/** One command line, run in this process on a real store: what the program does, without the cost of starting it. */
+/** Runs one command line in this process on a real store, which is faster than starting the program. */
 export async function runHere(args: readonly string[], o: RunOptions): Promise<Ran> {
   const stdin = new PassThrough();
   stdin.end(o.stdin ?? '');

@@ -22,7 +22,7 @@ async function up(): Promise<string> {
   return JSON.parse(String(line)).url;
 }
 
-test('keys are made, listed, rotated and revoked on the store and over HTTP alike', async () => {
+test('keys are created, listed, rotated and revoked on the store and over HTTP', async () => {
   const admin = await relay(['keys', 'create', 'admin', '--scopes', 'admin,push'], { home: here.home });
   assert.match(admin.stdout, /^cr_live_\w{40}\n$/);
   const url = await up();
@@ -66,7 +66,7 @@ test('keys are made, listed, rotated and revoked on the store and over HTTP alik
   assert.match(csv, /^day,tenant,key,operation,count,bytes\n.*,local,key_\w+,push,1,5\n/);
 });
 
-test('what makes no sense is told with what would', async () => {
+test('invalid key options are rejected with the valid values', async () => {
   const { home } = away;
   const scopes = await relay(['keys', 'create', 'x', '--scopes', 'root'], { home });
   assert.deepEqual([scopes.code, /push, pull, subscribe/.test(scopes.stderr)], [2, true]);
@@ -76,7 +76,7 @@ test('what makes no sense is told with what would', async () => {
   assert.equal((await relay(['up', '--tls-cert', 'cert.pem'], { home })).code, 2);
 });
 
-test('in the background it serves https, with the key shown by the command and not in the log', async (t) => {
+test('a background server serves https and prints its key, but not in the log', async (t) => {
   using certificate = makeCertificate();
   if (!certificate) return t.skip('there is no openssl to make a certificate with');
   using place = temporaryHome();

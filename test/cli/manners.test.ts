@@ -25,7 +25,7 @@ const wrongUsage = async (args: string[], says: RegExp) => {
   assert.equal(code, 2, args.join(' '));
 };
 
-test('what to do next is said in flags and commands, on the local store and over the network', async () => {
+test('hints name flags and commands, on the local store and over the network', async () => {
   await using server = await startRelay();
   for (const way of [[], ['--url', server.url]]) {
     const url = (await run(['push', ...way], 'some words\n')).stdout.trim();
@@ -38,7 +38,7 @@ test('what to do next is said in flags and commands, on the local store and over
   }
 });
 
-test('a file that is too large is told with its size and the limit, both alike', async () => {
+test('the error for a large file names its size and the limit in the same format', async () => {
   const { code, stderr } = await run(['push', file('large', new Uint8Array(PAYLOAD_BYTES + 1))]);
   assert.equal(code, 4);
   assert.match(
@@ -47,7 +47,7 @@ test('a file that is too large is told with its size and the limit, both alike',
   );
 });
 
-test('a word that is no command may have been a prompt', async () => {
+test('the error for an unknown command suggests relay run', async () => {
   await wrongUsage(['hi'], /no command "relay hi"\.\n.*relay run "hi"/);
 });
 
@@ -64,12 +64,12 @@ test('empty standard input and empty values are wrong usage', async () => {
   await wrongUsage(['push', '--channel', '', file('a', 'a')], /--channel is empty/);
   await wrongUsage(['push', '--channel=', file('a', 'a')], /--channel is empty/);
   await wrongUsage(['push', '-m', '', file('a', 'a')], /--meta is empty/);
-  // Here it means something: the whole document.
+  // An empty JSON pointer is valid: it selects the whole document.
   const url = (await run(['push'], '{"a":1}')).stdout.trim();
   assert.deepEqual(JSON.parse((await run(['pull', url, '--json-pointer', ''])).stdout), { a: 1 });
 });
 
-test('the name of a file is in the metadata of its pointer, unless it is encrypted or has another', async () => {
+test('a pushed file has its name in the metadata, unless it is encrypted or has another name', async () => {
   const peeked = async (...flags: string[]) => {
     const { stdout } = await run(['push', file('notes.md', 'x'), ...flags]);
     return (await run(['peek', stdout.trim()])).stdout.trim();
@@ -80,14 +80,14 @@ test('the name of a file is in the metadata of its pointer, unless it is encrypt
   assert.equal((await run(['peek', (await run(['push'], 'piped')).stdout.trim()])).stdout, '{}\n');
 });
 
-test('a channel key is read from standard input, which is said to who waits at a terminal', async (t) => {
+test('a channel key is read from standard input, with a prompt at a terminal', async (t) => {
   await wrongUsage(['channel', 'key', 'add', 'c', 'A'.repeat(44)], /on standard input/);
   if (!existsSync('/usr/bin/script')) return t.skip('there is no script(1) here');
   const { stdout } = await atTerminal('$relay channel key add c', { home, stdin: 'x\n' });
   assert.match(stdout, /Paste the key/);
 });
 
-test('a certificate that is not trusted is named as such, with what to do', async (t) => {
+test('the error for an untrusted certificate says what to do', async (t) => {
   using certificate = makeCertificate();
   if (!certificate) return t.skip('there is no openssl to make a certificate with');
   const { cert, key } = certificate;
@@ -101,7 +101,7 @@ test('a certificate that is not trusted is named as such, with what to do', asyn
   assert.equal(trusted.code, 0, trusted.stderr);
 });
 
-test('a server for other machines says where they reach it, and that keys travel in the clear without TLS', async (t) => {
+test('a server for other machines prints its addresses and warns about missing TLS', async (t) => {
   const cards = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   const other = cards.find(({ internal, family }) => !internal && family === 'IPv4');
   if (!other) return t.skip('this machine has no address but loopback');

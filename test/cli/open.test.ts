@@ -10,7 +10,7 @@ import { until } from '../until.ts';
 import { runHere } from './in-process.ts';
 import { temporaryHome } from './program.ts';
 
-test('relay open leads to the overview, a thread, a pointer with its fragment, or a channel', async () => {
+test('relay open opens the overview, a thread, a pointer with its fragment, or a channel', async () => {
   await using relay = await startRelay();
   using place = temporaryHome();
   const { home } = place;
@@ -29,14 +29,14 @@ test('relay open leads to the overview, a thread, a pointer with its fragment, o
   assert.equal(await open('team/news'), '/ui/channels/team%2Fnews');
 });
 
-test('relay open says so where no server runs', async () => {
+test('relay open fails if no server runs', async () => {
   using place = temporaryHome();
   const { code, stderr } = await runHere(['open'], { home: place.home });
   assert.equal(code, 1);
   assert.match(stderr, /relay up/);
 });
 
-test('a browser is asked only where there is a screen, and gets the address as one word', async (t) => {
+test('a browser is started only if there is a display, and gets the address as one argument', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-open-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const got = join(folder, 'got');

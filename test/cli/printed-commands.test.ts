@@ -11,18 +11,18 @@ import { shell } from './program.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const RELAY = join(ROOT, 'relay');
 
-/** From a clone: there is no relay on the PATH, and nobody says how it is called. */
+/** Runs the program from a clone, without `relay` on the PATH. */
 const type = (folder: ScratchFolder, line: string, stdin = '') =>
   shell(line, { home: folder.home, cwd: folder.path, stdin, env: { HOME: folder.home, RELAY_COMMAND: '' } });
 
-/** The command line behind these words, to the end of the line. */
+/** Returns the command line that follows these words, up to the end of the line. */
 function printed(text: string, words: string): string {
   const found = text.split('\n').find((line) => line.includes(words));
   assert.ok(found, `${words} in ${text}`);
   return found.slice(found.indexOf(words) + words.length).trim();
 }
 
-test('what is printed in a clone can be typed as it stands', async () => {
+test('commands that are printed in a clone can be typed unchanged', async () => {
   using folder = new ScratchFolder();
   folder.git('init', '-q');
   const typed = async (line: string) => {
@@ -54,7 +54,7 @@ test('what is printed in a clone can be typed as it stands', async () => {
 
 const typed = (text: string) => asTyped(text, './relay', Object.keys(ROOT_GROUP.commands));
 
-test('the words of others stay as they are, and so does what is no command line', () => {
+test('foreign text and sentences about a relay are not rewritten', () => {
   assert.equal(typed('See relay runs, or (relay state get).'), 'See ./relay runs, or (./relay state get).');
   for (const text of [
     'Is the relay up?',
@@ -66,14 +66,14 @@ test('the words of others stay as they are, and so does what is no command line'
     assert.equal(typed(text), text);
 });
 
-test('a relative name counts only in the folder where it leads to the program', () => {
+test('a relative program name is used only in the folder where it works', () => {
   const env = { PATH: '/nowhere', RELAY_COMMAND: './relay' };
   assert.equal(programName(env, 'here', ROOT), './relay');
   assert.notEqual(programName(env, 'here', '/'), './relay');
   assert.notEqual(programName(env, 'anywhere', ROOT), './relay');
 });
 
-test('settings call relay by its name; in a project that has it, by an npx that fetches nothing; and name no place of this machine then', () => {
+test('settings start relay by name, or by npx --no-install in a project that has it, without a path of this machine', () => {
   using folder = new ScratchFolder();
   const own = join(folder.path, 'node_modules', 'contextrelay');
   mkdirSync(join(own, 'dist'), { recursive: true });

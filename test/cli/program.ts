@@ -3,17 +3,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** The real program, as a user would start it; what was built, where the same tests are run on that. */
+/** Entry file of the program: the source, or the build if the tests run on the build. */
 export const ENTRY = process.env.RELAY_TEST_ENTRY ?? resolve(import.meta.dirname, '../../bin/relay.ts');
 
-/** The Node that runs it: this one, or another that it supports. */
+/** Node binary that runs the program: this one, or another supported version. */
 export const NODE = process.env.RELAY_TEST_NODE ?? process.execPath;
 
 export interface Ran {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** Standard output as it came. */
+  /** Standard output as bytes. */
   readonly bytes: Buffer;
 }
 
@@ -24,10 +24,10 @@ export interface RunOptions {
   readonly cwd?: string;
 }
 
-/** Nothing of the developer's own settings reaches the program. */
+/** Environment of the program, without the settings of the developer. */
 export function cleanEnv(o: Pick<RunOptions, 'home' | 'env'>): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
-  // As somebody has it who installed it; test/cli/printed-commands.test.ts is about everybody else.
+  // As for an installed program. test/cli/printed-commands.test.ts covers clones and npx.
   const own = { TERM: 'xterm-256color', RELAY_HOME: o.home, RELAY_COMMAND: 'relay' };
   return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...own, ...o.env };
 }
@@ -43,7 +43,7 @@ export function shell(line: string, o: RunOptions): Promise<Ran> {
   return run('bash', ['-c', line], { ...o, env });
 }
 
-/** The same at a terminal: what is printed is what someone would see, stderr included. */
+/** Runs a shell line at a terminal. `stdout` contains everything that the terminal shows, including stderr. */
 export function atTerminal(line: string, o: RunOptions): Promise<Ran> {
   const env = { relay: `${NODE} ${ENTRY}`, NO_COLOR: '1', ...o.env };
   return run('script', ['-qec', `stty cols 100 rows 40; ${line}`, '/dev/null'], { ...o, env });
@@ -57,7 +57,7 @@ function run(command: string, args: readonly string[], o: RunOptions): Promise<R
     child.stdout.on('data', (chunk) => out.push(chunk));
     child.stderr.on('data', (chunk) => err.push(chunk));
     child.on('error', failed);
-    // A program that ends without reading what it was given is its own affair.
+    // The program may end without reading its input.
     child.stdin.on('error', () => {});
     child.stdin.end(o.stdin ?? '');
     child.on('close', (code, signal) => {
@@ -68,7 +68,7 @@ function run(command: string, args: readonly string[], o: RunOptions): Promise<R
   });
 }
 
-/** A home of its own for a test file; gone when disposed. */
+/** Creates a temporary home, which is deleted on dispose. */
 export function temporaryHome(): Disposable & { readonly home: string } {
   const home = mkdtempSync(join(tmpdir(), 'relay-cli-'));
   return { home, [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true, maxRetries: 10 }) };

@@ -15,7 +15,7 @@ import { cleanEnv, relay, temporaryHome } from './program.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Loaded when they are first needed. */
+/** Files that the server loads on first use. */
 const LATE = [
   'src/interfaces/mcp',
   'src/interfaces/a2a',
@@ -24,7 +24,7 @@ const LATE = [
   'src/app/store/text-worker.ts',
 ];
 
-/** A server from a copy of the package, which can be replaced while it runs. */
+/** Starts a server from a copy of the package, which can be replaced while it runs. */
 async function startCopy(t: TestContext) {
   const place = temporaryHome();
   const { home } = place;
@@ -56,7 +56,7 @@ async function startCopy(t: TestContext) {
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-test('a server whose package is replaced says so, and what it can no longer load is a clear 503', async (t) => {
+test('a server whose package was replaced reports it, and answers 503 if it cannot load a file', async (t) => {
   const { home, url, replace, said } = await startCopy(t);
   const pushed = await (await fetch(`${url}/push`, { method: 'POST', body: 'one\ntwo\n' })).json();
   assert.deepEqual(await (await fetch(`${url}/ready`)).json(), { status: 'ready' });
@@ -83,7 +83,7 @@ test('a server whose package is replaced says so, and what it can no longer load
   assert.match(status.stdout, /package .* replaced .*restart/i);
 });
 
-test('a tool that can no longer be loaded says so too', async (t) => {
+test('an MCP tool that can no longer be loaded reports it', async (t) => {
   const { url, replace } = await startCopy(t);
   const mcp = async (method: string, params: object) => {
     const headers = { ...JSON_TYPE, Accept: 'application/json, text/event-stream' };
@@ -103,7 +103,7 @@ test('a tool that can no longer be loaded says so too', async (t) => {
   assert.match(await sent.text(), /was replaced while it was running/);
 });
 
-test('a socket that fails because of it is refused with a clear 503', async (t) => {
+test('a WebSocket that needs a replaced file is rejected with 503', async (t) => {
   const open = (env: Env) => {
     const engine = openMemory({ env });
     t.mock.method(engine.logs, 'info', async () => assert.fail('half of the program is another one'));

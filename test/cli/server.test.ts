@@ -22,7 +22,7 @@ interface Up {
   readonly said: () => string;
 }
 
-/** Starts `relay up` in the foreground and waits for its line. */
+/** Starts `relay up` in the foreground and waits until it prints its address. */
 async function up(home: string, ...flags: string[]): Promise<Up> {
   const child = spawn(NODE, [ENTRY, 'up', '--port', '0', ...flags], {
     env: cleanEnv({ home }),
@@ -44,7 +44,7 @@ async function up(home: string, ...flags: string[]): Promise<Up> {
   return { child, url, said: () => said };
 }
 
-test('up serves the local store until it is told to stop', async () => {
+test('relay up serves the local store until it is stopped', async () => {
   const { child, url, said } = await up(first);
   assert.match(said(), new RegExp(`data in +${first}`));
   assert.match(said(), /\| relay push\n/);
@@ -83,7 +83,7 @@ test('up serves the local store until it is told to stop', async () => {
   assert.equal((await relay(['status', '--url', url], { home: first })).code, 5);
 });
 
-test('of two servers started at once on one home, one serves and the other says so', async () => {
+test('if two servers start on one home, one serves and the other reports it', async () => {
   const outcomes = await Promise.allSettled([up(second), up(second)]);
   const serving = outcomes.filter((outcome) => outcome.status === 'fulfilled');
   const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
@@ -95,7 +95,7 @@ test('of two servers started at once on one home, one serves and the other says 
   assert.match((await relay(['down'], { home: second })).stdout, /^no relay server runs/);
 });
 
-test('in the background it answers before up comes back, writes a log, and leaves a stale file only when killed', async () => {
+test('a background server answers before relay up returns, writes a log, and leaves a stale file only if killed', async () => {
   const started = await relay(['up', '-d', '--port', '0', '--json'], { home: third });
   assert.equal(started.code, 0, started.stderr);
   const { pid, url, log } = JSON.parse(started.stdout);
@@ -133,7 +133,7 @@ test('the log of a server in the background is rotated while it runs', async () 
   }
 });
 
-test('a taken port is told with its owner and another port, in the foreground and in the background', async () => {
+test('the error for a taken port names its owner and a free port, in foreground and background', async () => {
   // A client may end its connection with a reset.
   const squatter = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
   await once(squatter, 'listening');
@@ -163,7 +163,7 @@ test('a taken port is told with its owner and another port, in the foreground an
   await once(relayThere.child, 'exit');
 });
 
-test('an address that others can reach asks for keys, the first of which is shown once, unless it is meant to be open', async () => {
+test('a server that others can reach requires keys and prints the first one once, unless it is open', async () => {
   const guarded = await up(first, '--host', '0.0.0.0');
   const key = /admin key +(cr_live_\w+)/.exec(guarded.said())![1]!;
   assert.equal((await fetch(`${guarded.url}/health`)).status, 200);

@@ -8,10 +8,10 @@ import { startFakeModel } from '../../examples/fake-model.ts';
 import { runHere } from './in-process.ts';
 import { atTerminal, temporaryHome } from './program.ts';
 
-/** Sets the title, writes to the clipboard, clears the screen, paints, moves up, rings: with ESC and with C1. */
+/** Escape codes for title, clipboard, clear screen, color, cursor up and bell, with ESC and with C1. */
 const CODES = '\u001b]0;owned\u0007\u001b]52;c;b3duZWQ=\u0007\u001b[2J\u001b[31m\u001b[9A\u009b31m\u0008';
 const EVIL = `before ${CODES}after`;
-/** The same for `printf` in a shell. */
+/** The escape codes of the hostile text for `printf` in a shell. */
 const PRINTED = String.raw`before \033]0;owned\007\033[2J\033[31m\302\2331mafter`;
 
 const place = temporaryHome();
@@ -25,7 +25,7 @@ async function ran(...args: string[]): Promise<string> {
   return stdout.trim();
 }
 
-/** Ours are those that redraw the lines of a running pipeline; NO_COLOR is set. */
+/** Fails if the output has escape codes other than our own, which redraw the lines of a running pipeline. */
 function assertHarmless(name: string, output: string): void {
   const ours = output.replaceAll(/\u001b\[\d+A\u001b\[J/g, '');
   const [raw] = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f].{0,20}/s.exec(ours) ?? [];
@@ -47,7 +47,7 @@ before(async () => {
   chmodSync(program, 0o755);
 });
 
-test('what is stored is shown at a terminal without its escape codes, whichever command shows it', async () => {
+test('every command shows stored content without its escape codes at a terminal', async () => {
   const { url, thread, ref, large } = said;
   const lines: { [name: string]: string } = {
     pull: `$relay pull ${url}`,
@@ -69,14 +69,14 @@ test('what is stored is shown at a terminal without its escape codes, whichever 
   for (const [name, line] of Object.entries(lines)) {
     const { stdout } = await atTerminal(line, { home });
     if (name === 'search' || name === 'state header') {
-      // These are made harmless for models already, where they are made.
+      // These texts are already sanitized for models when they are created.
       assert.match(stdout, /before/, name);
       assertHarmless(name, `${stdout}\\u001b`);
     } else assertHarmless(name, stdout);
   }
 });
 
-test('what models and programs say is shown without their escape codes', async () => {
+test('output of models and programs is shown without their escape codes', async () => {
   await using model = await startFakeModel(() => EVIL);
   const env = { ...model.env };
   const pipeline = join(home, 'evil.yaml');
@@ -100,7 +100,7 @@ steps:
   }
 });
 
-test('what a server says in an error is shown without its escape codes', async () => {
+test('error texts of a server are shown without their escape codes', async () => {
   const server = createServer((_, response) =>
     response
       .writeHead(500, { 'Content-Type': 'application/json' })
@@ -116,7 +116,7 @@ test('what a server says in an error is shown without its escape codes', async (
   assertHarmless('an unknown command', wrong.stdout);
 });
 
-test('where it is no terminal bytes stay as they are, and with --force at one too', async () => {
+test('bytes stay unchanged in a pipe, and with --force at a terminal', async () => {
   assert.equal(await runHere(['pull', said.url!], { home }).then(({ stdout }) => stdout), EVIL);
   const got = await runHere(['artifact', 'get', said.ref!, '-t', said.thread!], { home });
   assert.equal(got.stdout, EVIL);

@@ -10,10 +10,10 @@ const place = temporaryHome();
 const { home } = place;
 after(() => place[Symbol.dispose]());
 
-/** `script` gives a program a terminal of its own; not every machine has it. */
+/** Skips the tests if `script`, which gives a program a terminal, is not installed. */
 const options = { skip: existsSync('/usr/bin/script') ? false : 'there is no script(1) here' };
 
-test('at a terminal a push tells pointer, size, counted tokens and expiry', options, async () => {
+test('at a terminal a push prints pointer, size, tokens and expiry', options, async () => {
   writeFileSync(join(home, 'notes.md'), 'hello, agent\n');
   const { stdout } = await atTerminal('$relay push notes.md --ttl 2h', { home });
   assert.match(stdout, /http:\/\/127\.0\.0\.1:7474\/pull\/[0-9a-f-]{36}\r\n/);
@@ -23,7 +23,7 @@ test('at a terminal a push tells pointer, size, counted tokens and expiry', opti
   );
 });
 
-test('a large push shows how far it is, and clears that away', options, async () => {
+test('a large push shows a progress bar and clears it', options, async () => {
   writeFileSync(join(home, 'large.bin'), Buffer.alloc(6 * 1024 * 1024, 'large '));
   const { stdout } = await atTerminal('$relay push large.bin --no-count', { home });
   assert.match(stdout, /large\.bin {2}[█░]+ +\d+ % .* of 6 MiB/);
@@ -33,7 +33,7 @@ test('a large push shows how far it is, and clears that away', options, async ()
   );
 });
 
-test('at a terminal a peek is a table in which control characters are harmless', options, async () => {
+test('at a terminal a peek is a table with escaped control characters', options, async () => {
   const pushed = await relay(['push', '--meta', 'note=a\u001b]0;owned\u0007b'], { home, stdin: 'x' });
   const { stdout } = await atTerminal(`$relay peek ${pushed.stdout.trim()}`, { home });
   assert.match(stdout, /size +1 byte\r\n/);
@@ -41,7 +41,7 @@ test('at a terminal a peek is a table in which control characters are harmless',
   assert.match(stdout, /note +a\\u001b\]0;owned\\u0007b\r\n/);
 });
 
-test('binary data is not thrown at a terminal unless asked for', options, async () => {
+test('binary data is printed to a terminal only with --force', options, async () => {
   const { stdout: url } = await relay(['push'], { home, stdin: Buffer.from([1, 2, 0, 255, 254]) });
   const refused = await atTerminal(`$relay pull ${url.trim()}; echo "exit $?"`, { home });
   assert.match(refused.stdout, /is binary .*\r\n.*--out FILE.*--force.*\r\nexit 2\r\n$/s);
@@ -49,7 +49,7 @@ test('binary data is not thrown at a terminal unless asked for', options, async 
   assert.match(forced.stdout, /exit 0\r\n$/);
 });
 
-test('colours are for a terminal, and NO_COLOR turns them off', options, async () => {
+test('colors are used at a terminal, and NO_COLOR turns them off', options, async () => {
   const painted = await atTerminal('$relay --help', { home, env: { NO_COLOR: '' } });
   assert.ok(painted.stdout.includes('\u001b['));
   const plain = await atTerminal('$relay --help; $relay up --bogus', { home });
@@ -58,12 +58,12 @@ test('colours are for a terminal, and NO_COLOR turns them off', options, async (
   assert.ok(!piped.stdout.includes('\u001b['));
 });
 
-test('a push without anything to push says so instead of waiting', options, async () => {
+test('a push without input fails at a terminal instead of waiting', options, async () => {
   const { stdout } = await atTerminal('$relay push; echo "exit $?"', { home });
   assert.match(stdout, /nothing to push.*exit 2/s);
 });
 
-test('a taken port is offered another, and no is an answer', options, async () => {
+test('relay up offers another port if the port is taken, and accepts no', options, async () => {
   // A client may end its connection with a reset.
   const squatter = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
   await once(squatter, 'listening');

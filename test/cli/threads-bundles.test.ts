@@ -17,7 +17,7 @@ async function said(args: readonly string[], o: { home: string; stdin?: Uint8Arr
   return stdout.trimEnd();
 }
 
-test('init makes configuration and storage, and leaves what is there', async () => {
+test('init creates configuration and store, and keeps existing ones', async () => {
   const fresh = join(home, 'fresh');
   const first = JSON.parse(await said(['init', '--json', '--home', fresh]));
   assert.deepEqual(first, { home: fresh, config: join(fresh, 'config.json'), config_written: true });
@@ -29,7 +29,7 @@ test('init makes configuration and storage, and leaves what is there', async () 
   if (process.platform !== 'win32') assert.equal(statSync(fresh).mode & 0o777, 0o700);
 });
 
-test('a thread is exported and imported elsewhere, with the same state, artifacts and hash', async () => {
+test('an exported thread is imported on another store with the same state, artifacts and hash', async () => {
   const id = await said(['thread', 'new', '--name', 'carried']);
   const content = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * 31) % 256));
   const ref = await said(['artifact', 'put', '-', '--name', 'data.bin'], { home, stdin: content });
@@ -54,7 +54,7 @@ test('a thread is exported and imported elsewhere, with the same state, artifact
   assert.deepEqual([piped.code, piped.stdout.trim()], [0, id]);
 });
 
-test('an export says what is damaged and takes the rest', async () => {
+test('an export lists damaged artifacts and contains the rest', async () => {
   const id = await said(['thread', 'new', '--name', 'damaged']);
   const put = (name: string) =>
     said(['artifact', 'put', '-', '--name', name], { home, stdin: Buffer.from(name) });
@@ -76,7 +76,7 @@ test('an export says what is damaged and takes the rest', async () => {
   assert.equal((await runHere(['artifact', 'get', gone], there)).code, 3);
 });
 
-test('what is no bundle is refused, and nothing comes of it', async () => {
+test('a file that is not a bundle is rejected, and nothing is stored', async () => {
   const empty = { home: join(home, 'refusing') };
   writeFileSync(join(home, 'not.zip'), 'not a zip at all');
   const refused = await runHere(['import', 'not.zip'], { ...empty, cwd: home });
@@ -90,7 +90,7 @@ test('what is no bundle is refused, and nothing comes of it', async () => {
 const OLD = '550e8400-e29b-41d4-a716-446655440000';
 const NOTES = '01914a2b3c4d5e6f7890abcdef';
 
-/** What a Go relay leaves: a database that is not ours, and files that people can read. */
+/** Creates the home of a Go relay: its database, and readable files. */
 function goRelay(): string {
   const dir = join(home, 'go-relay');
   const thread = join(dir, 'threads', OLD);
@@ -134,7 +134,7 @@ function fingerprint(dir: string): string {
   return hash.digest('hex');
 }
 
-test("a Go relay's threads are taken over with their ids, and its folder is left as it was", async () => {
+test('threads of a Go relay are imported with their ids, and its folder is not changed', async () => {
   const dir = goRelay();
   const before = fingerprint(dir);
   const there = { home: join(home, 'moved') };
@@ -174,7 +174,7 @@ test("a Go relay's threads are taken over with their ids, and its folder is left
   assert.equal(fingerprint(dir), before);
 });
 
-test("a Go relay's folder that is the home too is told apart, though its configuration is none of ours", async () => {
+test('importing a Go relay from the home itself is rejected, even if its configuration is unreadable', async () => {
   const dir = join(home, 'go-relay');
   const refused = await runHere(['import', '--legacy', dir, '--home', dir], at);
   assert.equal(refused.code, 2);

@@ -24,7 +24,7 @@ test('at a terminal a new thread and a new artifact are printed with their label
     stored,
     /^artifact_ref {2}[0-9a-f]{26}\nnotes\.md · markdown · 11 bytes · \d+ tokens.*\(o200k_base\)\n$/,
   );
-  // Where the thread was not named, it says which one it took.
+  // If no thread is named, the command prints the default thread.
   assert.match(await see('$relay stats'), new RegExp(`^thread ${id}\n {2}artifacts +1\n`));
   assert.match(await see('$relay runs'), new RegExp(`^\\* ${id} {2}today at \\d\\d:\\d\\d {2}first\n$`));
   assert.match(
@@ -33,7 +33,7 @@ test('at a terminal a new thread and a new artifact are printed with their label
   );
 });
 
-test('binary content is kept from the terminal before it counts as a pull', async () => {
+test('binary content is refused at a terminal before it counts as a pull', async () => {
   const refused = await see('$relay artifact put data.bin; $relay artifact get data.bin; echo exit $?');
   assert.match(refused, /not printed to a terminal.*exit 2/s);
   const { stdout } = await relay(['tail'], { home });

@@ -24,7 +24,7 @@ after(async () => {
 
 type Way = { home: string; env?: Record<string, string> };
 
-/** On the store itself, and through the server that serves it, from a home that knows nothing. */
+/** Runs a test on the local store, and through a server from an empty home. */
 const ways = (): [string, Way][] => [
   ['local', { home }],
   ['remote', { home: far.home, env: { CONTEXTRELAY_URL: server.url } }],
@@ -41,7 +41,7 @@ const said = async (args: readonly string[], at: Way, stdin?: string) =>
 const told = async (args: readonly string[], at: Way) => JSON.parse((await fine(args, at)).stdout);
 const add = (path: string, value: object) => JSON.stringify([{ op: 'add', path, value }]);
 
-test('the quickstart works as it is written, on the store and over the server', async () => {
+test('the quickstart works as documented, on the store and over the server', async () => {
   for (const [name, at] of ways()) {
     const id = await said(['thread', 'new', '--name', `run ${name}`], at);
     assert.match(id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -74,14 +74,14 @@ test('the quickstart works as it is written, on the store and over the server', 
   }
 });
 
-test('the thread that was made or changed last is meant where none is named', async () => {
+test('the thread that was created or changed last is the default', async () => {
   for (const [, at] of ways()) {
     const first = await said(['thread', 'new'], at);
     const second = await said(['thread', 'new'], at);
     await fine(['artifact', 'put', '-', '--name', 'a.txt'], at, 'a text');
     assert.equal((await told(['show', '--json'], at)).thread_id, second);
     assert.equal((await told(['artifact', 'list', '--json'], at)).artifacts[0].name, 'a.txt');
-    // Looking at another does not choose it; changing it does.
+    // Reading another thread does not make it the default; changing it does.
     await fine(['show', first], at);
     assert.equal((await told(['show', '--json'], at)).thread_id, second);
     await fine(['state', 'patch', '-', '--thread', first], at, add('/plan/-', { id: 'p', step: 's' }));
@@ -97,7 +97,7 @@ test('the thread that was made or changed last is meant where none is named', as
   }
 });
 
-test('an id may be shortened, and what fits several is told with all of them', async () => {
+test('an id may be shortened, and an ambiguous one is rejected with all matches', async () => {
   const at = { home };
   const ids: string[] = [];
   for (let i = 0; i < 17; i++) ids.push(await said(['thread', 'new', '--name', `n${i}`], at));
@@ -105,7 +105,7 @@ test('an id may be shortened, and what fits several is told with all of them', a
   assert.equal((await told(['show', last.slice(0, 20), '--json'], at)).thread_id, last);
   assert.equal((await told(['show', last.slice(0, 20).toUpperCase(), '--json'], at)).thread_id, last);
   assert.equal((await told(['show', 'n3', '--json'], at)).thread_id, ids[3]);
-  // Among seventeen ids, two begin alike.
+  // Of seventeen ids, at least two start with the same hex digit.
   const twins = ids.filter((id) => ids.some((other) => other !== id && other[0] === id[0]));
   const many = await runHere(['show', twins[0]![0]!], at);
   assert.equal(many.code, 2);
@@ -130,7 +130,7 @@ test('an id may be shortened, and what fits several is told with all of them', a
   assert.equal(readFileSync(join(home, 'copy.md'), 'utf8'), '# My Notes\nHello, relay.\n');
 });
 
-test('a state is patched, compared and read at any version; what is refused changes nothing', async () => {
+test('a state is patched, compared and read at any version; a rejected patch changes nothing', async () => {
   for (const [, at] of ways()) {
     await fine(['thread', 'new'], at);
     const patch = ['state', 'patch'];

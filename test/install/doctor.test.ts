@@ -36,7 +36,7 @@ test('doctor fires each installed hook, looks for its effect, starts the server 
   const find = (name: string) => checks.find((check) => check.name === name)!;
   for (const client of ['claude', 'codex']) {
     const fired = find(`${client}, in this folder: hook SessionStart, UserPromptSubmit, PreCompact, Stop`);
-    assert.equal(fired.found, 'fired, and its effect was seen');
+    assert.equal(fired.found, 'ran and had the expected effect');
   }
   assert.equal(
     find('gemini, in this folder: hook SessionStart, BeforeAgent, PreCompress, AfterAgent').state,
@@ -48,13 +48,13 @@ test('doctor fires each installed hook, looks for its effect, starts the server 
   assert.deepEqual(
     trust.map(({ name, state, found }) => [name.split(',')[0], state, found]),
     [
-      ['codex', 'warning', 'Codex reads nothing of a folder that it is not told to trust'],
+      ['codex', 'warning', 'Codex ignores the settings of a folder that it does not trust'],
       [
         'codex',
         'warning',
-        'hooks SessionStart, UserPromptSubmit, PreCompact, Stop: not trusted yet, and Codex runs no such hook',
+        'hooks SessionStart, UserPromptSubmit, PreCompact, Stop: not trusted yet, so Codex does not run them',
       ],
-      ['gemini', 'warning', 'Gemini CLI reads nothing of a folder that it is not told to trust'],
+      ['gemini', 'warning', 'Gemini CLI ignores the settings of a folder that it does not trust'],
     ],
   );
   assert.equal(find('project files').fix, 'relay project init');
@@ -87,7 +87,7 @@ test('doctor says what is wrong with a hook or a file once, and what to type', a
   const stop = find('claude, in this folder: hook Stop, MCP');
   assert.deepEqual(
     [stop.state, stop.found, stop.fix],
-    ['wrong', '/nowhere/relay is not there', 'relay install claude'],
+    ['wrong', '/nowhere/relay does not exist', 'relay install claude'],
   );
   assert.match(find('claude, in this folder: hook PreCompact').found, /relay has no hook "before-compact"/);
   assert.match(
@@ -96,10 +96,10 @@ test('doctor says what is wrong with a hook or a file once, and what to type', a
   );
   assert.equal(find('claude, in this folder: hook SessionStart').state, 'ok');
   assert.ok(!names(checks).includes('claude: files'), 'what is wrong with the files has been said');
-  assert.match(find('codex, in this folder: hooks').found, /none in .*hooks\.json/);
+  assert.match(find('codex, in this folder: hooks').found, /hooks\.json has none/);
   assert.match(
     find('codex, in this folder: MCP').found,
-    /started, but codex does not hand it RELAY_HOME, RELAY_AGENT/,
+    /started, but codex does not pass it RELAY_HOME, RELAY_AGENT/,
   );
   assert.match(
     find('gemini, in this folder').found,
@@ -118,7 +118,7 @@ test('doctor says that an MCP entry is gone', async () => {
     'claude: MCP',
     'project files',
   ]);
-  assert.match(checks[1]!.found, /^no entry in .*\.mcp\.json, so the agent has no tools of relay$/);
+  assert.match(checks[1]!.found, /^no entry in .*\.mcp\.json, so the agent has no relay tools$/);
 });
 
 test('doctor says that bodies are missing from the store', async () => {
@@ -142,7 +142,7 @@ test('doctor says that relay is not on the PATH where hooks and servers call it 
   const fired = ofClients(await doctor(folder, { env })).filter(({ name }) => name.includes(': hook'));
   assert.deepEqual(
     fired.map(({ state, found }) => [state, found]),
-    Array(2).fill(['ok', 'fired, and its effect was seen']),
+    Array(2).fill(['ok', 'ran and had the expected effect']),
   );
   const checks = ofClients(await doctor(folder)).filter(({ state }) => state === 'wrong');
   assert.deepEqual(names(checks), [
@@ -150,7 +150,7 @@ test('doctor says that relay is not on the PATH where hooks and servers call it 
     'gemini: hook SessionStart, BeforeAgent, PreCompress, AfterAgent, MCP',
   ]);
   for (const { found, fix } of checks) {
-    assert.equal(found, 'relay is not on the PATH, so nothing of relay runs');
+    assert.equal(found, 'relay is not on the PATH, so relay cannot run');
     assert.match(fix!, /^put relay on the PATH/);
   }
 });

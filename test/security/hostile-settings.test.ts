@@ -64,12 +64,12 @@ test("doctor runs no hook and no server of a project, and lists those that are n
   const strange = find(/^claude, in this folder: hook SessionStart/);
   assert.equal(strange.length, 1);
   assert.equal(strange[0]!.state, 'warning');
-  assert.match(strange[0]!.found, /evil\/claude-hook\/relay is not this program.* not tried/);
-  assert.match(find(/^cursor, in this folder: MCP/)[0]!.found, /is not this program.* not tried/);
+  assert.match(strange[0]!.found, /evil\/claude-hook\/relay is not this program.* not tested/);
+  assert.match(find(/^cursor, in this folder: MCP/)[0]!.found, /is not this program.* not tested/);
   const listed = find(/^claude, in this folder: others/);
   assert.equal(listed.length, 1);
   assert.match(
     listed[0]!.found,
-    /^not tried: hook Stop \(.*evil\/say-done\), server other \(.*evil\/other\)$/,
+    /^not tested: hook Stop \(.*evil\/say-done\), server other \(.*evil\/other\)$/,
   );
 });

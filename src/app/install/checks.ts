@@ -51,7 +51,7 @@ export async function* installChecks(settings: InstallSettings, deadline: Deadli
     name: 'project files',
     // A user-wide installation does not require project files in every folder.
     state: scopes.has('project') ? 'warning' : 'ok',
-    found: 'there are none in this folder, so hooks have nothing to tell here',
+    found: 'this folder has none, so hooks have nothing to report here',
     fix: 'relay project init',
   };
 }
@@ -113,7 +113,7 @@ async function clientChecks(
       fix: again,
     });
   else if (changed.length === 0)
-    files.push({ name: 'files', state: 'ok', found: `${report.changes.length} files as they should be` });
+    files.push({ name: 'files', state: 'ok', found: `${report.changes.length} files are up to date` });
   return [
     ...files,
     ...tried.map((check) => (check.state === 'ok' ? check : { ...check, fix: check.fix ?? again })),
@@ -147,7 +147,7 @@ async function tryHooks({ file, entries, value }: Installed, o: Trying): Promise
   if (!entries.some(({ kind }) => kind === 'hooks')) return [];
   const hooks = ourHandlers(value, client);
   if (hooks.length === 0) {
-    const found = `there are none in ${file}, so a session begins without the brief`;
+    const found = `${file} has none, so a session starts without the brief`;
     return [{ what: 'hooks', file, state: 'warning', found }];
   }
   const words = Object.keys(HOOK_EVENTS[client as HookClient]);
@@ -159,7 +159,7 @@ async function tryHooks({ file, entries, value }: Installed, o: Trying): Promise
     return {
       what: `hook ${event}`,
       file,
-      ...(fault ?? { state: 'ok', found: 'fired, and its effect was seen' }),
+      ...(fault ?? { state: 'ok', found: 'ran and had the expected effect' }),
     };
   });
 }
@@ -173,8 +173,7 @@ async function tryServer({ file, entries, value }: Installed, o: Trying): Promis
     { what: 'MCP', file, state, found, fix },
   ];
   const server = serversAt(entry.path, value).relay;
-  if (!isOurServer(server))
-    return trial('warning', `no entry in ${file}, so the agent has no tools of relay`);
+  if (!isOurServer(server)) return trial('warning', `no entry in ${file}, so the agent has no relay tools`);
   const [command = '', ...args] = serverWords(server);
   const fault = programFault(shellLine({ command, args: args.slice(0, -1) }, []), own, env);
   if (fault !== null) return trial(fault.state, fault.found, fault.fix);
@@ -182,7 +181,7 @@ async function tryServer({ file, entries, value }: Installed, o: Trying): Promis
     const tools = await listTools(project, env, deadline);
     const lost = lostVariables(client, server as JsonObject, env);
     if (lost.length === 0) return trial('ok', `started, has ${tools.length} tools: ${tools.join(', ')}`);
-    return trial('warning', `started, but ${client} does not hand it ${lost.join(', ')}, as hooks have it`);
+    return trial('warning', `started, but ${client} does not pass it ${lost.join(', ')}, which hooks get`);
   } catch (error) {
     return trial('wrong', (error as Error).message);
   }
@@ -219,13 +218,13 @@ function programFault(program: string, own: string, env: Environment): Fault | n
   const portable = PORTABLE.test(program);
   if (portable) {
     // Installing again would write a path of this machine into a file that others share.
-    const fix = `put ${name} on the PATH that the client is started with; docs/install.md says how`;
+    const fix = `put ${name} on the PATH of the client; see docs/install.md`;
     if (place === null)
-      return { state: 'wrong', found: `${name} is not on the PATH, so nothing of relay runs`, fix };
+      return { state: 'wrong', found: `${name} is not on the PATH, so relay cannot run`, fix };
     if (name !== 'relay' || isOurProgram(place)) return null;
-  } else if (isAbsolute(name) && place === null) return wrong(`${name} is not there`);
+  } else if (isAbsolute(name) && place === null) return wrong(`${name} does not exist`);
   const shown = plainLine(portable ? place! : program, SHOWN_CHARS);
-  return { state: 'warning', found: `${shown} is not this program, so it was not tried` };
+  return { state: 'warning', found: `${shown} is not this program, so it was not tested` };
 }
 
 function firstWord(line: string): string {
@@ -252,7 +251,9 @@ function othersIn(client: Client, installed: readonly Installed[]): Check[] {
       });
     }),
   );
-  return named.length === 0 ? [] : [{ name: 'others', state: 'ok', found: `not tried: ${named.join(', ')}` }];
+  return named.length === 0
+    ? []
+    : [{ name: 'others', state: 'ok', found: `not tested: ${named.join(', ')}` }];
 }
 
 /**
@@ -273,20 +274,23 @@ async function trustChecks(
     );
     const { folderTrust } = isJsonObject(own!.security) ? own!.security : {};
     const asks = !isJsonObject(folderTrust) || folderTrust.enabled !== false;
-    const found = 'Gemini CLI reads nothing of a folder that it is not told to trust';
+    const found = 'Gemini CLI ignores the settings of a folder that it does not trust';
     if (asks && geminiFolderTrust(project, folders!) !== 'trusted')
-      warn(found, 'start gemini here and trust it');
+      warn(found, 'start gemini in this folder and trust the folder');
   }
   if (client !== 'codex') return checks;
   const notes = await readSettings(join(env.CODEX_HOME || join(home, '.codex'), 'config.toml'));
   if (scope === 'project' && codexFolderTrust(project, notes) !== 'trusted')
-    warn('Codex reads nothing of a folder that it is not told to trust', 'start codex here and trust it');
+    warn(
+      'Codex ignores the settings of a folder that it does not trust',
+      'start codex in this folder and trust the folder',
+    );
   const hooks = installed.flatMap(({ file, value }) => codexHookTrust(file, value, notes));
   const WORDS = {
     trusted: 'trusted by Codex',
-    untrusted: 'not trusted yet, and Codex runs no such hook',
-    changed: 'changed since they were trusted, and Codex runs no such hook',
-    refused: 'switched off in Codex',
+    untrusted: 'not trusted yet, so Codex does not run them',
+    changed: 'changed since they were trusted, so Codex does not run them',
+    refused: 'disabled in Codex',
   };
   for (const [trust, same] of Map.groupBy(hooks, (hook) => hook.trust)) {
     const found = `hooks ${same.map(({ event }) => event).join(', ')}: ${WORDS[trust]}`;

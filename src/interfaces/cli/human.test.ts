@@ -15,7 +15,7 @@ import {
   unpainted,
 } from './human.ts';
 
-test('sizes read in the largest unit that fits', () => {
+test('bytes formats a size in the largest fitting unit', () => {
   assert.equal(bytes(0), '0 bytes');
   assert.equal(bytes(1), '1 byte');
   assert.equal(bytes(1023), '1023 bytes');
@@ -25,14 +25,14 @@ test('sizes read in the largest unit that fits', () => {
   assert.equal(bytes(26_214_400), '25 MiB');
 });
 
-test('figures have their thousands apart', () => {
+test('count separates thousands', () => {
   assert.equal(count(999), '999');
   assert.equal(count(1_234_567), '1,234,567');
   assert.equal(plural(1, 'pointer'), '1 pointer');
   assert.equal(plural(2000, 'pointer'), '2,000 pointers');
 });
 
-test('spans read in at most two units', () => {
+test('span uses at most two units', () => {
   assert.equal(span(400), '0 seconds');
   assert.equal(span(90_000), '1 minute 30 seconds');
   assert.equal(span(86_400_000), '24 hours');
@@ -41,7 +41,7 @@ test('spans read in at most two units', () => {
   assert.equal(span(3_601_000), '1 hour');
 });
 
-test('moments name the day as people do', () => {
+test('moment names today, tomorrow and yesterday', () => {
   const noon = new Date(2026, 10, 12, 12, 0).getTime();
   assert.equal(moment(noon + 7_320_000, noon), 'today at 14:02');
   assert.equal(moment(noon + 86_400_000, noon), 'tomorrow at 12:00');
@@ -49,7 +49,7 @@ test('moments name the day as people do', () => {
   assert.equal(moment(new Date(2027, 0, 2, 9, 5).getTime(), noon), 'Sat 2 Jan 2027 at 09:05');
 });
 
-test('an expiry asked for a moment ago reads as it was asked for', () => {
+test('expiry rounds, so that a new 24-hour pointer shows 24 hours', () => {
   const now = new Date(2026, 10, 12, 12, 0, 0, 0).getTime();
   assert.equal(expiry(new Date(now + 86_400_000 - 40).toISOString(), now), 'in 24 hours, tomorrow at 11:59');
   assert.equal(
@@ -58,7 +58,7 @@ test('an expiry asked for a moment ago reads as it was asked for', () => {
   );
 });
 
-test('a time to live is understood in words and in seconds', () => {
+test('parseSpan accepts units and plain seconds', () => {
   assert.equal(parseSpan('90s', '--ttl'), 90);
   assert.equal(parseSpan('15m', '--ttl'), 900);
   assert.equal(parseSpan('2H', '--ttl'), 7200);
@@ -74,7 +74,7 @@ test('a time to live is understood in words and in seconds', () => {
   }
 });
 
-test('a count refuses what is no whole number in its range', () => {
+test('parseCount rejects anything but a whole number in its range', () => {
   assert.equal(parseCount('3', '--context'), 3);
   for (const wrong of ['', '1.5', '-1', '1e3', 'x', '51']) {
     assert.throws(
@@ -85,7 +85,7 @@ test('a count refuses what is no whole number in its range', () => {
   }
 });
 
-test('control and direction characters of others are shown, not obeyed', () => {
+test('printable escapes control and text-direction characters', () => {
   assert.equal(printable('a\u001b[31mb\u202ec\td\u009b'), 'a\\u001b[31mb\\u202ec\td\\u009b');
 });
 

@@ -27,7 +27,7 @@ function opened(isTTY: boolean, env = {}) {
 
 const EVIL = 'a\u001b[31mb\u001b]0;t\u0007c\u009b2Jd\re\tf\r\ng é\n';
 
-test('escape codes of others are shown at a terminal, in words and in bytes; our own are obeyed', async () => {
+test('at a terminal foreign escape codes are made visible in text and bytes, and our own work', async () => {
   const { io, stdout, stderr } = opened(true);
   io.print(io.style.bold(EVIL));
   const visible = 'a\\u001b[31mb\\u001b]0;t\\u0007c\\u009b2Jd\\u000de\tf\ng é\n';
@@ -40,7 +40,7 @@ test('escape codes of others are shown at a terminal, in words and in bytes; our
   assert.ok(stderr.text().startsWith('\u001b[33mwarning\u001b[39m'));
 });
 
-test('where it is no terminal everything stays as it is, and colours that are forced are there', async () => {
+test('in a pipe all bytes stay unchanged, and FORCE_COLOR adds colors', async () => {
   const { io, stdout } = opened(false, { FORCE_COLOR: '1' });
   io.stdout.write(EVIL);
   await io.stdout.send(Buffer.from(EVIL));

@@ -7,7 +7,7 @@ import type { Host } from './host.ts';
 import type { Output, Terminal } from './io.ts';
 import { type Globals, runCli } from './run.ts';
 
-/** No command that is called here needs more of its host. */
+/** A host with only the parts that the commands in this file use. */
 const host = { program: { version: '1.2.3' }, home: '/nowhere' } as Host;
 
 function output(): Output & { text: string } {
@@ -41,7 +41,7 @@ test('without a command the help is shown', async () => {
   assert.match(out, /relay <command>/);
 });
 
-test('help is found as a flag and as a command', async () => {
+test('--help and the command help show the same', async () => {
   const [flag, word] = [await call('up', '--help'), await call('help', 'up')];
   assert.equal(flag.code, 0);
   assert.equal(flag.out, word.out);
@@ -60,14 +60,14 @@ test('every command has a summary, an example and fits its help into a terminal'
   }
 });
 
-test('a slip in a command is answered with the nearest one', async () => {
+test('a misspelled command suggests the nearest one', async () => {
   const { code, err, out } = await call('pussh');
   assert.equal(code, 2);
   assert.equal(out, '');
   assert.match(err, /There is no command "relay pussh"\.\n {2}→ Did you mean: relay push\?/);
 });
 
-test('what other tools call a command or an option is understood as a guess', async () => {
+test('command and option names of other tools suggest ours', async () => {
   assert.match((await call('serve')).err, /Did you mean: relay up\?/);
   assert.match((await call('cat')).err, /Did you mean: relay pull\?/);
   assert.match((await call('todo', 'ls')).err, /Did you mean: relay todo list\?/);
@@ -75,39 +75,39 @@ test('what other tools call a command or an option is understood as a guess', as
   assert.match((await call('bridge', 'start', '--as', 'ada')).err, /Did you mean: --name\?/);
 });
 
-test('a sentence without quotes is given back with them', async () => {
+test('a sentence without quotes is suggested with quotes', async () => {
   const { code, err } = await call('todo', 'add', 'Docs', 'for', 'the', 'API');
   assert.equal(code, 2);
   assert.match(err, /→ Put the words in quotes: relay todo add "Docs for the API"/);
   assert.match((await call('push', 'a.md', 'b.md')).err, /→ Usage: relay push \[file\|-\]/);
 });
 
-test('an option that must be given is told by its name', async () => {
+test('a missing required option is named in the error', async () => {
   assert.match((await call('handoff')).err, /--to is missing\.\n {2}→ Pass a short text: --to "…"/);
 });
 
-test('nothing is suggested where nothing is near', async () => {
+test('nothing is suggested if no name is similar', async () => {
   assert.match((await call('xyzzy')).err, /See relay --help/);
 });
 
-test('a slip in an option is answered with the nearest one', async () => {
+test('a misspelled option suggests the nearest one', async () => {
   const { code, err } = await call('up', '--detatch');
   assert.equal(code, 2);
   assert.match(err, /relay up has no option --detatch\.\n {2}→ Did you mean: --detach\?/);
 });
 
-test('an option without its value, and a value too many, are told apart', async () => {
+test('an option without its value and an option with an extra value have different errors', async () => {
   assert.match((await call('up', '--port')).err, /--port needs a value/);
   assert.match((await call('up', '--detach=yes')).err, /--detach takes no value/);
 });
 
-test('arguments that are missing or too many are refused with the usage', async () => {
+test('missing or extra arguments are rejected with the usage', async () => {
   assert.match((await call('peek')).err, /relay peek <url>/);
   assert.match((await call('version', 'x')).err, /relay version does not accept the argument "x"/);
   assert.equal((await call('version', 'x')).code, 2);
 });
 
-test('global options stand before or behind the command', async () => {
+test('global options may be before or after the command', async () => {
   for (const argv of [
     ['--home', '/a', '--url=http://b', 'version'],
     ['version', '--url', 'http://b', '--home=/a'],

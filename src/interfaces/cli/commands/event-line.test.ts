@@ -8,7 +8,7 @@ const look = { interactive: false, style: makeStyle(false) };
 const line = (type: string, payload: JsonObject) =>
   eventLine({ id: '7', thread_id: 't', type, payload, timestamp: '2026-01-01T00:00:00.000Z' }, look);
 
-test('an event is one line: when, which, what, by whom', () => {
+test('an event is one line with time, number, type, details and author', () => {
   const ops = ['/a', '/b', '/c', '/d'].map((path) => ({ op: 'remove', path }));
   assert.equal(
     line('state.patch.applied', { version: 4, by: 'ada', ops }),
@@ -24,7 +24,7 @@ test('an event is one line: when, which, what, by whom', () => {
   );
 });
 
-test("somebody else's words neither move the cursor nor break the line", () => {
+test('foreign text in an event cannot move the cursor or break the line', () => {
   const told = line('thread.created', { version: 1, name: 'a\u001b[2Jb\nc\u202ed', by: 'x\r\ny' });
   assert.equal(
     told,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ThreadEvent, ThreadsApi } from '../../../contract/threads.ts';
 import { newestEvents } from './event-line.ts';
 
-/** A log of so many events; every tenth makes a version. `most` is what one page holds, whatever is asked for. */
+/** Creates a log of `count` events in which every tenth creates a version. A page has at most `most` events. */
 function threadOf(length: number, most: number) {
   const reads: string[] = [];
   const event = (n: number): ThreadEvent => ({
@@ -34,7 +34,7 @@ test('the newest events are read from the end, oldest first', async () => {
   assert.deepEqual(reads, ['9950']);
 });
 
-test('it goes back as far as it takes to find those that are wanted', async () => {
+test('the log is read back until enough matching events are found', async () => {
   const { threads, reads } = threadOf(1000, 1000);
   const wanted = ({ type }: ThreadEvent) => type === 'state.patch.applied';
   const found = await newestEvents(threads, 't', { most: 12, wanted });
@@ -45,7 +45,7 @@ test('it goes back as far as it takes to find those that are wanted', async () =
   assert.equal(reads.length, 3);
 });
 
-test('all of them come where all are asked for, though pages are short', async () => {
+test('all events are returned even if pages are short', async () => {
   const { threads } = threadOf(205, 40);
   const all = await newestEvents(threads, 't', { most: Number.POSITIVE_INFINITY });
   assert.deepEqual(
@@ -54,7 +54,7 @@ test('all of them come where all are asked for, though pages are short', async (
   );
 });
 
-test('of an empty log, and of none wanted, nothing comes', async () => {
+test('an empty log, or no matching event, gives an empty list', async () => {
   assert.deepEqual(await newestEvents(threadOf(0, 10).threads, 't', { most: 5 }), []);
   assert.deepEqual(await newestEvents(threadOf(20, 10).threads, 't', { most: 0 }), []);
 });

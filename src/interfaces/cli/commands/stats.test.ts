@@ -54,7 +54,7 @@ test('stats are six rows in a fixed order, and name the tokenizer', () => {
   );
 });
 
-test('a thread that cost more than pasting says so, and an estimate is called one', () => {
+test('stats say if a thread cost more than pasting, and mark estimates', () => {
   const told = tokenRows(
     stats({ naive_tokens: 100, actual_tokens: 150, avoided_tokens: -50, estimated: true }),
     plain,
@@ -63,7 +63,7 @@ test('a thread that cost more than pasting says so, and an estimate is called on
   assert.match(told, /counted with o200k_base, some of it estimated; 50\.0 % more than pasting$/);
 });
 
-test('figures stay aligned however large they are', () => {
+test('large numbers stay aligned', () => {
   const lines = tokenRows(stats({ naive_tokens: 12_345_678_901 }), plain)
     .split('\n')
     .slice(0, 6);
@@ -71,7 +71,7 @@ test('figures stay aligned however large they are', () => {
   assert.match(lines[1]!, /pasted\) {2}12345678901$/);
 });
 
-test('prompts follow where there were any, with what a provider billed and had in its cache', () => {
+test('stats of prompts follow with the billed and cached tokens', () => {
   const prompts = {
     prompts: 9,
     pasted_tokens: 41_210,
