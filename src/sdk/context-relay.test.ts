@@ -190,15 +190,15 @@ test('an empty stream is rejected by the relay, a stream of text or of too many 
   await assert.rejects(relay.push(streamOf()), refused('empty_payload'));
   await assert.rejects(relay.push(streamOf('text')), refused('bad_request'));
   const mebibyte = new Uint8Array(1024 * 1024);
-  let given = 0;
+  let chunks = 0;
   const endless = new ReadableStream<Uint8Array>({
     pull(controller) {
-      given++;
+      chunks++;
       controller.enqueue(mebibyte);
     },
   });
   await assert.rejects(relay.push(endless), refused('too_large'));
-  assert.ok(given < 40);
+  assert.ok(chunks < 40);
 });
 
 test('an invalid pointer is rejected with the reason', async () => {

@@ -238,11 +238,12 @@ test('a server that is not a relay is reported and not retried', async () => {
     response.writeHead(200, { 'Content-Type': 'text/html' }).end('<h1>Welcome</h1>');
     return true;
   };
-  const told = (error: RelayError) => error.code === 'unreachable' && /is not a relay/.test(error.message);
-  await assert.rejects(relay.push('y'), told);
-  await assert.rejects(relay.pull(url), told);
-  await assert.rejects(relay.pull(url, { lines: '1' }), told);
-  await assert.rejects(relay.peek(url), told);
-  await assert.rejects(relay.cost(url), told);
+  const isNotARelay = (error: RelayError) =>
+    error.code === 'unreachable' && /is not a relay/.test(error.message);
+  await assert.rejects(relay.push('y'), isNotARelay);
+  await assert.rejects(relay.pull(url), isNotARelay);
+  await assert.rejects(relay.pull(url, { lines: '1' }), isNotARelay);
+  await assert.rejects(relay.peek(url), isNotARelay);
+  await assert.rejects(relay.cost(url), isNotARelay);
   assert.deepEqual(waits, []);
 });

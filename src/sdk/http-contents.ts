@@ -70,9 +70,9 @@ export function httpPointers(calls: VerbCalls): HandWritten<typeof pointers> {
       return client.run({ ...call, headers: requestHeaders }, async (answer) => {
         const described = parsePointerHeaders(answer.headers, id);
         if (!described && answer.status === 200) return readEnvelope(answer, id, client.base);
-        const { known, ...received } = await readBody(client, call, answer, described, options.range);
+        const { description, ...received } = await readBody(client, call, answer, described, options.range);
         const metadata = parseMetadata(answer.headers) ?? (await peek(id)).metadata;
-        return { about: { ...known, metadata }, ...received };
+        return { about: { ...description, metadata }, ...received };
       });
     },
 
@@ -123,8 +123,8 @@ export function httpFiles(calls: VerbCalls): HandWritten<typeof files> {
       const headers: Record<string, string> = range ? { Range: rangeHeader(range) } : {};
       return client.run({ ...call, headers }, async (answer) => {
         const described = parseFileHeaders(answer.headers, space, path);
-        const { known, ...received } = await readBody(client, call, answer, described, range);
-        return { file: known, ...received };
+        const { description, ...received } = await readBody(client, call, answer, described, range);
+        return { file: description, ...received };
       });
     },
 

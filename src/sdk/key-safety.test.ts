@@ -35,12 +35,13 @@ test('a redirect is not followed with a key, and never for a push', async () => 
       response.writeHead(status, { Location: `${other.url}${seen.path}` }).end();
       return true;
     };
-    const told = (error: unknown) => isRelayError(error, 'bad_request') && error.message.includes(other.url);
-    await assert.rejects(relay.pull(url), told);
-    await assert.rejects(relay.peek(url), told);
-    await assert.rejects(relay.delete(url), told);
-    await assert.rejects(relay.push('y'), told);
-    await assert.rejects(new ContextRelay({ baseUrl: own.url }).push('y'), told);
+    const isRedirectError = (error: unknown) =>
+      isRelayError(error, 'bad_request') && error.message.includes(other.url);
+    await assert.rejects(relay.pull(url), isRedirectError);
+    await assert.rejects(relay.peek(url), isRedirectError);
+    await assert.rejects(relay.delete(url), isRedirectError);
+    await assert.rejects(relay.push('y'), isRedirectError);
+    await assert.rejects(new ContextRelay({ baseUrl: own.url }).push('y'), isRedirectError);
   }
   assert.equal(other.seen.length, 0);
 });
@@ -64,8 +65,8 @@ test('pointers with the public address are requested at the base URL, with the k
   const url = await relay.push('x');
   assert.ok(url.startsWith(elsewhere.url));
   assert.equal(await relay.pull(url), 'x');
-  const told = new ContextRelay({ baseUrl: own.url, apiKey: KEY, ownBases: [`${elsewhere.url}/`] });
-  assert.equal(await told.pull(url), 'x');
+  const aliased = new ContextRelay({ baseUrl: own.url, apiKey: KEY, ownBases: [`${elsewhere.url}/`] });
+  assert.equal(await aliased.pull(url), 'x');
   assert.equal(elsewhere.seen.length, 0);
   assert.ok(own.headers('authorization').every((header) => header === `Bearer ${KEY}`));
 });
@@ -88,10 +89,10 @@ test('with the relay option, own pointers use no network and other pointers are 
   const foreign = await new ContextRelay({ baseUrl: other.url }).push('theirs');
   other.seen.length = 0;
   const inner = await WireRelay.start();
-  const given = httpRelay({ baseUrl: inner.url });
+  const innerRelay = httpRelay({ baseUrl: inner.url });
   const here = 'http://127.0.0.1:7474';
   inner.publicUrl = here;
-  const relay = new ContextRelay({ relay: given, ownBases: [here], apiKey: KEY });
+  const relay = new ContextRelay({ relay: innerRelay, ownBases: [here], apiKey: KEY });
   const url = await relay.push('mine');
   assert.ok(url.startsWith(`${here}/pull/`));
   assert.equal(await relay.pull(url), 'mine');

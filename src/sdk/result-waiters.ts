@@ -61,20 +61,20 @@ export class ResultWaiters {
       listening = { subscription, waiters, early, holders: 0 };
       this.#listening.set(channel, listening);
     }
-    const held = listening;
-    held.holders++;
+    const shared = listening;
+    shared.holders++;
     const leave = () => {
-      if (--held.holders > 0) return;
+      if (--shared.holders > 0) return;
       this.#listening.delete(channel);
-      void held.subscription.close();
+      void shared.subscription.close();
     };
     try {
-      await held.subscription.ready;
+      await shared.subscription.ready;
     } catch (error) {
       leave();
       throw error;
     }
-    return { wait: (id, options) => this.#wait(id, options, held), [Symbol.dispose]: leave };
+    return { wait: (id, options) => this.#wait(id, options, shared), [Symbol.dispose]: leave };
   }
 
   async #wait(

@@ -8,23 +8,23 @@ type Range = NonNullable<Pulled['range']>;
 
 /**
  * Reads the body of a response: small bodies into memory, large ones as a stream that resumes after a lost connection.
- * `known` is the description from the headers, `range` the requested range.
+ * `description` comes from the headers, `range` the requested range.
  */
 export async function readBody<T extends { readonly size: number }>(
   client: HttpClient,
   call: HttpCall,
   answer: HttpAnswer,
-  known: T | null,
+  description: T | null,
   range: Range | undefined,
-): Promise<{ known: T; body: Uint8Array | ReadableStream<Uint8Array>; range?: Range }> {
+): Promise<{ description: T; body: Uint8Array | ReadableStream<Uint8Array>; range?: Range }> {
   const start = startOf(answer);
-  if (known === null || start === null) {
+  if (description === null || start === null) {
     await discardBody(answer.body);
     throw notARelay(client.base, 'the response has no Relay-* headers');
   }
   const partial = answer.status === 206;
-  const end = partial && range ? Math.min(range.end, known.size) : known.size;
-  const received = { known, ...(partial ? { range: { start, end } } : {}) };
+  const end = partial && range ? Math.min(range.end, description.size) : description.size;
+  const received = { description, ...(partial ? { range: { start, end } } : {}) };
   if (answer.body && end - start > INLINE_BLOB_BYTES) {
     const etag = answer.headers.get('etag');
     return { ...received, body: resumingBody(client, call, answer.body, { start, end, etag }) };

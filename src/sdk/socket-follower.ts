@@ -83,13 +83,13 @@ async function openConnection(
   { since, group, prefetch, signal }: SubscribeOptions,
 ): Promise<Connection> {
   const { client } = calls;
-  const asked = { since, group, prefetch };
-  const request = { query: toQuery(asked), doing: 'subscribe' };
+  const position = { since, group, prefetch };
+  const request = { query: toQuery(position), doing: 'subscribe' };
   if (typeof WebSocket === 'undefined')
     return openEvents(client, buildCall(channels.events, { name: channel }, request));
   const call = buildCall(channels.subscribe, { name: channel }, request);
   const ticket = apiKey ? await calls.call<{ ticket: string }>(channels.ticket, {}) : null;
-  const query = toQuery({ ...asked, ticket: ticket?.ticket });
+  const query = toQuery({ ...position, ticket: ticket?.ticket });
   const address = `${client.base.replace(/^http/, 'ws')}${call.path}${query.size > 0 ? `?${query}` : ''}`;
   try {
     return await SocketConnection.open(address, signal);

@@ -87,8 +87,8 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
       if (!this.#signal.aborted) throw error;
     });
     if (this.#signal.aborted) return;
-    const asked = { since, group, prefetch, signal: this.#signal };
-    const messages = this.#relay.channels.subscribe(this.#channel, asked);
+    const subscribeOptions = { since, group, prefetch, signal: this.#signal };
+    const messages = this.#relay.channels.subscribe(this.#channel, subscribeOptions);
     const key = await channelKey(this.#keys, this.#channel);
     try {
       for await (const message of messages) {
@@ -154,17 +154,17 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     const { channels } = this.#relay;
     const { group } = this.#options;
     const { seq, token } = message;
-    const held = group !== undefined && token !== undefined ? { group, claim: { seq, token } } : null;
+    const lease = group !== undefined && token !== undefined ? { group, claim: { seq, token } } : null;
     return {
       ...message,
       channel: this.#channel,
       ack: async () => {
-        if (held) await channels.ack(this.#channel, held.group, held.claim);
+        if (lease) await channels.ack(this.#channel, lease.group, lease.claim);
         this.#cursor?.move(message.seq);
       },
-      nack: async () => held && channels.nack(this.#channel, held.group, held.claim),
+      nack: async () => lease && channels.nack(this.#channel, lease.group, lease.claim),
       extend: async () => {
-        if (held) await channels.extend(this.#channel, held.group, held.claim);
+        if (lease) await channels.extend(this.#channel, lease.group, lease.claim);
       },
     };
   }

@@ -93,10 +93,10 @@ def _lines_of(text: str) -> List[str]:
     return [line[:-1] if line.endswith("\r") else line for line in lines]
 
 
-def _take_lines(lines: List[str], asked: str) -> "tuple[str, str]":
-    match = re.fullmatch(r"\s*(\d{1,12})?\s*(?:(-)\s*(\d{1,12})?)?\s*", asked)
+def _take_lines(lines: List[str], wanted: str) -> "tuple[str, str]":
+    match = re.fullmatch(r"\s*(\d{1,12})?\s*(?:(-)\s*(\d{1,12})?)?\s*", wanted)
     if not match or not (match[1] or match[3]):
-        raise _bad_part(f"lines={asked} is not a range such as 10-40, 10-, -20 or 7")
+        raise _bad_part(f"lines={wanted} is not a range such as 10-40, 10-, -20 or 7")
     if match[1] is None:
         first, last = max(1, len(lines) - int(match[3]) + 1), len(lines)
     else:

@@ -184,8 +184,8 @@ class PointerFlows:
         self._connection.learn(url)
         if key is not None:
             url = pointer_url(parse_pointer(url).base or self._connection.base, pointer_id, key)
-        known = {name: answer.get(name) for name in ("channel", "expires_at", "size", "tokens")}
-        return Pushed(url, pointer_id, **known)
+        details = {name: answer.get(name) for name in ("channel", "expires_at", "size", "tokens")}
+        return Pushed(url, pointer_id, **details)
 
     def pull_bytes(self, url: str) -> Flow[bytes]:
         """Returns the payload as bytes, decrypted if the URL contains a key."""
@@ -326,17 +326,17 @@ def _push_call(
     headers: Mapping[str, str],
 ) -> Call:
     """Builds the push call: text inside JSON, which every version of the relay accepts; bytes as the raw body."""
-    said = {name: value for name, value in options.items() if value is not None}
+    present = {name: value for name, value in options.items() if value is not None}
     if text is not None:
         json_type = {"Content-Type": "application/json; charset=utf-8"}
-        return Call("POST", "/push", query, {**headers, **json_type}, to_json({"data": text, **said}))
+        return Call("POST", "/push", query, {**headers, **json_type}, to_json({"data": text, **present}))
     named: Dict[str, object] = {
-        name: said[name] for name in ("channel", "ttl", "max_pulls", "visibility") if name in said
+        name: present[name] for name in ("channel", "ttl", "max_pulls", "visibility") if name in present
     }
     raw = {**headers, "Content-Type": "application/octet-stream"}
-    raw["Relay-Content-Type"] = quote(str(said.get("content_type", "")), safe="")
-    if "metadata" in said:
-        raw["Relay-Metadata"] = base64.urlsafe_b64encode(to_json(said["metadata"])).decode().rstrip("=")
+    raw["Relay-Content-Type"] = quote(str(present.get("content_type", "")), safe="")
+    if "metadata" in present:
+        raw["Relay-Metadata"] = base64.urlsafe_b64encode(to_json(present["metadata"])).decode().rstrip("=")
     return Call("POST", "/push", {**query, **named}, raw, body)
 
 

@@ -92,11 +92,11 @@ class ThreadFlows:
         ``idempotency_key``: repeated calls with the same key store one artifact.
         """
         text = content if isinstance(content, str) else base64.b64encode(content).decode("ascii")
-        said = {"name": name, "type": type, "mime": mime}
+        fields = {"name": name, "type": type, "mime": mime}
         value = {
             "content": text,
             "encoding": "utf8" if isinstance(content, str) else "base64",
-            **{field: value for field, value in said.items() if value is not None},
+            **{field: value for field, value in fields.items() if value is not None},
         }
         return ask(post(_path(thread_id, "artifacts"), value, key=idempotency_key or ""))
 
@@ -155,8 +155,8 @@ class ThreadFlows:
 
         ``words``: the question. It is added at the end, and previews are chosen by it.
         """
-        said = {} if words is None else {"words": words}
-        return ask(post(f"/render/{segment(thread_id)}", said, query={"format": format}))
+        body = {} if words is None else {"words": words}
+        return ask(post(f"/render/{segment(thread_id)}", body, query={"format": format}))
 
     def report(self, thread_id: str, *, format: str = "md") -> Flow[JsonObject]:
         """Generates a report of the thread and stores it as an artifact."""

@@ -179,18 +179,18 @@ def not_a_relay(base: str, what: str) -> RelayUnreachableError:
 def failure(answer: Answer) -> RelayError:
     """Converts an error answer to an exception. If the answer is not from a relay, its status decides."""
     try:
-        told = json.loads(answer.body)
+        body = json.loads(answer.body)
     except ValueError:
-        told = None
-    if not isinstance(told, dict):
-        told = {}
-    message = _plain(told.get("error")) or f"{answer.base} answered with HTTP status {answer.status}."
+        body = None
+    if not isinstance(body, dict):
+        body = {}
+    message = _plain(body.get("error")) or f"{answer.base} answered with HTTP status {answer.status}."
     kind = {404: NotFoundError, 409: ConflictError, 412: ConflictError}.get(answer.status, RelayHTTPError)
-    code = told.get("code")
+    code = body.get("code")
     error = kind(
         message,
         code=code if isinstance(code, str) else {404: "not_found", 409: "conflict"}.get(answer.status),
-        hint=_plain(told.get("hint")),
+        hint=_plain(body.get("hint")),
         status=answer.status,
     )
     wait = answer.headers.get("retry-after", "")
