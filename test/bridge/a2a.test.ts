@@ -20,7 +20,7 @@ test('a task goes over A2A to an agent behind another relay, and its outcome com
   assert.match(answer.text, /COMPLETED: did this/);
 });
 
-test('an agent that fails there is a failed result here, and one that is not there is told at once', async () => {
+test('the failure of a remote agent is a failed result here, and a missing agent is reported at once', async () => {
   await using theirs = await startTestServer();
   await using _worker = await startWorker(
     theirs,
@@ -34,7 +34,7 @@ test('an agent that fails there is a failed result here, and one that is not the
   await assert.rejects(async () => a2aBridgeRunner('http://127.0.0.1:1/').open?.(), { code: 'agent_gone' });
 });
 
-test('an agent behind another relay is asked and answered as over A2A itself: parts, turns and contexts', async () => {
+test('parts, turns and contexts pass unchanged to an agent behind another relay', async () => {
   await using theirs = await startTestServer();
   const parts: JsonObject[] = [{ data: { seats: 2 } }, { raw: btoa('ticket'), filename: 'ticket.txt' }];
   await using there = await startAgent(theirs.url, ({ text }) =>

@@ -9,7 +9,7 @@ import { client, startWorker } from './bridge.ts';
 
 const command = `${process.execPath} ${resolve(import.meta.dirname, 'scripts/acp-agent.ts')}`;
 
-test('an agent that speaks ACP does tasks side by side, each in a session of its own', async () => {
+test('an ACP agent does tasks concurrently, each in its own session', async () => {
   await using server = await startTestServer();
   await using _ = await startWorker(server, new AcpRunner({ command }), { concurrency: 3 });
   const bridge = new AgentBridge(client(server));
@@ -21,7 +21,7 @@ test('an agent that speaks ACP does tasks side by side, each in a session of its
   assert.equal(new Set(answers).size, 6);
 });
 
-test('a refusal, a death and a hang are failed results, and the next task finds an agent', async () => {
+test('a refusal, a crash and a hang are failed results, and the next task runs', async () => {
   await using server = await startTestServer();
   await using _ = await startWorker(server, new AcpRunner({ command }), { timeout: 1_500 });
   const bridge = new AgentBridge(client(server));
@@ -38,7 +38,7 @@ test('a refusal, a death and a hang are failed results, and the next task finds 
   assert.equal((await bridge.sendAndWait('go on')).status, 'done');
 });
 
-test('a task that is canceled is cancelled in its session, and the agent goes on', async () => {
+test('canceling a task cancels its session, and the agent continues', async () => {
   await using server = await startTestServer();
   await using under = await startWorker(server, new AcpRunner({ command }));
   const bridge = new AgentBridge(client(server));
@@ -49,7 +49,7 @@ test('a task that is canceled is cancelled in its session, and the agent goes on
   assert.ok(under.events.some((event) => event.type === 'dropped' && event.why === 'Canceled by local.'));
 });
 
-test('with nobody to ask, an agent may look and not touch, unless it was told', async () => {
+test('without a person to ask, an agent may read but not write, unless the bridge is configured otherwise', async () => {
   await using server = await startTestServer();
   const bridge = new AgentBridge(client(server));
   const asked = async (allow: 'all' | 'reads' | 'none') => {
@@ -61,7 +61,7 @@ test('with nobody to ask, an agent may look and not touch, unless it was told', 
   assert.deepEqual(await asked('none'), ['may I read: no', 'may I write: no']);
 });
 
-test('an agent that does not start is told at once', async () => {
+test('an agent that does not start is reported at once', async () => {
   const runner = new AcpRunner({ command: 'echo no such agent >&2; exit 9' });
   await assert.rejects(runner.open(), /exit code 9: no such agent/);
   await runner.close();

@@ -163,21 +163,21 @@ test('Claude Code asks in its terminal, a person answers after a minute, and the
   assert.match(answer.text, /COMPLETED: made the file/);
 });
 
-test('Codex asks in its terminal, a person answers, and its last words are the result', async (t) => {
+test('Codex asks in its terminal, a person answers, and the last output is the result', async (t) => {
   const answer = await answeredByAPerson(t, 'codex', { words: 'The file is there now.', afterMs: 3_000 });
   if (!answer) return;
   assert.equal(answer.outcome, 'whole');
   assert.match(answer.text, /The file is there now\./);
 });
 
-test('Gemini CLI asks in its terminal, a person answers, and its last words are the result', async (t) => {
+test('Gemini CLI asks in its terminal, a person answers, and the last output is the result', async (t) => {
   const answer = await answeredByAPerson(t, 'gemini', { words: 'The file is there now.', afterMs: 3_000 });
   if (!answer) return;
   assert.equal(answer.outcome, 'whole');
   assert.match(answer.text, /The file is there now\./);
 });
 
-test('a still screen makes a task stuck and never ends it; at the timeout it fails with its output', async () => {
+test('a task whose screen does not change is stuck but not ended; at the timeout it fails with its output', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ env: { TUI_FREEZES: '1' } });
   const runner = new TmuxRunner({ ...terminal, profiles: SCRIPTED, stuckAfter: 500 });

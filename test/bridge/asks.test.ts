@@ -13,7 +13,7 @@ import { agent, client, startWorker } from './bridge.ts';
 import { SCRIPTED } from './scripted-profile.ts';
 import { openTerminal } from './terminal.ts';
 
-test('a task whose agent asks a person stays open and says what is asked, until somebody has answered', async () => {
+test('a task whose agent asks a person stays open and shows the question until somebody answers', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ env: { TUI_ASKS: 'task' } });
   const { worker, events, ...under } = await startWorker(
@@ -43,7 +43,7 @@ test('a task whose agent asks a person stays open and says what is asked, until 
   assert.deepEqual(told, [asked, null]);
 });
 
-test('nothing is typed into a dialog that was open before the task came', async () => {
+test('nothing is typed into a dialog that was open before the task arrived', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ env: { TUI_ASKS: 'start' } });
   await until(async () => (await terminal.screen()).includes('Esc to cancel'));
@@ -58,7 +58,7 @@ test('nothing is typed into a dialog that was open before the task came', async 
   assert.equal((await bridge.wait(id, { timeout: 60_000 })).status, 'done');
 });
 
-test('what is asked about an encrypted task is not told to the relay', async () => {
+test('the question of an encrypted task is not sent to the relay', async () => {
   await using server = await startTestServer();
   const channelKeys = { 'agent-tasks': generateFernetKey(systemEnv) };
   const member = new ContextRelay({ baseUrl: server.url, channelKeys });
@@ -80,7 +80,7 @@ test('what is asked about an encrypted task is not told to the relay', async () 
   assert.equal(await why(false), 'It waits for an answer: May I use the secret word?');
 });
 
-test('the state of Claude Code is read from the file of the session that runs in the terminal', async () => {
+test('the state of Claude Code is read from the status file of the session in the terminal', async () => {
   using folder = new ScratchFolder();
   await using terminal = await openTerminal({ command: 'cat' });
   const about = await terminal.tmux('display-message', '-p', '-t', 'agent', '#{pane_pid} #{pane_tty}');

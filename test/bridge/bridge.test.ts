@@ -11,7 +11,7 @@ import { startTestServer } from '../channels/server.ts';
 import { until } from '../until.ts';
 import { agent, block, client, startWorker } from './bridge.ts';
 
-test('a task goes out, its outcome comes back', async () => {
+test('a task is sent and its outcome comes back', async () => {
   await using server = await startTestServer();
   await using _ = await startWorker(
     server,
@@ -21,7 +21,7 @@ test('a task goes out, its outcome comes back', async () => {
   assert.equal(answer, 'COMPLETED: all of it\nNOT_DONE: nothing\nNOTES: none');
 });
 
-test('without a block all that the agent said comes back, marked so', async () => {
+test('without an outcome block the whole output comes back, and the result says so', async () => {
   await using server = await startTestServer();
   await using _ = await startWorker(
     server,
@@ -33,7 +33,7 @@ test('without a block all that the agent said comes back, marked so', async () =
   assert.equal((await client(server).peek(answer.url)).outcome, 'whole');
 });
 
-test('a command that knows of no outcome block gets the task as it is, and all it says comes back', async () => {
+test('a command without outcome blocks gets the task unchanged, and its whole output comes back', async () => {
   await using server = await startTestServer();
   await using _ = await startWorker(server, execRunner({ command: 'cat; echo "===" $RELAY_TASK_ID' }), {
     plain: true,
@@ -79,7 +79,7 @@ test('two bridges never run the same task', async () => {
   assert.equal(new Set(runs).size, 30);
 });
 
-test('a task for one agent is done by that one', async () => {
+test('a task for a named agent is done by that agent', async () => {
   await using server = await startTestServer();
   await using _a = await startWorker(
     server,
@@ -95,7 +95,7 @@ test('a task for one agent is done by that one', async () => {
   for (const to of ['anna', 'bert', 'anna']) assert.equal(await bridge.pushAndWait('x', { to }), `by ${to}`);
 });
 
-test('an agent that fails, or throws, or is unknown to the shell, is a failed result', async () => {
+test('an agent that fails, throws or does not exist gives a failed result', async () => {
   await using server = await startTestServer();
   const runners = [
     [agent(() => ({ output: 'half', failed: 'it broke' })), /it broke/],
@@ -117,7 +117,7 @@ test('an agent that fails, or throws, or is unknown to the shell, is a failed re
   }
 });
 
-test('an agent that takes too long is stopped, with all it started, and that is a failed result', async () => {
+test('an agent that takes too long is stopped with all its child processes, and the result is failed', async () => {
   await using server = await startTestServer();
   await using _ = await startWorker(server, execRunner({ command: 'echo begun; sleep 600 | cat' }), {
     timeout: 300,
@@ -128,7 +128,7 @@ test('an agent that takes too long is stopped, with all it started, and that is 
   assert.match(answer.text, /begun/);
 });
 
-test('senders that are not named are refused, and told so', async () => {
+test('tasks of senders that are not allowed are refused with an answer', async () => {
   await using server = await startTestServer();
   await using _ = await startWorker(
     server,
@@ -154,7 +154,7 @@ test('a sender that gave up can ask again by id', async () => {
   assert.equal((await new AgentBridge(client(server)).wait(sent.url)).text, 'did later');
 });
 
-test('a task that has its result is not run again when it is handed out again', async () => {
+test('a task that already has a result is not run again when it is redelivered', async () => {
   await using server = await startTestServer();
   const bridge = new AgentBridge(client(server));
   const { id } = await bridge.send('x');
@@ -173,7 +173,7 @@ test('a task that has its result is not run again when it is handed out again', 
   assert.ok(under.events.some((event) => event.type === 'dropped' && event.id === id));
 });
 
-test('an agent that brings the result itself is not asked for another', async () => {
+test('if the agent submits the result itself, the bridge does not submit another', async () => {
   await using server = await startTestServer();
   const own = client(server);
   const runner = agent(async ({ id, settled }) => {
@@ -186,7 +186,7 @@ test('an agent that brings the result itself is not asked for another', async ()
   assert.equal((await own.channels.inspect('agent-done')).messages, 1);
 });
 
-test('a bridge that stops gives its task back, and another does it', async () => {
+test('a bridge that stops gives its task back, and another bridge does it', async () => {
   await using server = await startTestServer();
   const begun = Promise.withResolvers<void>();
   const stuck = agent(({ signal }) => {
@@ -204,7 +204,7 @@ test('a bridge that stops gives its task back, and another does it', async () =>
   assert.equal(await waiting, 'by the second');
 });
 
-test('an agent that comes later does what was sent before', async () => {
+test('an agent that starts later does the tasks that were sent before', async () => {
   await using server = await startTestServer();
   const waiting = new AgentBridge(client(server)).pushAndWait('early');
   await using _ = await startWorker(
@@ -214,7 +214,7 @@ test('an agent that comes later does what was sent before', async () => {
   assert.equal(await waiting, 'early');
 });
 
-test('a bridge shows in the list of agents with what it is at, and is gone once it stops', async () => {
+test('a bridge is listed with its current task, and leaves the list when it stops', async () => {
   await using server = await startTestServer();
   const begun = Promise.withResolvers<string>();
   const finish = Promise.withResolvers<void>();
@@ -239,7 +239,7 @@ test('a bridge shows in the list of agents with what it is at, and is gone once 
   assert.deepEqual((await agents.list()).agents, []);
 });
 
-test('task and result are encrypted for those who share the keys of their channels, and nobody else', async () => {
+test('only clients that have the channel keys can read an encrypted task and its result', async () => {
   await using server = await startTestServer();
   const key = () => generateFernetKey(systemEnv);
   const channelKeys = { 'agent-tasks': key(), 'agent-done': key() };
@@ -255,7 +255,7 @@ test('task and result are encrypted for those who share the keys of their channe
   );
 });
 
-test('a task that the bridge cannot read is a failed result', async () => {
+test('a task that the bridge cannot decrypt gives a failed result', async () => {
   await using server = await startTestServer();
   await using _ = await startWorker(
     server,
@@ -283,7 +283,7 @@ test('a task that takes longer than a lease stays with its bridge', async () => 
   assert.equal(runs, 1);
 });
 
-test('a bridge whose lease was taken by another drops its own result', async () => {
+test('a bridge that lost its lease to another bridge drops its own result', async () => {
   await using server = await startTestServer({ channels: { leaseMs: 600 } });
   const begun = Promise.withResolvers<void>();
   const stopped = Promise.withResolvers<void>();

@@ -34,7 +34,7 @@ async function pidsIn(folder: string): Promise<number[]> {
 
 const ended = (pids: readonly number[]) => until(() => pids.every((pid) => !isAlive({ pid, birth: null })));
 
-test('a task that is canceled is stopped with all that it started, says who did it, and is nowhere done', async () => {
+test('a canceled task ends with all its child processes, names who canceled it, and does not count as done', async () => {
   using scratch = temporaryHome();
   await using server = await startTestServer();
   const runner = execRunner({ command: ENDLESS, cwd: scratch.home });
@@ -65,7 +65,7 @@ test('a task that is canceled is stopped with all that it started, says who did 
   await assert.rejects(tasks.done(id, { summary: 'late' }), (error) => isRelayError(error, 'conflict'));
 });
 
-test('which bridge did a task is still known when the bridge is gone', async () => {
+test('a task still names its bridge after the bridge has stopped', async () => {
   await using server = await startTestServer();
   {
     await using _ = await startWorker(
@@ -82,7 +82,7 @@ test('which bridge did a task is still known when the bridge is gone', async () 
   );
 });
 
-test('what is canceled before anybody takes it is given to nobody, and is no dead letter', async () => {
+test('a task that is canceled before it is claimed is never delivered and is not a dead letter', async () => {
   await using server = await startTestServer();
   const bridge = new AgentBridge(client(server));
   const { id } = await bridge.send('too late');
@@ -99,7 +99,7 @@ test('what is canceled before anybody takes it is given to nobody, and is no dea
   assert.equal((await client(server).channels.inspect('agent-tasks.dead')).messages, 0);
 });
 
-test('of a cancel and a result at the same time one comes out, and everybody is told the same', async () => {
+test('when a cancel and a result race, one of them wins and everyone sees the same outcome', async () => {
   await using under = openTestCore();
   const { tasks, channels } = under.relay;
   for (let round = 0; round < 10; round++) {
@@ -116,7 +116,7 @@ test('of a cancel and a result at the same time one comes out, and everybody is 
   assert.equal((await channels.inspect('agent-done')).messages, 10);
 });
 
-test('a bridge in another process stops what it is told to, also after the server was started anew', async () => {
+test('a bridge in another process stops a canceled task, also after the server restarted', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
   const first = await startTestServer();
@@ -138,7 +138,7 @@ test('a bridge in another process stops what it is told to, also after the serve
   await first.core[Symbol.asyncDispose]();
 });
 
-test('without a server, one process cancels what another does', async () => {
+test('without a server, one process can cancel a task that another process runs', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
   await using bridge = startProgram(['bridge', 'start', '--exec', ENDLESS], { home });
@@ -169,7 +169,7 @@ for (const binding of BINDINGS) {
 }
 
 for (const streaming of [true, false]) {
-  test(`a task that is canceled is stopped behind A2A as well, ${streaming ? 'streaming' : 'or not'}`, async () => {
+  test(`a canceled task is also stopped behind A2A, ${streaming ? 'streaming' : 'or not'}`, async () => {
     using scratch = temporaryHome();
     await using theirs = await startTestServer();
     await using _there = await startWorker(theirs, execRunner({ command: ENDLESS, cwd: scratch.home }));

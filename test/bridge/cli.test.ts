@@ -10,7 +10,7 @@ import { until } from '../until.ts';
 import { agent, client, startWorker } from './bridge.ts';
 import { startProgram } from './processes.ts';
 
-test('without a server: one process sends, another does it, and everyone can look', async () => {
+test('without a server, one process sends a task, another does it, and any process can see it', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
   const early = await relay(['bridge', 'send', 'count the words'], { home });
@@ -35,7 +35,7 @@ test('without a server: one process sends, another does it, and everyone can loo
   assert.equal((await relay(['bridge', 'status', 'counter'], { home })).code, 3);
 });
 
-test('an agent brings its result with a command, once; a failure is an exit code', async () => {
+test('an agent submits its result once with a command, and a failed task sets the exit code', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
   const send = async () => (await relay(['bridge', 'send', 'x'], { home })).stdout.trim();
@@ -52,7 +52,7 @@ test('an agent brings its result with a command, once; a failure is an exit code
   assert.equal((await relay(['task', 'show', crypto.randomUUID()], { home })).code, 3);
 });
 
-test('who listens elsewhere is told apart from who is not there', async () => {
+test('sending warns differently if the agent reads another channel and if no such agent exists', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
   await using server = await startTestServer();
@@ -71,7 +71,7 @@ test('who listens elsewhere is told apart from who is not there', async () => {
   assert.equal((await send('--to', 'anna', '--task-channel', 'hers')).stderr, '');
 });
 
-test('a wrong command line says what is missing', async () => {
+test('a wrong command line is rejected with what is missing', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
   const none = await relay(['bridge', 'start'], { home });
@@ -81,7 +81,7 @@ test('a wrong command line says what is missing', async () => {
   assert.equal((await relay(['task', 'list', '--state', 'lost'], { home })).code, 2);
 });
 
-test('a bridge that is killed loses its task to another', async () => {
+test('another bridge does the task of a bridge that was killed', async () => {
   using scratch = temporaryHome();
   await using server = await startTestServer({ channels: { leaseMs: 1_000 } });
   const env = { CONTEXTRELAY_URL: server.url };
@@ -118,7 +118,7 @@ async function written(path: string): Promise<string> {
   }
 }
 
-test('a sender that is killed can ask again by id', async () => {
+test('after a sender is killed, the result can be fetched by task id', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
   await using server = await startTestServer();

@@ -54,7 +54,7 @@ const environment = (folder: ScratchFolder, more: { [name: string]: string }) =>
   ...more,
 });
 
-test('Claude Code does a task behind a bridge, headless', async (t) => {
+test('Claude Code does a task behind a bridge in headless mode', async (t) => {
   await throughBridge(t, 'claude', ({ binary, folder, model }) =>
     execRunner({
       command: `'${binary}' -p`,
@@ -69,7 +69,7 @@ test('Claude Code does a task behind a bridge, headless', async (t) => {
   );
 });
 
-test('Codex does a task behind a bridge, headless', async (t) => {
+test('Codex does a task behind a bridge in headless mode', async (t) => {
   await throughBridge(t, 'codex', ({ binary, folder, model }) => {
     const provider = `model_providers.fake={name="fake",base_url="${model}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
     const settings = ['model_provider="fake"', provider, 'model="fake"'].map((each) => `-c '${each}'`);

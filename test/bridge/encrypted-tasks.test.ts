@@ -20,7 +20,7 @@ function member(home: string, url: string) {
   return (args: readonly string[], stdin?: string) => runHere(args, { home, env, stdin });
 }
 
-test('an encrypted task is shown with what came back to who shares the key, and without it to others', async () => {
+test('an encrypted task is shown with its result to holders of the key, and without it to others', async () => {
   await using server = await startTestServer();
   using insider = temporaryHome();
   using outsider = temporaryHome();
@@ -53,7 +53,7 @@ test('an encrypted task is shown with what came back to who shares the key, and 
   assert.match(again.stderr, /already has a result/);
 });
 
-test('the result of an encrypted task is encrypted wherever the bridge has the key for it', async () => {
+test('the result of an encrypted task is encrypted if the bridge has the channel key', async () => {
   await using server = await startTestServer();
   const tasks = generateFernetKey(systemEnv);
   const client = (channelKeys: { [channel: string]: string }) =>
@@ -79,7 +79,7 @@ test('the result of an encrypted task is encrypted wherever the bridge has the k
   assert.ok(events.some((event) => event.type === 'trouble' && /no key .* agent-done/.test(event.what)));
 });
 
-test('an agent at a terminal is told to bring an encrypted result encrypted', async () => {
+test('an agent in a terminal is instructed to encrypt the result of an encrypted task', async () => {
   await using server = await startTestServer();
   const prompts: string[] = [];
   const runner = agent(({ prompt }) => ({ output: String(prompts.push(prompt)) }), { inline: () => false });
@@ -91,7 +91,7 @@ test('an agent at a terminal is told to bring an encrypted result encrypted', as
   assert.match(prompts[0]!, /relay task done --encrypt [0-9a-f-]{36} "/);
 });
 
-test('what is said on stderr: who cannot read it, and what everybody can', async () => {
+test('stderr warns if subscribers cannot decrypt a push, and if its metadata is not encrypted', async () => {
   using scratch = temporaryHome();
   const relay = (args: readonly string[], stdin = 'a secret') => runHere(args, { home: scratch.home, stdin });
   const unshared = await relay(['push', '--encrypt', '--channel', 'notes']);
@@ -111,7 +111,7 @@ test('what is said on stderr: who cannot read it, and what everybody can', async
   assert.equal((await relay(['push', '--channel', 'other'])).stderr, '');
 });
 
-test('a key of zeros is taken from nobody', async () => {
+test('an encryption key of all zeros is rejected', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
   const zeros = `${'A'.repeat(43)}=`;
@@ -127,7 +127,7 @@ test('a key of zeros is taken from nobody', async () => {
   assert.deepEqual(JSON.parse(stdout).channels, []);
 });
 
-test('at the command line, a pull that cannot succeed burns nothing', async () => {
+test('on the command line, a pull that cannot be decrypted uses up no pull of the pointer', async () => {
   using scratch = temporaryHome();
   const relay = (...args: string[]) => runHere(args, { home: scratch.home, stdin: 'for one reader' });
   const url = (await relay('push', '--encrypt', '--max-pulls', '1')).stdout.trim();

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 for (const name of ['researchers', 'architect-engineer', 'bridge']) {
-  test(`examples/${name} plays its story and checks it`, async () => {
+  test(`examples/${name} runs and checks its own output`, async () => {
     const { PATH, HOME, TMPDIR } = process.env;
     const file = resolve(import.meta.dirname, `../../examples/${name}/run.ts`);
     const { stdout } = await run(process.execPath, [file, '--fake'], { env: { PATH, HOME, TMPDIR } });
@@ -17,7 +17,7 @@ for (const name of ['researchers', 'architect-engineer', 'bridge']) {
   });
 }
 
-test('an example that has no model to ask says so, and names --fake', async () => {
+test('an example without a model says so and suggests --fake', async () => {
   const { PATH, HOME, TMPDIR } = process.env;
   for (const name of ['researchers', 'architect-engineer', 'code-review', 'checkpoint', 'bridge']) {
     const file = resolve(import.meta.dirname, `../../examples/${name}/run.ts`);
@@ -36,7 +36,7 @@ const PYTHONS = [
   resolve(import.meta.dirname, '../../node_modules/.cache/python/client/bin/python'),
 ];
 
-test('examples/cross-vendor: an agent in Python answers one in TypeScript, encrypted both ways', async (t) => {
+test('examples/cross-vendor: a Python agent answers a TypeScript agent, encrypted in both directions', async (t) => {
   const { PATH, HOME, TMPDIR } = process.env;
   const python = PYTHONS.find((path) => path && existsSync(path));
   if (!python) return t.skip('there is no Python with the package: run npm run test:python, or set PYTHON');
@@ -47,7 +47,7 @@ test('examples/cross-vendor: an agent in Python answers one in TypeScript, encry
   assert.match(stdout, /checked: both ways encrypted/);
 });
 
-test('examples/cross-vendor says what to install where Python lacks the package', async () => {
+test('examples/cross-vendor says what to install if Python lacks the package', async () => {
   const { PATH, HOME, TMPDIR } = process.env;
   const file = resolve(import.meta.dirname, '../../examples/cross-vendor/run.ts');
   const env = { PATH, HOME, TMPDIR, PYTHON: 'no-such-python' };

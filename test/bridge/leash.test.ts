@@ -27,7 +27,7 @@ async function ran(
   return { out, code, signal };
 }
 
-test('a command ends with whoever started it, killed as that was, and so does all it started', {
+test('when the parent process is killed, its command and all child processes end', {
   skip,
 }, async () => {
   // Neither the command nor its child ends on SIGTERM.
@@ -40,7 +40,7 @@ test('a command ends with whoever started it, killed as that was, and so does al
   await until(() => !pids.some(isThere));
 });
 
-test('what a command says and how it ends is what the shell would have said', { skip }, async () => {
+test('output and exit status of a command are the same as in a shell', { skip }, async () => {
   assert.deepEqual(await ran(shell('echo one; exit 3')), {
     out: 'one\n',
     code: 3,
@@ -58,7 +58,7 @@ test('what a command says and how it ends is what the shell would have said', { 
   assert.equal((await ran(shell('wait; (: <&3) 2>/dev/null || echo none'))).out, 'none\n');
 });
 
-test('what a command that is done leaves in the background stays, as it would in a shell', {
+test('background processes of a finished command keep running, as in a shell', {
   skip,
 }, async () => {
   const { out, code } = await ran(shell('sleep 600 >/dev/null 2>&1 & echo $!'));

@@ -24,7 +24,7 @@ async function oldCoordinator(server: ServerUnderTest): Promise<AsyncDisposable>
   return socket;
 }
 
-test('an orchestrator that knows no ids is served by a bridge as before', async () => {
+test('an old orchestrator that sends no task ids is still served by a bridge', async () => {
   await using server = await startTestServer();
   await using _ = await startWorker(
     server,
@@ -35,7 +35,7 @@ test('an orchestrator that knows no ids is served by a bridge as before', async 
   }
 });
 
-test('it is told of failures too, instead of waiting for ever', async () => {
+test('an old orchestrator also gets failures, instead of waiting forever', async () => {
   await using server = await startTestServer();
   await using _ = await startWorker(
     server,
@@ -44,13 +44,13 @@ test('it is told of failures too, instead of waiting for ever', async () => {
   assert.equal(await oldPushAndWait(server, 'x'), 'it broke\n\nso far');
 });
 
-test('a new orchestrator takes the answer of a coordinator that marks nothing', async () => {
+test('a new orchestrator accepts the answer of an old coordinator that sends no task id', async () => {
   await using server = await startTestServer();
   await using _ = await oldCoordinator(server);
   assert.equal(await new AgentBridge(client(server)).pushAndWait('hello'), 'old style: hello');
 });
 
-test('an answer without a mark that comes before anybody waits for it is not lost', async () => {
+test('an answer without a task id that arrives before anybody waits for it is not lost', async () => {
   await using server = await startTestServer();
   const relay = client(server);
   using listening = await new ResultWaiters(relay).listen('agent-done');
@@ -66,7 +66,7 @@ test('an answer without a mark that comes before anybody waits for it is not los
   assert.deepEqual([found?.url, found?.url === noise.url], [answer.url, false]);
 });
 
-test('what others push to the done channel without a mark is no answer to a task that a bridge has', async () => {
+test('an unrelated push to the done channel is not the answer to a task that a bridge runs', async () => {
   await using server = await startTestServer();
   const begun = Promise.withResolvers<void>();
   const finish = Promise.withResolvers<void>();

@@ -12,7 +12,7 @@ steps:
   - { id: second, agent: sh, needs: [first], prompt: 'echo second >> done.txt; test -e ready && echo 2' }
 `;
 
-test('a runner goes on with runs and does steps again, by its own files and for these commands alone', async () => {
+test('a pipeline runner resumes runs and reruns steps from its own files, and accepts no other commands', async () => {
   using at = temporaryHome();
   const o = { home: at.home };
   const place = (name: string) => join(at.home, name);

@@ -35,7 +35,7 @@ async function textOf(relay: Relay, url: string): Promise<string> {
   return new Response(body as BodyInit).text();
 }
 
-test('a task goes from queued to running to done, and its result is found by its id', async () => {
+test('a task goes from queued to running to done, and its result is found by task id', async () => {
   await using under = openTestCore();
   const { relay } = under;
   const { id } = await push(relay, 'do it', { metadata: { summary: 'it' } });
@@ -71,7 +71,7 @@ test('the result is announced on the done channel that the sender asked for', as
   assert.deepEqual(message!.metadata, { task_id: id, status: 'failed', summary: 'no' });
 });
 
-test('a result is brought once: the same again is fine, another one is refused', async () => {
+test('submitting the same result again is fine, and a different result is rejected', async () => {
   await using under = openTestCore();
   const { relay } = under;
   const { id } = await push(relay, 'x');
@@ -84,7 +84,7 @@ test('a result is brought once: the same again is fine, another one is refused',
   assert.equal((await relay.channels.inspect('agent-done')).messages, 1);
 });
 
-test('of many that bring a result at once, one wins and the channel is told once', async () => {
+test('of many concurrent results for a task one wins, and it is announced once', async () => {
   await using under = openTestCore();
   const { relay } = under;
   const { id } = await push(relay, 'x');
@@ -94,7 +94,7 @@ test('of many that bring a result at once, one wins and the channel is told once
   assert.equal((await relay.channels.inspect('agent-done')).messages, 1);
 });
 
-test('a plain push with the task’s id is a result too, and only of the same tenant', async () => {
+test('a plain push with the task’s id is also a result, but only from the same tenant', async () => {
   await using under = openTestCore();
   const { relay } = under;
   const { id } = await push(relay, 'x');
@@ -109,7 +109,7 @@ test('a plain push with the task’s id is a result too, and only of the same te
   );
 });
 
-test('a result outlives a task that was to live only shortly', async () => {
+test('a result outlives a task with a short time to live', async () => {
   await using under = openTestCore();
   const { relay } = under;
   const { id } = await relay.pointers.push({ body: encode('x'), channel: 'agent-tasks', ttl: 60 });
@@ -120,7 +120,7 @@ test('a result outlives a task that was to live only shortly', async () => {
   assert.deepEqual(task.receipts, []);
 });
 
-test('work that nobody could do comes back as a failed result', async () => {
+test('a task that ran out of attempts gets a failed result', async () => {
   await using under = openTestCore({ attempts: 2, retryMs: [] });
   const { relay } = under;
   const { id } = await push(relay, 'x');
@@ -135,7 +135,7 @@ test('work that nobody could do comes back as a failed result', async () => {
   assert.match(task.result!.summary!, /after 2 attempts/);
 });
 
-test('dead letters of other groups are nobody’s failed task', async () => {
+test('a dead letter of another group does not fail a task', async () => {
   await using under = openTestCore({ attempts: 1 });
   const { relay } = under;
   const { id } = await push(relay, 'x');
@@ -146,7 +146,7 @@ test('dead letters of other groups are nobody’s failed task', async () => {
   assert.equal((await relay.tasks.get(id)).result, null);
 });
 
-test('tasks are listed newest first, also from channels that bridges have worked on', async () => {
+test('tasks are listed newest first, including those on other channels that bridges work on', async () => {
   await using under = openTestCore();
   const { relay } = under;
   await relay.agents.beat('b', { ...BRIDGE, task_channel: 'own-tasks', done_channel: 'own-done' });
@@ -167,7 +167,7 @@ test('tasks are listed newest first, also from channels that bridges have worked
   assert.equal((await relay.tasks.get(c.id)).done_channel, 'own-done');
 });
 
-test('a task for an agent that was never there is listed, and the channel of another tenant is not', async () => {
+test('a task for an agent that never ran is listed, and the task of another tenant is not', async () => {
   await using under = openTestCore();
   const { id } = await push(under.relay, 'x', { channel: 'agent-tasks@absent' });
   await push(under.as('x', 'other'), 'y', { channel: 'agent-tasks@absent' });
@@ -177,7 +177,7 @@ test('a task for an agent that was never there is listed, and the channel of ano
   );
 });
 
-test('agents: a bridge is alive while it is heard of, and a follower is listed with what it follows', async () => {
+test('the list of agents shows whether each bridge is alive, and which channels each follower follows', async () => {
   await using under = openTestCore();
   const { relay } = under;
   const { id } = await push(relay, 'x');
@@ -199,7 +199,7 @@ test('agents: a bridge is alive while it is heard of, and a follower is listed w
   assert.deepEqual((await under.as('x', 'other').agents.list()).agents, []);
 });
 
-test('a key that is bound to some channels sees the tasks and agents of those', async () => {
+test('a key limited to some channels sees only the tasks and agents of these channels', async () => {
   await using under = openTestCore();
   const { relay } = under;
   const bound = under.core.relay({ ...callerNamed('bound'), channelPrefix: 'own-' }, BASE);
@@ -222,7 +222,7 @@ test('a key that is bound to some channels sees the tasks and agents of those', 
   await assert.rejects(bound.agents.beat('mine', BRIDGE), forbidden);
 });
 
-test('over HTTP it is the same', async () => {
+test('tasks behave the same over HTTP', async () => {
   await using server = await startTestServer();
   const under: CoreUnderTest = server.core;
   const { id } = await push(under.relay, 'x');

@@ -24,7 +24,7 @@ for (const [how, tasks] of [
   ['screen', 4],
   ['command', 2],
 ] as const) {
-  test(`tasks reach an agent in a terminal whole, and come back by ${how}`, async () => {
+  test(`tasks reach an agent in a terminal unchanged, and the result comes back by ${how}`, async () => {
     await using server = await startTestServer();
     await using terminal = await openTerminal({ env: { CONTEXTRELAY_URL: server.url, TUI_DONE: how } });
     const runner = new TmuxRunner({ ...terminal, profiles: SCRIPTED });
@@ -38,7 +38,7 @@ for (const [how, tasks] of [
   });
 }
 
-test('an agent without an outcome gives back what it showed', async () => {
+test('the result of an agent without an outcome block is what it showed', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ env: { CONTEXTRELAY_URL: server.url, TUI_MUTE: '1' } });
   const runner = new TmuxRunner({ ...terminal, profiles: SCRIPTED });
@@ -49,7 +49,7 @@ test('an agent without an outcome gives back what it showed', async () => {
   assert.doesNotMatch(answer.text, /Welcome/, 'what stood there before');
 });
 
-test('an agent that shows its frame and nothing else has said nothing', async () => {
+test('an agent that shows only its frame has no output', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ env: { CONTEXTRELAY_URL: server.url, TUI_SILENT: '1' } });
   const runner = new TmuxRunner({ ...terminal, profiles: SCRIPTED });
@@ -58,7 +58,7 @@ test('an agent that shows its frame and nothing else has said nothing', async ()
   assert.deepEqual([answer.status, /said nothing/.test(answer.text)], ['failed', true], answer.text);
 });
 
-test('an agent that dies in the middle, and a session that is not there, are failures and no silence', async () => {
+test('an agent that dies during a task, or a missing session, gives a failed result', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ env: { CONTEXTRELAY_URL: server.url, TUI_DIES: '1' } });
   await assert.rejects(
@@ -74,7 +74,7 @@ test('an agent that dies in the middle, and a session that is not there, are fai
   assert.match(again.text, /cannot be reached/);
 });
 
-test('a program that takes no pastes gets one line', async () => {
+test('a program that does not accept pastes gets the task as one line', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ command: lines(`echo "got: \${line%%(relay*}"`) });
   const runner = new TmuxRunner({ ...terminal, profiles: UNKNOWN });
@@ -84,7 +84,7 @@ test('a program that takes no pastes gets one line', async () => {
   assert.match(answer.text.replace(/\s+/g, ''), new RegExp(`relaypull"${server.url}/pull/${answer.id}"`));
 });
 
-test('an agent that repeats what it was told does not lose its answer, and one that says nothing has failed', async () => {
+test('an agent that repeats its task keeps its answer, and an agent without output has failed', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({
     command: lines('case $n in "") n=1; echo "it is 42"; echo "$line";; esac'),
@@ -101,7 +101,7 @@ test('an agent that repeats what it was told does not lose its answer, and one t
   assert.equal((await client(server).peek(silence.url)).outcome, 'none');
 });
 
-test('a program that is not known, or is busy with something else, is neither interrupted nor ended', async () => {
+test('an unknown program, or one busy with something else, is neither interrupted nor ended', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ command: lines('echo "still here"') });
   await using other = await openTerminal({
@@ -127,7 +127,7 @@ test('a program that is not known, or is busy with something else, is neither in
   assert.doesNotMatch(await other.screen(), /interrupted/);
 });
 
-test('an agent that is known stops when its task is canceled', async () => {
+test('an agent with a known profile stops when its task is canceled', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({
     command: `trap 'echo stopped' INT; ${lines('echo "esc to interrupt"; sleep 600; clear; echo ready')}`,
@@ -141,7 +141,7 @@ test('an agent that is known stops when its task is canceled', async () => {
   await until(async () => (await terminal.screen()).includes('ready'));
 });
 
-test('the command that is pasted works where it is pasted', async () => {
+test('the pasted command works in the environment of the terminal', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
   // Here PATH and the relay's variables differ from those of the bridge.

@@ -24,7 +24,7 @@ const ways = (): [string, { home: string; env?: Record<string, string> }][] => [
   ['remote', { home: other.home, env: { CONTEXTRELAY_URL: server.url } }],
 ];
 
-test('a message published by one command is watched by another, on the store and over the server', async () => {
+test('one command publishes a message and another watches it, on the store and over the server', async () => {
   for (const [name, at] of ways()) {
     for (const [otherName, from] of ways()) {
       const channel = `${name}/${otherName}`;
@@ -48,7 +48,7 @@ test('a message published by one command is watched by another, on the store and
   ]);
 });
 
-test('watch --exec runs the command with the payload; in a group its exit code decides', async () => {
+test('watch --exec runs the command with the payload, and in a group the exit code decides', async () => {
   const script =
     'read line; if [ "$line" = bad ] && [ "$RELAY_ATTEMPT" = 1 ]; then exit 3; fi; echo "$line from $RELAY_FROM try $RELAY_ATTEMPT $RELAY_METADATA"';
   for (const [name, at] of ways()) {
@@ -73,7 +73,7 @@ test('watch --exec runs the command with the payload; in a group its exit code d
   }
 });
 
-test('watch --exec hands on nothing of a message that it runs for itself', async () => {
+test('watch --exec does not pass on variables of another message from its own environment', async () => {
   await relay(['publish', 'inner', 'a signal'], { home });
   const env = { RELAY_URL: 'of another', RELAY_TOKEN: '7', RELAY_ATTEMPT: '3' };
   const script = 'echo "$RELAY_MSG/$RELAY_URL/$RELAY_TOKEN/$RELAY_ATTEMPT"';
@@ -84,7 +84,7 @@ test('watch --exec hands on nothing of a message that it runs for itself', async
   assert.equal(watched.stdout, 'a signal///\n');
 });
 
-test('follow and inbox keep what came for a named agent, on the store and over the server', async () => {
+test('follow and inbox store messages for a named agent, on the store and over the server', async () => {
   for (const [name, at] of ways()) {
     const channel = `news-${name}`;
     const agent = ['--as', `agent-${name}`];
@@ -106,7 +106,7 @@ test('follow and inbox keep what came for a named agent, on the store and over t
   assert.match(nobody.stderr, /--as NAME/);
 });
 
-test('receipts show the rungs there is evidence for, and --watch those that follow', async () => {
+test('receipts show each stage with evidence, and --watch shows later stages as they happen', async () => {
   const url = (await relay(['push'], { home, stdin: 'x' })).stdout.trim();
   assert.match((await relay(['receipts', url], { home })).stdout, /^stored +local/);
   await using watching = start(['receipts', url, '--watch', '--json'], { home });
@@ -120,7 +120,7 @@ test('receipts show the rungs there is evidence for, and --watch those that foll
   assert.match((await relay(['receipts', url], { home })).stdout, /result +local .*done/);
 });
 
-test('a channel key lets subscribers read what was pushed encrypted, and lies in a file for its owner alone', async () => {
+test('subscribers with the channel key read encrypted pushes, and only the owner can read the key file', async () => {
   const made = await relay(['channel', 'key', 'new', 'secret'], { home });
   const key = made.stdout.trim();
   assert.match(key, /^[\w-]{43}=$/);
@@ -153,7 +153,7 @@ test('a channel key lets subscribers read what was pushed encrypted, and lies in
   assert.equal(wrong.code, 2);
 });
 
-test('commands say what is wrong, and exit accordingly', async () => {
+test('commands report what is wrong and set the exit code', async () => {
   const cases: [string[], number, RegExp][] = [
     [['publish', 'x'.repeat(257), 'hi'], 2, /256/],
     [['publish', 'c', '--parse', '{'], 2, /not JSON/],

@@ -10,7 +10,7 @@ import { manualClock } from '../conformance/case.ts';
 
 const { randomBytes } = systemEnv;
 
-test('expiry and leases go by the time that the engine tells, and by no other', async () => {
+test('expiry and leases use the clock of the engine and no other clock', async () => {
   const clock = manualClock(Date.UTC(2031, 0, 1));
   await using engine = openMemory({ env: clock.env });
   const core = new RelayCore({ engine, env: { randomBytes }, texts: ownTextWork }, { auth: 'keys' });

@@ -40,7 +40,7 @@ async function listen(server: ServerUnderTest, path: string, headers: Record<str
   return { next, stop: () => abort.abort(), ended: () => reader.closed };
 }
 
-test('a channel can be followed as server-sent events, with the sequence as id', async () => {
+test('a channel can be followed with server-sent events whose id is the sequence number', async () => {
   await using server = await startTestServer();
   await server.post('/channels/a%2Fb', { msg: 'before' });
   const events = await listen(server, '/channels/a%2Fb/events');
@@ -52,7 +52,7 @@ test('a channel can be followed as server-sent events, with the sequence as id',
   events.stop();
 });
 
-test('Last-Event-ID resumes behind it, before what the address says', async () => {
+test('Last-Event-ID resumes after that event and overrides the query', async () => {
   await using server = await startTestServer();
   const sent = [];
   for (let i = 0; i < 5; i++) sent.push((await server.post('/channels/c', { msg: i })).json.seq);
@@ -66,7 +66,7 @@ test('Last-Event-ID resumes behind it, before what the address says', async () =
   all.stop();
 });
 
-test('a gap is an event of its own kind', async () => {
+test('a gap has its own event type', async () => {
   await using server = await startTestServer({ channels: { messages: 16 } });
   const first = (await server.post('/channels/c', { msg: 'first' })).json.seq;
   for (let i = 0; i < 40; i++) await server.relay.channels.publish('c', i);
@@ -79,7 +79,7 @@ test('a gap is an event of its own kind', async () => {
   events.stop();
 });
 
-test('a group works over events and HTTP alone', async () => {
+test('a group works with server-sent events and HTTP requests alone', async () => {
   await using server = await startTestServer();
   await server.post('/channels/c', { msg: 'work' });
   const events = await listen(server, '/channels/c/events?group=g');
@@ -89,7 +89,7 @@ test('a group works over events and HTTP alone', async () => {
   events.stop();
 });
 
-test('what is wrong with a request for events is told as such', async () => {
+test('an invalid request for events is rejected with the reason', async () => {
   await using server = await startTestServer();
   for (const query of ['?since=soon', '?group=', '?group=g&prefetch=x', '?group=g&prefetch=1000']) {
     assert.equal((await server.get(`/channels/c/events${query}`)).status, 400, query);
@@ -97,7 +97,7 @@ test('what is wrong with a request for events is told as such', async () => {
   assert.equal((await server.get(`/channels/${'x'.repeat(257)}/events`)).status, 400);
 });
 
-test('a server that stops ends its streams at once, and a reader that left is forgotten', async () => {
+test('a stopping server ends its streams at once, and a disconnected reader is released', async () => {
   const server = await startTestServer();
   const left = await listen(server, '/channels/c/events');
   left.stop();
@@ -110,7 +110,7 @@ test('a server that stops ends its streams at once, and a reader that left is fo
   assert.equal(await ended, 'the end');
 });
 
-test('a reader that was told nothing before a server stops is told from where to go on', async () => {
+test('a reader that got no message before the server stopped gets the id from which to resume', async () => {
   await using relay = await startRelay();
   const body = JSON.stringify({ msg: 'before' });
   const headers = { 'Content-Type': 'application/json' };

@@ -5,7 +5,7 @@ import { INBOX_FOLLOWS } from '../../src/base/limits.ts';
 import { encode, openTestCore } from './core.ts';
 import { startTestServer } from './server.ts';
 
-test('an agent finds what came since it began to follow, in the order of time, until it is marked as read', async () => {
+test('an agent finds all messages since it began to follow, oldest first, until they are marked as read', async () => {
   await using t = openTestCore();
   await t.relay.channels.publish('a', 'old');
   await t.relay.inbox.follow('ann', 'a');
@@ -36,7 +36,7 @@ test('an agent finds what came since it began to follow, in the order of time, u
   );
 });
 
-test('what comes between a look and the mark stays unread', async () => {
+test('a message that arrives between reading and marking stays unread', async () => {
   await using t = openTestCore();
   await t.relay.inbox.follow('ann', 'a');
   await t.relay.channels.publish('a', 1);
@@ -49,7 +49,7 @@ test('what comes between a look and the mark stays unread', async () => {
   );
 });
 
-test('a mark never goes back, nor beyond what there is', async () => {
+test('the read mark never moves back, and never beyond the last message', async () => {
   await using t = openTestCore();
   await t.relay.inbox.follow('ann', 'a');
   const { seq: first } = await t.relay.channels.publish('a', 1);
@@ -63,7 +63,7 @@ test('a mark never goes back, nor beyond what there is', async () => {
   await assert.rejects(t.relay.inbox.markRead('ann', { other: 0 }), (e) => isRelayError(e, 'not_found'));
 });
 
-test('the newest are given where they are asked for, in the order of time', async () => {
+test('the newest messages are returned on request, oldest first', async () => {
   await using t = openTestCore();
   for (const channel of ['a', 'b']) await t.relay.inbox.follow('ann', channel);
   for (let i = 0; i < 90; i++) {
@@ -80,7 +80,7 @@ test('the newest are given where they are asked for, in the order of time', asyn
   assert.deepEqual([all.messages.length, all.more], [90, false]);
 });
 
-test('one answer holds a page, and the next goes on behind what was marked', async () => {
+test('one read returns a page, and the next read continues after the mark', async () => {
   await using t = openTestCore();
   for (const channel of ['a', 'b']) await t.relay.inbox.follow('ann', channel);
   for (let i = 0; i < 90; i++) {
@@ -100,7 +100,7 @@ test('one answer holds a page, and the next goes on behind what was marked', asy
   );
 });
 
-test('following may begin in the past, happens once, and ends', async () => {
+test('following can begin in the past, changes nothing when repeated, and can be ended', async () => {
   await using t = openTestCore();
   await t.relay.channels.publish('a', 'old');
   const first = await t.relay.inbox.follow('ann', 'a', { since: 'all' });
@@ -113,7 +113,7 @@ test('following may begin in the past, happens once, and ends', async () => {
   await assert.rejects(t.relay.inbox.unfollow('ann', 'a'), (e) => isRelayError(e, 'not_found'));
 });
 
-test('inboxes of two agents, and of two tenants, know nothing of each other', async () => {
+test('inboxes of two agents or two tenants are independent', async () => {
   await using t = openTestCore();
   await t.relay.inbox.follow('ann', 'a');
   await t.relay.inbox.follow('bob', 'a');
@@ -123,7 +123,7 @@ test('inboxes of two agents, and of two tenants, know nothing of each other', as
   assert.deepEqual((await t.as('x', 'other').inbox.read('bob')).following, []);
 });
 
-test('what was no longer kept is marked as a gap', async () => {
+test('messages that are no longer kept are marked as a gap', async () => {
   await using t = openTestCore({ retentionMs: 60_000 });
   await t.relay.inbox.follow('ann', 'a');
   await t.relay.channels.publish('a', 'lost');
@@ -136,7 +136,7 @@ test('what was no longer kept is marked as a gap', async () => {
   );
 });
 
-test('the inbox over HTTP is the same one', async () => {
+test('the inbox behaves the same over HTTP', async () => {
   await using server = await startTestServer();
   const agent = encodeURIComponent('team/ann.1');
   const followed = await server.post(`/inbox/${agent}/channels`, { channel: 'a/b' });
@@ -162,7 +162,7 @@ test('the inbox over HTTP is the same one', async () => {
   }
 });
 
-test('the follows of all agents of a tenant are counted and have a limit', async () => {
+test('the number of follows of a tenant is limited', async () => {
   await using t = openTestCore();
   const { records } = t.core.deps.engine;
   const counted = async () => (await records.get('ten.local/inbox-follows'))?.value;

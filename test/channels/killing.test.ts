@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import { killAndResume } from './killing.ts';
 
-test('the server is killed and started again: subscribers resume by themselves, and every acknowledged push arrives', async () => {
+test('after the server is killed and restarted, subscribers resume and receive every acknowledged push', async () => {
   await killAndResume({ kills: 1, between: 40, subscribers: 2 });
 });

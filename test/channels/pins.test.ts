@@ -30,12 +30,12 @@ const ROUTES = [
   'GET /pull/:id/receipts',
 ];
 
-test('the routes of channels, inboxes and receipts are where they were', () => {
+test('the routes of channels, inboxes and receipts have not changed', () => {
   const known = new Set<string | undefined>(OPERATIONS.map(({ verb }) => verb.route));
   for (const route of ROUTES) assert.ok(known.has(route), route);
 });
 
-test('frames have the fields they had, in the order they had', async () => {
+test('frames have the same fields in the same order as before', async () => {
   await using server = await startTestServer({ channels: { messages: 16, attempts: 1 } });
   const keys = (frame: object) => Object.keys(frame).join(' ');
   await using plain = await connect(`${server.ws}/ws/c`);
@@ -67,7 +67,7 @@ test('frames have the fields they had, in the order they had', async () => {
   assert.equal(keys(letter.dead), 'channel group seq ts attempts reason');
 });
 
-test('answers over HTTP have the fields they had', async () => {
+test('HTTP responses have the same fields as before', async () => {
   await using server = await startTestServer();
   const keys = (value: object) => Object.keys(value).join(' ');
   const published = await server.post('/channels/c', { msg: 1 });
@@ -105,7 +105,7 @@ const COMMANDS: { [path: string]: string[] } = {
   receipts: ['watch'],
 };
 
-test('the commands for channels keep their names and flags', async () => {
+test('the channel commands keep their names and flags', async () => {
   const tree = new Map((await commandTree(ROOT)).map((node) => [node.path, Object.keys(node.flags)]));
   for (const [path, flags] of Object.entries(COMMANDS)) {
     assert.ok(tree.has(path), `relay ${path}`);

@@ -4,7 +4,7 @@ import { relay, temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
 import { start } from './programs.ts';
 
-test('a member whose process was killed is gone from its group within seconds', async () => {
+test('a member whose process was killed leaves its group within seconds', async () => {
   using place = temporaryHome();
   const { home } = place;
   const members = async () => {

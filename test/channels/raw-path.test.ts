@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from './server.ts';
 
-test('a channel named in raw UTF-8 bytes is the one that is named in percent-encoded form', async () => {
+test('raw UTF-8 bytes and percent-encoding in a path name the same channel', async () => {
   // Node closes requests whose headers are incomplete, and must not mistake this one for such a request.
   await using server = await startTestServer({ timeouts: { headersMs: 200, requestMs: 200, checkMs: 50 } });
   const { hostname, port } = new URL(server.url);
@@ -41,7 +41,7 @@ test('a channel named in raw UTF-8 bytes is the one that is named in percent-enc
   socket.destroy();
 });
 
-test('what cannot be parsed at all is still refused', async () => {
+test('a path that cannot be parsed is rejected', async () => {
   await using server = await startTestServer();
   const { hostname, port } = new URL(server.url);
   const host = `Host: ${hostname}\r\n`;

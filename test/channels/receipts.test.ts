@@ -8,7 +8,7 @@ import { connect, startTestServer } from './server.ts';
 
 const HOUR = 3_600_000;
 
-test('a pointer that nobody has touched is stored, and nothing more is claimed', async () => {
+test('an untouched pointer has only the receipt that it was stored', async () => {
   await using t = openTestCore();
   const pushed = await t.relay.pointers.push({ body: encode('abc'), channel: 'c' });
   const peeked = await t.relay.pointers.peek(pushed.id);
@@ -19,7 +19,7 @@ test('a pointer that nobody has touched is stored, and nothing more is claimed',
   });
 });
 
-test('pulls are told by whom, how often and how much; peeks and prices are none', async () => {
+test('receipts show who pulled, how often and how many bytes; peeks and cost estimates do not count', async () => {
   await using t = openTestCore();
   const { id } = await t.relay.pointers.push({ body: encode('line one\nline two\n') });
   await t.relay.pointers.peek(id);
@@ -39,7 +39,7 @@ test('pulls are told by whom, how often and how much; peeks and prices are none'
   );
 });
 
-test('of a large payload all that was read is told', async () => {
+test('the receipt of a large payload counts all bytes that were read', async () => {
   await using t = openTestCore();
   const { id } = await t.relay.pointers.push({ body: new Uint8Array(3_000_000).fill(97) });
   await pull(t.as('ann'), id);
@@ -53,7 +53,7 @@ test('of a large payload all that was read is told', async () => {
   );
 });
 
-test('receipts are written behind, are there for other processes, and survive the process', async () => {
+test('receipts are written behind, visible to other processes, and survive the process', async () => {
   await using t = openTestCore();
   const { id } = await t.relay.pointers.push({ body: encode('x') });
   await pull(t.as('ann'), id);
@@ -64,7 +64,7 @@ test('receipts are written behind, are there for other processes, and survive th
   assert.equal((await elsewhere.receipts.get(id)).reached, 'pulled');
 });
 
-test('only the owner is told, and a missing pointer is like a foreign one', async () => {
+test('only the owner sees receipts, and a foreign pointer looks like a missing one', async () => {
   await using t = openTestCore();
   const { id } = await t.relay.pointers.push({ body: encode('x') });
   for (const [relay, which] of [
@@ -76,7 +76,7 @@ test('only the owner is told, and a missing pointer is like a foreign one', asyn
   }
 });
 
-test('an acknowledgement and a result are rungs, each with who and what', async () => {
+test('acknowledgement and result are stages of a receipt, each with its author and details', async () => {
   await using t = openTestCore();
   const task = await t.relay.pointers.push({ body: encode('job'), channel: 'tasks' });
   await using worker = readFrom(t.as('worker'), 'tasks', { group: 'g' });
@@ -98,14 +98,14 @@ test('an acknowledgement and a result are rungs, each with who and what', async 
   });
 });
 
-test('nobody can claim a result for a pointer of another tenant', async () => {
+test('another tenant cannot add a result to a pointer', async () => {
   await using t = openTestCore();
   const task = await t.relay.pointers.push({ body: encode('job') });
   await t.as('eve', 'other').pointers.push({ body: encode('x'), metadata: { task_id: task.id } });
   assert.equal((await t.relay.receipts.get(task.id)).reached, 'stored');
 });
 
-test('marking as read is evidence that an agent was told', async () => {
+test('marking a message as read records that the agent was notified', async () => {
   await using t = openTestCore();
   await t.relay.inbox.follow('ann', 'c');
   const { id } = await t.relay.pointers.push({ body: encode('x'), channel: 'c' });
@@ -120,7 +120,7 @@ test('marking as read is evidence that an agent was told', async () => {
   );
 });
 
-test('a socket that answers behind the message was notified; one that does not read was not', async () => {
+test('a socket that answers the ping after a message was notified; a socket that does not read was not', async () => {
   await using server = await startTestServer();
   const path = (id: string) => `/pull/${id}/receipts`;
   await using deaf = await connect(`${server.ws}/ws/deaf`);
@@ -136,7 +136,7 @@ test('a socket that answers behind the message was notified; one that does not r
   assert.equal((await server.get(path(unheard.json.id))).json.reached, 'stored');
 });
 
-test('a pong that nobody asked for proves nothing', async () => {
+test('an unsolicited pong is no evidence', async () => {
   await using server = await startTestServer();
   await using socket = await connect(`${server.ws}/ws/c`);
   // This client does not answer pings but sends pongs all the time.
@@ -151,7 +151,7 @@ test('a pong that nobody asked for proves nothing', async () => {
   assert.equal((await server.get(`/pull/${json.id}/receipts`)).json.reached, 'stored');
 });
 
-test('a member of a group that answers was notified before it acknowledged', async () => {
+test('a group member that answers the ping is notified before it acknowledges', async () => {
   await using server = await startTestServer();
   const { json } = await server.post('/push', { data: 'x', channel: 'c' });
   await using socket = await connect(`${server.ws}/ws/c?group=g`);
@@ -165,7 +165,7 @@ test('a member of a group that answers was notified before it acknowledged', asy
   assert.deepEqual(await rungs(), ['stored', 'notified', 'acked']);
 });
 
-test('receipts go with their pointer, and live on with one that is renewed', async () => {
+test('receipts are deleted with their pointer, and kept if the pointer is renewed', async () => {
   await using t = openTestCore();
   const short = await t.relay.pointers.push({ body: encode('x'), ttl: 60 });
   const long = await t.relay.pointers.push({ body: encode('y'), ttl: 60 });
@@ -182,7 +182,7 @@ test('receipts go with their pointer, and live on with one that is renewed', asy
   assert.equal(await kept(long.id), false);
 });
 
-test('receipts in the logs of an earlier version are told, and move to where they expire by themselves', async () => {
+test('receipts in the logs of an earlier version are shown, and move to records that expire', async () => {
   await using t = openTestCore();
   const { id } = await t.relay.pointers.push({ body: encode('x'), ttl: 5 * 3600 });
   const at = t.engine.now();
@@ -207,7 +207,7 @@ test('receipts in the logs of an earlier version are told, and move to where the
     assert.equal((await t.engine.logs.info(log)).count, 0, log);
 });
 
-test('receipts that the first versions noted for dropping move too', async () => {
+test('receipt logs that the first versions marked for deletion are deleted', async () => {
   await using t = openTestCore();
   await t.engine.logs.append('rcp.gone', { notes: [] });
   await t.engine.records.put(`sys.rcp/${String(t.engine.now()).padStart(15, '0')}/gone`, 1);

@@ -32,7 +32,7 @@ const ENGINES: { [name: string]: (env: Env) => Promise<{ engine: Engine; done():
 };
 
 for (const [name, open] of Object.entries(ENGINES)) {
-  test(`${name}: failed work comes back after 1 s, 5 s, 30 s and 2 min, in whatever process, and then is a dead letter`, async () => {
+  test(`${name}: failed work is retried after 1 s, 5 s, 30 s and 2 min, in any process, and then becomes a dead letter`, async () => {
     const clock = new MovedClock();
     const { engine, done } = await open(clock);
     {
@@ -68,7 +68,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
   });
 }
 
-test('a member that waits is woken when the wait is over', async () => {
+test('a waiting member wakes up when the retry delay is over', async () => {
   await using t = openTestCore({ retryMs: [30] });
   await t.relay.channels.publish('c', 'hard');
   await using member = readFrom(t.relay, 'c', { group: 'g' });
@@ -77,7 +77,7 @@ test('a member that waits is woken when the wait is over', async () => {
   assert.equal((await member.take(1))[0]!.attempt, 2);
 });
 
-test('a group chooses its own waits, and forgets them again', async () => {
+test('a group can set its own retry delays and reset them', async () => {
   await using t = openTestCore();
   await t.relay.channels.publish('c', 'hard');
   const work = await next(t.relay);
@@ -97,7 +97,7 @@ test('a group chooses its own waits, and forgets them again', async () => {
   );
 });
 
-test('a dead letter is tried again by its group alone, from its first attempt on, or dropped; each once', async () => {
+test('a dead letter is retried once, only by its group and from the first attempt, or dropped once', async () => {
   await using t = openTestCore({ attempts: 1 });
   const { channels, pointers, receipts } = t.relay;
   const { id } = await pointers.push({ body: encode('a payload'), channel: 'c' });
@@ -130,7 +130,7 @@ test('a dead letter is tried again by its group alone, from its first attempt on
   assert.equal((await channels.inspect('c')).dead, 0);
 });
 
-test('a task that nobody could do is sent anew, because it has its failed result', async () => {
+test('retrying a failed task sends a new task, because the old one already has its result', async () => {
   await using t = openTestCore({ attempts: 1 });
   const { channels, pointers, tasks } = t.relay;
   const { id } = await pointers.push({
@@ -150,7 +150,7 @@ test('a task that nobody could do is sent anew, because it has its failed result
   assert.deepEqual([state, summary, attempt], ['running', 'it', 1]);
 });
 
-test('what the channel no longer keeps cannot be tried again, and says so', async () => {
+test('a message that the channel no longer keeps cannot be retried, and the error says so', async () => {
   await using t = openTestCore();
   const { channels, pointers } = t.relay;
   const { id } = await pointers.push({ body: encode('x'), channel: 'c' });
@@ -161,7 +161,7 @@ test('what the channel no longer keeps cannot be tried again, and says so', asyn
   await assert.rejects(channels.retryDead('c', letter!.seq), (e) => isRelayError(e, 'conflict'));
 });
 
-test('where the worker runs it is told what becomes of failed work; commands list, retry and drop dead letters', async () => {
+test('the worker prints what happens to failed work, and commands list, retry and drop dead letters', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;
   await cli(['publish', 'jobs', 'one'], { home });

@@ -18,7 +18,7 @@ const WAYS: [string, (server: ServerUnderTest, o?: ContextRelayOptions) => Conte
 ];
 
 for (const [way, clientOf] of WAYS) {
-  test(`${way}: a handler gets what comes after the subscription is ready, one after the other`, async () => {
+  test(`${way}: a handler gets the messages after the subscription is ready, one at a time`, async () => {
     await using server = await startTestServer();
     const client = clientOf(server);
     await client.publish('c', 'before');
@@ -43,7 +43,7 @@ for (const [way, clientOf] of WAYS) {
     assert.deepEqual(got, ['payload', { n: 1 }, null]);
   });
 
-  test(`${way}: a loop over a channel replays, goes on, and ends with the signal`, async () => {
+  test(`${way}: a loop over a channel replays old messages, continues with new ones, and ends with the signal`, async () => {
     await using server = await startTestServer();
     const client = clientOf(server);
     for (let i = 0; i < 5; i++) await client.publish('c', i);
@@ -57,7 +57,7 @@ for (const [way, clientOf] of WAYS) {
     assert.deepEqual(got, [0, 1, 2, 3, 4, 5]);
   });
 
-  test(`${way}: in a group the end of the handler acknowledges, an error gives back, and the lease is kept meanwhile`, async () => {
+  test(`${way}: in a group a handler that returns acknowledges, a handler that throws gives back, and the lease is renewed meanwhile`, async () => {
     await using server = await startTestServer({ channels: { leaseMs: 400, retryMs: [] } });
     const client = clientOf(server);
     for (const msg of ['slow', 'hard', 'easy']) await client.publish('tasks', msg);
@@ -86,7 +86,7 @@ for (const [way, clientOf] of WAYS) {
     assert.deepEqual(tries, ['slow 1', 'hard 1', 'hard 2', 'easy 1']);
   });
 
-  test(`${way}: a loop in a group acknowledges when it says so`, async () => {
+  test(`${way}: a loop in a group acknowledges explicitly`, async () => {
     await using server = await startTestServer();
     const client = clientOf(server);
     for (let i = 0; i < 3; i++) await client.publish('tasks', i);
@@ -101,7 +101,7 @@ for (const [way, clientOf] of WAYS) {
     assert.deepEqual(got, [0, 1, 2]);
   });
 
-  test(`${way}: a durable subscriber goes on where it was, and what it had not handled comes again`, async () => {
+  test(`${way}: a durable subscriber resumes, and gets unhandled messages again`, async () => {
     await using server = await startTestServer();
     const client = clientOf(server);
     const first = client.subscribe('c', { durable: 'ann', since: 'all' });
@@ -125,7 +125,7 @@ for (const [way, clientOf] of WAYS) {
     assert.deepEqual((await client.inbox.read('ann')).messages, []);
   });
 
-  test(`${way}: an encrypted push reaches those who share the channel's key, and no others`, async () => {
+  test(`${way}: an encrypted push reaches only subscribers with the channel's key`, async () => {
     await using server = await startTestServer();
     const key = generateFernetKey(systemEnv);
     const sender = clientOf(server, { channelKeys: { secret: key } });
@@ -149,7 +149,7 @@ for (const [way, clientOf] of WAYS) {
     assert.ok(!JSON.stringify(entries).includes(key));
   });
 
-  test(`${way}: receipts are told by URL`, async () => {
+  test(`${way}: receipts are found by pointer URL`, async () => {
     await using server = await startTestServer();
     const client = clientOf(server);
     const url = await client.push('x');
@@ -157,7 +157,7 @@ for (const [way, clientOf] of WAYS) {
     assert.equal((await client.receipts(url)).reached, 'pulled');
   });
 
-  test(`${way}: what is wrong is told by the subscription`, async () => {
+  test(`${way}: the subscription reports errors`, async () => {
     await using server = await startTestServer();
     const client = clientOf(server);
     const fails = async (channel: string, o: object) => {
@@ -183,7 +183,7 @@ for (const [way, clientOf] of WAYS) {
   });
 }
 
-test('nobody at the address is an error at once, not a wait', async () => {
+test('an address without a server is an immediate error', async () => {
   const client = new ContextRelay({ baseUrl: 'http://127.0.0.1:9', retries: 0 });
   const subscription = client.subscribe('c', () => {});
   await assert.rejects(subscription.ready, (e) => isRelayError(e, 'unreachable'));
@@ -207,7 +207,7 @@ for (const [platform, Socket] of [
   ['a WebSocket that tells of errors alone', ErrorAlone],
   ['no WebSocket', undefined],
 ] as const) {
-  test(`with ${platform}: a relay goes away and comes back; the subscription tells of it, resumes by itself, and misses nothing`, async () => {
+  test(`with ${platform}: when the relay goes away and returns, the subscription reports it, resumes and misses nothing`, async () => {
     const own = globalThis.WebSocket;
     globalThis.WebSocket = Socket as typeof WebSocket;
     using stack = new DisposableStack();
@@ -243,7 +243,7 @@ for (const [platform, Socket] of [
   });
 }
 
-test('a consumer that is far behind holds a bounded number of messages, and gets them all', async () => {
+test('a slow consumer holds a bounded number of messages in memory, and gets them all', async () => {
   await using server = await startTestServer();
   const Platform = globalThis.WebSocket;
   let opened = 0;
@@ -279,7 +279,7 @@ test('a consumer that is far behind holds a bounded number of messages, and gets
   }
 });
 
-test('a gap is marked on the message behind it', async () => {
+test('the message after a gap is marked', async () => {
   await using server = await startTestServer({ channels: { messages: 16 } });
   const { seq } = await server.relay.channels.publish('c', 'first');
   for (let i = 0; i < 40; i++) await server.relay.channels.publish('c', i);
@@ -296,7 +296,7 @@ test('a gap is marked on the message behind it', async () => {
   ]);
 });
 
-test('since takes a moment in ms, too', async () => {
+test('since also accepts a time in ms', async () => {
   await using server = await startTestServer();
   await server.relay.channels.publish('c', 'one');
   const client = new ContextRelay({ baseUrl: server.url });

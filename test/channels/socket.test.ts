@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { until } from '../until.ts';
 import { connect, refusal, startTestServer } from './server.ts';
 
-test('a socket without a query gets what comes after it was opened, as existing subscribers expect it', async () => {
+test('a socket without a query gets the messages after it was opened, as existing subscribers expect', async () => {
   await using server = await startTestServer();
   await server.post('/push', { data: 'before', channel: 'c' });
   await using socket = await connect(`${server.ws}/ws/c`);
@@ -23,7 +23,7 @@ test('a socket without a query gets what comes after it was opened, as existing 
   assert.equal(socket.frames.length, 2, 'and nothing else');
 });
 
-test('the rest of the path is the name, whatever is in it, and the same as in JSON', async () => {
+test('the rest of the path is the channel name, with any characters, and the same as in JSON', async () => {
   await using server = await startTestServer();
   const names = [
     'a',
@@ -57,7 +57,7 @@ test('the rest of the path is the name, whatever is in it, and the same as in JS
   assert.deepEqual(json.channels.map((each: { name: string }) => each.name).sort(), [...names].sort());
 });
 
-test('a socket resumes behind the sequence it names, and is told of a gap', async () => {
+test('a socket resumes after the given sequence number, and is notified of a gap', async () => {
   await using server = await startTestServer({ channels: { messages: 16 } });
   const sent: number[] = [];
   for (let i = 0; i < 40; i++) sent.push((await server.relay.channels.publish('c', i)).seq);
@@ -84,7 +84,7 @@ test('a socket resumes behind the sequence it names, and is told of a gap', asyn
   for (const socket of [behind, near, all]) assert.equal((await socket.take(1))[0].msg, 'live');
 });
 
-test('sockets that join while messages pour in get each one once and in order', async () => {
+test('sockets that join during a burst get each message once and in order', async () => {
   await using server = await startTestServer();
   const count = 2000;
   let sent = 0;
@@ -107,7 +107,7 @@ test('sockets that join while messages pour in get each one once and in order', 
   }
 });
 
-test('a group over sockets: leases, acknowledgements and refusals are frames', async () => {
+test('in a group over sockets, leases, acknowledgements and errors are frames', async () => {
   await using server = await startTestServer({ channels: { retryMs: [] } });
   for (const msg of ['a', 'b', 'c']) await server.post('/channels/tasks', { msg });
   await using socket = await connect(`${server.ws}/ws/tasks?group=workers`);
@@ -167,7 +167,7 @@ test('groups with slashes in their names work over HTTP', async () => {
   assert.equal((await server.post(`${path}/ack`, { seq, token })).status, 200);
 });
 
-test('a frame that is none, or that only a group understands, is answered with what is wrong', async () => {
+test('an invalid frame, or a group frame outside a group, is answered with an error', async () => {
   await using server = await startTestServer();
   await using socket = await connect(`${server.ws}/ws/c`);
   for (const frame of ['hello', '[]', 'null', '{"ack":1,"token":2}', '{"ack":"1"}', '{}']) {
@@ -182,14 +182,14 @@ test('a frame that is none, or that only a group understands, is answered with w
   assert.equal((await socket.take(1))[0].code, 'bad_request');
 });
 
-test('a frame that is too large closes the socket with the code for that', async () => {
+test('a frame that is too large closes the socket with code 1009', async () => {
   await using server = await startTestServer();
   const socket = await connect(`${server.ws}/ws/c`);
   socket.send('x'.repeat(5000));
   assert.equal((await socket.closed).code, 1009);
 });
 
-test('what cannot be is refused before the socket opens, with the reason', async () => {
+test('an invalid request is rejected with the reason before the socket opens', async () => {
   await using server = await startTestServer();
   const cases: [string, number, string][] = [
     ['/ws/', 400, 'bad_request'],
@@ -210,7 +210,7 @@ test('what cannot be is refused before the socket opens, with the reason', async
   }
 });
 
-test('web pages of other origins, and other names for this host, are refused', async () => {
+test('web pages of other origins, and other host names, are rejected', async () => {
   await using server = await startTestServer();
   for (const headers of [
     { Origin: 'https://evil.example' },
@@ -229,7 +229,7 @@ test('web pages of other origins, and other names for this host, are refused', a
   await socket.take(1);
 });
 
-test('a ticket is good once', async () => {
+test('a ticket works once', async () => {
   await using server = await startTestServer();
   const { status, json } = await server.post('/ws-ticket', {});
   assert.equal(status, 200);
@@ -242,7 +242,7 @@ test('a ticket is good once', async () => {
   assert.equal((await refusal(`${server.ws}/ws/c?ticket=${late}`)).status, 401);
 });
 
-test('without an upgrade the address says what it speaks', async () => {
+test('a request without an upgrade is answered with 426', async () => {
   await using server = await startTestServer();
   for (const path of ['/ws/c', '/ws', '/v1/ws/a/b']) {
     const { status, json } = await server.get(path);
@@ -251,7 +251,7 @@ test('without an upgrade the address says what it speaks', async () => {
   assert.equal((await server.get('/ws/c?since=soon')).status, 400);
 });
 
-test('a reader that does not keep up is cut off with a code that says so, and resumes without loss', async () => {
+test('a slow reader is disconnected with its own close code, and resumes without loss', async () => {
   await using server = await startTestServer({ sockets: { slowReaderBytes: 64 * 1024 } });
   const slow = await connect(`${server.ws}/ws/c?since=0`);
   await using quick = await connect(`${server.ws}/ws/c`);
@@ -275,7 +275,7 @@ test('a reader that does not keep up is cut off with a code that says so, and re
   );
 });
 
-test('a socket whose other end has vanished is closed; one that answers is kept', async () => {
+test('a socket whose peer has vanished is closed, and a socket that answers stays open', async () => {
   await using server = await startTestServer({ sockets: { pingEveryMs: 60 } });
   await using there = await connect(`${server.ws}/ws/c`);
   const vanished = await connect(`${server.ws}/ws/c`);
@@ -290,7 +290,7 @@ test('a socket whose other end has vanished is closed; one that answers is kept'
   assert.equal((await there.take(1))[0].msg, 'still');
 });
 
-test('a server that stops says goodbye to its sockets', async () => {
+test('a stopping server closes its sockets with code 1001', async () => {
   const server = await startTestServer();
   const socket = await connect(`${server.ws}/ws/c`);
   const member = await connect(`${server.ws}/ws/c?group=g`);
@@ -299,7 +299,7 @@ test('a server that stops says goodbye to its sockets', async () => {
   assert.equal((await member.closed).code, 1001);
 });
 
-test('a push answers with its message durable, whether or not anyone listens', async () => {
+test('a push is answered after its message is durable, with or without subscribers', async () => {
   await using server = await startTestServer();
   const { json } = await server.post('/push', { data: 'x', channel: 'c' });
   const { entries } = await server.core.engine.logs.read('chn.local.c');

@@ -9,7 +9,7 @@ import { type Running, serve, start } from './programs.ts';
 const WORKER = join(import.meta.dirname, 'scripts/worker.ts');
 const TASKS = 1000;
 
-test('eight workers over a thousand tasks, two of them killed: each is acknowledged once by a valid lease, none is lost, and a stale token is refused', async () => {
+test('eight workers, two of them killed, do a thousand tasks: each is acknowledged once, none is lost, and stale tokens are rejected', async () => {
   using place = temporaryHome();
   const { home } = place;
   const env = { RELAY_GROUP_LEASE: '2' };

@@ -25,7 +25,7 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
       'a webhook in the local network is refused': 'a Worker is in no private network',
     },
     'test/channels/events.test.ts': {
-      'a reader that was told nothing before a server stops is told from where to go on': NEVER_STOPS,
+      'a reader that got no message before the server stopped gets the id from which to resume': NEVER_STOPS,
     },
     'test/http/bad-input.test.ts': {
       'raw requests that are not HTTP, or have no host, are refused and the server goes on':
