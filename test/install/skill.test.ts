@@ -79,7 +79,7 @@ test('the script makes files that the commands accept, keeps existing ones, and 
   assert.equal(first.status, 0, first.stderr);
   assert.equal(
     first.stdout,
-    'wrote  PROJECT.md\nwrote  state.json\nwrote  todos.json\nkept   decisions.md (it is there already)\n',
+    'wrote  PROJECT.md\nwrote  state.json\nwrote  todos.json\nkept   decisions.md (it already exists)\n',
   );
   assert.equal(folder.read('decisions.md'), 'mine\n');
   assert.match(folder.read('PROJECT.md'), /^# tea\n\n## One-Line Description\nSells tea\n/);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes PROJECT.md, state.json, todos.json and decisions.md into a folder.
 
-For machines without the relay command; that one fills in more. Needs Python 3.8 and its standard library, nothing else.
-Files that exist are kept unless --force is given.
+For machines without the relay command, which fills in more. Needs only Python 3.8 and its standard library.
+Keeps existing files unless you pass --force.
 """
 
 import argparse
@@ -19,7 +19,7 @@ IGNORED = {"node_modules", "dist", "build", "target", "out", "venv", "vendor", "
 def main():
     parser = argparse.ArgumentParser(description="Write the four context files of a project.")
     parser.add_argument("folder", nargs="?", default=".", help="the project folder (default: here)")
-    parser.add_argument("--force", action="store_true", help="write files that exist anew; what they held is lost")
+    parser.add_argument("--force", action="store_true", help="overwrite existing files; their content is lost")
     args = parser.parse_args()
 
     folder = Path(args.folder)
@@ -37,7 +37,7 @@ def main():
     for name, make in files.items():
         path = folder / name
         if path.exists() and not args.force:
-            print(f"kept   {name} (it is there already)")
+            print(f"kept   {name} (it already exists)")
             continue
         write(path, make())
         print(f"wrote  {name}")
@@ -111,7 +111,7 @@ def as_json(value):
 
 
 def write(path, text):
-    """In one step: a reader sees the old text or the new one, whole."""
+    """Replaces the file atomically: a reader sees the old text or the new text, never a mixture."""
     handle, temporary = tempfile.mkstemp(dir=str(path.parent), prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
