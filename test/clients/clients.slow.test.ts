@@ -73,7 +73,7 @@ const claude = (binary: string, folder: ScratchFolder, args: readonly string[], 
     }),
   );
 
-test('Claude Code starts with the brief, sees the skill, lists the tools, and answers to /context-relay', async (t) => {
+test('Claude Code starts with the brief, sees the skill, lists the tools, and runs /context-relay', async (t) => {
   const binary = program(t, 'claude');
   if (binary === null) return;
   using folder = await shop();
@@ -104,7 +104,7 @@ test('Claude Code starts with the brief, sees the skill, lists the tools, and an
   );
 });
 
-test('the plugin does the same for Claude Code', async (t) => {
+test('the plugin gives Claude Code the brief, the skill, the tools and /context-relay', async (t) => {
   const binary = program(t, 'claude');
   if (binary === null) return;
   using folder = await shop();
@@ -123,7 +123,7 @@ test('the plugin does the same for Claude Code', async (t) => {
   }
 });
 
-test('Codex runs the hooks once they are trusted, and not before', async (t) => {
+test('Codex runs the hooks only after they are trusted', async (t) => {
   const binary = program(t, 'codex');
   if (binary === null) return;
   using folder = await shop();

@@ -107,7 +107,7 @@ function program(t: TestContext, name: ClientName): string | null {
 }
 
 for (const client of ['claude', 'codex', 'gemini'] as const) {
-  test(`${client} answers as if nothing was installed where relay is not on the PATH`, async (t) => {
+  test(`${client} works as if nothing was installed if relay is not on the PATH`, async (t) => {
     const binary = program(t, client);
     if (binary === null) return;
     using folder = await shop();
@@ -120,7 +120,7 @@ for (const client of ['claude', 'codex', 'gemini'] as const) {
   });
 }
 
-test('the Claude plugin does nothing where relay is not on the PATH', async (t) => {
+test('the Claude plugin does nothing if relay is not on the PATH', async (t) => {
   const binary = program(t, 'claude');
   if (binary === null) return;
   using folder = await shop();
@@ -129,7 +129,7 @@ test('the Claude plugin does nothing where relay is not on the PATH', async (t) 
   assertUndisturbed(await ask('claude', binary, folder, { args }), plain);
 });
 
-test('the Gemini extension does nothing where relay is not on the PATH', async (t) => {
+test('the Gemini extension does nothing if relay is not on the PATH', async (t) => {
   const binary = program(t, 'gemini');
   if (binary === null) return;
   using folder = await shop();

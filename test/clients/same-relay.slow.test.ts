@@ -44,7 +44,7 @@ const CLIENTS: {
 };
 
 for (const name of ['codex', 'gemini'] as const satisfies readonly ClientName[]) {
-  test(`the tools of ${name} are on the relay with keys that its environment names, and there without a key`, async (t) => {
+  test(`the tools of ${name} use the relay and the key from its environment, and read nothing without a key`, async (t) => {
     const client = installedClient(name);
     if (!('program' in client)) return t.skip(client.missing);
     using folder = new ScratchFolder();

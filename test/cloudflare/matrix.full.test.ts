@@ -42,8 +42,8 @@ await runMatrix(['test/pins/old-clients.test.ts', ...endToEndFiles().filter((pat
       'over HTTP › an unexpected error is logged and not shown': OWN_PROCESS,
     },
     'test/pipelines/holding.test.ts': {
-      'a hold that is renewed while it is waited for is a living holder’s': OWN_CLOCK,
-      'a hold that nobody renews lapses, and the one who had it records nothing more': OWN_CLOCK,
+      'a hold that is renewed while another process waits stays with its holder': OWN_CLOCK,
+      'a hold that is not renewed expires, and its old holder records nothing more': OWN_CLOCK,
     },
     'test/security/connections.test.ts': {
       'a stopping server answers the requests that it accepted': NEVER_STOPS,

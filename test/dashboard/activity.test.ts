@@ -14,7 +14,7 @@ import { until } from '../until.ts';
 
 const kinds = (all: readonly Activity[]) => all.map(({ kind }) => kind);
 
-test('what happens is listed newest first, by name and never with a payload', async () => {
+test('activity is listed newest first, with names but without payloads', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   const { answer } = await pushJson(relay, {
@@ -46,7 +46,7 @@ test('what happens is listed newest first, by name and never with a payload', as
   assert.doesNotMatch(JSON.stringify(activities), /the-/);
 });
 
-test('a read is told where it is counted; a look that no model gets to see is not', async () => {
+test('a read that counts is an activity, and a read that no model sees is not', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   const { thread_id } = await api.threads.create({ name: 'plan' });
@@ -62,7 +62,7 @@ test('a read is told where it is counted; a look that no model gets to see is no
   assert.equal(pulled((await api.activity.list()).activities), 2);
 });
 
-test('pages by cursor tell everything once, also within one write', async () => {
+test('pages by cursor contain every activity once, also those of one write', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   for (let i = 0; i < 5; i++)
@@ -79,7 +79,7 @@ test('pages by cursor tell everything once, also within one write', async () => 
   assert.equal((await fetch(`${relay.url}/activity?after=x`)).status, 400);
 });
 
-test('a watcher is told what comes from now on, and goes on behind what it has seen', async () => {
+test('a watcher gets new activities, and resumes after the last one it has seen', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   await api.channels.publish('c', 'before');
@@ -109,7 +109,7 @@ test('a watcher is told what comes from now on, and goes on behind what it has s
   assert.equal(new Set([seen[0]!.seq, ...later.map(({ seq }) => seq)]).size, 3);
 });
 
-test('a watcher whose server goes away says so, and goes on when it is back', async () => {
+test('a watcher reports when its server goes away, and resumes when it is back', async () => {
   const relay = await startRelay();
   const port = Number(new URL(relay.url).port);
   const api = httpRelay({ baseUrl: relay.url });
@@ -132,7 +132,7 @@ test('a watcher whose server goes away says so, and goes on when it is back', as
   assert.deepEqual(states, ['live', 'lost', 'live']);
 });
 
-test('a key is told of what it may see', async () => {
+test('a key sees only the activity that it may read', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const all = await relay.key({ scopes: [...SCOPES] });
   await relay.ask('POST', '/push?channel=mine.a', { key: all, body: 'x' });
@@ -152,7 +152,7 @@ test('a key is told of what it may see', async () => {
   assert.deepEqual(await listed(stranger), []);
 });
 
-test('tasks are told from sending to the result, bridges as they come and go', async () => {
+test('activity shows tasks from sending to result, and bridges as they start and stop', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   const bridge = {
@@ -194,7 +194,7 @@ test('tasks are told from sending to the result, bridges as they come and go', a
   assert.ok(told.filter(({ kind }) => kind.startsWith('task.')).every(({ task }) => task === answer.id));
 });
 
-test('what is more than anybody reads is counted and said, and a slow store holds nobody up', async () => {
+test('activities beyond the batch limit are counted as left out, and a slow store delays no caller', async () => {
   const engine = openMemory({ env: systemEnv });
   const slow = Promise.withResolvers<void>();
   const stuck = {
@@ -222,7 +222,7 @@ test('what is more than anybody reads is counted and said, and a slow store hold
   assert.equal(sum, 10_000);
 });
 
-test('what was not written because the store failed is told later', async () => {
+test('activities that were not written because the store failed are written later', async () => {
   const engine = openMemory({ env: systemEnv });
   let fails = true;
   const failing = {
@@ -247,7 +247,7 @@ test('what was not written because the store failed is told later', async () => 
   assert.equal((entries[0]!.data as unknown as { items: unknown[] }).items.length, 2);
 });
 
-test('what happened is listed however much else was written in between', async () => {
+test('activities are listed even if many other writes happened in between', async () => {
   await using relay = await startRelay({ open: sqlite() });
   const api = httpRelay({ baseUrl: relay.url });
   await api.channels.publish('c', 'x');
@@ -262,7 +262,7 @@ test('what happened is listed however much else was written in between', async (
   );
 });
 
-test('the log is trimmed but its figures stay, and who comes back too late is told of the gap', async () => {
+test('trimming the log keeps its totals, and a reader that resumes too late is notified of the gap', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   await api.channels.publish('c', 'x');
@@ -292,7 +292,7 @@ test('the log is trimmed but its figures stay, and who comes back too late is to
   stop.abort();
 });
 
-test('figures count by the hour and by the day, with what was left out of the log', async () => {
+test('figures per hour and day include the activities that were left out of the log', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   await Promise.all(Array.from({ length: 200 }, () => pushJson(relay, { data: '12345' })));

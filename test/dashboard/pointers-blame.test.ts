@@ -5,7 +5,7 @@ import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { pushJson, startRelay } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 
-test('pointers are listed newest first, by pages, without those that are gone and without their payloads', async () => {
+test('pointers are listed newest first, in pages, without expired pointers and without payloads', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   const ids: string[] = [];
@@ -36,7 +36,7 @@ test('pointers are listed newest first, by pages, without those that are gone an
   assert.ok(!JSON.stringify(await api.pointers.list()).includes('payload-'));
 });
 
-test('a push that is repeated is listed once', async () => {
+test('a repeated push is listed once', async () => {
   await using relay = await startRelay();
   const once = () => pushJson(relay, { data: 'x' }, { 'Idempotency-Key': 'k' });
   const [{ answer }] = await Promise.all([once(), once(), once()]);
@@ -49,7 +49,7 @@ test('a push that is repeated is listed once', async () => {
   );
 });
 
-test('a key that is bound to channels sees pointers on them and its own', async () => {
+test('a key limited to channels sees the pointers on these channels and its own', async () => {
   await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const [all, bound] = [await relay.key({}), await relay.key({ channel_prefix: 'mine.' })];
   await relay.ask('POST', '/push?channel=other', { key: all, body: 'a' });
@@ -62,7 +62,7 @@ test('a key that is bound to channels sees pointers on them and its own', async 
   assert.equal(await count(await relay.key({ tenant: 'evil' })), 0);
 });
 
-test('blame tells for each item which version brought it, who, when, and from what', async () => {
+test('blame names for each item the version that added it, the author, the time and the source', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   const { thread_id: id } = await api.threads.create();
@@ -97,7 +97,7 @@ test('blame tells for each item which version brought it, who, when, and from wh
   await assert.rejects(api.threads.blame(id, { at: 'v99' }), /version 99/);
 });
 
-test('blame of a long thread is the same from anywhere, however it was asked for before', async () => {
+test('blame of a long thread is right for any version, in any order of requests', async () => {
   await using relay = await startRelay();
   const api = relay.core.relay(LOCAL_CALLER, relay.url);
   const { thread_id: id } = await api.threads.create();

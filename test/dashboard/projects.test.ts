@@ -9,7 +9,7 @@ import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 
-test('a project is shown read-only, and says nothing of where it lies', async (t) => {
+test('a project is shown read-only and without the path of its folder', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-shown-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const project = openProject(folder);
@@ -40,7 +40,7 @@ test('a project is shown read-only, and says nothing of where it lies', async (t
   assert.ok((await api.projects.list()).projects[0]!.broken.length > 0);
 });
 
-test('projects are for the tenant of whoever runs the relay', async (t) => {
+test('only the tenant of the relay’s operator sees projects', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-shown-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'x'));

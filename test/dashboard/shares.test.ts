@@ -5,7 +5,7 @@ import { startRelay } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 import { until } from '../until.ts';
 
-test('a share link shows its thread in open mode too, and says who it is', async () => {
+test('a share link shows its thread also in open mode, and identifies itself as a share', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   const { thread_id } = await api.threads.create({ name: 'plan' });
@@ -25,7 +25,7 @@ test('a share link shows its thread in open mode too, and says who it is', async
   await assert.rejects(api.shares.create({ thread_id: crypto.randomUUID() }), /Not found/);
 });
 
-test('a share link ends when its time is over, and when it is revoked: whoever watches is cut off', async () => {
+test('a share link ends when it expires or is revoked, and its watchers are disconnected', async () => {
   await using relay = await startGuarded();
   const key = await relay.key({});
   const owner = httpRelay({ baseUrl: relay.url, apiKey: key.key });
@@ -60,7 +60,7 @@ test('a share link ends when its time is over, and when it is revoked: whoever w
   assert.ok(activities.some(({ kind, share }) => kind === 'share.revoked' && share === long.id));
 });
 
-test('tenants do not see each other’s links', async () => {
+test('a tenant does not see the share links of another tenant', async () => {
   await using relay = await startGuarded();
   const owner = httpRelay({ baseUrl: relay.url, apiKey: (await relay.key({})).key });
   const other = httpRelay({ baseUrl: relay.url, apiKey: (await relay.key({ tenant: 'evil' })).key });

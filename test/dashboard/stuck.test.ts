@@ -10,7 +10,7 @@ const bridge = (running: string[], stuck?: { [task: string]: string }) => ({
   ...(stuck && { stuck }),
 });
 
-test('a task that nobody takes is flagged, and so is a bridge that fell silent at work', async () => {
+test('a task that no agent claims is flagged, and so is a bridge that stops responding during a task', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   const { answer } = await pushJson(relay, { data: 'x', channel: 'agent-tasks' });
@@ -30,7 +30,7 @@ test('a task that nobody takes is flagged, and so is a bridge that fell silent a
   assert.equal(await state(), 'silent');
 });
 
-test('a bridge that says why a task does not go on is stuck, and says it only of tasks that it runs', async () => {
+test('a bridge is stuck if it reports why a task does not progress, and only for tasks that it runs', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });
   const ann = async () => (await api.agents.list()).agents[0]!;

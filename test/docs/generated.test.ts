@@ -12,14 +12,14 @@ import { isCode, isTest } from '../architecture/source-file.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-describe('a page that is made from the sources is the one that they make', () => {
+describe('a generated page is up to date with its sources', () => {
   for (const [path, page] of Object.entries(GENERATED))
     test(path, () =>
       assert.equal(readFileSync(join(root, path), 'utf8'), page(), 'make it anew: npm run docs'),
     );
 });
 
-test('what docs/scaling.md says of the cost on Cloudflare is what the figures make', () => {
+test('the Cloudflare cost table in docs/scaling.md is up to date with its figures', () => {
   const page = readFileSync(join(root, 'docs/scaling.md'), 'utf8');
   assert.ok(page.includes(costTable()), 'node scripts/cloudflare/cost.ts prints the table');
 });
@@ -27,7 +27,7 @@ test('what docs/scaling.md says of the cost on Cloudflare is what the figures ma
 /** Variables of the system or of our worker threads; users do not set them. */
 const NOT_OURS = ['DISPLAY', 'WAYLAND_DISPLAY', 'PATH', 'TERM', 'STORE', 'BODIES'];
 
-test('every variable that the sources read is in one of the two tables, and none that they do not', () => {
+test('the two tables list exactly the environment variables that the sources read', () => {
   const files = projectFiles(['src']).filter(({ path }) => isCode(path) && !isTest(path));
   const read = files.flatMap(({ text }) =>
     [...text.matchAll(/\benv\.([A-Z][A-Z0-9_]+)|\bvariable\('([A-Z_]+)'\)/g)].map(([, a, b]) => (a ?? b)!),

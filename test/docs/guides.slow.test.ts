@@ -18,7 +18,7 @@ const PAGES = globSync('docs/*.md', { cwd: ROOT })
   .sort();
 
 /** Most of the time is spent waiting for processes to start. */
-describe('the commands and programs of a page do what it says', { concurrency: 3 }, () => {
+describe('the commands and programs of a page work and print what the page says', { concurrency: 3 }, () => {
   for (const page of PAGES) {
     const { script, expected, program } = pageScript(readFileSync(join(ROOT, page), 'utf8'));
     if (script === '' && program === '') continue;

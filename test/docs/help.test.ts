@@ -15,7 +15,7 @@ after(() => home[Symbol.dispose]());
 const help = (...words: string[]) => runHere(['help', ...words], { home: home.home });
 
 describe('relay help', () => {
-  test('lists the guides, and prints each of them as it is in docs', async () => {
+  test('lists the guides and prints each as it is in docs', async () => {
     const { sections } = JSON.parse((await help('guides', '--json')).stdout);
     const guides: { topic: string; file: string }[] = sections.flatMap(
       (section: { guides: unknown[] }) => section.guides,
@@ -28,21 +28,21 @@ describe('relay help', () => {
     }
   });
 
-  test('is about the command where there is one of that name', async () => {
+  test('shows the command if a command and a guide have the same name', async () => {
     assert.match((await help('channels')).stdout, /^List all channels/);
     assert.match((await help('guide', 'channels')).stdout, /^# Channels, groups, dead letters/);
     assert.match((await help('getting-started')).stdout, /^# Getting started/);
     assert.equal((await help()).stdout, (await runHere(['--help'], { home: home.home })).stdout);
   });
 
-  test('says what was meant, where there is neither', async () => {
+  test('suggests a name if there is no such guide or command', async () => {
     const { code, stderr } = await help('getting-startd');
     assert.equal(code, 2);
     assert.match(stderr, /no guide and no command "getting-startd"[\s\S]*relay help getting-started/);
   });
 });
 
-test('a guide at a terminal is set to its width, without marks of Markdown', () => {
+test('a guide in a terminal is wrapped to its width, without Markdown syntax', () => {
   const page = `# Title
 
 A **paragraph** with a [link](other.md) and \`code\`,

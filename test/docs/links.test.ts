@@ -52,7 +52,7 @@ function isFile(path: string): boolean {
   }
 }
 
-test('every guide is in the index, apart from decisions and the parts of integrations', () => {
+test('every guide is in the index, except the decisions and the pages of integrations', () => {
   const listed = new Set(
     menu().flatMap(({ guides }) => guides.map(({ file }) => pathOf(posix.join('docs', file)))),
   );

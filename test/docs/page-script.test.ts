@@ -35,7 +35,7 @@ console.log(a);
 \`\`\`
 `;
 
-test('a page is one script: what is hidden, what is shown, and nothing that is not to be run', () => {
+test('a page becomes one script of its hidden and visible blocks, without the blocks marked as not run', () => {
   const { script, program, expected } = pageScript(page);
   assert.match(script, /echo one > a\.txt\n.*\ncat a\.txt {3}# shows it/);
   assert.ok(!script.includes('docker'));
@@ -49,16 +49,16 @@ test('a page is one script: what is hidden, what is shown, and nothing that is n
   );
 });
 
-test('a block may be a file', () => {
+test('a block can be the content of a file', () => {
   const { script } = pageScript('<!-- file: a.yaml -->\n```yaml\na: 1\n```\n```sh\ncat a.yaml\n```\n');
   assert.match(script, /cat > a\.yaml <<'END OF FILE'\na: 1\nEND OF FILE\n.*\ncat a\.yaml/);
 });
 
-test('a block that is not run has to say why', () => {
+test('a block that is not run must say why', () => {
   assert.throws(() => pageScript('<!-- not run: -  -->\n```sh\nx\n```\n'), /does not say why/);
 });
 
-test('what a command prints is held against the page, apart from ids and what is left out', () => {
+test('the output of a command is compared with the page, except for ids and omitted parts', () => {
   assert.ok(
     prints('id 0b54a5c3-6a8f-4a63-9d5f-0e6a1c9f8a11 …', 'id 99999999-6a8f-4a63-9d5f-0e6a1c9f8a11 x y\n'),
   );

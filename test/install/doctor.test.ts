@@ -28,7 +28,7 @@ const ofClients = (checks: readonly Check[]) =>
 
 const names = (checks: readonly Check[]) => checks.map(({ name }) => name.replace(', in this folder', ''));
 
-test('doctor fires each installed hook, looks for its effect, starts the server and reads the trust', async () => {
+test('doctor runs each installed hook, checks its effect, starts the MCP server and reads the trust', async () => {
   using folder = new ScratchFolder();
   assert.deepEqual(ofClients(await doctor(folder)), [], 'nothing installed, nothing said');
   await folder.relay(['install', 'claude', 'codex', 'gemini']);
@@ -64,7 +64,7 @@ test('doctor fires each installed hook, looks for its effect, starts the server 
   assert.match(stdout, /\nNothing failed, but there are 2 warnings above\.\n$/);
 });
 
-test('doctor says what is wrong with a hook or a file once, and what to type', async () => {
+test('doctor reports each problem of a hook or file once, with the command that fixes it', async () => {
   using folder = new ScratchFolder();
   await folder.relay(['install', 'claude', 'gemini', 'codex', 'cursor']);
   const settings = folder.read('.claude/settings.json');
@@ -108,7 +108,7 @@ test('doctor says what is wrong with a hook or a file once, and what to type', a
   assert.equal(find('cursor, in this folder: MCP').state, 'ok');
 });
 
-test('doctor says that an MCP entry is gone', async () => {
+test('doctor reports a missing MCP entry', async () => {
   using folder = new ScratchFolder();
   await folder.relay(['install', 'claude']);
   folder.write('.mcp.json', '{"mcpServers":{}}');
@@ -121,7 +121,7 @@ test('doctor says that an MCP entry is gone', async () => {
   assert.match(checks[1]!.found, /^no entry in .*\.mcp\.json, so the agent has no relay tools$/);
 });
 
-test('doctor says that bodies are missing from the store', async () => {
+test('doctor reports payloads that are missing from the store', async () => {
   using folder = new ScratchFolder();
   folder.write('long.txt', 'x'.repeat(2_000_000));
   assert.equal((await folder.relay(['push', 'long.txt'])).code, 0);
@@ -132,7 +132,7 @@ test('doctor says that bodies are missing from the store', async () => {
   assert.match(store.fix!, /backup/);
 });
 
-test('doctor says that relay is not on the PATH where hooks and servers call it so', async () => {
+test('doctor reports if hooks and servers call relay but it is not on the PATH', async () => {
   using folder = new ScratchFolder();
   const bin = join(folder.root, 'bin');
   mkdirSync(bin);
@@ -155,7 +155,7 @@ test('doctor says that relay is not on the PATH where hooks and servers call it 
   }
 });
 
-test('doctor ends though a server, a hook and an MCP server hang, and leaves nothing running', async () => {
+test('doctor ends even if a server, a hook and an MCP server hang, and leaves nothing running', async () => {
   using folder = new ScratchFolder();
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');

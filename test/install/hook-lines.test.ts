@@ -24,7 +24,7 @@ function writeOldHooks(folder: ScratchFolder, program: string): void {
 }
 
 for (const program of ['relay', '/opt/relay/bin/relay', 'npx --no-install contextrelay']) {
-  test(`hooks of the version before, as ${program}, are replaced by install and taken out by --remove`, async () => {
+  test(`hooks of the previous version, as ${program}, are replaced by install and deleted by --remove`, async () => {
     using folder = new ScratchFolder();
     const env = { RELAY_HOME: join(folder.root, 'relay-home') };
     const clients = Object.keys(OLD_HOOKS);
@@ -53,7 +53,7 @@ for (const program of ['relay', '/opt/relay/bin/relay', 'npx --no-install contex
   });
 }
 
-test('a hook whose program is missing prints nothing and ends with 0, in every shell', async () => {
+test('a hook whose program is missing prints nothing and exits with 0, in every shell', async () => {
   using folder = new ScratchFolder();
   folder.write('bin/relay', '#!/nowhere/node\n');
   chmodSync(join(folder.path, 'bin/relay'), 0o755);

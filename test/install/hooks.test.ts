@@ -24,7 +24,7 @@ const fire = (folder: ScratchFolder, client: string, event: string, input: objec
     env,
   });
 
-test('a session starts with the brief, in the form of each client', async () => {
+test('a session starts with the brief, in the format of each client', async () => {
   using folder = await shop();
   for (const client of ['claude', 'codex', 'gemini']) {
     const ran = await fire(folder, client, 'session-start', {
@@ -44,7 +44,7 @@ test('a session starts with the brief, in the form of each client', async () => 
   }
 });
 
-test('where there is no project nothing is said, and Gemini gets its empty JSON', async () => {
+test('without a project a hook prints nothing, or empty JSON for Gemini', async () => {
   using folder = new ScratchFolder();
   // Another program's file with the same name.
   folder.write('state.json', '{"terraform_version": "1.0", "resources": []}');
@@ -56,7 +56,7 @@ test('where there is no project nothing is said, and Gemini gets its empty JSON'
   assert.equal(folder.read('state.json'), '{"terraform_version": "1.0", "resources": []}');
 });
 
-test('before a compaction the state is saved, and the next start shows it with its true age', async () => {
+test('the state is saved before a compaction, and the next start shows it with its real age', async () => {
   using folder = await shop();
   folder.write('src/kettle.ts', 'hot');
   const stale = new Date(Date.now() - 5 * 3_600_000).toISOString();
@@ -80,7 +80,7 @@ test('before a compaction the state is saved, and the next start shows it with i
   );
 });
 
-test('a stop reminds of the sync once, and only where there is something to write down', async () => {
+test('the stop hook reminds of the sync once, and only if there is something to sync', async () => {
   using folder = await shop();
   assert.equal((await fire(folder, 'claude', 'stop', { session_id: 's' })).stdout, '', 'just synced');
   const stale = new Date(Date.now() - 5 * 3_600_000).toISOString();
@@ -103,7 +103,7 @@ test('a stop reminds of the sync once, and only where there is something to writ
   assert.notEqual((await fire(folder, 'gemini', 'stop', { session_id: 'another' })).stdout, '{}\n');
 });
 
-test('a prompt tells of what is new in the inbox, as data', async () => {
+test('the prompt hook shows new inbox messages, framed as data', async () => {
   using folder = await shop();
   const config = loadConfig({}, { home: folder.home });
   {
@@ -138,7 +138,7 @@ test('a prompt tells of what is new in the inbox, as data', async () => {
   );
 });
 
-test('each message is told once in a session, the newest first, and no more than a few', async () => {
+test('each message is shown once per session, newest first, and only a few at a time', async () => {
   using folder = await shop();
   await using open = await openRelay(loadConfig({}, { home: folder.home }));
   await (await open.client()).inbox.follow('claude', 'news');
@@ -173,7 +173,7 @@ test('each message is told once in a session, the newest first, and no more than
   assert.ok((await news('three')).join('\n').length < 3_000);
 });
 
-test('whatever goes wrong, the agent goes on', async () => {
+test('a hook that fails does not stop the agent', async () => {
   using folder = await shop();
   folder.write('state.json', '{ broken');
   for (const [client, event, input, env] of [
@@ -193,7 +193,7 @@ test('whatever goes wrong, the agent goes on', async () => {
   assert.equal(folder.read('state.json'), '{ broken');
 });
 
-test('a relay far away that does not answer is done without', async () => {
+test('a remote relay that does not respond is skipped', async () => {
   using folder = await shop();
   const sockets = new Set<Socket>();
   const server = createServer((socket) => sockets.add(socket.on('error', () => {})));
@@ -210,7 +210,7 @@ test('a relay far away that does not answer is done without', async () => {
   }
 });
 
-test('a client that keeps its end of the pipe open gets its answer', async () => {
+test('a hook answers even if the client keeps its end of the pipe open', async () => {
   using folder = await shop();
   const { spawn } = await import('node:child_process');
   const { ENTRY, NODE, cleanEnv } = await import('../cli/program.ts');

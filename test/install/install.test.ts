@@ -54,7 +54,7 @@ function snapshot(root: string): { [path: string]: string } {
 }
 
 for (const scope of ['project', 'user'] as const) {
-  test(`for the ${scope}: installing twice changes nothing, and removing gives every byte back`, async () => {
+  test(`for the ${scope}: installing twice changes nothing, and removing restores every byte`, async () => {
     for (const settings of [OTHERS, {}]) {
       using folder = new ScratchFolder();
       const root = scope === 'project' ? folder.path : folder.home;
@@ -82,7 +82,7 @@ for (const scope of ['project', 'user'] as const) {
   });
 }
 
-test('hooks and servers of others stay, also when ours go after somebody edited the file', async () => {
+test('hooks and servers of others stay, even if the file was edited before ours are removed', async () => {
   using folder = new ScratchFolder();
   fill(folder.path);
   await folder.relay(['install', 'claude', 'codex', 'gemini']);
@@ -115,7 +115,7 @@ test('hooks and servers of others stay, also when ours go after somebody edited 
   assert.equal(folder.read('.gemini/settings.json'), OTHERS['.gemini/settings.json']);
 });
 
-test('installing again after somebody edited the file does not lose the edit when it is removed', async () => {
+test('an edit of the file survives installing again and removing', async () => {
   using folder = new ScratchFolder();
   fill(folder.path, { '.claude/settings.json': '{\n  "a": 1\n}\n' });
   await folder.relay(['install', 'claude', '--only', 'hooks']);
@@ -135,7 +135,7 @@ test('installing again after somebody edited the file does not lose the edit whe
   assert.equal(folder.read('.claude/settings.json'), '{\n  "a": 2\n}\n');
 });
 
-test('without a receipt, as on another machine, exactly ours is taken out', async () => {
+test('without an install receipt, as on another machine, exactly our entries are removed', async () => {
   using folder = new ScratchFolder();
   fill(folder.path);
   await folder.relay(['install', ...CLIENTS]);
@@ -149,7 +149,7 @@ test('without a receipt, as on another machine, exactly ours is taken out', asyn
   assert.deepEqual(readdirSync(join(folder.path, '.agents', 'skills')), ['other']);
 });
 
-test('a broken settings file is refused with its place, and nothing is written anywhere', async () => {
+test('a broken settings file is rejected with line and column, and nothing is written anywhere', async () => {
   for (const [client, path, text, message] of [
     [
       'claude',
@@ -200,7 +200,7 @@ test('a dry run shows the diff and writes nothing', async () => {
   assert.match(unknown.stderr, /Did you mean: relay install claude/);
 });
 
-test('the skill that another agent uses too stays until the last one goes; an edited file is left', async () => {
+test('a skill that another agent also uses stays until the last one is removed; an edited file is kept', async () => {
   using folder = new ScratchFolder();
   await folder.relay(['install', 'codex', 'gemini']);
   const skill = join(folder.path, '.agents/skills/context-relay');
@@ -213,7 +213,7 @@ test('the skill that another agent uses too stays until the last one goes; an ed
   assert.equal(readFileSync(join(skill, 'references', 'todos.md'), 'utf8'), 'my own rules\n');
 });
 
-test('a link stays a link, and the mode of a file with secrets stays', async () => {
+test('a symlink stays a symlink, and a file with secrets keeps its mode', async () => {
   using folder = new ScratchFolder();
   fill(folder.root, { 'dotfiles/settings.json': '{\n  "env": { "TOKEN": "secret" }\n}\n' });
   chmodSync(join(folder.root, 'dotfiles/settings.json'), 0o600);
@@ -229,7 +229,7 @@ test('a link stays a link, and the mode of a file with secrets stays', async () 
   assert.equal(statSync(join(folder.home, '.claude.json')).mode & 0o777, 0o600);
 });
 
-test('a server gets the variables that its client would keep from it, by name and never by value', async () => {
+test('the MCP entry lists the environment variables that the client would withhold, by name and never by value', async () => {
   using folder = new ScratchFolder();
   const secret = 'cr_live_0123456789abcdef';
   const env = { CONTEXTRELAY_URL: 'http://127.0.0.1:9', CONTEXTRELAY_API_KEY: secret };
@@ -255,7 +255,7 @@ test('a server gets the variables that its client would keep from it, by name an
   }
 });
 
-test('that Codex runs the tools without asking is offered, written where it is wanted, and stays', async () => {
+test('installing offers --approve-tools for Codex, writes it on request and keeps it', async () => {
   using folder = new ScratchFolder();
   const first = await folder.relay(['install', 'codex']);
   assert.match(first.stdout, /Next: relay project init/);
@@ -273,7 +273,7 @@ test('that Codex runs the tools without asking is offered, written where it is w
   assert.deepEqual(readdirSync(folder.path), []);
 });
 
-test('with --only, just that part is reported', async () => {
+test('with --only, only that part is reported', async () => {
   using folder = new ScratchFolder();
   const ran = await folder.relay(['install', 'gemini', '--only', 'mcp', '--json']);
   const { changes } = JSON.parse(ran.stdout).reports[0];
@@ -283,7 +283,7 @@ test('with --only, just that part is reported', async () => {
   );
 });
 
-test('settings of a user whose home is beside the project, under a longer name, are for them alone', async () => {
+test('user settings are private to the user, even if the home path begins with the project path', async () => {
   using folder = new ScratchFolder();
   const env = { HOME: `${folder.path}-home` };
   assert.equal((await folder.relay(['install', 'claude', '--user'], { env })).code, 0);

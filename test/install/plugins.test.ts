@@ -19,7 +19,7 @@ function installed(client: 'claude' | 'gemini') {
   return { hooks: Object.fromEntries(groups), server: server.value };
 }
 
-test('the plugins say the same as relay install, in the version of the package', () => {
+test('the plugins have the same content as relay install, and the version of the package', () => {
   const { version } = json('package.json');
   const claude = installed('claude');
   assert.deepEqual(json('plugins/context-relay/hooks/hooks.json').hooks, claude.hooks);
@@ -46,7 +46,7 @@ test('the plugins say the same as relay install, in the version of the package',
   assert.equal(secret.sensitive, true);
 });
 
-test('the skill of the plugin is a copy of the skill, and that of the extension is the skill', () => {
+test('the plugin contains a copy of the skill, and the extension links to the skill', () => {
   const source = join(ROOT, 'skill');
   const copy = join(ROOT, 'plugins/context-relay/skills');
   const files = (folder: string) =>

@@ -20,7 +20,7 @@ function frontMatter(): { [key: string]: string } {
   );
 }
 
-test('the skill keeps the rules for skills and names its triggers', () => {
+test('the skill follows the format for skills and names its triggers', () => {
   const { name, description, license, compatibility, metadata, ...rest } = frontMatter();
   assert.equal(name, 'context-relay');
   assert.match(name!, /^[a-z0-9-]{1,64}$/);
@@ -44,7 +44,7 @@ test('the skill keeps the rules for skills and names its triggers', () => {
   assert.ok(text.split('\n').length < 500, 'short enough to be read whole');
 });
 
-test('every file the skill points to is there, and every command it names exists', async () => {
+test('every file that the skill links to exists, and so does every command that it names', async () => {
   const files = readdirSync(SKILL, { recursive: true, withFileTypes: true }).filter(
     (entry) => entry.isFile() && entry.name.endsWith('.md'),
   );
@@ -66,7 +66,7 @@ test('every file the skill points to is there, and every command it names exists
 
 const python = spawnSync('python3', ['--version']).status === 0;
 
-test('the script makes files that the commands accept, keeps existing ones, and --force does not', {
+test('the script writes files that the commands accept, and overwrites existing ones only with --force', {
   skip: python ? false : 'there is no python3',
 }, async () => {
   using folder = new ScratchFolder();

@@ -41,7 +41,7 @@ after(async () => {
   installation[Symbol.dispose]();
 });
 
-describe('the code of a page runs as it is', () => {
+describe('the code of a page runs unchanged', () => {
   for (const page of PAGES) {
     test(`docs/integrations/${page}.md`, async (t) => {
       const client = page === 'claude-agent' ? installedClient('claude') : { program: '' };

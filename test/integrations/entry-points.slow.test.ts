@@ -55,7 +55,7 @@ test('the integrations and their tests compile against the frameworks', async ()
   assert.equal(code, 0, stdout);
 });
 
-describe('in an empty project with nothing but its peers', () => {
+describe('in an empty project with only its peer dependencies', () => {
   let installation: Installation;
   let modules: string;
   before(async () => {
@@ -66,7 +66,7 @@ describe('in an empty project with nothing but its peers', () => {
   after(() => installation[Symbol.dispose]());
 
   for (const [name, peers] of Object.entries(PEERS)) {
-    test(`contextrelay/${name} is imported, typed, and loads no other peer`, async () => {
+    test(`contextrelay/${name} can be imported, has types, and loads no other peer`, async () => {
       using _linked = link(modules, peers);
       const options = { cwd: installation.folder, env: outsideEnv() };
       const said = await must(process.execPath, ['loaded.mjs', `contextrelay/${name}`], options);
@@ -90,7 +90,7 @@ describe('in an empty project with nothing but its peers', () => {
     });
   }
 
-  test('without its peers, importing one says what is missing', async () => {
+  test('importing an integration without its peers names the missing package', async () => {
     const options = { cwd: installation.folder, env: outsideEnv() };
     const { code, stderr } = await run(process.execPath, ['loaded.mjs', 'contextrelay/langchain'], options);
     assert.notEqual(code, 0);

@@ -30,7 +30,7 @@ async function write(engine: Engine, thread: string, n: number): Promise<void> {
   await engine.blobs.delete(old);
 }
 
-test('a cluster that is written all the time is backed up, each thread as it was at one moment, and restored', async (t) => {
+test('a cluster under constant writes is backed up with a consistent snapshot of each thread, and restored', async (t) => {
   if ('missing' in found) return t.skip(found.missing);
   const home = mkdtempSync(join(tmpdir(), 'relay-cluster-backup-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));

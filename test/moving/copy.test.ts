@@ -14,7 +14,7 @@ function folder(t: TestContext): string {
   return made;
 }
 
-test('a store is copied whole, refuses to be written, and says where it went', async (t) => {
+test('after a store is copied completely, it rejects writes and names the new location', async (t) => {
   const home = folder(t);
   await using from = opened(await openSqlite({ home: join(home, 'a'), role: 'server' }), 'a');
   await using to = opened(await openSqlite({ home: join(home, 'b'), role: 'server' }), 'b');
@@ -29,7 +29,7 @@ test('a store is copied whole, refuses to be written, and says where it went', a
   assert.ok(next! > (await from.engine.moving.highestNumber()), 'numbers go on above those of the old store');
 });
 
-test('relay up refuses a store that has moved, says where, and serves it again once it is reopened', async (t) => {
+test('relay up refuses a moved store, names the new location, and serves it again after it is reopened', async (t) => {
   const home = folder(t);
   const [from, to] = [join(home, 'a'), join(home, 'b')];
   const ran = (...args: string[]) => relay(['--home', from, ...args], { home });
@@ -49,7 +49,7 @@ test('relay up refuses a store that has moved, says where, and serves it again o
   assert.equal((await ran('down')).code, 0);
 });
 
-test('a store that is written all the time is copied, and nothing that was acknowledged is missing', async (t) => {
+test('a store under constant writes is copied without losing an acknowledged write', async (t) => {
   const home = folder(t);
   await using from = opened(await openSqlite({ home: join(home, 'a'), role: 'server' }), 'a');
   await using to = opened(await openSqlite({ home: join(home, 'b'), role: 'server' }), 'b');
@@ -84,7 +84,7 @@ test('a store that is written all the time is copied, and nothing that was ackno
     assert.equal((await to.engine.records.get(key)) === null, removed.includes(key), key);
 });
 
-test('a target that holds something is refused, and a copy that was interrupted goes on', async (t) => {
+test('a target that is not empty is rejected, and an interrupted copy can be resumed', async (t) => {
   const home = folder(t);
   await using from = opened(await openSqlite({ home: join(home, 'a'), role: 'server' }), 'a');
   await using other = opened(await openSqlite({ home: join(home, 'o'), role: 'server' }), 'o');
@@ -108,7 +108,7 @@ test('a target that holds something is refused, and a copy that was interrupted 
   assert.deepEqual([again.blobs, again.frozen_ms], [60, 0], 'it was done already');
 });
 
-test('an error while nobody may write lets them write again', async (t) => {
+test('if copying fails while writes are blocked, writes are allowed again', async (t) => {
   const home = folder(t);
   await using from = opened(await openSqlite({ home: join(home, 'a'), role: 'server' }), 'a');
   await using to = opened(await openSqlite({ home: join(home, 'b'), role: 'server' }), 'b');
@@ -120,7 +120,7 @@ test('an error while nobody may write lets them write again', async (t) => {
   await from.engine.records.put('ten.t/new', 1);
 });
 
-test('what is damaged in the source is named and left out, and is in the way of nothing else', async (t) => {
+test('a damaged blob in the source is reported and skipped, and the rest is copied', async (t) => {
   const home = folder(t);
   await using from = opened(await openSqlite({ home: join(home, 'a') }), 'a');
   await using to = opened(await openSqlite({ home: join(home, 'b'), role: 'server' }), 'b');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { killWhileCopying } from './killing.ts';
 
-test('a copy that is killed over and over ends the same', async (t) => {
+test('a copy is complete although it is killed again and again', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'relay-killed-copy-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   await killWhileCopying(home, {

@@ -20,7 +20,7 @@ const FIXTURES = resolve(import.meta.dirname, '../fixtures');
 const FIXTURE: Fixture = JSON.parse(readFileSync(join(FIXTURES, 'store-v1.json'), 'utf8'));
 const found = await findNatsServer();
 
-test('a home goes to a cluster and back, and gives the same answers on each', async (t) => {
+test('a home is copied to a cluster and back, and gives the same answers on each', async (t) => {
   if ('missing' in found) return t.skip(found.missing);
   const folder = mkdtempSync(join(tmpdir(), 'relay-round-trip-'));
   t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
@@ -40,7 +40,7 @@ test('a home goes to a cluster and back, and gives the same answers on each', as
     await engine.moving.thaw();
     await answersAll(await serveEngine(first, engine));
   });
-  await t.test('and in the home that it came back to', async () => {
+  await t.test('in the home after copying back', async () => {
     assert.deepEqual(await sharedThread(last), shared);
     await answersAll(await serveHome(last));
   });

@@ -7,7 +7,7 @@ import { startProgram } from '../bridge/processes.ts';
 import { startTestServer } from '../channels/server.ts';
 import { relay, temporaryHome } from '../cli/program.ts';
 
-test('a step is done by an agent behind a bridge, by one at an A2A address, and by a capability', async () => {
+test('a step can be done by an agent behind a bridge, at an A2A address, or by a capability', async () => {
   using at = temporaryHome();
   const { home } = at;
   await using server = startProgram(['up', '--port', '0'], { home });
@@ -47,7 +47,7 @@ steps:
   );
 });
 
-test('a step that takes too long stops the agent behind a bridge that is at it', async () => {
+test('a step that times out stops its agent behind the bridge', async () => {
   using at = temporaryHome();
   const { home } = at;
   await using server = await startTestServer();

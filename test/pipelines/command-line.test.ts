@@ -8,7 +8,7 @@ import { atTerminal, cleanEnv, ENTRY, NODE, relay, temporaryHome } from '../cli/
 import { until } from '../until.ts';
 import { assertWhole, chancyPipeline, json, killedAfter, prepareRun, type Shown } from './long-run.ts';
 
-test('killed without warning in the middle, a run goes on where it was and records everything once', async () => {
+test('a run that was killed resumes where it was and records every step once', async () => {
   using at = temporaryHome();
   const run = prepareRun(at.home, chancyPipeline(8, 3, '0.2'));
   await killedAfter(run, [], 3);
@@ -27,7 +27,7 @@ steps:
   - { id: second, agent: up, prompt: "{{ steps.first.output }}!" }
 `;
 
-test('results go to stdout, lines about steps to stderr, and everything else to where it is asked for', async () => {
+test('results go to stdout, progress of steps to stderr, and details are shown by other commands', async () => {
   using at = temporaryHome();
   writeFileSync(join(at.home, 'two.yaml'), TWO);
   const o = { home: at.home };
@@ -45,7 +45,7 @@ test('results go to stdout, lines about steps to stderr, and everything else to 
   assert.equal((await relay(['pipeline', 'run', 'two.yaml', '--resume'], o)).code, 3);
 });
 
-test('all that a failed step said, on both streams, can be read afterwards', async () => {
+test('stdout and stderr of a failed step can be read later', async () => {
   using at = temporaryHome();
   const o = { home: at.home };
   const yaml = `agents: {sh: {shell: true}}
@@ -74,7 +74,7 @@ steps:
   assert.ok((await relay(['pipeline', 'show', run], o)).stdout.includes(step.attempt_refs[1]));
 });
 
-test('outputs of several last steps are joined with line ends, and --run and --resume exclude each other', async () => {
+test('outputs of several last steps are joined with newlines, and --run excludes --resume', async () => {
   using at = temporaryHome();
   const steps = ['a', 'b', 'c'].map((id) => `  - {id: ${id}, agent: ${id === 'b' ? 'line' : 'sh'}}`);
   const yaml = `agents: {sh: {shell: printf "$RELAY_STEP_ID"}, line: {shell: echo "$RELAY_STEP_ID"}}\nsteps:\n${steps.join('\n')}`;
@@ -85,7 +85,7 @@ test('outputs of several last steps are joined with line ends, and --run and --r
   assert.deepEqual([both.code, /Use one of them/.test(both.stderr)], [2, true]);
 });
 
-test('at a terminal there is a line for what runs now, gone when it is done', async () => {
+test('a terminal shows a line for the running steps, and removes it when they are done', async () => {
   using at = temporaryHome();
   writeFileSync(
     join(at.home, 'slow.yaml'),
@@ -97,7 +97,7 @@ test('at a terminal there is a line for what runs now, gone when it is done', as
   assert.match(stdout, /nap done [\d.]+ s/);
 });
 
-test('Ctrl-C stops in good order, ends its steps, and says how to go on', async () => {
+test('Ctrl-C ends the running steps, stops cleanly, and prints how to resume', async () => {
   using at = temporaryHome();
   const started = join(at.home, 'started');
   const yaml = `agents: {sh: {shell: true}}
@@ -122,7 +122,7 @@ steps:
   assert.ok(existsSync(join(at.home, 'ended')));
 });
 
-test('a model in a pipeline gets its system text and previews, and its bill is in the ledger', async () => {
+test('a model in a pipeline gets its system text and previews, and its tokens are in the ledger', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(() =>
     model.asked.length === 1
@@ -161,7 +161,7 @@ test('a model in a pipeline gets its system text and previews, and its bill is i
   assert.equal(prompts.read_tokens, 0);
 });
 
-test('a wrong file is told with its lines before anything runs', async () => {
+test('an invalid file is rejected with its line numbers before anything runs', async () => {
   using at = temporaryHome();
   writeFileSync(
     join(at.home, 'bad.yaml'),

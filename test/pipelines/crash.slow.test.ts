@@ -13,7 +13,7 @@ import {
 
 const STEPS = 40;
 
-test('forty steps with random failures, killed three times, record one result each and rerun none', async () => {
+test('forty steps with random failures, killed three times, record one result each and rerun no finished step', async () => {
   using at = temporaryHome();
   const run = prepareRun(at.home, chancyPipeline(STEPS, 7, '0.1'));
   await killedAfter(run, [], 6);

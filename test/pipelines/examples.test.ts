@@ -11,7 +11,7 @@ for (const [name, checked] of [
   ['code-review', /the bill: \d+ tokens without the relay, \d+ with it[\s\S]*checked: /],
   ['checkpoint', /the bill: \d+ tokens without the relay, \d+ with it[\s\S]*checked: /],
 ] as const) {
-  test(`examples/${name} tells its story and checks itself`, async () => {
+  test(`examples/${name} runs and checks its own output`, async () => {
     using at = temporaryHome();
     const child = spawn(process.execPath, [join(EXAMPLES, name, 'run.ts'), '--fake'], {
       env: cleanEnv({ home: at.home }),
@@ -26,7 +26,7 @@ for (const [name, checked] of [
   });
 }
 
-test('examples/researchers/pipeline.yaml: three researchers at once, and a synthesiser who sees all three', async () => {
+test('examples/researchers/pipeline.yaml: three researchers run at once, and the synthesiser sees all three results', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(({ user }) => {
     const asked = user.slice(user.indexOf('Your task:\n') + 11);
@@ -43,7 +43,7 @@ test('examples/researchers/pipeline.yaml: three researchers at once, and a synth
   assert.ok(last.endsWith('Write the report on tea.'));
 });
 
-test('examples/code-review/pipeline.yaml: a fix for each finding, and a write-up of all', async () => {
+test('examples/code-review/pipeline.yaml: each finding gets a fix, and one summary covers all', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(({ user }) => {
     if (user.includes('JSON array of findings'))

@@ -33,7 +33,7 @@ function beside(
   return openPipelines(() => 'second', { name: 'bob', ...o, engine: first.threads.engine });
 }
 
-test('a run that is at work is refused to a second one, who is told by whom and since when', async () => {
+test('a second process cannot run a run that is in progress, and learns who holds it and since when', async () => {
   const { first, ended, run, say } = await atWork();
   const second = beside(first, { lives: () => true });
   await assert.rejects(second.resume(run), {
@@ -48,7 +48,7 @@ test('a run that is at work is refused to a second one, who is told by whom and 
   assert.equal((await second.resume(run)).status, 'done', 'it was let go');
 });
 
-test('a hold that is renewed while it is waited for is a living holder’s', async (t) => {
+test('a hold that is renewed while another process waits stays with its holder', async (t) => {
   mock.timers.enable({ apis: ['setInterval'] });
   try {
     const env = stoppedClock();
@@ -71,7 +71,7 @@ test('a hold that is renewed while it is waited for is a living holder’s', asy
   }
 });
 
-test('a hold that nobody renews lapses, and the one who had it records nothing more', async (t) => {
+test('a hold that is not renewed expires, and its old holder records nothing more', async (t) => {
   const env = stoppedClock();
   const { first, ended, run, say } = await atWork({ env });
   t.after(() => say('at the end'));
@@ -85,7 +85,7 @@ test('a hold that nobody renews lapses, and the one who had it records nothing m
   assert.equal(events.filter(({ type }) => type === 'pipeline.finished').length, 1);
 });
 
-test('a run is taken over at once where that is asked for, and of two who do so one does the work', async () => {
+test('a run is taken over at once on request, and of two processes that do so one does the work', async () => {
   const { first, ended, run, say } = await atWork({ lives: () => true });
   const others = ['bob', 'cid'].map((name) => beside(first, { name, lives: () => true }));
   const ends = await Promise.allSettled(
@@ -103,7 +103,7 @@ test('a run is taken over at once where that is asked for, and of two who do so 
   assert.equal(await first.text(run, 'a'), 'second');
 });
 
-test('a second process is refused while the first lives, and goes on at once when it was killed', async () => {
+test('a second process is rejected while the first is alive, and resumes at once after it was killed', async () => {
   using at = temporaryHome();
   const yaml = `agents: {sh: {shell: true}}
 steps: [{id: nap, agent: sh, prompt: 'echo x >> began; while [ ! -e go ]; do sleep 0.05; done'}]`;

@@ -27,7 +27,7 @@ const STEP = `
       mv pids.new pids
       wait`;
 
-test('a runner that is killed leaves no step running beside the one that takes its place', {
+test('a killed runner leaves no step running next to the runner that replaces it', {
   skip,
 }, async () => {
   using scratch = temporaryHome();

@@ -15,7 +15,7 @@ steps:
   - { id: aside, agent: sh, prompt: "aside" }
 `;
 
-test('a run from a step on takes over what does not depend on it, and does the rest again', async () => {
+test('a rerun from a step reuses results that do not depend on it, and runs the other steps again', async () => {
   const { start, calls, pipelines, threads, text } = openPipelines(({ step, run }) => `${step} of ${run}`);
   const first = await start(YAML);
   assert.equal(first.status, 'done');
@@ -33,7 +33,7 @@ test('a run from a step on takes over what does not depend on it, and does the r
   await assert.rejects(pipelines.rerun(first.run, 'nothing', null, { signal }), /no step "nothing"/);
 });
 
-test('a run is told with its steps, what they need, and what became of each', async () => {
+test('a run is shown with its steps, their dependencies and their outcomes', async () => {
   let fails = 1;
   const { start, resume, threads } = openPipelines(({ step }) => {
     if (step === 'draft' && fails-- > 0) throw new Error('not today');
@@ -73,7 +73,7 @@ test('a run is told with its steps, what they need, and what became of each', as
   await assert.rejects(threads.api.run(other.thread_id), /Not found: a run of a pipeline/);
 });
 
-test('runs are listed newest first, without those that were deleted', async () => {
+test('runs are listed newest first, without deleted runs', async () => {
   const { start, threads } = openPipelines(({ step }) => step);
   const runs: string[] = [];
   for (const name of ['review', 'other', 'review']) {

@@ -16,7 +16,7 @@ const errors = (text: string) =>
   readPipeline(text, 'x').problems.filter(({ severity }) => severity === 'error');
 
 for (const path of globSync(join(root, 'examples/*/*.yaml')).sort()) {
-  test(`${relative(root, path)} is sound, by the published schema too`, () => {
+  test(`${relative(root, path)} is valid, also by the published schema`, () => {
     const text = readFileSync(path, 'utf8');
     assert.deepEqual(readPipeline(text, 'x').problems, []);
     assert.equal(schema.check(readYaml(text).value), null);
@@ -38,7 +38,7 @@ const MISSHAPEN = [
   'agents: {a: {shell: x}}\nmax_parallel: 0\nsteps: [{id: s, agent: a}]',
 ];
 
-test('the published schema and the program refuse the same shapes', () => {
+test('the published schema and the program reject the same documents', () => {
   for (const text of MISSHAPEN) {
     assert.notEqual(errors(text).length, 0, `the program takes ${text}`);
     assert.notEqual(schema.check(readYaml(text).value), null, `the schema takes ${text}`);

@@ -27,7 +27,7 @@ async function diverged(folder: ScratchFolder) {
   return project;
 }
 
-test('a branch that lacks the decisions of another is not told to have lost them', async () => {
+test('decisions that are only on another branch are not reported as lost', async () => {
   using folder = new ScratchFolder();
   await diverged(folder);
   assert.deepEqual(await found(folder.path), [], 'back on main, after relay saw the other branch');
@@ -35,7 +35,7 @@ test('a branch that lacks the decisions of another is not told to have lost them
   assert.deepEqual(await found(folder.path), []);
 });
 
-test('two branches that were merged are no tampering, here and in a fresh clone', async () => {
+test('a merge of two branches is not reported as tampering, here and in a fresh clone', async () => {
   using folder = new ScratchFolder();
   const project = await diverged(folder);
   folder.write('other.txt', 'x');
@@ -60,7 +60,7 @@ test('two branches that were merged are no tampering, here and in a fresh clone'
   assert.deepEqual(await found(clone), []);
 });
 
-test('a merge that drops the decision of a branch is told', async () => {
+test('a merge that drops a decision of a branch is reported', async () => {
   using folder = new ScratchFolder();
   await diverged(folder);
   folder.git('commit', '-q', '--allow-empty', '-m', 'main goes on');
@@ -69,7 +69,7 @@ test('a merge that drops the decision of a branch is told', async () => {
   assert.match((await found(folder.path))[0]!, /ADR-002 is gone/);
 });
 
-test('a decision that was changed and put back is fine again', async () => {
+test('a decision that was changed and restored is not reported', async () => {
   using folder = new ScratchFolder();
   await diverged(folder);
   const whole = folder.read('decisions.md');
@@ -83,7 +83,7 @@ test('a decision that was changed and put back is fine again', async () => {
   assert.deepEqual(await found(folder.path), []);
 });
 
-test('an accepted change is written down in decisions.md and holds in a fresh clone; a later change is told again', async () => {
+test('an accepted change is recorded in decisions.md and valid in a fresh clone; a later change is reported again', async () => {
   using folder = new ScratchFolder();
   const project = await diverged(folder);
   folder.write('decisions.md', folder.read('decisions.md').replace('First', 'Last'));
@@ -101,7 +101,7 @@ test('an accepted change is written down in decisions.md and holds in a fresh cl
   assert.match((await found(folder.path)).join(), /ADR-001 was changed/);
 });
 
-test('a shallow clone says how little it can see', async () => {
+test('a shallow clone warns that it sees only a part of the history', async () => {
   using folder = new ScratchFolder();
   await diverged(folder);
   const clone = join(folder.root, 'clone');

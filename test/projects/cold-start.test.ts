@@ -4,7 +4,7 @@ import { countTokens } from '../token-count.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 import { fill, hoursAgo } from './shop.ts';
 
-test('the brief has each part with its source and age, what is overdue, and what was committed since', async () => {
+test('the brief shows each part with source and age, overdue todos, and the commits since the last update', async () => {
   using folder = new ScratchFolder();
   fill(folder);
   folder.git('init', '-q', '-b', 'main');
@@ -69,7 +69,7 @@ test('the brief has each part with its source and age, what is overdue, and what
   assert.equal(json.text, stdout);
 });
 
-test('a budget is kept, and what the task is about comes first', async () => {
+test('the brief stays within its budget, and parts about the task come first', async () => {
   using folder = new ScratchFolder();
   fill(folder);
   const many = Array.from(
@@ -93,7 +93,7 @@ test('a budget is kept, and what the task is about comes first', async () => {
   assert.equal(refused.code, 2);
 });
 
-test('it works without git and with files missing', async () => {
+test('the brief works without git and with missing files', async () => {
   using folder = new ScratchFolder();
   folder.write('todos.json', '{"todos": [{"id": "TODO-001", "title": "Only me", "status": "pending"}]}');
   const { stdout, code } = await folder.relay(['project', 'start']);
@@ -105,7 +105,7 @@ test('it works without git and with files missing', async () => {
   assert.equal((await empty.relay(['project', 'start'])).code, 3);
 });
 
-test('a hook fills its 1 000 tokens in every language, as the command does', async () => {
+test('the brief of a hook uses its 1 000 tokens in every language, like the command', async () => {
   const texts: Record<string, (n: number) => string> = {
     Chinese: (n) => `重构用户登录模块并在发布之前完成所有测试，第${n}部分`,
     Arabic: (n) => `إعادة كتابة وحدة تسجيل الدخول قبل الإصدار القادم، الجزء ${n}`,

@@ -28,7 +28,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['handoff', '--to', 'codex'],
 ];
 
-test('files edited by hand in odd ways survive every command', async () => {
+test('hand-edited files with unusual formatting survive every command', async () => {
   using folder = new ScratchFolder();
   for (const [name, text] of Object.entries({
     'PROJECT.md': PROJECT,
@@ -72,7 +72,7 @@ test('files edited by hand in odd ways survive every command', async () => {
   );
 });
 
-test('a file that does not parse is named with line and column and never written', async () => {
+test('a file that does not parse is reported with line and column, and never written', async () => {
   using folder = new ScratchFolder();
   const broken = {
     'state.json': '{\n  "phase": "x",\n  "notes": "a" oops\n}\n',
@@ -100,7 +100,7 @@ test('a file that does not parse is named with line and column and never written
   for (const [name, text] of Object.entries(broken)) assert.equal(folder.read(name), text);
 });
 
-test('without project files a command says how to make them; bytes that are no text are refused', async () => {
+test('without project files a command says how to create them; files that are not text are rejected', async () => {
   using folder = new ScratchFolder();
   const ran = await folder.relay(['todo', 'add', 'x']);
   assert.equal(ran.code, 3);
@@ -111,7 +111,7 @@ test('without project files a command says how to make them; bytes that are no t
   assert.match((await folder.relay(['project', 'sync'])).stderr, /it is not UTF-8 \(line 2, column 12\)/);
 });
 
-test('a command in a folder below finds the project above it', async () => {
+test('a command in a subfolder finds the project above it', async () => {
   using folder = new ScratchFolder();
   await folder.relay(['project', 'init']);
   folder.write('src/deep/a.txt', '');

@@ -6,7 +6,7 @@ import { countTokens } from '../token-count.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 import { fill, hoursAgo } from './shop.ts';
 
-test('a sub-agent gets its task first and the line to report with; the parent sees what waits', async () => {
+test('a sub-agent gets its task first and the command to report; the parent sees open hand-offs', async () => {
   using folder = new ScratchFolder();
   fill(folder);
   const line = await folder.relay([
@@ -80,7 +80,7 @@ test('a hand-off to another agent has evidence on every line', async () => {
   assert.ok(countTokens(stdout).tokens <= 1000);
 });
 
-test('a hand-off takes a thread along, and becomes a pointer with --push', async () => {
+test('a hand-off can include a thread, and becomes a pointer with --push', async () => {
   using folder = new ScratchFolder();
   fill(folder);
   const config = loadConfig({}, { home: folder.home });
@@ -115,7 +115,7 @@ test('a hand-off takes a thread along, and becomes a pointer with --push', async
   );
 });
 
-test('a hand-off shows no secrets and says where one was, and a file to read must be there', async () => {
+test('a hand-off masks secrets and names their place, and a context file must exist', async () => {
   using folder = new ScratchFolder();
   fill(folder);
   const secret = `ghp_${'a1B2c3D4'.repeat(5)}`;
@@ -137,7 +137,7 @@ test('a hand-off shows no secrets and says where one was, and a file to read mus
   assert.equal(folder.json('state.json').handoffs, undefined);
 });
 
-test('a sub-agent has a deadline; its parent can wait, and tells open from failed by the exit code', async () => {
+test('a sub-agent has a deadline; its parent can wait, and the exit code tells open from failed', async () => {
   using folder = new ScratchFolder();
   fill(folder);
   const give = (deadline: string) =>

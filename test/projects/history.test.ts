@@ -12,7 +12,7 @@ async function found(folder: ScratchFolder): Promise<string[]> {
   return findings.filter(({ level }) => level === 'wrong').map(({ what }) => what);
 }
 
-test('without git, a decision that was rewritten after relay saw it is told', async () => {
+test('without git, a decision that was rewritten after relay saw it is reported', async () => {
   using folder = new ScratchFolder();
   const project = openProject(folder.path);
   await project.init();
@@ -32,7 +32,7 @@ test('without git, a decision that was rewritten after relay saw it is told', as
   assert.deepEqual(await found(folder), []);
 });
 
-test('with git, the commits are witnesses: since the last one, and in between', async () => {
+test('with git, a decision that was rewritten since the last commit or in an earlier one is reported', async () => {
   using folder = new ScratchFolder();
   folder.git('init', '-q');
   const project = openProject(folder.path);
@@ -61,7 +61,7 @@ test('with git, the commits are witnesses: since the last one, and in between', 
   assert.deepEqual(await found(folder), []);
 });
 
-test('sync commits the project files and nothing else', async () => {
+test('sync --commit commits only the project files', async () => {
   using folder = new ScratchFolder();
   folder.git('init', '-q');
   for (const [key, value] of [

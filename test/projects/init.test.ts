@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ScratchFolder } from './scratch-folder.ts';
 
-test('init fills in what can be found out and keeps what is there', async () => {
+test('init fills in what it can detect and keeps existing files', async () => {
   using folder = new ScratchFolder();
   folder.git('init', '-q');
   folder.git('remote', 'add', 'origin', 'https://ann:secret@git.example.org/team/shop.git');
@@ -62,7 +62,7 @@ test('init fills in what can be found out and keeps what is there', async () => 
   assert.equal((await folder.relay(['project', 'check'])).code, 0);
 });
 
-test('init knows other languages, and a folder without any of them', async () => {
+test('init detects other languages, and works in a folder without any', async () => {
   for (const [name, text, expected] of [
     [
       'pyproject.toml',
@@ -90,7 +90,7 @@ test('init knows other languages, and a folder without any of them', async () =>
   }
 });
 
-test('init takes the description from the README and names the decisions that were made, and invents nothing', async () => {
+test('init reads the description from the README and lists existing decisions, and invents nothing', async () => {
   using folder = new ScratchFolder();
   folder.write(
     'README.md',

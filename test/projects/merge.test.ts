@@ -49,7 +49,7 @@ async function isWhole(folder: ScratchFolder): Promise<void> {
   assert.deepEqual(await openProject(folder.path).check(), []);
 }
 
-test('a conflict is called one, nothing is decided in it, and relay project merge resolves it', async () => {
+test('a git conflict is reported as such, blocks new decisions, and is resolved by relay project merge', async () => {
   using folder = new ScratchFolder();
   await diverged(folder, { driver: false });
   assert.throws(() => folder.git('merge', '-q', 'side'));
@@ -73,7 +73,7 @@ test('a conflict is called one, nothing is decided in it, and relay project merg
   assert.match((await folder.relay(['project', 'merge'])).stdout, /Nothing to merge/);
 });
 
-test('with relay install git, git merge and git rebase do it by themselves', async () => {
+test('with relay install git, git merge and git rebase resolve conflicts automatically', async () => {
   for (const way of [
     ['merge', '-q', '--no-edit', 'side'],
     ['rebase', '-q', 'side'],
@@ -86,7 +86,7 @@ test('with relay install git, git merge and git rebase do it by themselves', asy
   }
 });
 
-test('relay install git is taken out again as it was put in', async () => {
+test('removing relay install git restores the previous configuration', async () => {
   using folder = new ScratchFolder();
   folder.git('init', '-q');
   folder.write('.gitattributes', '*.png binary\n');
@@ -98,7 +98,7 @@ test('relay install git is taken out again as it was put in', async () => {
   assert.throws(() => folder.git('config', '--local', 'merge.relay.driver'));
 });
 
-test('a number that stands twice in a file without a merge is told apart as well', async () => {
+test('numbers that occur twice in a file without a merge are also reported and renumbered', async () => {
   using folder = new ScratchFolder();
   const project = openProject(folder.path);
   await project.init();

@@ -8,7 +8,7 @@ import { ScratchFolder } from './scratch-folder.ts';
 
 const OTHERS = '{"version": 3, "phase": "running", "last_update": "2026-01-01T00:00:00Z"}\n';
 
-test('a state.json of another program beside some PROJECT.md is never written to', async () => {
+test('a state.json of another program next to a PROJECT.md is never changed', async () => {
   using folder = new ScratchFolder();
   folder.write('PROJECT.md', '# Another tool\n\nText.\n');
   folder.write('state.json', OTHERS);
@@ -27,7 +27,7 @@ test('a state.json of another program beside some PROJECT.md is never written to
   assert.equal(folder.read('state.json'), OTHERS);
 });
 
-test('Gemini announces a compaction at every prompt: nothing is rewritten then', async () => {
+test('the pre-compact hook of Gemini, which runs at every prompt, rewrites nothing', async () => {
   using folder = new ScratchFolder();
   await folder.relay(['project', 'init']);
   const before = folder.read('state.json');
@@ -39,7 +39,7 @@ test('Gemini announces a compaction at every prompt: nothing is rewritten then',
   }
 });
 
-test('a file that is far too large is told as that, and not as missing', async () => {
+test('a file that is too large is reported as too large, and not as missing', async () => {
   using folder = new ScratchFolder();
   await folder.relay(['project', 'init']);
   folder.write('todos.json', `{"todos":["${'x'.repeat(60_000_000)}"]}`);
@@ -51,7 +51,7 @@ test('a file that is far too large is told as that, and not as missing', async (
   assert.doesNotMatch(checked.stdout, /missing/);
 });
 
-test('a folder that may not be written is told as that, and nothing is left in it', async (t) => {
+test('a read-only folder is reported as read-only, and nothing is left in it', async (t) => {
   // root may write everywhere, so the program runs as another user.
   const as = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
   const reads = `require('node:fs').accessSync(${JSON.stringify(ENTRY)})`;

@@ -16,7 +16,7 @@ function writer(folder: string, name: string): Promise<number | null> {
   return new Promise((done) => child.once('close', done));
 }
 
-test('eight processes adding and finishing todos at once lose none', async () => {
+test('eight processes that add and finish todos at once lose none', async () => {
   using folder = new ScratchFolder();
   await openProject(folder.path).init();
   const codes = await Promise.all(Array.from({ length: WRITERS }, (_, n) => writer(folder.path, `w${n}`)));
@@ -37,7 +37,7 @@ test('eight processes adding and finishing todos at once lose none', async () =>
   assert.deepEqual(readdirSync(join(folder.path, '.relay')), ['.gitignore', 'decisions.json']);
 });
 
-test('several commands of the real program at once each leave their mark', async () => {
+test('concurrent commands of the real program all take effect', async () => {
   using folder = new ScratchFolder();
   await openProject(folder.path).init();
   const lines = Array.from({ length: 3 }, (_, n) => [
@@ -50,7 +50,7 @@ test('several commands of the real program at once each leave their mark', async
   assert.equal(folder.json('state.json').handoffs.length, 3);
 });
 
-test('the lock of a process that died is taken over, that of a living one is respected', async () => {
+test('the lock of a dead process is taken over, and the lock of a living process is respected', async () => {
   using folder = new ScratchFolder();
   const project = openProject(folder.path);
   await project.init();
@@ -75,7 +75,7 @@ test('the lock of a process that died is taken over, that of a living one is res
   assert.ok(!existsSync(lock));
 });
 
-test('a holder that lost its lock while it slept does not write', async () => {
+test('a process that lost its lock while it was suspended does not write', async () => {
   using folder = new ScratchFolder();
   const project = openProject(folder.path);
   await project.init();
@@ -92,7 +92,7 @@ test('a holder that lost its lock while it slept does not write', async () => {
   assert.ok(existsSync(lock), 'the new owner keeps it');
 });
 
-test('a link to a project file stays a link, and its mode stays', async () => {
+test('a symlink to a project file stays a symlink, and the file keeps its mode', async () => {
   using folder = new ScratchFolder();
   const { chmodSync, lstatSync, statSync, symlinkSync, renameSync } = await import('node:fs');
   const project = openProject(folder.path);

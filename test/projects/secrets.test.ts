@@ -33,7 +33,7 @@ async function leakyProject(): Promise<ScratchFolder> {
   return folder;
 }
 
-test('sync stores a note with a secret and warns; no brief shows it, and each says that one was masked', async () => {
+test('sync stores a note with a secret and warns; every brief masks the secret and says so', async () => {
   using folder = await leakyProject();
   assert.ok(folder.read('state.json').includes(TOKEN), 'what was said is kept');
   folder.write(
@@ -68,14 +68,14 @@ test('sync stores a note with a secret and warns; no brief shows it, and each sa
   assertNone(JSON.stringify(await dashboardProjects([folder.path]).get(shown!.id)));
 });
 
-test('a secret that invisible characters take apart is masked too', async () => {
+test('a secret that is split by invisible characters is also masked', async () => {
   using folder = new ScratchFolder();
   await run(folder, 'project', 'init');
   await run(folder, 'project', 'sync', '--note', `${TOKEN.slice(0, 9)}\u200b${TOKEN.slice(9)}`);
   assertNone((await run(folder, 'project', 'start')).stdout);
 });
 
-test('sync --commit does not commit what looks like a secret', async () => {
+test('sync --commit does not commit text that looks like a secret', async () => {
   using folder = await leakyProject();
   const { code, stdout, stderr } = await run(
     folder,
@@ -91,7 +91,7 @@ test('sync --commit does not commit what looks like a secret', async () => {
   assert.throws(() => folder.git('rev-parse', '--verify', '-q', 'HEAD'));
 });
 
-test('every command that writes into a project file warns of a secret', async () => {
+test('every command that writes a project file warns about a secret', async () => {
   using folder = new ScratchFolder();
   await run(folder, 'project', 'init');
   for (const command of [
@@ -112,7 +112,7 @@ test('every command that writes into a project file warns of a secret', async ()
     assert.doesNotMatch((await run(folder, ...command)).stderr, WARNING);
 });
 
-test('the key of a pointer that a sub-agent is given to read goes along', async () => {
+test('a sub-agent gets the key of a pointer that it should read', async () => {
   using folder = new ScratchFolder();
   await run(folder, 'project', 'init');
   const url = 'https://r.example/pull/2#key=abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq=';

@@ -43,7 +43,7 @@ async function wrapped(
   );
 }
 
-test('Claude Code answers when wrapped', async (t) => {
+test('Claude Code answers through relay wrap', async (t) => {
   await wrapped(t, 'claude', (_, model) => ({
     args: [],
     env: {
@@ -55,7 +55,7 @@ test('Claude Code answers when wrapped', async (t) => {
   }));
 });
 
-test('Codex answers when wrapped', async (t) => {
+test('Codex answers through relay wrap', async (t) => {
   await wrapped(t, 'codex', (folder, model) => {
     const provider = `model_providers.fake={name="fake",base_url="${model}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
     const home = join(folder.home, '.codex');
@@ -67,7 +67,7 @@ test('Codex answers when wrapped', async (t) => {
   });
 });
 
-test('Gemini CLI answers when wrapped', async (t) => {
+test('Gemini CLI answers through relay wrap', async (t) => {
   await wrapped(t, 'gemini', (folder, model) => {
     const user = (name: string, value: unknown) =>
       folder.write(join('..', 'home', '.gemini', name), JSON.stringify(value));

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { startFakeModel } from '../../examples/fake-model.ts';
 import { atTerminal, relay, temporaryHome } from '../cli/program.ts';
 
-test('relay "words" makes a thread, streams the answer to stdout and tells the price on stderr', async () => {
+test('relay "words" creates a thread, streams the answer to stdout and prints the cost to stderr', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(
     ({ user }) => `I saw ${user.includes('fox.txt') ? 'the fox' : 'nothing'}.`,
@@ -33,7 +33,7 @@ test('relay "words" makes a thread, streams the answer to stdout and tells the p
   assert.match(pinned.stdout, /"fox\.txt"[\s\S]*"answer\.md"[\s\S]*\/last_actions:/);
 });
 
-test('what a model pulls before it answers is told beside its price, and stdout has the answer alone', async () => {
+test('pulls of a model before its answer are printed with the cost, and stdout has only the answer', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(({ results }) =>
     results.length === 0
@@ -55,7 +55,7 @@ test('what a model pulls before it answers is told beside its price, and stdout 
   assert.equal(billed.cached_input_tokens, 120);
 });
 
-test('config.json names the model, a variable counts before it, and a flag before both', async () => {
+test('config.json sets the model, an environment variable overrides it, and a flag overrides both', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(() => 'yes');
   const config = { model_provider: 'anthropic', models: { anthropic: 'of-the-file' } };
@@ -75,7 +75,7 @@ test('config.json names the model, a variable counts before it, and a flag befor
   );
 });
 
-test('--dry-run shows the whole prompt, asks nobody and leaves nothing behind', async () => {
+test('--dry-run shows the whole prompt, sends no request and stores nothing', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(() => 'no');
   const o = { home: at.home, env: model.env };
@@ -88,7 +88,7 @@ test('--dry-run shows the whole prompt, asks nobody and leaves nothing behind', 
   assert.deepEqual(JSON.parse((await relay(['runs', '--json'], o)).stdout).threads, []);
 });
 
-test('without a key it says what to set and which programs are here, and makes nothing', async () => {
+test('without a key it says what to set and which programs are installed, and creates nothing', async () => {
   using at = temporaryHome();
   const bin = join(at.home, 'bin');
   mkdirSync(bin);
@@ -102,7 +102,7 @@ test('without a key it says what to set and which programs are here, and makes n
   assert.deepEqual(JSON.parse((await relay(['runs', '--json'], { home: at.home })).stdout).threads, []);
 });
 
-test('the thread used last is the one that is meant, unless another is named or a new one wanted', async () => {
+test('the last used thread is the default, unless another or a new one is named', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(() => 'ok');
   const threadOf = async (...args: string[]) => {
@@ -122,7 +122,7 @@ test('the thread used last is the one that is meant, unless another is named or 
   assert.equal(await threadOf(), first);
 });
 
-test('one word that is no command stays an error with a suggestion', async () => {
+test('one word that is not a command stays an error with a suggestion', async () => {
   using at = temporaryHome();
   const slip = await relay(['psuh'], { home: at.home });
   assert.equal(slip.code, 2);
@@ -133,7 +133,7 @@ test('one word that is no command stays an error with a suggestion', async () =>
   assert.match(nested.stderr, /There is no command "relay todo buy milk"/);
 });
 
-test('an answer cannot drive the terminal it is shown at', async () => {
+test('an answer cannot send escape codes to the terminal', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(() => 'look \u001b]0;owned\u0007 here');
   const { stdout } = await atTerminal('$relay "say it now"', { home: at.home, env: model.env });
@@ -141,7 +141,7 @@ test('an answer cannot drive the terminal it is shown at', async () => {
   assert.match(stdout, /look \\u001b\]0;owned/);
 });
 
-test('a patch that is refused is told, and the command still succeeds', async () => {
+test('a rejected patch is reported, and the command still succeeds', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(
     () => 'ok\n```relay-patch\n[{"op":"remove","path":"/facts"}]\n```',
@@ -151,7 +151,7 @@ test('a patch that is refused is told, and the command still succeeds', async ()
   assert.match(stderr, /was rejected: operation 0: "remove" is not allowed/);
 });
 
-test('a provider that refuses gives exit code 4 and no trace of the key', async () => {
+test('a provider that refuses the request gives exit code 4, and the key is not printed', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(({ headers }) => ({
     status: 401,

@@ -14,7 +14,7 @@ function program(home: string, name: string, script: string): { PATH: string } {
   return { PATH: `${bin}:${process.env.PATH}` };
 }
 
-test('what a program says goes through byte for byte, its stderr apart, its exit code kept', async () => {
+test('the output of a program passes byte for byte, with separate stderr and its exit code', async () => {
   using at = temporaryHome();
   const env = program(
     at.home,
@@ -29,7 +29,7 @@ test('what a program says goes through byte for byte, its stderr apart, its exit
   assert.match(stderr, /answer [0-9a-f]{26}/);
 });
 
-test('its answer is kept in the thread with the exit code, and the next prompt knows of it', async () => {
+test('the answer of a program is stored in the thread, and the next prompt contains it', async () => {
   using at = temporaryHome();
   const env = program(at.home, 'claude', '#!/bin/sh\ncat > seen.txt\necho "it is 42"\n');
   const o = { home: at.home, env };
@@ -42,7 +42,7 @@ test('its answer is kept in the thread with the exit code, and the next prompt k
   assert.match(seen, /Your task:\nare you sure\?$/);
 });
 
-test('what is put to a program that says nothing is on the bill all the same', async () => {
+test('a prompt is counted even if the program prints nothing', async () => {
   using at = temporaryHome();
   const o = { home: at.home, env: program(at.home, 'mute', '#!/bin/sh\ncat >/dev/null\n') };
   const { code, stderr } = await relay(['wrap', 'run', '--cli', 'mute', 'go on then'], o);
@@ -53,7 +53,7 @@ test('what is put to a program that says nothing is on the bill all the same', a
   assert.deepEqual([recent_prompts[0].kind, recent_prompts[0].by], ['handed_over', 'mute']);
 });
 
-test('one that fails changes nothing that is remembered', async () => {
+test('a program that fails does not change the state', async () => {
   using at = temporaryHome();
   const patch = '```relay-patch\\n[{"op":"add","path":"/facts/-","value":{"key":"k","value":"v"}}]\\n```\\n';
   const talk = (code: number) => `#!/bin/sh\ncat >/dev/null\nprintf 'words\\n${patch}'\nexit ${code}\n`;
@@ -92,7 +92,7 @@ const PROFILES: readonly [string, string[], string[]][] = [
 ];
 
 for (const [name, args, expected] of PROFILES) {
-  test(`${name} ${args.join(' ')} is called as it wants to be`, async () => {
+  test(`${name} ${args.join(' ')} gets the arguments that it expects`, async () => {
     using at = temporaryHome();
     const env = program(at.home, name, SHOW);
     const line = ['wrap', 'run', '--cli', name, 'go on', '--', ...args];
@@ -101,7 +101,7 @@ for (const [name, args, expected] of PROFILES) {
   });
 }
 
-test('the way in can be chosen', async () => {
+test('--prompt-by chooses how the program gets the prompt', async () => {
   using at = temporaryHome();
   const env = program(at.home, 'mine', SHOW);
   const by = async (way: string) =>
@@ -113,7 +113,7 @@ test('the way in can be chosen', async () => {
   assert.equal(await by('stdin'), '[stdin]');
 });
 
-test('a signal is for the program, and how it ends is how the command ends', async () => {
+test('signals are forwarded to the program, and its exit ends the command', async () => {
   using at = temporaryHome();
   const env = program(
     at.home,
@@ -135,7 +135,7 @@ test('a signal is for the program, and how it ends is how the command ends', asy
   assert.equal(code, 9);
 });
 
-test('one that is ended by a signal counts as 128 and its number', async () => {
+test('a program that is ended by a signal gives exit code 128 plus the signal number', async () => {
   using at = temporaryHome();
   const env = program(at.home, 'dies', '#!/bin/sh\necho some\nkill -KILL $$\n');
   const { code, stdout } = await relay(['wrap', 'run', '--cli', 'dies', 'go on'], { home: at.home, env });
@@ -143,14 +143,14 @@ test('one that is ended by a signal counts as 128 and its number', async () => {
   assert.equal(code, 137);
 });
 
-test('a program that is not there is told, and nothing is left behind', async () => {
+test('a missing program is reported, and nothing is stored', async () => {
   using at = temporaryHome();
   const { code, stderr } = await relay(['wrap', 'run', '--cli', 'nowhere', 'go on'], { home: at.home });
   assert.equal(code, 3);
   assert.match(stderr, /There is no program nowhere/);
 });
 
-test('without words at a terminal the program gets the terminal itself', async () => {
+test('without a prompt in a terminal, the program gets the terminal itself', async () => {
   using at = temporaryHome();
   const env = program(
     at.home,
@@ -161,7 +161,7 @@ test('without words at a terminal the program gets the terminal itself', async (
   assert.match(stdout, /all terminals, thread unset/);
 });
 
-test('with words at a terminal, stdin stays what it is, and what is said passes here', async () => {
+test('with a prompt in a terminal, the program keeps stdin, and relay reads its output', async () => {
   using at = temporaryHome();
   const env = program(
     at.home,
@@ -173,7 +173,7 @@ test('with words at a terminal, stdin stays what it is, and what is said passes 
   assert.match(stdout, /as before/);
 });
 
-test('a flood goes through without being held, and is kept as far as it may', async () => {
+test('large output passes without buffering, and is stored up to the limit', async () => {
   using at = temporaryHome();
   const env = program(
     at.home,

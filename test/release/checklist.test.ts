@@ -7,12 +7,12 @@ import { notes } from '../../scripts/release/notes.ts';
 import { missingTools } from '../../scripts/release/run.ts';
 import { packageVersion } from '../../src/app/own-package.ts';
 
-test('the version is the same wherever it is said', () => {
+test('the version is the same in every file', () => {
   assert.deepEqual(wrongVersions(packageVersion()), []);
   assert.match(wrongVersions('9.9.9').join(), /python\/src\/contextrelay\/__init__\.py says/);
 });
 
-test('the notes say what was not run, and what the changelog has of the version', () => {
+test('the release notes list what was not run, and the changelog of the version', () => {
   const other = PLATFORMS.find((platform) => !isOwn(platform))!;
   const own = { ...other, name: 'own', node: `${process.platform}-${process.arch}` as const };
   const text = notes(
@@ -30,7 +30,7 @@ test('the notes say what was not run, and what the changelog has of the version'
   assert.ok(!text.includes('0.2.0'));
 });
 
-test('a tool that is missing is named before anything is made', () => {
+test('a missing tool is reported before anything is built', () => {
   const { required, optional } = missingTools('/nowhere');
   assert.match(
     required.join('\n'),
@@ -43,7 +43,7 @@ test('a tool that is missing is named before anything is made', () => {
   assert.ok(!missingTools(process.env.PATH).required.some((line) => line.includes('tar is not')));
 });
 
-test('a formula has the checksum of each archive, and is not made without', () => {
+test('a formula contains the checksum of each archive, and is not built without them', () => {
   const names = ['macos-x64', 'linux-arm64', 'linux-x64'];
   const sums = new Map(names.map((name) => [`contextrelay-1.0.0-${name}.tar.xz`, 'aaaa']));
   assert.throws(() => formula('1.0.0', 'https://example', sums), /needs contextrelay-1\.0\.0-macos-arm64/);

@@ -62,7 +62,7 @@ describe('the container recipe, built by buildah', { skip }, () => {
     rmSync(parent, { recursive: true, force: true });
   });
 
-  test('it serves as its user on a read-only root, keeps to its volume, passes its health check and stops when told', async () => {
+  test('the container serves as its user on a read-only root, writes only to its volume, is healthy and stops on request', async () => {
     assert.deepEqual([config.User, Object.keys(config.Volumes)], ['10001', ['/data']]);
     const [kind, ...health] = config.Healthcheck.Test;
     assert.equal(kind, 'CMD');

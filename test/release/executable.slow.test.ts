@@ -54,7 +54,7 @@ describe('the executable, in a root without Node, npm and Python, offline', { sk
     assert.equal(await ok('ls /usr/bin /bin'), '/bin:\ncat\nls\nsh\n\n/usr/bin:\nrelay\n');
   });
 
-  test('push, pull, a part and the bill on the local store', async () => {
+  test('push, pull, a part and the cost work on the local store', async () => {
     const out = await ok(`
       url=$(echo 'one
 two' | relay push) && relay pull "$url" && relay pull "$url" --lines 2-2 && relay pull "$url" --cost --json`);
@@ -62,7 +62,7 @@ two' | relay push) && relay pull "$url" && relay pull "$url" --lines 2-2 && rela
     assert.match(out, /o200k_base/);
   });
 
-  test('up serves clients and the dashboard, in the background too', async () => {
+  test('up serves clients and the dashboard, also in the background', async () => {
     const out = await ok(`
       relay up --detach --port 7999 >/dev/null &&
       export CONTEXTRELAY_URL=http://127.0.0.1:7999 &&
@@ -73,7 +73,7 @@ two' | relay push) && relay pull "$url" && relay pull "$url" --lines 2-2 && rela
     assert.match(out, /stopped/);
   });
 
-  test('MCP, a hook with the brief of a project, and the skill that it carries', async () => {
+  test("the MCP server, a hook with the project's brief, and the included skill work", async () => {
     const list = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
     assert.deepEqual(JSON.parse(await ok(`echo '${list}' | relay mcp`)), {
       jsonrpc: '2.0',
@@ -109,7 +109,7 @@ two' | relay push) && relay pull "$url" && relay pull "$url" --lines 2-2 && rela
     assert.ok(!existsSync(join(root, 'srv', 'elsewhere')));
   });
 
-  test('the guides are in it', async () => {
+  test('the guides are included', async () => {
     assert.match(await ok('relay help guides'), /getting-started[\s\S]*security/);
     assert.match(await ok('relay help guide server'), /^# Operating a server/);
     assert.match(await ok('relay help security'), /^# Security/);

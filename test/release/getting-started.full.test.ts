@@ -10,7 +10,7 @@ import { inRoot, layDebianRoot, missing, noRoots } from './root.ts';
 
 const skip = noRoots() || missing('debootstrap');
 
-test('on a bare Debian the executable passes the walk of docs/getting-started.md', { skip }, async (t) => {
+test('the executable passes all steps of docs/getting-started.md on a bare Debian', { skip }, async (t) => {
   process.chdir(ROOT);
   const parent = mkdtempSync(join(tmpdir(), 'relay-bare-'));
   t.after(() => rmSync(parent, { recursive: true, force: true }));

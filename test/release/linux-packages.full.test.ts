@@ -43,7 +43,7 @@ const KINDS: readonly Kind[] = [
 
 for (const kind of KINDS) {
   const skip = noRoots() || missing('debootstrap', 'systemd-analyze', ...kind.tools);
-  describe(`${kind.name}, in a Debian without Node`, { skip }, () => {
+  describe(`${kind.name}, on a Debian without Node`, { skip }, () => {
     const parent = mkdtempSync(join(tmpdir(), 'relay-packages-'));
     const root = join(parent, 'root');
     before(async () => {
@@ -79,7 +79,7 @@ for (const kind of KINDS) {
       return `${folders} && { ${as(value('ExecStart'))} >/tmp/log 2>&1 & server=$!; } && until ${as('relay status --url http://127.0.0.1:7474')} >/dev/null 2>&1; do sleep 0.1; done && ${work} && kill $server && wait`;
     };
 
-    test('it installs with its user, its settings and a sound unit', async () => {
+    test('it installs with its user, its settings and a valid unit', async () => {
       await ok(kind.install(VERSIONS[0]));
       assert.match(await ok('id contextrelay'), /contextrelay/);
       assert.match(await ok('zcat /usr/share/man/man1/relay-push.1.gz'), /relay\\-push/);
@@ -92,7 +92,7 @@ for (const kind of KINDS) {
       assert.deepEqual([verified.status, verified.stderr], [0, '']);
     });
 
-    test('what the unit starts serves as its user, and what was pushed outlives an upgrade', async () => {
+    test("the unit's server runs as its user, and pushed data survives an upgrade", async () => {
       const pushed = await ok(serving('echo kept | CONTEXTRELAY_URL=http://127.0.0.1:7474 relay push'));
       const url = /http:\S+/.exec(pushed)![0];
       writeFileSync(join(root, 'etc/contextrelay/relay.env'), 'RELAY_LOG=info\n');
@@ -103,13 +103,13 @@ for (const kind of KINDS) {
       assert.match(await ok('ls -ld /var/lib/contextrelay'), /^drwx------ \d+ contextrelay contextrelay/);
     });
 
-    test('removed, it leaves the data', async () => {
+    test('removing it keeps the data', async () => {
       await ok(kind.remove);
       await ok('test ! -e /usr/bin/relay && test -e /var/lib/contextrelay/relay.db');
     });
 
     if (kind.make === makeDeb) {
-      test('purged, it leaves nothing', async () => {
+      test('purging it leaves nothing', async () => {
         await ok('dpkg -P contextrelay && test ! -e /var/lib/contextrelay && ! getent passwd contextrelay');
       });
     }

@@ -9,7 +9,7 @@ import { ROOT } from '../package/processes.ts';
 
 const skip = ON_NPM && 'it is turned on already';
 
-test('once it is published, the program and the page about installing name the package on npm, and not before', {
+test('only after publishing, the program and the install page name the npm package', {
   skip,
 }, async () => {
   const root = mkdtempSync(join(tmpdir(), 'relay-published-'));

@@ -46,7 +46,7 @@ for (const [colorScheme, width, rules] of [
   // Structure does not depend on the theme, but contrast does.
   ['dark', 380, ['color-contrast']],
 ] as const) {
-  test(`no page has a serious barrier, and none is wider than the window (${colorScheme}, ${width})`, {
+  test(`no page has a serious accessibility problem or is wider than the window (${colorScheme}, ${width})`, {
     skip,
   }, async () => {
     const found: string[] = [];
@@ -63,7 +63,7 @@ for (const [colorScheme, width, rules] of [
   });
 }
 
-test('the places can be reached by keyboard alone, on a narrow window too', { skip }, async () => {
+test('all sections can be reached by keyboard alone, also in a narrow window', { skip }, async () => {
   const page = await dashboard.open('/ui/', { viewport: { width: 380, height: 800 } });
   await settled(page);
   await page.keyboard.press('Tab');

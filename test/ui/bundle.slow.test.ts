@@ -20,13 +20,13 @@ after(() => pages?.remove());
 const scripts = () => readdirSync(join(pages.folder, 'assets')).filter((name) => name.endsWith('.js'));
 const packed = (name: string) => brotliCompressSync(readFileSync(join(pages.folder, 'assets', name))).length;
 
-test('all scripts together are under 150 KB packed, but for the highlighter', () => {
+test('all scripts without the highlighter are smaller than 150 KB compressed', () => {
   const own = scripts().filter((name) => !HIGHLIGHTER.test(name));
   const sum = own.reduce((bytes, name) => bytes + packed(name), 0);
   assert.ok(own.length > 3 && sum < LIMIT, `${sum} bytes in ${own.length} files`);
 });
 
-test('nothing in the build names another host that it would ask, or has inline scripts and styles', () => {
+test('the build loads nothing from other hosts and has no inline scripts or styles', () => {
   for (const page of ['index.html', 'pull.html']) {
     const html = readFileSync(join(pages.folder, page), 'utf8');
     assert.ok(!/<script(?![^>]*\bsrc="\/ui\/assets\/)/.test(html), page);
@@ -39,7 +39,7 @@ test('nothing in the build names another host that it would ask, or has inline s
     );
 });
 
-test('no view loads more than 150 KB of script, its highlighter included', { skip: noBrowser }, async () => {
+test('no view loads more than 150 KB of script, including its highlighter', { skip: noBrowser }, async () => {
   await using opened = await openDemo();
   const { dashboard, demo } = opened;
   for (const path of [

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(async () => dashboard?.[Symbol.asyncDispose]());
 
-test('a channel is followed live, filtered, and replayed from any point', { skip }, async () => {
+test('a channel can be followed live, filtered, and replayed from any point', { skip }, async () => {
   const agent = asAgent(dashboard.relay, 'builder');
   const seqs: number[] = [];
   for (let at = 1; at <= 5; at++)
@@ -48,7 +48,7 @@ test('a channel is followed live, filtered, and replayed from any point', { skip
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('a message is published by hand', { skip }, async () => {
+test('a message can be published by hand', { skip }, async () => {
   const page = await dashboard.open('/ui/channels/by-hand');
   await page.getByText('There are no messages here.').waitFor();
   await page.getByRole('tab', { name: 'Publish' }).click();
@@ -60,7 +60,7 @@ test('a message is published by hand', { skip }, async () => {
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('a group shows what waits and who is at what; dead letters are retried and dropped', {
+test('a group shows waiting messages and the work of its members; dead letters can be retried and dropped', {
   skip,
 }, async () => {
   const agent = asAgent(dashboard.relay, 'worker');

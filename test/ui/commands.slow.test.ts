@@ -31,7 +31,7 @@ steps:
   - { id: judge, agent: shell, when: "steps.read.status == 'done'", prompt: "test -e approved" }
 `;
 
-test('every command that the dashboard offers works as it stands', { skip: noBrowser }, async () => {
+test('every command that the dashboard shows works as printed', { skip: noBrowser }, async () => {
   using folder = new ScratchFolder();
   folder.git('init', '-q');
   prepare(folder);

@@ -6,7 +6,7 @@ import { openDashboard } from './dashboard.ts';
 const WARNING = 'everyone who reaches it can read, change and delete everything';
 
 for (const exposed of [true, false]) {
-  test(`the dashboard of an open relay that ${exposed ? 'others reach warns' : 'is for this machine alone does not warn'}`, {
+  test(`the dashboard of an open relay ${exposed ? 'on the network shows a warning' : 'on this machine only shows no warning'}`, {
     skip,
   }, async () => {
     await using dashboard = await openDashboard({ core: { exposed } });

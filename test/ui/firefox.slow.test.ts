@@ -5,7 +5,7 @@ import { Firefox, noFirefox } from '../browser/firefox.ts';
 import { until } from '../until.ts';
 import { asAgent, openDemo } from './demo/content.ts';
 
-test('in Firefox too: a push appears, a thread travels in time, a payload is decrypted, a run is drawn', {
+test('Firefox shows a new push, old versions of a thread, a decrypted payload and the graph of a run', {
   skip: noFirefox,
 }, async () => {
   await using opened = await openDemo();

@@ -93,7 +93,7 @@ async function assertHarmless(page: Page): Promise<void> {
   assert.deepEqual(dashboard.problems, []);
 }
 
-test('names, metadata and messages of agents are text on every page', { skip }, async () => {
+test('names, metadata and messages of agents are shown as plain text on every page', { skip }, async () => {
   const agent = asAgent(dashboard.relay, WORDS[0]!);
   const threads: string[] = [];
   for (const words of WORDS) {
@@ -154,7 +154,7 @@ test('names, metadata and messages of agents are text on every page', { skip }, 
   }
 });
 
-test('contents of agents are shown and never run', { skip }, async () => {
+test('content of agents is shown and never executed', { skip }, async () => {
   const agent = asAgent(dashboard.relay, 'stranger');
   const { thread_id: thread } = await agent.threads.create({ name: 'hostile contents' });
   for (const [name, mime, body] of CONTENTS) {
@@ -181,7 +181,7 @@ test('contents of agents are shown and never run', { skip }, async () => {
   }
 });
 
-test('what would turn text around or command a terminal is visible', { skip }, async () => {
+test('characters that reverse text or control a terminal are made visible', { skip }, async () => {
   const agent = asAgent(dashboard.relay, 'stranger');
   const { thread_id: thread } = await agent.threads.create({ name: 'bidi' });
   const { ref } = await agent.threads.putArtifact(thread, {

@@ -33,7 +33,7 @@ async function signedIn(path: string): Promise<Page> {
   return page;
 }
 
-test('a wrong key is refused, the right one is in no address, and signing out forgets it', {
+test('a wrong key is rejected, the right key is in no URL, and signing out deletes it', {
   skip,
 }, async () => {
   const page = await dashboard.open('/ui/threads');
@@ -55,7 +55,7 @@ test('a wrong key is refused, the right one is in no address, and signing out fo
   dashboard.problems.length = 0;
 });
 
-test('a key is made, shown once, used, rotated and revoked', { skip }, async () => {
+test('a key can be created, shown once, used, rotated and revoked', { skip }, async () => {
   const page = await signedIn('/ui/keys');
   await page.getByRole('button', { name: 'Make a key' }).click();
   await page.getByLabel('Name, which others see as the sender').fill('ci');
@@ -104,7 +104,7 @@ test('a key is made, shown once, used, rotated and revoked', { skip }, async () 
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('a share link shows one thread to whoever has it, and nothing once it is revoked', {
+test('a share link shows one thread to anyone who has it, and nothing after it is revoked', {
   skip,
 }, async () => {
   const relay = dashboard.relay.core.relay(LOCAL_CALLER, dashboard.relay.url);

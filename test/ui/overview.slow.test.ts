@@ -20,7 +20,7 @@ before(async () => {
 });
 after(async () => opened?.[Symbol.asyncDispose]());
 
-test('a push appears with its channel while somebody looks', { skip }, async () => {
+test('a new push appears with its channel without a reload', { skip }, async () => {
   const page = await dashboard.open('/ui/');
   await page.getByText('Live', { exact: true }).waitFor();
   const feed = page.getByRole('list', { name: 'What happened, newest first' });
@@ -39,7 +39,7 @@ test('a push appears with its channel while somebody looks', { skip }, async () 
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('a connection that cannot be had is told, and taken up when it can', { skip }, async () => {
+test('a failed connection is reported, and live updates start when it works', { skip }, async () => {
   const page = await dashboard.open('/ui/no-such-page');
   await page.route('**/activity/events*', (route) => route.abort());
   await page.goto(`${dashboard.url}/ui/threads`);
@@ -54,7 +54,7 @@ test('a connection that cannot be had is told, and taken up when it can', { skip
   );
 });
 
-test('a task is sent, followed and called off', { skip }, async () => {
+test('a task can be sent, followed and canceled', { skip }, async () => {
   const page = await dashboard.open('/ui/tasks?tab=send');
   await page.getByLabel('What to do').fill('Count the words of the survey');
   await page.getByRole('combobox', { name: 'For' }).selectOption('claude-laptop');
@@ -75,7 +75,7 @@ test('a task is sent, followed and called off', { skip }, async () => {
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('a task that nobody takes is flagged', { skip }, async () => {
+test('a task that no agent claims is flagged', { skip }, async () => {
   await using own = await openDashboard();
   await asAgent(own.relay, 'planner').pointers.push({
     body: encodeUtf8('x'),
@@ -88,7 +88,7 @@ test('a task that nobody takes is flagged', { skip }, async () => {
   assert.deepEqual(own.problems, []);
 });
 
-test('what an agent asks a person shows on its task, in the list of tasks and beside the agent', {
+test('a question of an agent is shown on its task, in the list of tasks and next to the agent', {
   skip,
 }, async () => {
   await using own = await openDashboard();

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(async () => opened?.[Symbol.asyncDispose]());
 
-test('a run is followed: the graph, a step with its prompt and output, what changes while somebody looks', {
+test('a run shows its graph, each step with prompt and output, and live changes', {
   skip,
 }, async () => {
   const page = await dashboard.open('/ui/pipelines');
@@ -46,7 +46,7 @@ test('a run is followed: the graph, a step with its prompt and output, what chan
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('without a runner there is a command to copy; with one, going on is a task for it', {
+test('without a runner the page shows a command to copy; with a runner, a button sends the rerun as a task', {
   skip,
 }, async () => {
   const page = await dashboard.open(`/ui/pipelines/${demo.run}?step=read`);
@@ -66,7 +66,7 @@ test('without a runner there is a command to copy; with one, going on is a task 
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('a project: its todos, what was decided, and the brief; read again as its files change', {
+test('a project shows its todos, decisions and brief, and follows changes of its files', {
   skip,
 }, async () => {
   const page = await dashboard.open('/ui/projects');
@@ -85,7 +85,7 @@ test('a project: its todos, what was decided, and the brief; read again as its f
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('a relay that was told of no project says how to tell it', { skip }, async () => {
+test('a relay without projects says how to add one', { skip }, async () => {
   await using own = await openDashboard();
   const page = await own.open('/ui/projects');
   await page.getByText('The relay was told of no project.').waitFor();

@@ -18,7 +18,7 @@ after(async () => dashboard?.[Symbol.asyncDispose]());
 
 const pathOf = (url: string) => url.slice(url.indexOf('/pull/'));
 
-test('a pointer at its own address: metadata, payload, receipts, parts, Markdown when asked', {
+test('the page of a pointer shows metadata, payload, receipts and parts, and Markdown on request', {
   skip,
 }, async () => {
   const text = '# Title\n\nSome **bold** words.\n\n## Second\n\nMore.\n';
@@ -42,7 +42,7 @@ test('a pointer at its own address: metadata, payload, receipts, parts, Markdown
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('an encrypted payload is decrypted in the page, and the key stays there', { skip }, async () => {
+test('an encrypted payload is decrypted in the page, and the key never leaves it', { skip }, async () => {
   const url = await client.push('geheim: ü 漢字', { encrypted: true });
   const key = url.split('#key=')[1]!;
   const page = await dashboard.open('/ui/channels');
@@ -59,7 +59,7 @@ test('an encrypted payload is decrypted in the page, and the key stays there', {
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('without the right key nothing is pulled, and the page says why', { skip }, async () => {
+test('without the right key the page pulls nothing and says why', { skip }, async () => {
   const url = await client.push('only once', { encrypted: true, maxPulls: 1 });
   const [bare] = pathOf(url).split('#');
   for (const [address, said] of [
@@ -79,7 +79,7 @@ test('without the right key nothing is pulled, and the page says why', { skip },
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('opening the page of a pointer that burns costs no pull; the click does', { skip }, async () => {
+test('opening the page of a pointer with a pull limit uses no pull; clicking does', { skip }, async () => {
   const url = await client.push('read me once', { maxPulls: 1 });
   const id = pathOf(url).slice('/pull/'.length);
   const first = await dashboard.open(pathOf(url));
@@ -91,7 +91,7 @@ test('opening the page of a pointer that burns costs no pull; the click does', {
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('one that is not there says so, and what to do', { skip }, async () => {
+test('the page of a missing pointer says so, and what to do', { skip }, async () => {
   const page = await dashboard.open(`/pull/${crypto.randomUUID()}`);
   await page.getByText('Nothing there.').waitFor();
   await page.getByRole('button', { name: 'Sign in with an API key' }).waitFor();
@@ -99,7 +99,7 @@ test('one that is not there says so, and what to do', { skip }, async () => {
   assert.ok(dashboard.problems.splice(0).every((line) => line.includes('404')));
 });
 
-test('pointers are listed as they come', { skip }, async () => {
+test('new pointers appear in the list', { skip }, async () => {
   const page = await dashboard.open('/ui/pointers');
   const table = page.getByRole('table', { name: 'Pointers, newest first' });
   await table.getByText('A note').waitFor();

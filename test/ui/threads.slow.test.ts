@@ -15,7 +15,7 @@ before(async () => {
 });
 after(async () => opened?.[Symbol.asyncDispose]());
 
-test('a thread is travelled in time, compared with an earlier version, and reverted', { skip }, async () => {
+test('a thread can be viewed at an earlier version, compared with it, and reverted', { skip }, async () => {
   const page = await dashboard.open('/ui/threads');
   await page.getByRole('link', { name: 'Checkout latency', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Checkout latency' }).waitFor();
@@ -58,7 +58,7 @@ test('a change by an agent appears without a reload', { skip }, async () => {
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('each artifact has the viewer that suits it', { skip }, async () => {
+test('each artifact type has its own viewer', { skip }, async () => {
   const page = await dashboard.open(`/ui/threads/${demo.thread}?tab=artifacts`);
   const open = async (name: string) => {
     await page.getByRole('button', { name, exact: true }).click();
@@ -82,7 +82,9 @@ test('each artifact has the viewer that suits it', { skip }, async () => {
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('what the model sees, the ledger, a report, the export and a comparison', { skip }, async () => {
+test("a thread page has the model's view, the ledger, a report, an export and a comparison", {
+  skip,
+}, async () => {
   const page = await dashboard.open(`/ui/threads/${demo.thread}?tab=prompt`);
   await page.getByRole('region', { name: 'Message of the role system' }).waitFor();
   const before = await asAgent(dashboard.relay, 'local').threads.stats(demo.thread);

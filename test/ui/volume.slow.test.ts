@@ -65,7 +65,7 @@ async function assertLight(page: Page): Promise<void> {
   assert.ok(bytes < MOST_HEAP, `${page.url()} holds ${Math.round(bytes / 1024 / 1024)} MiB`);
 }
 
-test(`a thread of ${VERSIONS} versions and ${ARTIFACTS} artifacts stays small on the page`, {
+test(`a thread of ${VERSIONS} versions and ${ARTIFACTS} artifacts keeps the page small`, {
   skip,
   timeout: 400_000,
 }, async () => {
@@ -108,7 +108,7 @@ test(`a thread of ${VERSIONS} versions and ${ARTIFACTS} artifacts stays small on
   assert.deepEqual(dashboard.problems, []);
 });
 
-test(`${POINTERS} pointers are listed by cursor; rows far above are let go`, {
+test(`${POINTERS} pointers are listed by cursor, and rows far above are removed from the page`, {
   skip,
   timeout: 400_000,
 }, async () => {
@@ -133,7 +133,7 @@ test(`${POINTERS} pointers are listed by cursor; rows far above are let go`, {
   assert.deepEqual(dashboard.problems, []);
 });
 
-test('a channel at 500 messages a second keeps the page small, and the newest in sight', {
+test('a channel with 500 messages a second keeps the page small and the newest message visible', {
   skip,
   timeout: 200_000,
 }, async () => {
