@@ -25,7 +25,7 @@ function refusal(load: () => Config): RelayError {
   return assert.fail('it was taken');
 }
 
-test('without a file everything has its default', () => {
+test('without a file every option has its default', () => {
   assert.deepEqual(load(), {
     home,
     host: '127.0.0.1',
@@ -70,12 +70,12 @@ test('without a file everything has its default', () => {
   });
 });
 
-test('the home is the flag, then the variable', () => {
+test('the home is set by the flag, else by the variable', () => {
   assert.equal(load().home, home);
   assert.equal(load({}, { home: join(home, 'x') }).home, join(home, 'x'));
 });
 
-test('the file counts, and a variable wins over it', () => {
+test('the file sets an option, and a variable overrides it', () => {
   write('{"port": 8080, "public_url": "https://relay.example/base/", "durability": "process"}');
   assert.equal(load().port, 8080);
   assert.equal(load().publicUrl, 'https://relay.example/base');
@@ -83,21 +83,21 @@ test('the file counts, and a variable wins over it', () => {
   assert.equal(load({ RELAY_PORT: '9090' }).port, 9090);
 });
 
-test('pointers bear the configured port unless a public URL was chosen', () => {
+test('pointer URLs use the configured port unless a public URL is set', () => {
   write('{"port": 8080}');
   assert.equal(load().publicUrl, 'http://127.0.0.1:8080');
   write('{"port": 0}');
   assert.equal(load().publicUrl, 'http://127.0.0.1:7474');
 });
 
-test('an unknown option is refused by the name of file and key, with those there are', () => {
+test('an unknown option is rejected with file and key, and the valid options are listed', () => {
   write('{"prot": 1}');
   const error = refusal(load);
   assert.match(error.message, /config\.json, "prot": there is no such option/);
   assert.match(error.hint, /public_url/);
 });
 
-test('the configuration of a Go relay is told from a mistake, with the command that takes its threads over', () => {
+test('the configuration of the earlier Go relay is recognized, with the command that imports its threads', () => {
   write('{"provider": "anthropic"}');
   assert.match(refusal(load).hint, /The options are/);
   const db = join(home, 'relay.db');
@@ -115,7 +115,7 @@ test('the configuration of a Go relay is told from a mistake, with the command t
   rmSync(db);
 });
 
-test('a wrong value is refused by the name of its place and says what it must be', () => {
+test('a wrong value is rejected with its place and what it must be', () => {
   for (const [text, expected] of [
     ['{"port": "http"}', /"port": it must be a number from 0 to 65535, not "http"/],
     ['{"port": 70000}', /"port"/],
@@ -139,7 +139,7 @@ test('a wrong value is refused by the name of its place and says what it must be
   assert.match(refusal(() => load({ RELAY_PORT: 'x' })).message, /^RELAY_PORT: /);
 });
 
-test('the server to talk to is the flag, then the variable; nonsense is refused', () => {
+test('the server URL is set by the flag, else by the variable, and an invalid URL is rejected', () => {
   assert.equal(load({ CONTEXTRELAY_URL: 'https://a.example/' }).remote, 'https://a.example');
   assert.equal(
     load({ CONTEXTRELAY_URL: 'https://a.example' }, { url: 'http://b.example' }).remote,
@@ -150,7 +150,7 @@ test('the server to talk to is the flag, then the variable; nonsense is refused'
   assert.match(refusal(() => load({ CONTEXTRELAY_URL: 'nope' })).message, /^CONTEXTRELAY_URL: /);
 });
 
-test('the address of a cluster may be in a file, and a variable wins over the configuration', () => {
+test('the cluster address can be in a file, and a variable overrides the configuration', () => {
   const [address, other] = ['nats://relay:secret@a:4222/team', 'nats://b:4222'];
   writeFileSync(join(home, 'cluster'), `${address}\n`);
   const engine = (written: object, env = {}) => {

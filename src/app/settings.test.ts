@@ -22,7 +22,7 @@ const shown = (name: string, env = {}) =>
     .show()
     .find((setting) => setting.name === name)!;
 
-test('every option is shown with what counts, its default and where it was said', () => {
+test('every option is shown with its value, its default and its source', () => {
   writeFileSync(file, '{"port": 8080, "durability": "process"}');
   assert.deepEqual(
     settings()
@@ -37,13 +37,13 @@ test('every option is shown with what counts, its default and where it was said'
   assert.deepEqual([overridden.value, overridden.from], ['9090', 'environment']);
 });
 
-test('a value that cannot be used is shown with the reason, and in the way of no other', () => {
+test('an invalid value is shown with the reason, and other options still work', () => {
   writeFileSync(file, '{"port": "http", "host": "0.0.0.0"}');
   assert.match(shown('port').problem!, /from 0 to 65535/);
   assert.equal(shown('host').value, '0.0.0.0');
 });
 
-test('what a secret is stays hidden: passwords of clusters, paths of webhooks, keys in the environment', () => {
+test('secrets stay hidden: cluster passwords, webhook paths and keys from the environment', () => {
   const engine = 'nats://relay:hunter2@a:4222,b:4222';
   writeFileSync(file, JSON.stringify({ engine, metering_webhook: 'https://hooks.example/T0/s3cret' }));
   const env = { CONTEXTRELAY_API_KEY: 'cr_live_abc', ANTHROPIC_API_KEY: 'sk-ant' };
@@ -54,7 +54,7 @@ test('what a secret is stays hidden: passwords of clusters, paths of webhooks, k
   assert.equal(settings().get('engine'), engine);
 });
 
-test('what is set is read back, whatever kind it is of', async () => {
+test('values of every type are read back as they were set', async () => {
   await settings().set('port', ['8080']);
   await settings().set('host', ['0.0.0.0']);
   await settings().set('allowed_hosts', ['relay.example']);
@@ -72,7 +72,7 @@ test('what is set is read back, whatever kind it is of', async () => {
   if (process.platform !== 'win32') assert.equal(statSync(file).mode & 0o777, 0o600);
 });
 
-test('comments, order and what is unknown stay as they were', async () => {
+test('comments, order and unknown options do not change', async () => {
   writeFileSync(file, '{\n  // behind the proxy\n  "port": 7474, // the usual\n  "later": {"a": 1}\n}\n');
   const { changed } = await settings().set('port', ['8080']);
   assert.ok(changed);
@@ -90,7 +90,7 @@ test('a file with comments is read', () => {
   assert.equal(loadConfig({ RELAY_HOME: home }).port, 8080);
 });
 
-test('what an option does not take is refused with what it must be, and nothing is written', async () => {
+test('a value that an option does not accept is rejected with what it must be, and nothing is written', async () => {
   await assert.rejects(settings().set('port', ['http']), (error: unknown) => {
     assert.ok(isRelayError(error, 'bad_usage'));
     assert.match(error.message, /port was not changed: it must be a number from 0 to 65535, not "http"/);
@@ -103,24 +103,24 @@ test('what an option does not take is refused with what it must be, and nothing 
   assert.equal(readFileSync(file, 'utf8'), '{"port": ');
 });
 
-test('several that set at once lose nothing', async () => {
+test('concurrent changes lose nothing', async () => {
   const names = ['channel_retention', 'channel_messages', 'group_lease', 'rate_limit_key', 'max_connections'];
   await Promise.all(names.map((name) => settings().set(name, ['77'])));
   assert.deepEqual(Object.keys(JSON.parse(readFileSync(file, 'utf8'))).sort(), [...names].sort());
 });
 
-test('a variable that wins over what was set is named', async () => {
+test('a variable that overrides the new value is named', async () => {
   assert.equal((await settings({ RELAY_PORT: '1' }).set('port', ['2'])).overridden_by, 'RELAY_PORT');
   assert.equal((await settings().set('port', ['3'])).overridden_by, null);
 });
 
-test('a check names every mistake at once, with the line of each', async () => {
+test('a check reports every mistake at once, with its line', async () => {
   writeFileSync(file, '{\n  "prot": 1,\n  "port": 70000,\n  "durability": "disk"\n}\n');
   const found = (await settings({ RELAY_AUTH: 'maybe' }).check()).map(({ where }) => where);
   assert.deepEqual(found, [`${file}:2, prot`, `${file}:3, port`, `${file}:4, durability`, 'RELAY_AUTH']);
 });
 
-test('a check looks at what only a server would notice', async () => {
+test('a check also finds mistakes that otherwise only a server would find', async () => {
   const said = { tls_cert: join(home, 'none.pem'), default_plan: 'gold', capabilities: ['none.js'] };
   writeFileSync(file, JSON.stringify({ ...said, projects: [join(home, 'gone')] }));
   const found = (await settings().check()).map(({ what }) => what);

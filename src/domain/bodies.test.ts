@@ -23,20 +23,20 @@ async function drain(body: Uint8Array | ReadableStream<Uint8Array>): Promise<num
   return size;
 }
 
-test('a character cut in two by a chunk is still text', async () => {
+test('a character that is split between two chunks is still text', async () => {
   const [first, second] = [bytes('ä').slice(0, 1), bytes('ä').slice(1)];
   const metered = meterBody(stream(first, second));
   assert.equal(await drain(metered.body), 2);
   assert.equal(metered.isText(), true);
 });
 
-test('half a character at the end is not text', async () => {
+test('an incomplete character at the end is not text', async () => {
   const metered = meterBody(stream(bytes('a'), bytes('ä').slice(0, 1)));
   await drain(metered.body);
   assert.equal(metered.isText(), false);
 });
 
-test('a token is told by its first letters, wherever the chunks are cut', async () => {
+test('an encrypted payload is recognized by its first letters, wherever the chunks are split', async () => {
   const rest = new Uint8Array(PAYLOAD_BYTES).fill(98);
   const metered = meterBody(stream(bytes('gA'), bytes('AA'), bytes('AAx'), rest));
   assert.equal(await drain(metered.body), PAYLOAD_BYTES + 7);
@@ -45,7 +45,7 @@ test('a token is told by its first letters, wherever the chunks are cut', async 
   );
 });
 
-test('nothing, in one piece or in none, is refused', async () => {
+test('an empty payload is rejected, as bytes or as a stream', async () => {
   assert.throws(
     () => meterBody(new Uint8Array(0)),
     (error) => isRelayError(error, 'empty_payload'),
@@ -53,14 +53,14 @@ test('nothing, in one piece or in none, is refused', async () => {
   await assert.rejects(drain(meterBody(stream()).body), (error) => isRelayError(error, 'empty_payload'));
 });
 
-test('a size declared above every limit is refused before a byte is read', () => {
+test('a declared size above every limit is rejected before a byte is read', () => {
   assert.throws(
     () => meterBody(stream(bytes('x')), STORED_BYTES + 1),
     (error) => isRelayError(error, 'too_large'),
   );
 });
 
-test('a source that breaks off is told as such', async () => {
+test('an interrupted source is reported as such', async () => {
   const broken = new ReadableStream<Uint8Array>({
     pull: () => Promise.reject(new Error('connection reset')),
   });
@@ -78,14 +78,14 @@ function pieces(count: number, then: 'end' | 'fail' = 'end'): ReadableStream<Uin
   });
 }
 
-test('a stream that was read to its end is told once, with all its bytes', async () => {
+test('a stream that was read to its end is reported once, with all its bytes', async () => {
   const told: number[] = [];
   const bytes = await new Response(countRead(pieces(5), (n) => told.push(n))).arrayBuffer();
   assert.equal(bytes.byteLength, 50);
   assert.deepEqual(told, [50]);
 });
 
-test('a reader that went away is told with what it had read by then', async () => {
+test('a reader that stopped early is reported with the bytes that it had read', async () => {
   const told: number[] = [];
   const reader = countRead(pieces(5), (n) => told.push(n)).getReader();
   await reader.read();
@@ -94,13 +94,13 @@ test('a reader that went away is told with what it had read by then', async () =
   assert.deepEqual(told, [20]);
 });
 
-test('nobody is told of a stream that nobody read', async () => {
+test('a stream that was not read is not reported', async () => {
   const told: number[] = [];
   await countRead(pieces(5), (n) => told.push(n)).cancel();
   assert.deepEqual(told, []);
 });
 
-test('a stream that breaks passes the error on, and what was read before counts', async () => {
+test('a stream that fails passes the error on, and the bytes read before count', async () => {
   const told: number[] = [];
   await assert.rejects(new Response(countRead(pieces(3, 'fail'), (n) => told.push(n))).arrayBuffer());
   assert.deepEqual(told, [30]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isOneIn } from './records.ts';
 
-test('one entry in so many has its turn, whichever sequences an engine gives', () => {
+test('about one entry in N is sampled, whatever sequence numbers an engine gives', () => {
   for (const sequences of [(i: number) => i, (i: number) => i * 32 + 3, (i: number) => i * 64 + 1]) {
     const turns = Array.from({ length: 64_000 }, (_, i) => isOneIn(64, sequences(i + 1))).filter(
       Boolean,

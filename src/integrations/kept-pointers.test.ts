@@ -17,7 +17,7 @@ after(() => scene[Symbol.asyncDispose]());
 const left = async (url: string) =>
   (Date.parse((await scene.relay.inspect(url)).expires_at!) - Date.now()) / 1000;
 
-test('pointers that entries name live at least as long as the entries', async () => {
+test('pointers in an entry live at least as long as the entry', async () => {
   const files = scene.relay.files.space('kept');
   const ttl = 30 * DAY;
   const log = new EntryLog<string>(files, 'talk/', { ttl, pointers: new KeptPointers(scene.relay, ttl) });
@@ -30,13 +30,13 @@ test('pointers that entries name live at least as long as the entries', async ()
   }
 });
 
-test('what is kept until it is deleted keeps its pointers for years', async () => {
+test('entries that are kept until they are deleted keep their pointers for years', async () => {
   const url = await scene.relay.push('one');
   await new KeptPointers(scene.relay).keep(`see ${url}`);
   assert.ok((await left(url)) > 3600 * DAY);
 });
 
-test('a pointer is renewed once in a while, and not each time it is named', async () => {
+test('a pointer is renewed from time to time, and not each time it is mentioned', async () => {
   const asked = mock.method(scene.relay, 'renew');
   const kept = new KeptPointers(scene.relay, 10 * DAY);
   const url = await scene.relay.push('one');
@@ -53,7 +53,7 @@ test('a pointer is renewed once in a while, and not each time it is named', asyn
   asked.mock.restore();
 });
 
-test('a pointer that is used again for an equal result gets a new expiry, and stays the same', async () => {
+test('a pointer that is reused for an equal result gets a new expiry and stays the same', async () => {
   const first = await new LargeResults(scene.relay).shown(LARGE_LOG, 'read_log');
   mock.timers.enable({ apis: ['Date'], now: Date.now() + 20 * 3600 * 1000 });
   const again = await new LargeResults(scene.relay).shown(LARGE_LOG, 'read_log');
@@ -62,7 +62,7 @@ test('a pointer that is used again for an equal result gets a new expiry, and st
   mock.timers.reset();
 });
 
-test('within one process, too, a result that is shown again hours later is renewed', async () => {
+test('a result that is shown again hours later in the same process is also renewed', async () => {
   const results = new LargeResults(scene.relay);
   const first = await results.shown(`${LARGE_LOG}\n`, 'read_log');
   mock.timers.enable({ apis: ['Date'], now: Date.now() + 23 * 3600 * 1000 });
@@ -71,7 +71,7 @@ test('within one process, too, a result that is shown again hours later is renew
   mock.timers.reset();
 });
 
-test('a text is stored although its pointers cannot be renewed', async () => {
+test('a text is stored even if its pointers cannot be renewed', async () => {
   const warned = mock.method(console, 'warn', () => {});
   const renewing = mock.method(scene.relay, 'renew', () => Promise.reject(new Error('no route')));
   const kept = new KeptPointers(scene.relay, DAY);

@@ -4,7 +4,7 @@ import { Tail } from './processes.ts';
 
 const bytes = (text: string) => Buffer.from(text);
 
-test('what fits is kept whole, also a character that came in two pieces', () => {
+test('output within the limit is kept completely, including a character split between two chunks', () => {
   const tail = new Tail(100);
   const euro = bytes('a€b');
   tail.add(euro.subarray(0, 2));
@@ -12,7 +12,7 @@ test('what fits is kept whole, also a character that came in two pieces', () => 
   assert.equal(tail.text(), 'a€b');
 });
 
-test('beyond the limit the end is kept, and it is said that the beginning is missing', () => {
+test('of longer output the end is kept, with a note that the beginning is missing', () => {
   const tail = new Tail(10);
   for (let i = 0; i < 1000; i++) tail.add(bytes(`${i % 10}`.repeat(5)));
   assert.match(tail.text(), /only the end/);

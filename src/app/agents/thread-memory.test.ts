@@ -10,7 +10,7 @@ after(() => rmSync(home, { recursive: true, force: true }));
 const A = '550e8400-e29b-41d4-a716-446655440000';
 const B = '650e8400-e29b-41d4-a716-446655440000';
 
-test('the thread used last is remembered for each relay apart', async () => {
+test('the last used thread is remembered separately for each relay', async () => {
   const local = openThreadMemory(home, null);
   const far = openThreadMemory(home, 'https://relay.example');
   assert.equal(local.get(), undefined);
@@ -25,7 +25,7 @@ test('the thread used last is remembered for each relay apart', async () => {
   assert.deepEqual([local.get(), far.get()], [undefined, B]);
 });
 
-test('a file that says something else is as good as none', async () => {
+test('a file with invalid content is ignored', async () => {
   const local = openThreadMemory(home, null);
   for (const text of ['not json', '[]', '{"local": "../../etc/passwd"}', '{"local": 7}']) {
     writeFileSync(join(home, 'current-thread.json'), text);

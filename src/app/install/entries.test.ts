@@ -39,7 +39,7 @@ const OTHERS = `{
 }
 `;
 
-test('ours is told from others by what it runs', () => {
+test('our entries are recognized by the command that they run', () => {
   for (const command of [
     'relay hook claude stop',
     '/opt/x/relay hook claude session-start',
@@ -71,7 +71,7 @@ test('ours is told from others by what it runs', () => {
   );
 });
 
-test('adding keeps what others wrote, adding again changes nothing, and removing gives the text back', () => {
+test('adding keeps the entries of others, adding again changes nothing, and removing restores the text', () => {
   for (const text of [
     OTHERS,
     OTHERS.replaceAll('\n', '\r\n'),
@@ -92,7 +92,7 @@ test('adding keeps what others wrote, adding again changes nothing, and removing
   }
 });
 
-test('an old line of ours is brought up to date in its place, with what a person added to it', () => {
+test('an old entry of ours is updated in place, and keeps what a person added', () => {
   const old = add('{"hooks":{}}', BOTH)
     .replaceAll('relay hook', '/old/relay hook')
     .replace('"timeout":10', '"timeout":10,"async":true');
@@ -102,14 +102,14 @@ test('an old line of ours is brought up to date in its place, with what a person
   assert.equal(fresh.match(/relay hook claude session-start/g)?.length, 1);
 });
 
-test('an event that we no longer use is cleared, others on it stay', () => {
+test('our entry is removed from an event that we no longer use, and other entries stay', () => {
   const text =
     '{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"relay hook claude pre-tool"},{"type":"command","command":"lint"}]}]}}';
   const value = JSON.parse(add(text, [HOOKS]));
   assert.deepEqual(value.hooks.PreToolUse, [{ hooks: [{ type: 'command', command: 'lint' }] }]);
 });
 
-test('what belongs to somebody else is never overwritten', () => {
+test('an entry of another program is never overwritten', () => {
   assert.throws(() => add('{"mcpServers":{"relay":{"command":"other"}}}'), Occupied);
   assert.throws(() => add('{"hooks":[]}'), Occupied);
   assert.throws(() => add('{"hooks":{"Stop":{}}}'), Occupied);
@@ -118,7 +118,7 @@ test('what belongs to somebody else is never overwritten', () => {
   assert.equal(removeEntries(foreign, BOTH), foreign);
 });
 
-test('comments are a fault where the client does not take them', () => {
+test('comments are an error if the client does not accept them', () => {
   assert.throws(() => add(OTHERS, BOTH, false), /line 2, column 2/);
 });
 
@@ -126,7 +126,7 @@ const TOML_SERVER = { command: 'relay', args: ['mcp'] };
 const CONFIG =
   '# mine\nmodel = "x" # fast\n\n[mcp_servers.files]\ncommand = "npx"\nargs = [\n  "files", # all of them\n]\n\n[projects."/a b"]\ntrust_level = "trusted"\n';
 
-test('the table is appended, once, and taken out to the byte', () => {
+test('the table is appended once, and removing it restores every byte', () => {
   for (const text of [
     CONFIG,
     CONFIG.replaceAll('\n', '\r\n'),
@@ -147,17 +147,17 @@ test('the table is appended, once, and taken out to the byte', () => {
   );
 });
 
-test('removing takes our tables and leaves what a person wrote around and after them', () => {
+test('removing deletes our tables and keeps what a person wrote around and after them', () => {
   const text = `${addTomlServer(CONFIG, TOML_SERVER)}startup_timeout_sec = 20\n\n[mcp_servers.relay.env]\nA = "1"\n\n# about the next\n[tui]\ntheme = "dark"\n`;
   assert.equal(removeTomlServer(text), `${CONFIG}\n# about the next\n[tui]\ntheme = "dark"\n`);
 });
 
-test('an old line of ours is brought up to date, and what a person added stays', () => {
+test('an old TOML entry of ours is updated, and keeps what a person added', () => {
   const old = '[mcp_servers.relay]\ncommand = "/old/relay"\nargs = ["mcp"]\nenv = { A = "1" }\n';
   assert.equal(addTomlServer(old, TOML_SERVER), old.replace('/old/relay', 'relay'));
 });
 
-test('another server of that name, and a form that cannot be changed safely, are left alone', () => {
+test('another server with our name, and a format that cannot be changed safely, are left alone', () => {
   assert.throws(() => addTomlServer('[mcp_servers.relay]\ncommand = "other"\n', TOML_SERVER), Occupied);
   assert.throws(() => addTomlServer('mcp_servers = { files = { command = "x" } }\n', TOML_SERVER), Occupied);
   assert.throws(
@@ -168,14 +168,14 @@ test('another server of that name, and a form that cannot be changed safely, are
   assert.equal(removeTomlServer(foreign), foreign);
 });
 
-test('what does not parse is named by line and column', () => {
+test('a file that does not parse is reported with line and column', () => {
   assert.throws(
     () => addTomlServer('a = 1\nb = = 2\n', TOML_SERVER),
     (error: { line: number; column: number }) => error.line === 2 && error.column > 0,
   );
 });
 
-test('a key that is new in our entry is added to one of ours that lacks it', () => {
+test('a key that is new in our entry is added to an old entry of ours', () => {
   const old =
     '[mcp_servers.relay]\r\ncommand = "relay"\r\nargs = ["mcp"]\r\n\r\n[mcp_servers.relay.env]\r\nA = "1"\r\n';
   const added = addTomlServer(old, { ...TOML_SERVER, env_vars: ['B'] });

@@ -9,7 +9,7 @@ const HOOKS = {
 const KEY = '/h/.codex/hooks.json:session_start:1:0';
 const trust = (state: object) => codexHookTrust('/h/.codex/hooks.json', HOOKS, { hooks: { state } } as never);
 
-test('a hook of Codex is trusted by its place and the digest of what it does', () => {
+test('Codex trusts a hook by its location and the digest of its command', () => {
   // The digest that Codex 0.166 itself computes for this hook.
   assert.equal(
     codexDigest('session_start', { ...HANDLER, command: 'relay hook codex session-start' }),
@@ -27,7 +27,7 @@ test('a hook of Codex is trusted by its place and the digest of what it does', (
   assert.deepEqual(codexHookTrust('/h/.codex/hooks.json', {}, {}), []);
 });
 
-test('the trust of a folder is its own or that of the nearest one above', () => {
+test('a folder has its own trust setting, else that of the nearest parent folder', () => {
   assert.equal(codexFolderTrust('/a/b', { projects: { '/a': { trust_level: 'trusted' } } }), 'trusted');
   assert.equal(
     codexFolderTrust('/a/b', {

@@ -12,7 +12,7 @@ const NOTHING = {
   last_actions: [],
 };
 
-test('what fits is taken over; nulls are left out and missing ids are made, which is told', () => {
+test('valid values are imported; removed nulls and generated ids are reported', () => {
   const { content, left, emptied } = takeOverState(
     {
       $schema: 'com.relay.state.v1',
@@ -43,7 +43,7 @@ test('what fits is taken over; nulls are left out and missing ids are made, whic
   assert.equal(emptied, true);
 });
 
-test('what does not fit is named', () => {
+test('values that do not fit are reported', () => {
   const { content, left, emptied } = takeOverState(
     { plan: [{ id: 'p1' }, { id: 'p2', step: 's' }, 'p3'], mood: 'good', facts: 'none' },
     new Map(),
@@ -58,7 +58,7 @@ test('what does not fit is named', () => {
   assert.equal(emptied, false);
 });
 
-test('a ref that had to change is changed wherever it is referred to', () => {
+test('a changed artifact ref is changed in all places that refer to it', () => {
   const { content } = takeOverState(
     {
       decisions: [{ id: 'd', description: 'why', evidence_refs: ['old', 'other'] }],

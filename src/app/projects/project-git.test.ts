@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { projectGit } from './project-git.ts';
 
-test('the commits and the head of a repository, of a folder in it and of a worktree', async () => {
+test('commits and head are read from a repository, from a folder in it and from a worktree', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-git-'));
   const git = (...args: string[]) =>
     execFileSync(
@@ -44,7 +44,7 @@ test('the commits and the head of a repository, of a folder in it and of a workt
   assert.deepEqual(await projectGit(tmpdir()).commits({ limit: 9 }), []);
 });
 
-test('what differs from the last commit, by its path from the folder, and how many lines', async () => {
+test('differences from the last commit are listed by relative path with the number of lines', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-git-'));
   const git = (...args: string[]) =>
     execFileSync(

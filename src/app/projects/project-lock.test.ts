@@ -11,7 +11,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('whoever waits for a stale lock that cannot be broken yet lets others run, and gives up in time', async () => {
+test('waiting for a stale lock does not block the event loop, and ends with a timeout', async () => {
   const lock = join(folder, '.lock');
   // A full disk leaves such a lock: created, but empty.
   writeFileSync(lock, '');
@@ -26,7 +26,7 @@ test('whoever waits for a stale lock that cannot be broken yet lets others run, 
   assert.ok(turns > 1, `${turns} turns`);
 });
 
-test('the lock is free again after the break has become stale too', async () => {
+test('a stale lock is broken if the lock for breaking it is stale too', async () => {
   const lock = join(folder, '.other');
   for (const file of [lock, `${lock}.break`]) {
     writeFileSync(file, '');

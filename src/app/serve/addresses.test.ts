@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isPublicAddress, ownHosts } from './addresses.ts';
 
-test('addresses of the public internet are told from all others', () => {
+test('public internet addresses are distinguished from all others', () => {
   for (const address of [
     '1.1.1.1',
     '8.8.8.8',
@@ -77,7 +77,7 @@ test('addresses of the public internet are told from all others', () => {
   }
 });
 
-test('a server is called by the address it listens on, or by any of the machine', () => {
+test('the hosts of a server are its listening address, or all addresses of the machine', () => {
   assert.deepEqual(ownHosts('127.0.0.1'), []);
   assert.deepEqual(ownHosts('192.168.1.2'), ['192.168.1.2']);
   assert.deepEqual(ownHosts('fe80::1%eth0'), ['[fe80::1]']);

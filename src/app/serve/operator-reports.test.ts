@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { TraceExporter } from './operator-reports.ts';
 
-test('what waits is with the collector once it was flushed', async (t) => {
+test('flush sends all pending traces to the collector', async (t) => {
   let taken = '';
   const collector = createServer(async (request, response) => {
     const body = await text(request);

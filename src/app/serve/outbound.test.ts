@@ -38,13 +38,13 @@ describe('publicFetch', () => {
   const guarded = publicFetch();
   const o = (ms = 10_000) => ({ maxBytes: 100_000, signal: AbortSignal.timeout(ms) });
 
-  it('gives the page, where from, and what it is', async () => {
+  it('returns the page, its final URL and its type', async () => {
     const page = await open(`${base}/to?url=/page`, o());
     assert.deepEqual([page.status, page.url, page.contentType], [200, `${base}/page`, 'text/plain']);
     assert.equal(Buffer.from(page.body).toString(), 'hello');
   });
 
-  it('connects to no address that is not public', async () => {
+  it('connects only to public addresses', async () => {
     const { port } = server.address() as AddressInfo;
     seen.length = 0;
     for (const url of [
@@ -66,7 +66,7 @@ describe('publicFetch', () => {
     assert.deepEqual(seen, []);
   });
 
-  it('checks every redirect anew', async () => {
+  it('checks every redirect again', async () => {
     await assert.rejects(open(`${base}/to?url=http://169.254.169.254/x`, o()), /not on the public internet/);
     await assert.rejects(open(`${base}/to?url=http://10.1.2.3/`, o()), /not on the public internet/);
     await assert.rejects(open(`${base}/to?url=file:///etc/passwd`, o()), /neither http/);
@@ -74,7 +74,7 @@ describe('publicFetch', () => {
     await assert.rejects(open(`${base}/loop`, o()), /redirects more than/);
   });
 
-  it('refuses a name of which any address is not public', async () => {
+  it('rejects a host name if any of its addresses is not public', async () => {
     const asked: string[] = [];
     const mixed = publicFetch((address) => {
       asked.push(address);
@@ -84,12 +84,12 @@ describe('publicFetch', () => {
     assert.ok(asked.length > 0);
   });
 
-  it('stops at the size and at the time', async () => {
+  it('stops at the size limit and at the timeout', async () => {
     await assert.rejects(open(`${base}/big`, o()), /larger than 100000 bytes/);
     await assert.rejects(open(`${base}/slow`, o(200)));
   });
 
-  it('takes nothing but http and https', async () => {
+  it('accepts only http and https', async () => {
     for (const url of [
       'ftp://example.com/',
       'file:///etc/passwd',

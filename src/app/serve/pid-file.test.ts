@@ -32,14 +32,14 @@ test('a home without a file has no server', () => {
   assert.equal(runningServer(home), null);
 });
 
-test('a claimed home names its server, in a file for its owner alone, and leaves no draft', () => {
+test('a claimed home names its server in a file with mode 0600, and leaves no temporary file', () => {
   assert.equal(claimServer(home, record(process.pid)), null);
   assert.equal(runningServer(home)?.url, `http://127.0.0.1:${process.pid}`);
   assert.equal(statSync(pidFile(home)).mode & 0o777, 0o600);
   assert.deepEqual(readdirSync(home), ['server.json']);
 });
 
-test('a second server is told about the first and changes nothing', async () => {
+test('a second server gets the record of the first one and changes nothing', async () => {
   const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
   try {
     claimServer(home, record(other.pid!));
@@ -60,13 +60,13 @@ test('the file of a dead server is stale and is replaced', async () => {
   assert.equal(runningServer(home)?.pid, process.pid);
 });
 
-test('a process that only got the same number is not the server', {
+test('a process that reuses the process id is not the server', {
   skip: process.platform !== 'linux',
 }, () => {
   assert.equal(isAlive({ pid: process.pid, birth: 'another-boot/1' }), false);
 });
 
-test('a server releases its own file and never that of another', () => {
+test('a server deletes its own file and never the file of another server', () => {
   claimServer(home, record(process.pid));
   releaseServer(home, process.pid + 1);
   assert.equal(runningServer(home)?.pid, process.pid);
@@ -74,7 +74,7 @@ test('a server releases its own file and never that of another', () => {
   assert.equal(readServerRecord(home), null);
 });
 
-test('a file that makes no sense counts as none', () => {
+test('a file with invalid content is ignored', () => {
   for (const text of ['', 'null', '{"pid":"1"}', '{"pid":-1,"url":"x"}', '{"pid":1}']) {
     writeFileSync(pidFile(home), text);
     assert.equal(readServerRecord(home), null, text);

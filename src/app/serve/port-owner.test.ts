@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => server.close());
 
-test('the owner of a taken port is named by its number and command', {
+test('the process that uses a port is named by process id and command', {
   skip: process.platform === 'win32',
 }, async () => {
   const owner = await portOwner(port);
@@ -21,13 +21,13 @@ test('the owner of a taken port is named by its number and command', {
   assert.match(owner!.command, /node/);
 });
 
-test('a taken port is told from a free one, and the next free one lies behind it', async () => {
+test('a used port is distinguished from a free one, and the next free port is found', async () => {
   assert.equal(await tryPort('127.0.0.1', port), 'taken');
   const next = await nextFreePort('127.0.0.1', port);
   assert.ok(next! > port);
   assert.equal(await tryPort('127.0.0.1', next!), 'free');
 });
 
-test('an address that is not of this machine is refused, not taken', async () => {
+test('an address of another machine is an error, and does not count as a used port', async () => {
   assert.equal(await tryPort('192.0.2.1', 0), 'refused');
 });

@@ -9,7 +9,7 @@ test('an event is one line of JSON with its time', () => {
   assert.equal(line({ n: 1 }), '{"at":"2026-11-15T12:00:00.000Z","level":"info","event":"e","n":1}\n');
 });
 
-test('nothing in a value begins another line or speaks to a terminal', () => {
+test('no value can start a new line or send escape codes to a terminal', () => {
   const hostile = 'a\r\n{"level":"error"}\u001b[31m\u009b31m\u2028\u2029\u202eb\u007f';
   const logged = line({ name: hostile });
   assert.equal(logged.split('\n').length, 2);
@@ -17,7 +17,7 @@ test('nothing in a value begins another line or speaks to a terminal', () => {
   assert.equal(JSON.parse(logged).name, hostile);
 });
 
-test('keys, fragments, tickets and passwords are taken out, in whatever field they come', () => {
+test('keys, fragments, tickets and passwords are removed from every field', () => {
   const secrets = [
     `cr_live_${'a1B2'.repeat(10)}`,
     `https://h/pull/x#key=${'k'.repeat(43)}=`,
@@ -32,7 +32,7 @@ test('keys, fragments, tickets and passwords are taken out, in whatever field th
   assert.doesNotThrow(() => JSON.parse(logged));
 });
 
-test('a line of any size is cleaned in a time that grows with it, and no faster', () => {
+test('a line of any size is cleaned in linear time', () => {
   for (const hostile of [
     'eyJ'.repeat(50_000),
     'https://a:'.repeat(30_000),

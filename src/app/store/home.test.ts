@@ -12,14 +12,14 @@ before(() => {
 });
 after(() => rmSync(place, { recursive: true, force: true }));
 
-test('a home is made for its owner alone, with the folders above it', () => {
+test('a home is created with its parent folders, readable only by its owner', () => {
   const home = join(place, 'a', 'b');
   makeHome(home);
   assert.equal(statSync(home).mode & 0o777, 0o700);
   makeHome(home);
 });
 
-test('a home that exists keeps its mode', () => {
+test('an existing home keeps its mode', () => {
   const home = join(place, 'open');
   makeHome(home);
   chmodSync(home, 0o755);
@@ -27,7 +27,7 @@ test('a home that exists keeps its mode', () => {
   assert.equal(statSync(home).mode & 0o777, 0o755);
 });
 
-test('a file in its place is refused with a sentence', () => {
+test('a file at the path of the home is rejected with a clear error', () => {
   const file = join(place, 'file');
   writeFileSync(file, '');
   for (const home of [file, join(file, 'below')]) {
@@ -38,13 +38,13 @@ test('a file in its place is refused with a sentence', () => {
   }
 });
 
-test('the home is the flag, then the variable, then ~/.relay', () => {
+test('the home is the flag, else the variable, else ~/.relay', () => {
   assert.equal(findHome(undefined, {}), join(homedir(), '.relay'));
   assert.equal(findHome(undefined, { RELAY_HOME: '/a' }), '/a');
   assert.equal(findHome('/b', { RELAY_HOME: '/a' }), '/b');
 });
 
-test('a relative home is made absolute and an empty flag is refused', () => {
+test('a relative home becomes absolute, and an empty flag is rejected', () => {
   assert.equal(findHome('x', {}), join(process.cwd(), 'x'));
   assert.throws(
     () => findHome('', {}),
@@ -54,7 +54,7 @@ test('a relative home is made absolute and an empty flag is refused', () => {
 
 const noProc = process.platform === 'linux' ? false : 'there is no /proc';
 
-test('a place where no folder can be made is an error, and not a wait for ever', { skip: noProc }, () => {
+test('a path where no folder can be created is an error and does not hang', { skip: noProc }, () => {
   for (const home of ['/proc/relay', '/proc/relay/below', '/proc/self/relay']) {
     assert.throws(
       () => makeHome(home),
@@ -62,7 +62,7 @@ test('a place where no folder can be made is an error, and not a wait for ever',
     );
   }
 });
-test('the secret of a home is made once, for its owner alone, and a damaged one is refused', async (t) => {
+test('the secret of a home is created once, readable only by its owner, and a damaged secret is rejected', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'relay-secret-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
   const home = join(root, 'home');

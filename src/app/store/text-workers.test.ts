@@ -20,7 +20,7 @@ function endless() {
   return { body, seen };
 }
 
-test('threads count and take parts as this process would', async () => {
+test('worker threads count tokens and read parts like the main thread', async () => {
   await using workers = new TextWorkers();
   const texts = ['hello, agent', 'naïve café ☕', 'a'.repeat(5000), ''];
   assert.deepEqual(
@@ -47,7 +47,7 @@ test('threads count and take parts as this process would', async () => {
   await assert.rejects(workers.part(whole, { json: '/b' }), (error) => isRelayError(error, 'bad_part'));
 });
 
-test('the pool can be closed at any time, and works again when asked', async () => {
+test('the pool can be closed at any time, and restarts on the next call', async () => {
   const workers = new TextWorkers();
   await workers[Symbol.asyncDispose]();
   assert.equal((await workers.count('hello')).tokens, 1);
@@ -55,7 +55,7 @@ test('the pool can be closed at any time, and works again when asked', async () 
   await workers[Symbol.asyncDispose]();
 });
 
-test('work whose caller has left is ended, whether it waits or is under way', async () => {
+test('a job whose caller has aborted is ended, waiting or running', async () => {
   await using workers = new TextWorkers();
   const left = new AbortController();
   const [running, waiting] = [endless(), endless()];
@@ -70,7 +70,7 @@ test('work whose caller has left is ended, whether it waits or is under way', as
   assert.equal((await workers.part(bytes('x\n'.repeat(100_000)), { lines: '1' })).text, 'x');
 });
 
-test('what takes too long is given up, and the next job has its turn', async () => {
+test('a job that takes too long is ended, and the next job runs', async () => {
   await using workers = new TextWorkers({ timeMs: 3_000 });
   const slow = endless();
   const given = assert.rejects(
@@ -83,7 +83,7 @@ test('what takes too long is given up, and the next job has its turn', async () 
   assert.equal((await next).text, 'x');
 });
 
-test('what takes too much memory is given up, and the process goes on', async () => {
+test('a job that uses too much memory is ended, and the process continues', async () => {
   await using workers = new TextWorkers({ memoryMb: 16 });
   const large = bytes('[0]'.padEnd(24 * 1024 * 1024, ' ☃'));
   await assert.rejects(
@@ -93,7 +93,7 @@ test('what takes too much memory is given up, and the process goes on', async ()
   assert.equal((await workers.part(bytes('[7]'), { json: '/0' })).text, '7');
 });
 
-test('beyond the limit of what may wait, more is refused and let go', async () => {
+test('a job beyond the queue limit is rejected, and its stream is cancelled', async () => {
   await using workers = new TextWorkers({ waiting: 2 });
   const left = new AbortController();
   const held = [1, 2, 3].map(() => workers.part(endless().body, { lines: '-1' }, left).catch(() => {}));
@@ -138,7 +138,7 @@ test('tenants take turns, however many jobs one of them has waiting', async () =
   assert.deepEqual(begun.slice(0, 6), ['many 0', 'many 1', 'few 0', 'other 0', 'many 2', 'few 1']);
 });
 
-test('a tenant whose queue is full is refused, and another one is not', async () => {
+test('a tenant with a full queue is rejected, and other tenants are not', async () => {
   await using workers = new TextWorkers({ waiting: 2 });
   const left = new AbortController();
   const ask = (tenant: string) =>

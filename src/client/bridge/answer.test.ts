@@ -4,18 +4,18 @@ import { answerWords, readAnswer } from './answer.ts';
 
 const read = (answer: object) => readAnswer(`\n${JSON.stringify({ a2a: '1.0', ...answer })}\n`);
 
-test('only an object that says that it is an answer is one', () => {
+test('only an object that declares itself an answer is an answer', () => {
   for (const output of ['done', '{"task": {}}', '[1]', '{"a2a": "0.3", "task": {}}', 'so: {"a2a": "1.0"}'])
     assert.equal(readAnswer(output), null, output);
 });
 
-test('a task is completed by default, and a message is an answer without a task', () => {
+test('the default state of a task is completed, and a message is an answer without a task', () => {
   assert.deepEqual(read({ task: {} }), { state: 'completed', direct: false, said: [], artifacts: [] });
   const message = read({ message: { parts: [{ text: 'hello' }] } });
   assert.deepEqual([message?.direct, message?.said.length], [true, 1]);
 });
 
-test('what is wrong with an answer is told by its place', () => {
+test('an error in an answer names its place', () => {
   const wrong: [object, RegExp][] = [
     [{}, /neither a task nor a message/],
     [{ task: {}, message: {} }, /or both/],
@@ -46,7 +46,7 @@ test('what is wrong with an answer is told by its place', () => {
     );
 });
 
-test('whoever reads words gets words', () => {
+test('an answer is converted to text for readers that accept only text', () => {
   const parts = [{ data: { a: 1 } }, { url: 'https://x/y' }, { raw: 'AAAA', filename: 'z.png' }];
   const status = { message: { parts: [{ text: 'made them' }] } };
   const answer = read({ task: { status, artifacts: [{ parts }] } })!;

@@ -26,7 +26,7 @@ steps:
     output: { type: json, name: findings }
 `;
 
-test('a sound pipeline is read as it was meant', () => {
+test('a valid pipeline is read with all its fields', () => {
   const { pipeline, problems } = readPipeline(BASE, 'file');
   assert.deepEqual(problems, []);
   assert.equal(pipeline?.name, 'review');
@@ -43,7 +43,7 @@ test('a sound pipeline is read as it was meant', () => {
   assert.deepEqual(review.output, { type: 'json', name: 'findings' });
 });
 
-test('what a template, a condition or a list refers to is needed without being named', () => {
+test('steps that a template, a condition or a list refers to are dependencies', () => {
   const { pipeline, problems } = readPipeline(
     `agents: {sh: {shell: true}}
 steps:
@@ -124,7 +124,7 @@ const MISTAKES: readonly [string, string, RegExp][] = [
 ];
 
 for (const [name, text, expected] of MISTAKES) {
-  test(`${name} is told with its line`, () => {
+  test(`${name} is reported with its line`, () => {
     assert.ok(
       wrong(text).some((line) => expected.test(line)),
       wrong(text).join('\n') || 'nothing was wrong',
@@ -132,7 +132,7 @@ for (const [name, text, expected] of MISTAKES) {
   });
 }
 
-test('steps that wait for each other are told with the whole way round', () => {
+test('a dependency cycle is reported with all its steps', () => {
   const text = `agents: {sh: {shell: "true"}}
 steps:
   - {id: a, agent: sh, needs: [c]}
@@ -145,7 +145,7 @@ steps:
   );
 });
 
-test('a long chain is checked without running out of stack', () => {
+test('a long chain is checked without a stack overflow', () => {
   const steps = Array.from(
     { length: 1000 },
     (_, i) => `  - {id: s${i}, agent: sh, needs: [${i < 999 ? `s${i + 1}` : ''}]}`,
@@ -153,7 +153,7 @@ test('a long chain is checked without running out of stack', () => {
   assert.deepEqual(wrong(`agents: {sh: {shell: "true"}}\nsteps:\n${steps.join('\n')}`), []);
 });
 
-test('the drawing has every step, every need and what became of them', () => {
+test('the graph shows every step, every dependency and every outcome', () => {
   const { pipeline } = readPipeline(BASE, 'x');
   const drawn = mermaid(pipeline!, (step) => (step === 'diff' ? 'done' : undefined));
   assert.equal(

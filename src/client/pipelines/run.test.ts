@@ -7,7 +7,7 @@ import { StepFailure } from './step-runner.ts';
 const status = (summary: { steps: readonly { step: string; status: string }[] }) =>
   Object.fromEntries(summary.steps.map((step) => [step.step, step.status]));
 
-test('a step runs when all it needs is done, and not before', async () => {
+test('a step runs only after all its dependencies are done', async () => {
   const done = new Set<string>();
   const needs: { [id: string]: string[] } = { a: [], b: ['a'], c: ['a'], d: ['b', 'c'] };
   const { start } = openPipelines(async ({ step }) => {
@@ -21,7 +21,7 @@ test('a step runs when all it needs is done, and not before', async () => {
   assert.deepEqual(status(summary), { a: 'done', b: 'done', c: 'done', d: 'done' });
 });
 
-test('never more run at once than are allowed, and as many as are', async () => {
+test('as many steps run at once as the limit allows, and never more', async () => {
   let now = 0;
   let most = 0;
   const { start } = openPipelines(async () => {
@@ -34,7 +34,7 @@ test('never more run at once than are allowed, and as many as are', async () => 
   assert.equal(most, 3);
 });
 
-test('a failing step stops only what depends on it', async () => {
+test('a failing step stops only the steps that depend on it', async () => {
   const { start, threads } = openPipelines(({ step }) => {
     if (step === 'b') throw new Error('no luck');
     return step;
@@ -57,7 +57,7 @@ test('a failing step stops only what depends on it', async () => {
   );
 });
 
-test('a step is tried again as often as it says, with the same key', async () => {
+test('a step is retried as often as configured, with the same key', async () => {
   const { start, calls } = openPipelines(({ attempt }) => {
     if (attempt < 3) throw new Error(`attempt ${attempt}`);
     return 'at last';
@@ -73,7 +73,7 @@ test('a step is tried again as often as it says, with the same key', async () =>
   assert.equal(failing.calls.length, 3);
 });
 
-test('a step that takes too long is stopped and has failed', async () => {
+test('a step that times out is stopped and has failed', async () => {
   const { start } = openPipelines(
     (_, { signal }) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
@@ -83,7 +83,7 @@ test('a step that takes too long is stopped and has failed', async () => {
   assert.match(summary.steps[0]?.why ?? '', /longer than 0.02 s/);
 });
 
-test('what an attempt said before it failed is kept as an artifact', async () => {
+test('the output of a failed attempt is stored as an artifact', async () => {
   const { start, threads, told } = openPipelines(({ attempt }) => {
     if (attempt === 1) throw new StepFailure('exit code 1', 'one\ntwo\n');
     return attempt === 2 ? '{ no JSON' : '{"three": 3}';
@@ -106,7 +106,7 @@ test('what an attempt said before it failed is kept as an artifact', async () =>
   );
 });
 
-test('what a step said before it took too long is kept', async () => {
+test('the output of a step before its timeout is stored', async () => {
   const { start, threads } = openPipelines(
     (_, { signal }) =>
       new Promise((_, reject) =>
@@ -121,7 +121,7 @@ test('what a step said before it took too long is kept', async () => {
   assert.equal(instances[0]?.output_ref, steps[0]!.attempt_refs![0]);
 });
 
-test('a run that was stopped goes on where it was, and nothing recorded runs again', async () => {
+test('a stopped run resumes where it was, and no recorded step runs again', async () => {
   const stop = new AbortController();
   const first = openPipelines(({ step }, { signal }) => {
     if (step !== 'b') return step;
@@ -143,7 +143,7 @@ test('a run that was stopped goes on where it was, and nothing recorded runs aga
   assert.equal(again.calls[0]!.key, first.calls.find(({ step }) => step === 'b')!.key);
 });
 
-test('several processes on the same run do the work of each step once, and record one result', async () => {
+test('several processes on the same run do each step once, and record one result', async () => {
   const first = openPipelines(() => {
     throw new Error('not yet');
   });
@@ -163,7 +163,7 @@ test('several processes on the same run do the work of each step once, and recor
   assert.deepEqual(results.sort(), ['step:a', 'step:b', 'step:c']);
 });
 
-test('a result recorded just before a crash is finished, not made again', async () => {
+test('a result that was recorded just before a crash is completed and not produced again', async () => {
   const yaml = 'agents: {m: {provider: p}}\nsteps: [{id: s, agent: m, prompt: go}]';
   const first = openPipelines(() => {
     throw new Error('not yet');
@@ -187,7 +187,7 @@ test('a result recorded just before a crash is finished, not made again', async 
   );
 });
 
-test('only the steps asked for run, and what they need', async () => {
+test('only the requested steps and their dependencies run', async () => {
   const { start, resume, calls } = openPipelines(({ step }) => step);
   const yaml = dag([{ id: 'a' }, { id: 'b', needs: ['a'] }, { id: 'c' }]);
   const summary = await start(yaml, {}, { only: ['b'] });
@@ -198,7 +198,7 @@ test('only the steps asked for run, and what they need', async () => {
   await assert.rejects(start(yaml, {}, { only: ['x'] }), (error) => isRelayError(error, 'bad_usage'));
 });
 
-test('an unchanged step is answered from the cache, a changed one is not', async () => {
+test('an unchanged step is answered from the cache, and a changed step is not', async () => {
   const cache = memoryCache();
   const yaml = `inputs: {topic: tea}
 agents: {sh: {shell: x}}
@@ -225,7 +225,7 @@ steps:
   assert.deepEqual(third.calls.map(({ step }) => step).sort(), ['a', 'b', 'c']);
 });
 
-test('a file that was put right is what a run goes on by', async () => {
+test('a run can be resumed with a corrected file', async () => {
   const before = openPipelines(({ step }) => {
     if (step === 'b') throw new Error('broken');
     return 'first';

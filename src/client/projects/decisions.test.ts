@@ -36,7 +36,7 @@ const TWO = `# Architecture Decision Records
 - Consequences: more work
 `;
 
-test('records are read with their fields, their line and what they replace', () => {
+test('decisions are read with their fields, their line and the decisions that they replace', () => {
   const [first, second, ...more] = readDecisions(TWO);
   assert.equal(more.length, 0);
   assert.deepEqual(
@@ -49,7 +49,7 @@ test('records are read with their fields, their line and what they replace', () 
   );
 });
 
-test('a new record is appended in the layout of the others, and what was there is a prefix of the result', () => {
+test('a new decision is appended in the layout of the others, and the old text stays unchanged', () => {
   for (const text of [TWO, TWO.trimEnd(), `${TWO}\n\n`, TWO.replaceAll('\n', '\r\n'), `\uFEFF${TWO}`, '']) {
     const { id, text: longer } = appendDecision(text, FRESH, '2026-04-20');
     assert.ok(longer.startsWith(text));
@@ -74,7 +74,7 @@ test('a new record is appended in the layout of the others, and what was there i
   );
 });
 
-test('the text of a record cannot begin another one', () => {
+test('the text of a decision cannot begin another decision', () => {
   const { text } = appendDecision(
     TWO,
     { ...FRESH, title: 'a\n## ADR-666: b', context: 'c\n\n## ADR-667: d' },
@@ -86,7 +86,7 @@ test('the text of a record cannot begin another one', () => {
   );
 });
 
-test('a changed, moved or missing record is noticed; an appended one and other line ends are not', async () => {
+test('a changed, moved or missing decision is reported; an appended one and other line endings are not', async () => {
   const before = await digestDecisions(TWO);
   const after = async (text: string) =>
     rewritten(before, await digestDecisions(text)).map(({ what }) => what.replace(/ since.*/, ''));
@@ -98,7 +98,7 @@ test('a changed, moved or missing record is noticed; an appended one and other l
   assert.deepEqual(await after(`${second}\n${first}`), ['ADR-002 was moved']);
 });
 
-test('a seal keeps what it has seen and takes up what is new', async () => {
+test('a seal keeps the digests of known decisions and adds those of new ones', async () => {
   const changed = TWO.replace('one package', 'two packages');
   const seal = extendSeal(undefined, await digestDecisions(TWO));
   const appended = await digestDecisions(appendDecision(changed, FRESH, '2026-04-20').text);

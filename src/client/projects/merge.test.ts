@@ -20,7 +20,7 @@ const swapped = ({ base, ours, theirs }: { base: string; ours: string; theirs: s
 });
 const titles = (text: string) => readDecisions(text).map(({ id, title }) => `${id} ${title}`);
 
-test('two decisions with the same number: the older one keeps it, whichever side is merged into which', async () => {
+test('of two decisions with the same number the older one keeps it, whichever side is merged', async () => {
   const side = grown(grown(ONE, 'Side', '2026-01-03'), 'On it', '2026-01-04', ['ADR-002']);
   const decisions = { base: ONE, ours: grown(ONE, 'Main', '2026-01-02'), theirs: side };
   for (const sides of [decisions, swapped(decisions)]) {
@@ -39,7 +39,7 @@ test('two decisions with the same number: the older one keeps it, whichever side
   }
 });
 
-test('what was renumbered in an earlier merge is known again', async () => {
+test('a decision that was renumbered in an earlier merge is recognized', async () => {
   const before = grown(ONE, 'Side', '2026-01-03');
   const main = grown(grown(ONE, 'Main', '2026-01-02'), 'Side', '2026-01-03');
   const side = grown(before, 'More', '2026-01-05', ['ADR-002']);
@@ -69,7 +69,7 @@ const todo = (number: number, title: string, created: string, more = {}) => ({
 const todos = (list: unknown[], last_review = '2026-01-01T00:00:00Z') =>
   `${JSON.stringify({ todos: list, last_review }, null, 2)}\n`;
 
-test('todos: both sides are kept, equal numbers are told apart, and references in other files follow', async () => {
+test('todos of both sides are kept, duplicate numbers change, and references in other files follow', async () => {
   const first = todo(1, 'first', '2026-01-01T00:00:00Z');
   const done = { ...first, status: 'completed', updated: '2026-01-04T00:00:00Z', notes: 'by us' };
   const blocked = { ...first, status: 'blocked', updated: '2026-01-03T00:00:00Z', notes: 'by them' };
@@ -102,7 +102,7 @@ test('todos: both sides are kept, equal numbers are told apart, and references i
   });
 });
 
-test('the sides of a file are found by its markers', () => {
+test('both sides of a file are found by its conflict markers', () => {
   const text = 'a\n<<<<<<< HEAD\nb\n||||||| base\nz\n=======\nc\n>>>>>>> side\nd\n';
   assert.deepEqual(sidesOf(text), { base: 'a\nz\nd\n', ours: 'a\nb\nd\n', theirs: 'a\nc\nd\n' });
 });

@@ -10,19 +10,19 @@ const AT = '2026-04-20T10:00:00+08:00';
 const tell = (name: string, text: string) => faults(name, openJsonFile(name, text), 50);
 const pretty = (value: unknown) => JSON.stringify(value, null, 1);
 
-test('the schema knows the words of the program', () => {
+test('the schema has the same priorities and statuses as the program', () => {
   const { priority, status } = TODOS_SCHEMA.properties.todos.items.properties;
   assert.deepEqual([priority.enum, status.enum], [[...PRIORITIES], [...TODO_STATUSES]]);
 });
 
-test('new files and unknown fields break nothing', () => {
+test('new files and unknown fields are valid', () => {
   assert.deepEqual(tell('state.json', stateJson(AT)), []);
   assert.deepEqual(tell('todos.json', todosJson(AT)), []);
   const todo = { id: 'TODO-001', title: 't', status: 'pending', estimate: 3 };
   assert.deepEqual(tell('todos.json', pretty({ todos: [todo], mine: {} })), []);
 });
 
-test('what breaks a rule is named with its line and its path, in the order of the file', () => {
+test('each broken rule is reported with line and path, in file order', () => {
   const todos = [
     { id: 'one', title: '', status: 'doing' },
     { id: 'TODO-002', title: 'b', status: 'completed', created: 'yesterday' },

@@ -28,7 +28,7 @@ const TEXT = `{
 `;
 const open = (text = TEXT) => openJsonFile('state.json', text);
 
-test('a sync adds to lists, moves what is done, and touches nothing else', () => {
+test('a sync adds to lists, moves finished items, and changes nothing else', () => {
   const doc = open();
   syncState(
     doc,
@@ -55,7 +55,7 @@ test('a sync adds to lists, moves what is done, and touches nothing else', () =>
   );
 });
 
-test('a checkpoint moves last_update and remembers when the state was really brought up to date', () => {
+test('a checkpoint changes last_update and keeps the time of the last real sync', () => {
   const doc = open();
   const checkpoint = {
     client: 'claude',
@@ -81,7 +81,7 @@ test('a checkpoint moves last_update and remembers when the state was really bro
   assert.equal(readState(doc).last_sync, '2026-04-20T12:00:00+08:00');
 });
 
-test('two children report into entries of their own, and a report is given once', () => {
+test('two sub-agents report to separate hand-offs, and each reports once', () => {
   const doc = open();
   const one = openHandoff(doc, { task: 'port it', expect: 'tests', context: ['https://r/pull/1'] }, AT);
   const two = openHandoff(doc, { task: 'review it', expect: 'faults' }, AT);
@@ -104,7 +104,7 @@ test('two children report into entries of their own, and a report is given once'
   assert.equal(collectHandoff(doc, 'HANDOFF-001', LATER).read_at, LATER);
 });
 
-test('hand-offs that were read are forgotten in time; open and unread ones never', () => {
+test('old hand-offs that were read are deleted; open and unread ones never are', () => {
   const doc = open();
   for (let n = 1; n <= 30; n++) {
     const { id } = openHandoff(doc, { task: `t${n}`, expect: '' }, AT);

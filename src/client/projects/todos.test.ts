@@ -10,7 +10,7 @@ const HAND_MADE =
 
 const open = (text: string) => openJsonFile('todos.json', text);
 
-test('a todo is added under the number after the highest, with every field of the format', () => {
+test('a new todo gets the number after the highest, and every field of the format', () => {
   const doc = open(HAND_MADE);
   const todo = addTodo(doc, { title: 'Two', priority: 'high' }, AT);
   assert.equal(todo.id, 'TODO-008');
@@ -27,7 +27,7 @@ test('a todo is added under the number after the highest, with every field of th
   assert.ok(!/[^\r]\n/.test(doc.text));
 });
 
-test('starting, blocking and completing keep the rules and leave unknown fields alone', () => {
+test('starting, blocking and completing follow the rules and keep unknown fields', () => {
   const doc = open(HAND_MADE);
   changeTodo(doc, '7', { status: 'in_progress' }, AT);
   changeTodo(doc, 'todo-7', { status: 'blocked', reason: 'no access' }, AT);
@@ -42,7 +42,7 @@ test('starting, blocking and completing keep the rules and leave unknown fields 
   assert.deepEqual(Object.keys(doc.get() as object), ['owner', 'last_review', 'todos']);
 });
 
-test('completing what is completed changes nothing, and starting it again takes the time of completion back', () => {
+test('completing a completed todo changes nothing, and starting it again removes the completion time', () => {
   const doc = open(HAND_MADE);
   changeTodo(doc, '7', { status: 'completed' }, AT);
   const once = doc.text;
@@ -52,14 +52,14 @@ test('completing what is completed changes nothing, and starting it again takes 
   assert.equal(doc.get(['todos', 0, 'completed_at']), undefined);
 });
 
-test('a number that nobody has is refused with the way to find out', () => {
+test('an unknown number is rejected with the command that lists the todos', () => {
   assert.throws(() => changeTodo(open(HAND_MADE), 'TODO-099', { status: 'completed' }, AT), {
     code: 'no_entry',
     message: 'todos.json has no todo TODO-099.',
   });
 });
 
-test('a list of another kind is named with its place and left alone', () => {
+test('a todos field that is not a list is reported with its place and not changed', () => {
   const doc = open('{\n  "todos": "later"\n}');
   assert.throws(() => addTodo(doc, { title: 'x' }, AT), {
     code: 'bad_file',
@@ -67,7 +67,7 @@ test('a list of another kind is named with its place and left alone', () => {
   });
 });
 
-test('a review is stamped, and todos are sorted by what is under way, stuck and next', () => {
+test('a review records its time, and todos are sorted into started, blocked and next', () => {
   const doc = open(HAND_MADE);
   reviewTodos(doc, LATER);
   assert.equal(doc.get(['last_review']), LATER);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { relevance, topicOf } from './topic.ts';
 
-test('what is asked about is found in any language, with or without spaces between words', () => {
+test('the topic of a task is found in any language, with or without spaces between words', () => {
   for (const [asked, title] of [
     ['the authentication form', 'Authenticate users'],
     ['Datenbankverbindung prüfen', 'Die Datenbank umziehen'],
@@ -18,7 +18,7 @@ test('what is asked about is found in any language, with or without spaces betwe
   }
 });
 
-test('a word begins where it matches, and fillers match nothing', () => {
+test('a match begins at the start of a word, and stop words match nothing', () => {
   assert.equal(relevance(topicOf('form'), 'a platform'), 0);
   assert.equal(relevance(topicOf('form'), 'a platform with a form'), 1);
   assert.deepEqual(topicOf('what should be done with the'), []);

@@ -11,12 +11,12 @@ test('an answer without a block changes nothing', () => {
   assert.equal(read('Just words, and ```js\ncode\n```'), null);
 });
 
-test('an item gets an id and the name of who said it, whatever the model wrote there', () => {
+test("an item gets an id and the author's name, whatever the model wrote there", () => {
   const patch = read(block(fact({ key: 'k', value: 1, by: 'the user', at: '2020-01-01T00:00:00Z' })));
   assert.deepEqual(patch, { ops: fact({ key: 'k', value: 1, id: 'new-id', by: 'model-x' }) });
 });
 
-test('only a block at the very end counts, and the last one of several', () => {
+test('only a block at the very end is used, and of several the last one', () => {
   assert.equal(read(`${block(fact({ key: 'k', value: 1 }))}\nOne more thing.`), null);
   const two = block(fact({ key: 'first', value: 1 })) + block(fact({ key: 'second', value: 2 }));
   const patch = read(two);
@@ -24,13 +24,13 @@ test('only a block at the very end counts, and the last one of several', () => {
   assert.deepEqual((patch.ops[0]!.value as { key: string }).key, 'second');
 });
 
-test('a longer fence and tildes are fences too; a mark inside a line is none', () => {
+test('longer fences and tildes are fences too; a fence inside a line is not', () => {
   assert.ok(read(block(fact({ key: 'k', value: 1 }), '````')));
   assert.ok(read(block(fact({ key: 'k', value: 1 }), '~~~')));
   assert.equal(read('I could say ```relay-patch\n[]\n```'), null);
 });
 
-test('a part of an item is changed together with the mark of who did', () => {
+test('changing a part of an item also sets its author', () => {
   const patch = read(block([{ op: 'replace', path: '/facts/0/value', value: 'new' }]));
   assert.deepEqual(patch, {
     ops: [
@@ -55,7 +55,7 @@ const refusals: readonly [string, unknown, RegExp][] = [
 ];
 
 for (const [name, json, why] of refusals) {
-  test(`a patch that touches ${name} is refused with the reason`, () => {
+  test(`a patch that touches ${name} is rejected with the reason`, () => {
     const patch = read(block(json));
     assert.ok(patch && 'refused' in patch);
     assert.match(patch.refused, why);

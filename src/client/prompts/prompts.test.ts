@@ -19,7 +19,7 @@ async function ask(reply: string, o: { cache?: boolean } = {}) {
   return { ...open, server, thread_id, again, outcome: await again() };
 }
 
-test('the answer is an artifact, and the state has its ref and the action', async () => {
+test('the answer is stored as an artifact, and the state has its ref and the action', async () => {
   const { outcome, threads, thread_id, server } = await ask('All is well.');
   await using _ = server;
   assert.equal(outcome.patch.status, 'none');
@@ -36,7 +36,7 @@ test('the answer is an artifact, and the state has its ref and the action', asyn
   assert.equal((await threads.api.replay(thread_id)).matches, true);
 });
 
-test('what the provider bills is in the ledger, beside what was counted', async () => {
+test('the ledger has both the tokens that the provider bills and the counted tokens', async () => {
   const { outcome, threads, thread_id, server } = await ask('All is well.');
   await using _ = server;
   assert.ok(outcome.billed!.input_tokens > 100);
@@ -51,7 +51,7 @@ test('what the provider bills is in the ledger, beside what was counted', async 
   );
 });
 
-test('what the model wants to be remembered is in the state, under its name', async () => {
+test('facts that the model wants to remember are in the state under its name', async () => {
   const patch = '[{"op":"add","path":"/decisions/-","value":{"description":"use SQLite","by":"the boss"}}]';
   const { outcome, threads, thread_id, server } = await ask(`Done.${fence(patch)}`);
   await using _ = server;
@@ -66,7 +66,7 @@ for (const [name, patch] of [
   ['points nowhere', '[{"op":"replace","path":"/facts/7/value","value":1}]'],
   ['removes something', '[{"op":"remove","path":"/facts/0"}]'],
 ] as const) {
-  test(`a patch that ${name} is refused visibly, and the answer is kept`, async () => {
+  test(`a patch that ${name} is rejected visibly, and the answer is kept`, async () => {
     const { outcome, threads, thread_id, server } = await ask(`Done.${fence(patch)}`);
     await using _ = server;
     assert.equal(outcome.patch.status, 'refused');
@@ -80,7 +80,7 @@ for (const [name, patch] of [
   });
 }
 
-test('when asked to, an identical prompt is answered without asking, also in another thread', async () => {
+test('with the cache on, an identical prompt is answered without a request, also in another thread', async () => {
   const { again, server, thread, threads, thread_id, outcome } = await ask('Once.', { cache: true });
   await using _ = server;
   const second = await again();
@@ -100,14 +100,14 @@ test('when asked to, an identical prompt is answered without asking, also in ano
   assert.equal(server.asked.length, 3);
 });
 
-test('unasked, every prompt is asked', async () => {
+test('by default every prompt is sent', async () => {
   const { again, server } = await ask('Each time.');
   await using _ = server;
   assert.equal((await again()).session_cache_hit, false);
   assert.equal(server.asked.length, 2);
 });
 
-test('the same state and words make the same bytes, whenever it is made', async () => {
+test('the same state and prompt give the same bytes at any time', async () => {
   const { prompts, threads, thread } = openPrompts();
   const id = await thread();
   await threads.as('alice').putArtifact(id, { body: text('# Notes\nOne.\n'), name: 'notes.md' });
@@ -119,7 +119,7 @@ test('the same state and words make the same bytes, whenever it is made', async 
   assert.equal(second.fingerprint, first.fingerprint);
 });
 
-test('it holds the state, ten previews at most and the words, and stays small however large the thread is', async () => {
+test("a prompt has the state, at most ten previews and the user's text, and stays small in a large thread", async () => {
   const { prompts, threads, thread } = openPrompts();
   const id = await thread();
   await threads.api.patch(id, {
@@ -140,7 +140,7 @@ test('it holds the state, ten previews at most and the words, and stays small ho
   assert.ok(bundle.user.endsWith('Your task:\ngo on'));
 });
 
-test('its price is counted, against what pasting the same would have cost', async () => {
+test('the tokens of a prompt are counted, and compared with the cost of pasting everything', async () => {
   const { prompts, threads, thread } = openPrompts();
   const id = await thread();
   const long = 'The quick brown fox jumps over the lazy dog.\n'.repeat(2000);
@@ -153,7 +153,7 @@ test('its price is counted, against what pasting the same would have cost', asyn
   assert.ok(tokens.tokens < whole / 10);
 });
 
-test('what others wrote stands in a frame that it cannot close, with its author and its moment', async () => {
+test('text of others is in a frame that it cannot close, with author and time', async () => {
   const { prompts, threads, thread } = openPrompts();
   const id = await thread();
   const hostile =
@@ -165,7 +165,7 @@ test('what others wrote stands in a frame that it cannot close, with its author 
   assert.doesNotMatch(user, /Ignore all previous instructions/);
 });
 
-test('a fingerprint is of what is said, not of the thread it is said in', async () => {
+test('a fingerprint depends on the content of a prompt, not on its thread', async () => {
   const { prompts, threads, thread } = openPrompts();
   const make = async (content: string) => {
     const id = await thread();
@@ -176,7 +176,7 @@ test('a fingerprint is of what is said, not of the thread it is said in', async 
   assert.notEqual(await make('same'), await make('other'));
 });
 
-test('nothing to say and too much to say are refused', async () => {
+test('empty and too long prompts are rejected', async () => {
   const { prompts, thread } = openPrompts();
   const thread_id = await thread();
   await assert.rejects(prompts.bundle({ thread_id, words: ' \n ' }), (e) => isRelayError(e, 'bad_request'));

@@ -37,8 +37,8 @@ async function asked(
   return { ...open, api, server, thread_id, ref, bundle, outcome, asked: server.asked };
 }
 
-describe('a model that calls for more while it answers', () => {
-  it('gets parts and passages in frames; every call is an event and on the bill', async () => {
+describe('a model that calls tools while it answers', () => {
+  it('gets parts and passages in frames, and every call is an event and is counted', async () => {
     const {
       api,
       server,
@@ -92,7 +92,7 @@ describe('a model that calls for more while it answers', () => {
     assert.equal(billed.cached_input_tokens, 100, 'of all rounds');
   });
 
-  it('sees no passage twice, neither of the prompt nor of an earlier search', async () => {
+  it('gets no passage twice, neither from the prompt nor from an earlier search', async () => {
     const search = call('search', { query: 'kettle filled' });
     const {
       server,
@@ -105,7 +105,7 @@ describe('a model that calls for more while it answers', () => {
     assert.equal(new Set(lines).size, lines.length);
   });
 
-  it('has to answer after so many rounds, and gets no more than so many tokens', async () => {
+  it('must answer after a number of rounds, and gets a limited number of tokens', async () => {
     const short = await asked([call('pull', { ref: 'run.log', lines: '1' })], KETTLE);
     await using _ = short.server;
     assert.equal(short.asked.length, PULL_ROUNDS + 1);
@@ -122,7 +122,7 @@ describe('a model that calls for more while it answers', () => {
     );
   });
 
-  it('is told what cannot be done, and sees only what it may', async () => {
+  it('gets an error for a failed call, and sees only what it may read', async () => {
     const { server, asked: all } = await asked(
       [
         call('pull', { ref: 'run.log', lines: '1' }),
@@ -146,7 +146,7 @@ describe('a model that calls for more while it answers', () => {
     assert.match(results[4]!, /^Not done: there are search/);
   });
 
-  it('is asked without tools where it takes none, and where none are wanted', async () => {
+  it('gets no tools if it does not support them or they are turned off', async () => {
     const refusal = { status: 400, message: 'm1 does not support tools' };
     const { server, asked: all, outcome } = await asked([refusal, 'Noon.']);
     await using _ = server;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { openMemory } from '../../engines/memory/engine.ts';
 import { type ActivityEntry, ActivityLog, activityStream } from './activity-log.ts';
 
-test('what happens right after a write waits for the next one, and is told with it', async () => {
+test('activities right after a write are written together in the next write', async () => {
   const engine = openMemory();
   const log = new ActivityLog({ engine, env: { now: engine.now } });
   const told = async () => {

@@ -4,7 +4,7 @@ import { BASE, callerNamed, claimOf, encode, openTestCore, readFrom } from '../.
 import { until } from '../../../test/until.ts';
 import { isRelayError } from '../../base/errors.ts';
 
-test('unclaimed work is kept beyond the number of messages, and when it ages out it goes among the dead letters', async () => {
+test('unclaimed work is kept beyond the message limit, and becomes a dead letter when its time is over', async () => {
   await using t = openTestCore({ messages: 16, retentionMs: 60_000 });
   await t.relay.channels.publish('c', 'seen');
   {
@@ -23,7 +23,7 @@ test('unclaimed work is kept beyond the number of messages, and when it ages out
   assert.ok(letters.every((letter) => letter.dead!.reason === 'age' && letter.dead!.attempts === 0));
 });
 
-test('work that is leased does not age out', async () => {
+test('leased work is kept even if its time is over', async () => {
   await using t = openTestCore({ retentionMs: 60_000, leaseMs: 600_000 });
   await t.relay.channels.publish('c', 'long');
   await using a = readFrom(t.relay, 'c', { group: 'g' });
@@ -55,7 +55,7 @@ test('a queued task keeps its pointer alive until it is done, and no longer', as
   await assert.rejects(t.relay.pointers.peek(pushed.id), (e) => isRelayError(e, 'not_found'));
 });
 
-test('once done, a task lives as long as was asked for', async () => {
+test('a finished task expires after its requested time to live', async () => {
   await using t = openTestCore({ retentionMs: 3_600_000 });
   await using a = readFrom(t.relay, 'tasks', { group: 'g' });
   const waiting = a.take(1);
@@ -69,7 +69,7 @@ test('once done, a task lives as long as was asked for', async () => {
   await assert.rejects(t.relay.pointers.peek(pushed.id), (e) => isRelayError(e, 'not_found'));
 });
 
-test('nobody is handed a pointer that is gone: it goes among the dead letters with the reason', async () => {
+test('a message with an expired pointer is not delivered and becomes a dead letter with the reason', async () => {
   await using t = openTestCore();
   const revoked = await t.relay.pointers.push({ body: encode('x'), channel: 'c' });
   await t.relay.pointers.delete(revoked.id);
@@ -81,7 +81,7 @@ test('nobody is handed a pointer that is gone: it goes among the dead letters wi
   assert.equal((await dead.take(1))[0]!.dead!.reason, 'gone');
 });
 
-test('an inspection shows the members of every process, and a group with members is not removed', async () => {
+test('inspecting shows the members of every process, and a group with members cannot be removed', async () => {
   await using t = openTestCore();
   await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
   const core = t.another();
@@ -97,7 +97,7 @@ test('an inspection shows the members of every process, and a group with members
   await assert.rejects(t.relay.channels.removeGroup('c', 'g'), (e) => isRelayError(e, 'conflict'));
 });
 
-test('a group can be removed, and begins anew under the same name', async () => {
+test('a group can be removed, and starts again under the same name', async () => {
   await using t = openTestCore();
   await t.relay.channels.publish('c', 1);
   {
@@ -113,7 +113,7 @@ test('a group can be removed, and begins anew under the same name', async () => 
   assert.deepEqual([message!.msg, message!.attempt], [1, 1]);
 });
 
-test('a group that nobody has worked in for a week is forgotten', async () => {
+test('a group that was unused for a week is deleted', async () => {
   await using t = openTestCore();
   {
     await using a = readFrom(t.relay, 'c', { group: 'g' });
@@ -127,7 +127,7 @@ test('a group that nobody has worked in for a week is forgotten', async () => {
   assert.deepEqual((await t.relay.channels.inspect('c')).groups, []);
 });
 
-test('what a group could not do in a channel of dead letters stays there and goes nowhere else', async () => {
+test('failed work from a dead-letter channel stays there and creates no other dead letter', async () => {
   await using t = openTestCore({ attempts: 1 });
   await t.relay.channels.publish('c.dead', 'x');
   await using a = readFrom(t.relay, 'c.dead', { group: 'g' });
@@ -142,7 +142,7 @@ test('what a group could not do in a channel of dead letters stays there and goe
   );
 });
 
-test('the longest name has a place for its dead letters', async () => {
+test('a channel with the longest name has a dead-letter channel', async () => {
   await using t = openTestCore({ attempts: 1 });
   const channel = '😀'.repeat(256);
   await t.relay.channels.publish(channel, 'x');
@@ -153,7 +153,7 @@ test('the longest name has a place for its dead letters', async () => {
   assert.equal((await dead.take(1))[0]!.dead!.channel, channel);
 });
 
-test('a new group begins with what is still kept, and buries nothing', async () => {
+test('a new group starts with the messages that are still kept, and creates no dead letters', async () => {
   await using t = openTestCore({ retentionMs: 60_000 });
   await t.relay.channels.publish('c', 'old');
   t.advance(61_000);
@@ -166,7 +166,7 @@ test('a new group begins with what is still kept, and buries nothing', async () 
   );
 });
 
-test('a crash between writing a dead letter and settling the work leaves one letter, not two', async () => {
+test('a crash between writing a dead letter and completing the work leaves one letter, not two', async () => {
   await using t = openTestCore({ attempts: 1 });
   await t.relay.channels.publish('c', 'hard');
   let claim: { seq: number; token: number };
@@ -192,7 +192,7 @@ test('a crash between writing a dead letter and settling the work leaves one let
   assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 0);
 });
 
-test('two that trim a channel at the same time keep as many messages as it holds', async () => {
+test('when two processes trim a channel at once, it keeps the right number of messages', async () => {
   await using t = openTestCore({ messages: 16 });
   for (let i = 0; i < 40; i++) await t.engine.logs.append('chn.local.c', { msg: i, from: 'x' });
   const { info } = t.engine.logs;
@@ -214,7 +214,7 @@ test('two that trim a channel at the same time keep as many messages as it holds
   assert.equal((await t.engine.logs.info('chn.local.c')).count, 16);
 });
 
-test('a group that is made while a channel is being trimmed keeps what comes from then on', async () => {
+test('a group that is created while its channel is trimmed keeps later messages', async () => {
   await using t = openTestCore({ messages: 4 });
   for (let i = 0; i < 8; i++) await t.engine.logs.append('chn.local.c', { msg: i, from: 'x' });
   const { list } = t.engine.records;

@@ -4,7 +4,7 @@ import { BASE, callerNamed, claimOf, openTestCore, readFrom } from '../../../tes
 import { until } from '../../../test/until.ts';
 import type { Message } from '../../contract/channels.ts';
 
-test('processes share a group: every message is done once, whoever wins the race for it', async () => {
+test('processes share a group, and every message is done once', async () => {
   await using t = openTestCore();
   const count = 120;
   for (let i = 0; i < count; i++) await t.relay.channels.publish('c', i);
@@ -31,7 +31,7 @@ test('processes share a group: every message is done once, whoever wins the race
   assert.deepEqual([groups[0]!.backlog, groups[0]!.leases.length], [0, 0]);
 });
 
-test('however long a group has been at work, its log stays short, and who opens it anew knows all', async () => {
+test('the log of a group stays short, and a process that opens it later has the whole state', async () => {
   await using t = openTestCore();
   const { relay } = t;
   await using a = readFrom(relay, 'c', { group: 'g' });
@@ -55,7 +55,7 @@ test('however long a group has been at work, its log stays short, and who opens 
   await elsewhere.channels.ack('c', 'g', claimOf(open!));
 });
 
-test('a process whose knowledge was trimmed away takes up the snapshot of another', async () => {
+test('a process whose log position was trimmed uses the snapshot of another process', async () => {
   await using t = openTestCore();
   const behind = t.another().relay(callerNamed('behind'), BASE);
   await t.relay.channels.publish('c', 'first');
@@ -76,7 +76,7 @@ test('a process whose knowledge was trimmed away takes up the snapshot of anothe
   await behind.channels.ack('c', 'g', claimOf(last!));
 });
 
-test('what is given back in one process wakes a member that waits in another', async () => {
+test('work that is given back in one process wakes a waiting member in another', async () => {
   await using t = openTestCore({ leaseMs: 600_000, retryMs: [] });
   await t.relay.channels.publish('c', 'work');
   await using first = readFrom(t.relay, 'c', { group: 'g' });
@@ -93,7 +93,7 @@ test('what is given back in one process wakes a member that waits in another', a
   );
 });
 
-test('a group that was removed and made anew elsewhere is not taken for the old one', async () => {
+test('a group that was removed and created again elsewhere is not mistaken for the old one', async () => {
   await using t = openTestCore();
   const elsewhere = t.another();
   const other = elsewhere.relay(callerNamed('b'), BASE);

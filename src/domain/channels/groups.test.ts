@@ -57,7 +57,7 @@ test('two groups each get everything, and plain subscribers too', async () => {
   );
 });
 
-test('a new group may begin elsewhere; one that exists goes on where it was', async () => {
+test('a new group can start at any position, and an existing group continues where it was', async () => {
   await using t = openTestCore();
   await t.relay.channels.publish('c', 'old');
   const { seq } = await t.relay.channels.publish('c', 'older');
@@ -73,7 +73,7 @@ test('a new group may begin elsewhere; one that exists goes on where it was', as
   assert.equal((await reader.take(1))[0]!.msg, 'newer');
 });
 
-test('what was given back goes to another member, and after five attempts among the dead letters', async () => {
+test('work that was given back goes to another member, and after five attempts to the dead letters', async () => {
   await using t = openTestCore({ retryMs: [] });
   await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
   await using b = readFrom(t.as('bob'), 'c', { group: 'g' });
@@ -111,7 +111,7 @@ test('what was given back goes to another member, and after five attempts among 
   for (const each of [next.a, next.b]) each.catch(() => {});
 });
 
-test('work whose lease ends goes to another member, and the old token is refused from then on', async () => {
+test('work whose lease expires goes to another member, and the old token is rejected from then on', async () => {
   await using t = openTestCore({ leaseMs: 60_000 });
   await t.relay.channels.publish('c', 'work');
   await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
@@ -131,7 +131,7 @@ test('work whose lease ends goes to another member, and the old token is refused
   await assert.rejects(t.relay.channels.ack('c', 'g', claimOf(first!)), (e) => isRelayError(e, 'conflict'));
 });
 
-test('a lease that ends wakes the group by itself', async () => {
+test('a lease that expires wakes the group by itself', async () => {
   await using t = openTestCore({ leaseMs: 40 });
   await t.relay.channels.publish('c', 'work');
   await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
@@ -139,7 +139,7 @@ test('a lease that ends wakes the group by itself', async () => {
   assert.deepEqual([second!.seq, second!.attempt], [first!.seq, 2]);
 });
 
-test('extending keeps the work, and an acknowledgement may be repeated', async () => {
+test('extending the lease keeps the work, and an acknowledgement can be repeated', async () => {
   await using t = openTestCore({ leaseMs: 60_000 });
   await t.relay.channels.publish('c', 'work');
   await using a = readFrom(t.relay, 'c', { group: 'g' });
@@ -158,7 +158,7 @@ test('extending keeps the work, and an acknowledgement may be repeated', async (
   );
 });
 
-test('an acknowledgement after the end of the lease counts while nobody else has the work', async () => {
+test('an acknowledgement after the lease expired is accepted while no other member has the work', async () => {
   await using t = openTestCore({ leaseMs: 60_000 });
   await t.relay.channels.publish('c', 'work');
   let claim: { seq: number; token: number };
@@ -170,7 +170,7 @@ test('an acknowledgement after the end of the lease counts while nobody else has
   await t.relay.channels.ack('c', 'g', claim);
 });
 
-test('what was given back is no longer its member’s, also while nobody else has it', async () => {
+test('a member loses work that it gave back, even if no other member has it', async () => {
   await using t = openTestCore();
   await t.relay.channels.publish('c', 'work');
   let claim: { seq: number; token: number };
@@ -184,7 +184,7 @@ test('what was given back is no longer its member’s, also while nobody else ha
   }
 });
 
-test('a message that was handed to a member who left before seeing it is handed out again at once, and counts as no attempt', async () => {
+test('a message whose member left before seeing it is delivered again at once and does not count as an attempt', async () => {
   await using t = openTestCore({ leaseMs: 600_000 });
   for (let i = 0; i < 3; i++) await t.relay.channels.publish('c', i);
   {
@@ -202,7 +202,7 @@ test('a message that was handed to a member who left before seeing it is handed 
   );
 });
 
-test('of answers to one piece of work that come at once, one counts', async () => {
+test('of concurrent answers to the same work one is accepted', async () => {
   await using t = openTestCore();
   for (let round = 0; round < 20; round++) {
     await t.relay.channels.publish('c', round);
@@ -220,7 +220,7 @@ test('of answers to one piece of work that come at once, one counts', async () =
   }
 });
 
-test('made-up tokens, messages and groups are refused', async () => {
+test('unknown tokens, messages and groups are rejected', async () => {
   await using t = openTestCore();
   await t.relay.channels.publish('c', 'work');
   await using a = readFrom(t.relay, 'c', { group: 'g' });

@@ -4,7 +4,7 @@ import { BASE, encode, openTestCore, readFrom } from '../../../test/channels/cor
 import { until } from '../../../test/until.ts';
 import { isRelayError } from '../../base/errors.ts';
 
-test('a subscriber gets what comes after it, pointers and signals alike', async () => {
+test('a subscriber gets all later messages, pointers and signals alike', async () => {
   await using t = openTestCore();
   await t.relay.channels.publish('c', 'before');
   const since = await t.relay.channels.position('c');
@@ -23,7 +23,7 @@ test('a subscriber gets what comes after it, pointers and signals alike', async 
   assert.ok(second!.seq > first!.seq);
 });
 
-test('since takes all, a sequence, a moment in ms and one in ISO 8601', async () => {
+test('since accepts "all", a sequence number, a time in ms and an ISO 8601 time', async () => {
   await using t = openTestCore();
   const sent = [];
   for (let i = 0; i < 6; i++) {
@@ -43,7 +43,7 @@ test('since takes all, a sequence, a moment in ms and one in ISO 8601', async ()
   assert.deepEqual(await from(sent[0]!.ts - 60_000, 6), [0, 1, 2, 3, 4, 5]);
 });
 
-test('a since that means nothing is refused', async () => {
+test('an invalid since is rejected', async () => {
   await using t = openTestCore();
   for (const since of ['soon', '-1', '1e3', -1, 1.5, Number.NaN, '2026-13-45']) {
     await using reader = readFrom(t.relay, 'c', { since });
@@ -51,7 +51,7 @@ test('a since that means nothing is refused', async () => {
   }
 });
 
-test('what is older than the retention is not seen, though it was not trimmed yet, and who asked for it is told', async () => {
+test('expired messages that are not trimmed yet are hidden, and a reader that asked for them is notified', async () => {
   await using t = openTestCore({ retentionMs: 60_000 });
   const old = await t.relay.channels.publish('c', 'old');
   t.advance(30_000);
@@ -78,7 +78,7 @@ test('what is older than the retention is not seen, though it was not trimmed ye
   assert.equal((await behind.take(1))[0]!.gap, undefined, 'it has read all that is gone');
 });
 
-test('a channel keeps about as many messages as it should, and a reader that fell behind is told of the gap', async () => {
+test('a channel keeps about as many messages as configured, and a reader that fell behind is notified of the gap', async () => {
   await using t = openTestCore({ messages: 32 });
   const first = await t.relay.channels.publish('c', 0);
   for (let i = 1; i < 300; i++) await t.relay.channels.publish('c', i);
@@ -95,7 +95,7 @@ test('a channel keeps about as many messages as it should, and a reader that fel
   assert.ok(got.slice(1).every((message) => message.gap === undefined));
 });
 
-test('while messages come, a channel is trimmed without anyone asking for it', async () => {
+test('a channel is trimmed automatically while messages arrive', async () => {
   await using t = openTestCore({ messages: 32 });
   for (let i = 0; i < 1000; i++) await t.relay.channels.publish('c', i);
   await t.core.close();
@@ -103,7 +103,7 @@ test('while messages come, a channel is trimmed without anyone asking for it', a
   assert.ok(messages < 132, `${messages} are kept`);
 });
 
-test('a subscriber ahead of the channel is told that it cannot be resumed, and gets what comes', async () => {
+test('a subscriber ahead of the channel learns that it cannot resume, and gets new messages', async () => {
   await using t = openTestCore();
   const { seq } = await t.relay.channels.publish('c', 'old');
   await using reader = readFrom(t.relay, 'c', { since: seq + 1_000_000 });
@@ -121,7 +121,7 @@ test('a subscriber ahead of the channel is told that it cannot be resumed, and g
   assert.deepEqual([message!.msg, message!.gap], ['new', true]);
 });
 
-test('channels are listed from their first message on, with what is in them', async () => {
+test('channels are listed with their contents from their first message on', async () => {
   await using t = openTestCore();
   assert.deepEqual(await t.relay.channels.list(), { channels: [] });
   const names = ['a/b', 'a%2Fb', 'ü.x', '日本', 'x'.repeat(256)];
@@ -133,7 +133,7 @@ test('channels are listed from their first message on, with what is in them', as
   assert.deepEqual(await t.as('eve', 'other').channels.list(), { channels: [] });
 });
 
-test('the list goes on behind the last name of a page', async () => {
+test('the next page of the list starts after the last name', async () => {
   await using t = openTestCore();
   for (let i = 0; i < 7; i++) await t.relay.channels.publish(`c${i}`, i);
   const seen: string[] = [];
@@ -146,7 +146,7 @@ test('the list goes on behind the last name of a page', async () => {
   assert.deepEqual(seen, ['c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6']);
 });
 
-test('a channel that nobody uses any more leaves the list and its last message is gone; its sequences go on', async () => {
+test('an unused channel leaves the list and loses its last message; its sequence numbers continue', async () => {
   await using t = openTestCore({ retentionMs: 60_000 });
   const { seq } = await t.relay.channels.publish('once', 'secret');
   t.advance(61_000);
@@ -164,7 +164,7 @@ test('a channel that nobody uses any more leaves the list and its last message i
   );
 });
 
-test('a signal repeated with its key is one message; with another content it is refused', async () => {
+test('a signal repeated with its key is one message; with different content it is rejected', async () => {
   await using t = openTestCore();
   const o = { idempotency_key: 'k' };
   const first = await t.relay.channels.publish('c', { a: 1 }, o);
@@ -175,7 +175,7 @@ test('a signal repeated with its key is one message; with another content it is 
   assert.equal((await t.relay.channels.inspect('c')).messages, 1);
 });
 
-test('names that cannot be, and signals that are too large, are refused', async () => {
+test('invalid names and too large signals are rejected', async () => {
   await using t = openTestCore();
   for (const name of ['', '.', '..', 'a\u0000b', '\ud800', 'x'.repeat(257), 5 as unknown as string]) {
     await assert.rejects(t.relay.channels.publish(name, 1), (e) => isRelayError(e, 'bad_request'));

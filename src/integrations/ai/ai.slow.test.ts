@@ -61,7 +61,7 @@ function shownIn({ prompt }: Call): string[] {
     );
 }
 
-test('a model pushes a text, and another one that is given the URL pulls it', async () => {
+test('a model pushes a text, and another model that gets the URL pulls it', async () => {
   const tools = contextRelayTools(scene.relay);
   const stopWhen = isStepCount(5);
   const written = await generateText({
@@ -87,7 +87,7 @@ for (const [kind, log] of [
   ['text', LARGE_LOG],
   ['JSON', { lines: LARGE_LOG.split('\n') }],
 ] as const) {
-  test(`a megabyte of ${kind} that a tool answers reaches the model as a pointer, of which it reads one line`, async () => {
+  test(`a tool result of a megabyte of ${kind} reaches the model as a pointer, and the model reads one line of it`, async () => {
     const mock = playing([
       () => ({ tool: 'read_log', input: {} }),
       (shown) => ({

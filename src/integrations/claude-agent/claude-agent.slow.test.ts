@@ -78,7 +78,7 @@ async function play(prompt: string, script: Script, options: Options = {}): Prom
   return { words, shown, session, sent: model.asked.map(({ body }) => body).join('\n') };
 }
 
-test('an agent pushes a text, and another one that is given the URL pulls it', { skip }, async () => {
+test('an agent pushes a text, and another agent that gets the URL pulls it', { skip }, async () => {
   const written = await play('write it down', (answers) =>
     answers.length === 0
       ? { tool: 'push_context', args: { data: 'the findings' } }
@@ -91,7 +91,7 @@ test('an agent pushes a text, and another one that is given the URL pulls it', {
   assert.match(read.words, /the findings/);
 });
 
-test('a megabyte that a tool answers reaches the model as a pointer, of which it reads one line', {
+test('a tool result of a megabyte reaches the model as a pointer, and the model reads one line of it', {
   skip,
 }, async () => {
   const readLog = tool('read_log', 'the log of today', {}, async () => ({
@@ -116,7 +116,7 @@ test('a megabyte that a tool answers reaches the model as a pointer, of which it
   assertReadInPart(texts[0]!.replaceAll('mcp__logs__', ''), texts[1]!);
 });
 
-test('a session is resumed from the relay on a machine that never saw it', { skip }, async () => {
+test('a session is resumed from the relay on another machine', { skip }, async () => {
   const first = await play('My name is Ada.', () => ({ text: 'Hello Ada.' }), {
     sessionStore: new ContextRelaySessionStore(scene.relay),
   });
@@ -133,7 +133,7 @@ test('a session is resumed from the relay on a machine that never saw it', { ski
   );
 });
 
-test('the session store keeps to the contract of the framework', async () => {
+test('the session store passes the contract tests of the framework', async () => {
   const store = new ContextRelaySessionStore(scene.relay, { space: 'contract' });
   const key = { projectKey: '-tmp-project', sessionId: 's1' };
   const sub = { ...key, subpath: 'subagents/agent-1' };

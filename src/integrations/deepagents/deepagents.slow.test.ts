@@ -30,7 +30,7 @@ function calling(name: string, args: (shown: string) => object) {
 
 const saying = (messages: BaseMessage[]) => new AIMessage(messages.at(-1)!.text);
 
-test('what one agent writes and edits another one reads, and a person with the SDK too', async () => {
+test('another agent, and a person with the SDK, can read the files that an agent writes and edits', async () => {
   const writer = createDeepAgent({
     model: fakeModel()
       .respond(
@@ -64,7 +64,7 @@ test('what one agent writes and edits another one reads, and a person with the S
   assert.equal(await space.text('plans/plan.md', undefined, { version: 1 }), '# Plan\n\nShip on Monday.\n');
 });
 
-test('a megabyte that a tool answers becomes a file at the relay, of which the agent reads one line', async () => {
+test('a tool result of a megabyte becomes a file in the relay, and the agent reads one line of it', async () => {
   const model = fakeModel()
     .respond(calling('read_log', () => ({})))
     .respond(calling('grep', () => ({ pattern: 'payment 4711', path: '/', output_mode: 'content' })))
@@ -90,7 +90,7 @@ test('a megabyte that a tool answers becomes a file at the relay, of which the a
   );
 });
 
-test('a read gives the lines that are asked for', async () => {
+test('a read returns the requested lines', async () => {
   const backend = new ContextRelayBackend(scene.relay, { space: 'lines' });
   await backend.write('/big.log', LARGE_LOG);
   assert.deepEqual(await backend.read('/big.log', 13_000, 1), {
@@ -104,7 +104,7 @@ test('a read gives the lines that are asked for', async () => {
   assert.match((await backend.write('/../up.txt', 'x')).error!, /^Error: /);
 });
 
-test('folders, patterns, searches, bytes and deletion are as the protocol has them', async () => {
+test('folders, patterns, searches, bytes and deletion follow the protocol', async () => {
   const backend = new ContextRelayBackend(scene.relay, { space: 'tree' });
   await backend.write('/a.md', 'one fig\ntwo');
   await backend.write('/docs/b.md', 'three fig.*s');
@@ -131,7 +131,7 @@ test('folders, patterns, searches, bytes and deletion are as the protocol has th
   assert.match((await backend.delete('/docs')).error!, /not found/);
 });
 
-test('two agents that edit one file at once lose nothing', async () => {
+test('two agents that edit one file at the same time lose nothing', async () => {
   const backend = new ContextRelayBackend(scene.relay, { space: 'edits' });
   await backend.write('/list.md', Array.from({ length: 8 }, (_, i) => `- [ ] item ${i};`).join('\n'));
   await Promise.all(

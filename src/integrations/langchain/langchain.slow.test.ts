@@ -50,7 +50,7 @@ function calling(name: string, args: (shown: string) => object) {
     });
 }
 
-test('an agent pushes a text, and another one that is given the URL pulls it', async () => {
+test('an agent pushes a text, and another agent that gets the URL pulls it', async () => {
   const tools = contextRelayTools(scene.relay);
   const writer = createAgent({
     model: fakeModel()
@@ -74,7 +74,7 @@ test('an agent pushes a text, and another one that is given the URL pulls it', a
   );
 });
 
-test('a megabyte that a tool answers becomes a pointer, of which the model reads one line', async () => {
+test('a tool result of a megabyte becomes a pointer, and the model reads one line of it', async () => {
   const model = fakeModel()
     .respond(calling('read_log', () => ({})))
     .respond(calling('pull_context', (shown) => ({ url: pointerIn(shown), part: 'grep=payment .* refused' })))
@@ -88,7 +88,7 @@ test('a megabyte that a tool answers becomes a pointer, of which the model reads
   assert.equal(await scene.relay.pull(pointerIn(instead!)), LARGE_LOG, 'the whole of it is at the relay');
 });
 
-test('the same result has the same pointer, so that what a model was shown stays the same bytes', async () => {
+test("the same result has the same pointer, so the model's context stays the same bytes", async () => {
   const agent = () =>
     createAgent({
       model: fakeModel()
@@ -102,7 +102,7 @@ test('the same result has the same pointer, so that what a model was shown stays
   assert.equal(await shown(), await shown());
 });
 
-test('a result that cannot be pushed stays whole, and somebody is told', async () => {
+test('a result that cannot be pushed stays unchanged, and the error is reported', async () => {
   const errors: unknown[] = [];
   const { relay } = scene;
   const failing = Object.create(relay, {
@@ -132,7 +132,7 @@ test('a tool tells the model what is wrong with its call', async () => {
   assert.match(said[2], /^Error pulling context: Cannot read this part: "page 3" is not a known part/);
 });
 
-test('a pull of more than the model should be shown tells its size, its beginning and how to take less', async () => {
+test('a pull that is too large for the model returns size, beginning and how to read less', async () => {
   const pull = contextRelayTools(scene.relay, { maxBytes: 1000 }).at(-1)!;
   const url = await scene.relay.push(LARGE_LOG);
   const whole = await pull.invoke({ url });
@@ -143,7 +143,7 @@ test('a pull of more than the model should be shown tells its size, its beginnin
   assert.equal(await pull.invoke({ url, part: 'all' }), LARGE_LOG);
 });
 
-test('the retriever gives the text behind a URL, and passages of a thread for a question', async () => {
+test('the retriever returns the text of a URL, and passages of a thread for a question', async () => {
   const thread = await scene.relay.threads.create({ name: 'retrieval' });
   await thread.artifacts.put('# Refunds\n\nRefunds are paid within five days.', { name: 'refunds.md' });
   await thread.artifacts.put('# Shipping\n\nParcels leave on Mondays.', { name: 'shipping.md' });
@@ -161,7 +161,7 @@ test('the retriever gives the text behind a URL, and passages of a thread for a 
   );
 });
 
-test('the callback handler pushes what a run puts out to a channel, once', async () => {
+test('the callback handler pushes the output of a run to a channel once', async () => {
   const handler = new ContextRelayCallbackHandler({ relay: scene.relay, channel: 'outputs' });
   const chain = RunnableLambda.from(async (name: string) => `hello ${name}`).pipe(
     RunnableLambda.from(async (text: string) => text.toUpperCase()),
@@ -181,7 +181,7 @@ function pointerArgument(shown: string): object {
   return { url: pointerIn(shown) };
 }
 
-test('the byte store gives back what was set, by any key, and lists keys by prefix', async () => {
+test('the byte store returns the stored values for any key, and lists keys by prefix', async () => {
   const store = new ContextRelayByteStore(scene.relay);
   const bytes = (text: string) => new TextEncoder().encode(text);
   const long = 'k'.repeat(400);
@@ -199,7 +199,7 @@ test('the byte store gives back what was set, by any key, and lists keys by pref
   assert.deepEqual(await store.mget(['doc/1']), [undefined]);
 });
 
-test('a result lives as long as the checkpoints that hold its pointer', async () => {
+test('a result lives as long as the checkpoints that contain its pointer', async () => {
   const days = async (options: { ttl?: number }, checkpointer?: MemorySaver | ContextRelaySaver) => {
     const log = `${LARGE_LOG}\nread ${reads++}`;
     const agent = createAgent({

@@ -34,7 +34,7 @@ async function filesOf(space: string): Promise<{ c: number; v: number; w: number
   return found;
 }
 
-test('a graph that waits for a person goes on in another process, with another client', async () => {
+test('a graph that waits for a person continues in another process with another client', async () => {
   const State = Annotation.Root({ question: Annotation<string>, answer: Annotation<string> });
   const graph = (relay: ContextRelay) =>
     new StateGraph(State)
@@ -87,7 +87,7 @@ const DeltaState = new StateSchema({
   turn: z.number().default(0),
 });
 
-test('pruning keeps the newest checkpoint, and what channels that are stored as changes are made of', async () => {
+test('pruning keeps the newest checkpoint, and the ancestors that channels stored as changes need', async () => {
   const saver = new ContextRelaySaver(scene.relay, { space: 'pruned' });
   const graph = new StateGraph(DeltaState)
     .addNode('step', ({ turn }) => ({ log: [`step ${turn}`], turn: turn + 1 }))
@@ -113,7 +113,7 @@ test('pruning keeps the newest checkpoint, and what channels that are stored as 
   assert.deepEqual(await filesOf('pruned'), { c: 0, v: 0, w: 0 });
 });
 
-test('pruning keeps one checkpoint where no channel is stored as changes', async () => {
+test('pruning keeps one checkpoint if no channel is stored as changes', async () => {
   const State = Annotation.Root({ turn: Annotation<number> });
   const saver = new ContextRelaySaver(scene.relay, { space: 'pruned-plain' });
   const graph = new StateGraph(State)
@@ -127,7 +127,7 @@ test('pruning keeps one checkpoint where no channel is stored as changes', async
   assert.equal((await graph.invoke({ turn: 5 }, inThread('plain'))).turn, 6, 'and it goes on from there');
 });
 
-test('a checkpoint whose value is missing is not read as if it were whole', async () => {
+test('a checkpoint with a missing value is an error, and is not read as complete', async () => {
   const State = Annotation.Root({ name: Annotation<string>, turn: Annotation<number> });
   const saver = new ContextRelaySaver(scene.relay, { space: 'missing-value' });
   const graph = new StateGraph(State)
@@ -142,7 +142,7 @@ test('a checkpoint whose value is missing is not read as if it were whole', asyn
   await assert.rejects(graph.invoke({ turn: 7 }, inThread('missing')), told);
 });
 
-test('a channel that is stored as changes is not put together from a part of its ancestors', async () => {
+test('a channel stored as changes is not restored if one of its ancestors is missing', async () => {
   const saver = new ContextRelaySaver(scene.relay, { space: 'missing-ancestor' });
   const graph = new StateGraph(DeltaState)
     .addNode('step', ({ turn }) => ({ log: [`step ${turn}`], turn: turn + 1 }))
@@ -157,7 +157,7 @@ test('a channel that is stored as changes is not put together from a part of its
   await assert.rejects(graph.getState(inThread('long')), told);
 });
 
-test('checkpoints of 0.2.0 are read and go on', async () => {
+test('checkpoints of version 0.2.0 can be read and continued', async () => {
   const space = scene.relay.files.space('written-by-0.2.0');
   for (const { path, content } of checkpointsOf020.files) await space.put(path, content);
   const saver = new ContextRelaySaver(scene.relay, { space: 'written-by-0.2.0' });
@@ -180,7 +180,7 @@ test('checkpoints of 0.2.0 are read and go on', async () => {
   assert.deepEqual(after.log, [...log, 'input 2', 'step 2']);
 });
 
-test('a megabyte that a tool answers is in no checkpoint; the agent reads one line of it, also when it is resumed', async () => {
+test('a tool result of a megabyte is in no checkpoint; the agent reads one line of it, also after resuming', async () => {
   const readLog = tool(async () => LARGE_LOG, {
     name: 'read_log',
     description: 'the log of today',
@@ -216,7 +216,7 @@ test('a megabyte that a tool answers is in no checkpoint; the agent reads one li
   assert.ok(bytes < 300_000, `the checkpoints take ${bytes} bytes`);
 });
 
-test('what one agent puts into the store another one finds, over HTTP and embedded', async () => {
+test('another agent finds what an agent puts into the store, over HTTP and embedded', async () => {
   const store = new ContextRelayStore(scene.relay);
   const user = ['users', 'ada'];
   await store.put(user, 'food', { text: 'likes figs and olives', kind: 'taste', times: 3 });

@@ -81,7 +81,7 @@ function agent(model: MastraLanguageModelV2Mock, more: object = {}): Agent {
   return new Agent({ id: 'reader', name: 'reader', instructions: 'Read.', model, tools, ...more } as never);
 }
 
-test('an agent pushes a text, and another one that is given the URL pulls it', async () => {
+test('an agent pushes a text, and another agent that gets the URL pulls it', async () => {
   const writing = playing([
     () => ({ tool: 'push_context', input: { data: 'the findings' } }),
     (shown) => `See ${shown}`,
@@ -91,7 +91,7 @@ test('an agent pushes a text, and another one that is given the URL pulls it', a
   assert.equal((await agent(reading.model).generate(`read ${url}`)).text, 'It says: the findings');
 });
 
-test('a megabyte that a tool answers reaches the model as a pointer, of which it reads one line', async () => {
+test('a tool result of a megabyte reaches the model as a pointer, and the model reads one line of it', async () => {
   const { model, calls } = playing([
     () => ({ tool: 'read_log', input: {} }),
     (shown) => ({ tool: 'pull_context', input: { url: pointerIn(shown), part: 'grep=payment .* refused' } }),
@@ -112,7 +112,7 @@ test('a megabyte that a tool answers reaches the model as a pointer, of which it
   assert.ok(JSON.stringify(calls.map(({ prompt }) => prompt)).length < 40_000);
 });
 
-test('a conversation goes on with another client, and what was said is found as the framework finds it', async () => {
+test('a conversation continues with another client, and the framework finds its messages', async () => {
   const first = new ContextRelayStorage(scene.relay);
   const options = { memory: { thread: 'talk 1', resource: 'ada' } };
   const talk = (storage: ContextRelayStorage, words: string) => {
@@ -143,7 +143,7 @@ test('a conversation goes on with another client, and what was said is found as 
   );
 });
 
-test('threads, messages and resources are kept, changed, copied and deleted', async () => {
+test('threads, messages and resources can be stored, changed, copied and deleted', async () => {
   const memory = (await new ContextRelayStorage(scene.relay, { space: 'mastra-domain' }).getStore('memory'))!;
   const other = (await new ContextRelayStorage(embedded(scene.server), { space: 'mastra-domain' }).getStore(
     'memory',

@@ -45,7 +45,7 @@ const calling = (name: string, args: (shown: string) => Record<string, unknown>)
 const saying = (words: (shown: string) => string) =>
   modelResponder((call) => [assistantMessage(words(shownIn(call).at(-1) ?? ''))]);
 
-test('an agent pushes a text, and another one that is given the URL pulls it', async () => {
+test('an agent pushes a text, and another agent that gets the URL pulls it', async () => {
   const tools = contextRelayTools(scene.relay);
   const writer = new Agent({
     name: 'writer',
@@ -68,7 +68,7 @@ test('an agent pushes a text, and another one that is given the URL pulls it', a
   assert.equal((await runner().run(reader, `read ${url}`)).finalOutput, 'It says: the findings');
 });
 
-test('a megabyte that a tool answers reaches the model as a pointer, of which it reads one line', async () => {
+test('a tool result of a megabyte reaches the model as a pointer, and the model reads one line of it', async () => {
   const model = new ScriptedModel([
     calling('read_log', () => ({})),
     calling('pull_context', (shown) => ({ url: pointerIn(shown), part: 'grep=payment .* refused' })),
@@ -92,7 +92,7 @@ test('a megabyte that a tool answers reaches the model as a pointer, of which it
   assert.equal(shownIn(model.calls[1]!)[0], instead, 'each step shows the same');
 });
 
-test('a conversation goes on in another process with the same session', async () => {
+test('a conversation continues in another process with the same session', async () => {
   const sessionId = 'customer 7/ä';
   const turn = (words: string) =>
     new Agent({ name: 'clerk', model: new ScriptedModel([saying(() => words)]) });
@@ -118,7 +118,7 @@ test('a conversation goes on in another process with the same session', async ()
   assert.equal(await session.popItem(), undefined);
 });
 
-test('results that a session keeps as pointers live as long as the session', async () => {
+test('results that a session stores as pointers live as long as the session', async () => {
   const session = new ContextRelaySession(scene.relay, {
     sessionId: 'kept',
     ttl: 30 * 24 * 3600,

@@ -11,7 +11,7 @@ import { openModel, providerModel } from './provider.ts';
 const PROMPT = { system: 'be brief', user: 'hello there' };
 
 for (const [provider, env, path, header] of PROVIDER_ENVIRONMENTS) {
-  test(`${provider} is asked in its own format, streams, and tells what it bills`, async () => {
+  test(`${provider} gets requests in its own format, streams, and reports the billed tokens`, async () => {
     const text = 'Grüße, 世界! 👋 And a longer end so that it comes in many pieces.';
     await using server = await startFakeModel(() => text);
     const model = openModel({}, env(server.url), []);
@@ -35,7 +35,7 @@ for (const [provider, env, path, header] of PROVIDER_ENVIRONMENTS) {
     else assert.ok(!JSON.stringify(asked!.headers).includes(KEY));
   });
 
-  test(`${provider}: an answer that breaks off is a failure, not a short answer`, async () => {
+  test(`${provider}: an answer that is cut off is a failure, not a short answer`, async () => {
     await using server = await startFakeModel(() => ({ text: 'only half of', breaksOff: true }));
     const model = openModel({}, env(server.url), []);
     await assert.rejects(model.answer(PROMPT, {}), (e) => isRelayError(e, 'provider_failed'));
@@ -47,7 +47,7 @@ for (const [provider, env, path, header] of PROVIDER_ENVIRONMENTS) {
   });
 }
 
-test('a server of OpenAI’s that only has the older chat is asked by that', async () => {
+test('an OpenAI-compatible server without the responses API is called with the chat API', async () => {
   await using server = await startFakeModel(({ path }) =>
     path.endsWith('/responses') ? { status: 404, message: 'Not Found' } : 'by chat',
   );
@@ -69,7 +69,7 @@ const connection = (url: string) => ({
   pause: async () => {},
 });
 
-test('a provider that is busy is asked again, and not for ever', async () => {
+test('a busy provider is retried a limited number of times', async () => {
   const replies: Reply[] = [
     { status: 429, message: 'slow down', retryAfter: 1 },
     { status: 529, message: 'busy' },
@@ -84,7 +84,7 @@ test('a provider that is busy is asked again, and not for ever', async () => {
   assert.equal(broken.asked.length, 3);
 });
 
-test('a refusal names the variable to look at, and never the key', async () => {
+test('a rejected key is reported with the name of its variable, and never with the key', async () => {
   await using server = await startFakeModel(() => ({ status: 401, message: `invalid x-api-key ${KEY}` }));
   await assert.rejects(providerModel(connection(server.url), anthropic, 100).answer(PROMPT, {}), (error) => {
     assert.ok(isRelayError(error, 'provider_refused'));
@@ -103,7 +103,7 @@ const UNKNOWN: readonly [string, number, object][] = [
   ['compatible', 404, { object: 'error', message: 'The model `no-such` does not exist.' }],
 ];
 
-test('a model that a provider does not have is told by its name, with the ways to choose another', async () => {
+test('an unknown model is reported by name, with the ways to choose another', async () => {
   for (const [provider, status, body] of UNKNOWN) {
     const server = createServer((_, response) => response.writeHead(status).end(JSON.stringify(body)));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -125,7 +125,7 @@ test('a model that a provider does not have is told by its name, with the ways t
   await assert.rejects(lost.answer(PROMPT, {}), { code: 'provider_failed' });
 });
 
-test('a flag counts before the environment, that before the configuration, and that before what is built in', () => {
+test('a flag overrides the environment, the environment the configuration, and the configuration the default', () => {
   const keys = { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY };
   const preferred = { provider: 'openai', models: { openai: 'mine', ollama: 'small' } };
   const name = (choice: object, env: object) => openModel(choice, { ...keys, ...env }, [], preferred).name;
@@ -149,7 +149,7 @@ test('a key does not follow a redirect to another host', async () => {
   assert.equal(elsewhere.asked.length, 0);
 });
 
-test('one that cannot be reached is told with its address', async () => {
+test('an unreachable provider is reported with its address', async () => {
   const model = providerModel(connection('http://127.0.0.1:9'), anthropic, 100);
   await assert.rejects(
     model.answer(PROMPT, {}),
@@ -157,7 +157,7 @@ test('one that cannot be reached is told with its address', async () => {
   );
 });
 
-test('asking stops when it is told to', async () => {
+test('the request ends when it is aborted', async () => {
   await using server = await startFakeModel(() => new Promise<string>(() => {}));
   const stop = new AbortController();
   const asking = providerModel(connection(server.url), anthropic, 100).answer(PROMPT, {
@@ -167,7 +167,7 @@ test('asking stops when it is told to', async () => {
   await assert.rejects(asking, (e) => isRelayError(e, 'aborted'));
 });
 
-test('without a key it says what to set, and which programs are here', () => {
+test('without a key the error says what to set and which programs are installed', () => {
   const error = (found: string[]) => {
     try {
       openModel({}, {}, found);
@@ -182,7 +182,7 @@ test('without a key it says what to set, and which programs are here', () => {
   assert.throws(() => openModel({ provider: 'nobody' }, {}, []), /no provider "nobody"/);
 });
 
-test('one that says nothing is given up after a time, before its answer and within it', async () => {
+test('a silent provider times out, before its answer and during it', async () => {
   const silent = createServer((request, response) => {
     if (request.url === '/half/v1/messages') response.writeHead(200).write('event: ping\n\n');
   });
@@ -204,7 +204,7 @@ test('one that says nothing is given up after a time, before its answer and with
   silent.close();
 });
 
-test('a request that is refused as it is, is not worth trying again', async () => {
+test('a request that the provider rejects as invalid is not retried', async () => {
   for (const status of [400, 413, 422]) {
     await using server = await startFakeModel(() => ({ status, message: 'prompt is too long' }));
     await assert.rejects(

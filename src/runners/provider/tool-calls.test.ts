@@ -24,7 +24,7 @@ const LAST: { readonly [provider: string]: RegExp } = {
 };
 
 for (const [provider, env] of PROVIDER_ENVIRONMENTS) {
-  test(`${provider}: calls come in pieces, and go back as they came with their results`, async () => {
+  test(`${provider}: tool calls arrive in pieces, and are sent back unchanged with their results`, async () => {
     const asks = [
       { name: 'pull', arguments: { ref: 'a', lines: '900' } },
       { name: 'search', arguments: { query: 'the “key”' } },
@@ -57,7 +57,7 @@ for (const [provider, env] of PROVIDER_ENVIRONMENTS) {
     assert.match(JSON.stringify([tools, tool_choice, toolConfig]), LAST[provider]!);
   });
 
-  test(`${provider}: one that takes no tools is told apart from one that fails`, async () => {
+  test(`${provider}: a model without tool support is distinguished from a failing one`, async () => {
     const message = 'llama2 does not support tools';
     await using server = await startFakeModel(() => ({ status: 400, message }));
     const model = openModel({}, env(server.url), []);
@@ -67,7 +67,7 @@ for (const [provider, env] of PROVIDER_ENVIRONMENTS) {
   });
 }
 
-test('what does not change is marked for the cache of Anthropic, and so is the last result', async () => {
+test("the constant part of the prompt and the last result are marked for Anthropic's cache", async () => {
   await using server = await startFakeModel(({ results }) =>
     results.length === 0 ? { calls: [{ name: 'pull', arguments: {} }] } : 'done',
   );

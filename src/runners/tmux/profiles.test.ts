@@ -60,7 +60,7 @@ test('Claude Code works, waits for input, or asks', () => {
   assert.equal(stateOf('claude', screen(...quoted)), 'ready', 'a dialog that is only quoted');
 });
 
-test('the status file of Claude Code counts more than its screen', () => {
+test('the status file of Claude Code takes precedence over its screen', () => {
   const unknown = screen('something new in a later version');
   const withStatus = (state: 'ready' | 'busy' | 'asks') =>
     agent('claude').state({ ...unknown, status: { state, asked: 'permission prompt' } });
@@ -139,13 +139,13 @@ test('a long question is cut at its beginning', () => {
   assert.ok(state.name === 'asks' && state.asked.length <= 400 && /^…x+ Sure\?$/.test(state.asked));
 });
 
-test('the output is what stands above the input box', () => {
+test('the output is the text above the input box', () => {
   const box = [RULE, '❯ ', RULE, '  ? for shortcuts'];
   assert.equal(agent('claude').aboveInput(['● Made it.', '', ...box].join('\n')), '● Made it.');
   assert.equal(agent('other').aboveInput('Made it.\n> '), 'Made it.\n> ');
 });
 
-test('an agent is known by its program, else by what it shows', () => {
+test('an agent is recognized by its program, else by its screen', () => {
   const named = (command: string, text: string) => findAgent(PROFILES, { command, screen: text }).name;
   assert.equal(named('claude', ''), 'claude');
   assert.equal(named('node', 'Type your message or @path/to/file'), 'gemini');

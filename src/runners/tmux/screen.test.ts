@@ -8,7 +8,7 @@ const shownBehind = (screen: string, text: string, before: string) =>
 
 const PROMPT = 'Read it with: relay pull "http://127.0.0.1:7474/pull/1" - then do it. (relay task 17)';
 
-test('a text is found again however a program breaks and frames it', () => {
+test('a text is found on the screen however the program wraps and frames it', () => {
   const screen =
     '╭────╮\n│ > Read it with: relay pull "http://127.0.0 │\n│ .1:7474/pull/1" - then     │\n│ do it. (relay task 17)   │\n╰──╯';
   assert.equal(count(screen, markOf(PROMPT)), 1);
@@ -16,7 +16,7 @@ test('a text is found again however a program breaks and frames it', () => {
   assert.equal(count('something else', markOf(PROMPT)), 0);
 });
 
-test('an agent that repeats the last line of the text does not lose what it said before', () => {
+test('an agent that repeats the last line of the text keeps its earlier output', () => {
   const last = '(relay task 0b54a5c3-6a8f-4a63-9d5f-0e6a1c9f8a11)';
   const text = `Do it, and say what came of it.\n${last}`;
   for (const said of [`answer\n${last}`, `${last}\nanswer`, `part one\n${last}\npart two`]) {
@@ -24,13 +24,13 @@ test('an agent that repeats the last line of the text does not lose what it said
   }
 });
 
-test('a program that paints anew leaves what it showed before in the history: that is no answer', () => {
+test('earlier screens of a program that redraws itself are not part of the answer', () => {
   const view = `welcome\n> ${PROMPT}\nhash 42\n? for shortcuts`;
   const all = `welcome\n> ${PROMPT}\n? for shortcuts\nwelcome\n> ${PROMPT}\nworking\n? for shortcuts\n${view}`;
   assert.equal(outputBehind({ view, all }, PROMPT, { view: '', all: '' }), 'hash 42\n? for shortcuts');
 });
 
-test('the output is what stands behind the sight of the text', () => {
+test('the output is the text after the prompt on the screen', () => {
   const screen = `old stuff\n> ${PROMPT.slice(0, 30)}\n  ${PROMPT.slice(30)}\nworking\ndone: 42\n`;
   assert.equal(shownBehind(screen, PROMPT, ''), 'working\ndone: 42');
   const twice = `> ${PROMPT}\nfirst\n> ${PROMPT}\nsecond`;
@@ -38,6 +38,6 @@ test('the output is what stands behind the sight of the text', () => {
   assert.equal(shownBehind(`${PROMPT}\n> ${PROMPT}\nanswer`, PROMPT, ''), 'answer', 'it is shown twice');
 });
 
-test('where the text is out of view, the output is what was not there before', () => {
+test('if the prompt is out of view, the output is everything that is new on the screen', () => {
   assert.equal(shownBehind('a\nb\nc\nd', 'not in view', 'a\nb\n'), 'c\nd');
 });
