@@ -103,10 +103,10 @@ test('the configuration of the earlier Go relay is recognized, with the command 
   const db = join(home, 'relay.db');
   writeFileSync(db, 'the database of another program'.repeat(4));
   const { message, hint } = refusal(load);
-  assert.match(message, /config\.json: it is not this relay's: .* earlier one, written in Go/);
+  assert.match(message, /config\.json: it was written by the earlier relay in Go/);
   assert.match(
     hint,
-    new RegExp(`relay import --legacy ${home} --home \\S*/\\.contextrelay, and set RELAY_HOME=`),
+    new RegExp(`relay import --legacy ${home} --home \\S*/\\.contextrelay\\. Then set RELAY_HOME=`),
   );
   const ours = Buffer.alloc(100);
   ours.writeUInt32BE(0x52454c59, 68);
@@ -126,11 +126,14 @@ test('a wrong value is rejected with its place and what it must be', () => {
     ['{"durability": "none"}', /"durability": it must be "power" or "process"/],
     ['{"allowed_hosts": "a"}', /"allowed_hosts": it must be a list/],
     ['{"model_provider": "nobody"}', /"model_provider": it must be "anthropic" or/],
-    ['{"models": {"nobody": "m"}}', /"models": it must be an object with texts under anthropic,/],
+    [
+      '{"models": {"nobody": "m"}}',
+      /"models": it must be an object with string values; its keys can be anthropic,/,
+    ],
     ['{"models": {"openai": 5}}', /"models": it must be/],
     ['{"models": "m"}', /"models": it must be/],
     ['{"port": 1', /config\.json: it is not valid JSON/],
-    ['[]', /config\.json: it must hold a JSON object/],
+    ['[]', /config\.json: it must contain a JSON object/],
   ] as const) {
     write(text);
     assert.match(refusal(load).message, expected, text);

@@ -64,7 +64,7 @@ function readOptions(home: string, env: Environment): Options {
     if (isLegacyHome(home))
       throw new RelayError('bad_config', {
         where: file,
-        what: `it is not this relay's: the folder belongs to an earlier one, written in Go.`,
+        what: `it was written by the earlier relay in Go, which owns this folder.`,
         hint: legacyHint(home),
       });
     throw unknownOption(`${file}, "${key}"`);
@@ -157,7 +157,7 @@ export function readConfigFile(file: string): { [key: string]: unknown } {
     if (code === 'ENOENT' || code === 'ENOTDIR') return {};
     throw bad(code ? `it cannot be read (${code}).` : `it is not valid JSON: ${message}`);
   }
-  if (!isJsonObject(parsed)) throw bad('it must hold a JSON object.');
+  if (!isJsonObject(parsed)) throw bad('it must contain a JSON object.');
   return parsed;
 }
 

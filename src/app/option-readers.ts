@@ -16,7 +16,7 @@ export function readFlag<T>(where: string, read: (value: unknown) => T, value: s
 
 export function text(value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
-  throw new Error(`it must be a text, not ${JSON.stringify(value)}.`);
+  throw new Error(`it must be a string, not ${JSON.stringify(value)}.`);
 }
 
 export function portNumber(value: unknown): number {
@@ -31,13 +31,13 @@ export function url(value: unknown): string {
     throw new Error(`it must be an http:// or https:// address, not ${JSON.stringify(value)}.`);
   }
   if (parsed.search || parsed.hash || parsed.username) {
-    throw new Error('it must be the address alone, without ?, # or a user name.');
+    throw new Error('it must be an address without ?, # or a user name.');
   }
   return parsed.origin + parsed.pathname.replace(/\/+$/, '');
 }
 
 export function bucketAddress(value: unknown): string {
-  const problem = typeof value === 'string' ? addressProblem(value) : 'it must be a text.';
+  const problem = typeof value === 'string' ? addressProblem(value) : 'it must be a string.';
   if (problem !== null) throw new Error(problem);
   return value as string;
 }
@@ -71,13 +71,13 @@ export function byName(names: readonly string[]): (value: unknown) => { readonly
       entries?.every(([name, word]) => names.includes(name) && word === text(word))
     )
       return value as { [name: string]: string };
-    throw new Error(`it must be an object with texts under ${names.join(', ')}.`);
+    throw new Error(`it must be an object with string values; its keys can be ${names.join(', ')}.`);
   };
 }
 
 export function list(value: unknown): readonly string[] {
   if (Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')) return value;
-  throw new Error(`it must be a list of texts, not ${JSON.stringify(value)}.`);
+  throw new Error(`it must be a list of strings, not ${JSON.stringify(value)}.`);
 }
 
 /** Reads a list of texts. A text with commas, as variables have it, is split. */
@@ -99,7 +99,9 @@ export function origins(value: unknown): readonly string[] {
     if (word === '*') return word;
     if (URL.canParse(word) && /^https?:$/.test(new URL(word).protocol) && new URL(word).origin === word)
       return word;
-    throw new Error(`it must be origins such as "https://app.example", or "*", not ${JSON.stringify(word)}.`);
+    throw new Error(
+      `it must be a list of origins such as "https://app.example", or "*"; this is not an origin: ${JSON.stringify(word)}.`,
+    );
   });
 }
 
@@ -122,12 +124,14 @@ const PLAN_FIELDS = ['pushes', 'pulls', 'keys', 'payload_bytes', 'ttl_seconds', 
 /** Reads the plans. A plan does not limit what it does not name, except by the relay's own limits. */
 export function plans(value: unknown): PlanTable {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Error('it must be an object of plans by name.');
+    throw new Error('it must be an object with plan names as keys and plans as values.');
   }
   const table: { [name: string]: PlanTable[string] } = {};
   for (const [name, fields] of Object.entries(value)) {
     if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name))
-      throw new Error(`${JSON.stringify(name)} is no name for a plan.`);
+      throw new Error(
+        `${JSON.stringify(name)} is not a valid name for a plan: use at most 64 of a-z, 0-9, _ and -.`,
+      );
     table[name] = plan(name, fields);
   }
   return table;
@@ -137,7 +141,9 @@ function plan(name: string, fields: unknown): PlanTable[string] {
   if (typeof fields !== 'object' || fields === null) throw new Error(`the plan "${name}" must be an object.`);
   const unknown = Object.keys(fields).find((field) => !PLAN_FIELDS.includes(field));
   if (unknown)
-    throw new Error(`the plan "${name}" has no "${unknown}"; there are ${PLAN_FIELDS.join(', ')}.`);
+    throw new Error(
+      `the plan "${name}" has an unknown field "${unknown}"; the fields are ${PLAN_FIELDS.join(', ')}.`,
+    );
   const given = fields as { readonly [field: string]: unknown };
   const number = (field: string, most: number): number | null => {
     const amount = given[field];

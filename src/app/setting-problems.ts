@@ -45,7 +45,7 @@ export async function settingProblems(home: string, env: Environment): Promise<S
     const hidden = from === 'environment' ? (written[name] ?? null) : null;
     if (hidden === null) continue;
     unusable(option, hidden, (what) => note('wrong', inFile(name), what));
-    note('warning', inFile(name), `${option.env} is set and wins over it.`);
+    note('warning', inFile(name), `the variable ${option.env} is set and overrides this value.`);
   }
   if (problems.some(({ state }) => state === 'wrong')) return problems;
   // Each option is valid by itself. Now check the combination as a server would.
@@ -63,14 +63,14 @@ export async function settingProblems(home: string, env: Environment): Promise<S
     note(
       'warning',
       inFile('allowed_hosts'),
-      `everyone who can reach ${names.join(', ')} can read and write. Set "auth" to "keys" to ask for keys.`,
+      `everyone who can reach ${names.join(', ')} can read and write. Set "auth" to "keys" to require API keys.`,
     );
   const exposed = exposedAs(config, { host: config.host });
   if (config.auth === 'open' && exposed !== null)
     note(
       'warning',
       inFile('auth'),
-      `everyone who can reach ${exposed} can read and write. Set it to "keys" to ask for keys.`,
+      `everyone who can reach ${exposed} can read and write. Set it to "keys" to require API keys.`,
     );
   return problems;
 }
@@ -89,7 +89,7 @@ function together(config: Config): [name: keyof typeof OPTIONS, what: string][] 
   if (!Object.hasOwn(plans, config.default_plan))
     found.push([
       'default_plan',
-      `there is no plan "${config.default_plan}"; there are ${Object.keys(plans).join(', ')}.`,
+      `there is no plan "${config.default_plan}"; the plans are ${Object.keys(plans).join(', ')}.`,
     ]);
   const { tls_cert: cert, tls_key: key } = config;
   if (cert !== null && key === null)

@@ -104,7 +104,7 @@ function usable(name: string, option: Option, words: readonly string[]): Json {
   }
   throw new RelayError('bad_usage', {
     what: `${name} was not changed: ${reason}`,
-    hint: `${option.help} relay config set ${name} --default goes back to the default.`,
+    hint: `${option.help} relay config set ${name} --default restores the default.`,
   });
 }
 

@@ -22,7 +22,7 @@ export function assertInside(folder: string, path: string): void {
       at = next;
       continue;
     }
-    if (++links > MOST_LINKS) throw linkOutside(link, folder, 'itself, in a circle');
+    if (++links > MOST_LINKS) throw linkOutside(link, folder, 'itself, in a loop');
     if (!leavesFolder(relative(root, next))) link = relative(root, next);
     const target = readlinkSync(next);
     if (isAbsolute(target)) at = parse(target).root;

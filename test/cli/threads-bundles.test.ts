@@ -144,11 +144,11 @@ test('threads of a Go relay are imported with their ids, and its folder is not c
   const [renamed, ...notes] = taken.threads[0].notes;
   assert.match(renamed, /^artifact abc123 \(abc123\.json\) is [0-9a-f]{26} here$/);
   assert.deepEqual(notes, [
-    '6 versions of its state, v1 to v6, cannot be read; here the content is that of the version before',
-    'what was null or an empty text in its state is left out here',
-    '/plan/0 of its state does not fit',
+    '6 versions of the state, v1 to v6, cannot be read; the previous version is used instead',
+    'null and empty values of the state were dropped',
+    '/plan/0 of the state is not valid and was dropped',
     'the old state.json is kept as the artifact legacy-state.json',
-    '6 of its versions had no event; they were given one',
+    'versions without an event, which got a new one: 6',
   ]);
 
   const state = JSON.parse(await said(['state', 'get', '--thread', OLD], there));

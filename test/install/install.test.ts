@@ -161,7 +161,7 @@ test('a broken settings file is rejected with line and column, and nothing is wr
       'claude',
       '.mcp.json',
       '{"mcpServers":{"relay":{"command":"other","args":["mcp"]}}}',
-      /"mcpServers\.relay" is there already and runs something else/,
+      /"mcpServers\.relay" already exists and runs another program/,
     ],
     [
       'codex',
@@ -174,7 +174,7 @@ test('a broken settings file is rejected with line and column, and nothing is wr
       'claude',
       '.claude/skills/context-relay/SKILL.md',
       '---\nname: context-relay\ndescription: another\n---\n',
-      /another skill has that name/,
+      /another skill already has this name/,
     ],
   ] as const) {
     using folder = new ScratchFolder();

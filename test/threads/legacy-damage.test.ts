@@ -31,16 +31,16 @@ test('an import reports damaged and missing data, and imports the rest', async (
   assert.equal(code, 0);
   const { notes } = answer.threads.find((one: { thread_id: string }) => one.thread_id === FULL);
   for (const said of [
-    /^artifacts\/stray\.txt is unknown to its relay\.db and was left out$/,
-    new RegExp(`^the file of artifact ${first.ref} .* is missing; it was left out$`),
-    new RegExp(`^artifact ${second.ref}: its file has the hash \\w+ and not \\w+$`),
+    /^artifacts\/stray\.txt is not listed in relay\.db and was not imported$/,
+    new RegExp(`^the file of artifact ${first.ref} .* is missing, so the artifact was not imported$`),
+    new RegExp(`^artifact ${second.ref}: its file has the hash \\w+, not the recorded hash \\w+$`),
     new RegExp(`^the name of artifact ${second.ref} was cut to 256 characters$`),
-    /^artifact \w+: its type is markdown here$/,
-    /^v3 cannot be read; here the content is that of the version before$/,
-    /^what was null or an empty text in its state is left out here$/,
-    /^\/plan\/0 of its state had no id; here it is plan-1$/,
-    /^\/plan\/1 of its state does not fit$/,
-    /^\/decisions\/0\/confidence of its state does not fit$/,
+    /^artifact \w+: its type was changed to markdown$/,
+    /^v3 cannot be read; the previous version is used instead$/,
+    /^null and empty values of the state were dropped$/,
+    /^\/plan\/0 of the state had no id; its new id is plan-1$/,
+    /^\/plan\/1 of the state is not valid and was dropped$/,
+    /^\/decisions\/0\/confidence of the state is not valid and was dropped$/,
     /^the old state\.json is kept as the artifact legacy-state\.json$/,
   ]) {
     assert.ok(
@@ -61,10 +61,7 @@ test('without a readable database, the import uses the files and reports what is
   home[Symbol.dispose]();
   writeFileSync(join(dir, 'relay.db'), 'no database at all'.repeat(100));
   const { answer } = await importFrom(dir, there);
-  assert.match(
-    answer.changes.join('\n'),
-    /from their files alone, because its relay\.db cannot be read \(.*\)/,
-  );
+  assert.match(answer.changes.join('\n'), /from their files only, because relay\.db cannot be read \(.*\)/);
   await using store = await openLocal(there);
   const { name, state_version, artifact_count } = await store.threads.get(FULL);
   const truth = thread.truth();
@@ -100,7 +97,7 @@ test('the ZIP export of a Go relay is recognized, and differs from a bundle and 
   );
   const asHome = await runHere(['import', '--legacy', zip], { home: there });
   assert.equal(asHome.code, 4);
-  assert.match(asHome.stderr, /is a file[\s\S]*Name the folder of a Go relay/);
+  assert.match(asHome.stderr, /is a file[\s\S]*Pass the home folder of a Go relay/);
 });
 
 test('a symlink in a home cannot make the import read files elsewhere', async (t) => {

@@ -34,10 +34,10 @@ test('the home of a Go relay is imported completely: names, refs, types, hashes,
     ['', 1, 'imported', []],
   ]);
   assert.deepEqual(answer.changes, [
-    'Previews are made and tokens are counted anew.',
-    'An event state.patch.applied has the operations themselves in "ops", and not only their number.',
-    '1 cached result of capabilities stays behind; the artifacts made of it do not.',
-    'Its config.json, with port and API token, stays behind.',
+    'Previews and token counts were computed again.',
+    'Events state.patch.applied now contain the operations in "ops", not only their number.',
+    '1 cached capability result was not imported; its artifacts were.',
+    'Its config.json, with the port and the API token, was not imported.',
   ]);
   await using store = await openLocal(there);
   const { threads } = store;
@@ -114,9 +114,7 @@ test('concurrent patches in a Go relay keep their events, and make each version 
   thread.event('state.patch.applied', { ops: 1, version: next });
   home[Symbol.dispose]();
   const { answer } = await importFrom(dir, there);
-  assert.deepEqual(answer.threads[0].notes, [
-    '1 of its events were put into the order of the versions they made',
-  ]);
+  assert.deepEqual(answer.threads[0].notes, ['events reordered to match the order of versions: 1']);
   await using store = await openLocal(there);
   const { events } = await store.threads.events(FULL);
   const ids = events.map(({ id }) => id);

@@ -26,7 +26,7 @@ async function ownProfiles(path: string): Promise<JsonObject> {
     throw new RelayError('bad_config', { where: path, what: (error as Error).message }, error);
   }
   if (isJsonObject(profiles)) return profiles;
-  throw new RelayError('bad_config', { where: path, what: 'it holds no profiles by name' });
+  throw new RelayError('bad_config', { where: path, what: 'it must be a JSON object of profiles by name' });
 }
 
 /**

@@ -65,16 +65,16 @@ const EXPANDED = Object.fromEntries(RELAY_VARIABLES.map((name) => [name, `\${${n
 export const CODEX_APPROVAL = { default_tools_approval_mode: 'approve' };
 /** Note printed only if this setting is missing. */
 export const CODEX_APPROVAL_OFFER =
-  'Codex asks before it runs a tool of relay that writes, and codex exec, which cannot ask, refuses it. To have them run without asking: relay install codex --approve-tools';
+  'Codex asks you before it runs a relay tool that writes. codex exec cannot ask, so it rejects these tools. To allow them without asking: relay install codex --approve-tools';
 
 export const CODEX_TRUST =
-  'Codex runs a hook only after you have trusted it: start codex, type /hooks, and trust those of relay.';
+  'Codex runs a hook only after you have trusted it: start codex, type /hooks, and trust the hooks of relay.';
 /** Note printed instead if an existing hook has changed. */
 export const CODEX_TRUST_AGAIN =
-  'The hooks changed, so Codex runs none of them until you trust them again: start codex, type /hooks, and trust those of relay.';
+  'The hooks changed, so Codex runs none of them until you trust them again: start codex, type /hooks, and trust the hooks of relay.';
 
 const NO_HOOKS =
-  'There are no hooks for this client: the skill tells the agent when to read and when to sync.';
+  'relay has no hooks for this client. The skill tells the agent when to read the brief and when to sync.';
 
 export function clientPlan(
   client: Client,
@@ -142,7 +142,7 @@ export function clientPlan(
     }
     case 'openclaw': {
       if (ours) {
-        const user = 'OpenClaw knows MCP servers for the user only: --user adds it.';
+        const user = 'OpenClaw supports MCP servers only per user. Add the server with --user.';
         return { targets: [shared], notes: [NO_HOOKS, user] };
       }
       const folder = env.OPENCLAW_STATE_DIR || join(home, '.openclaw');

@@ -55,7 +55,7 @@ export class Occupied extends Error {}
 /** Returns the text with our entries added or corrected; unchanged if they are already correct. */
 export function addEntries(text: string, entries: readonly Entry[], comments: boolean): string {
   const doc = new JsonDocument(text.trim() === '' ? '{}\n' : text, { comments });
-  if (doc.root.kind !== 'object') throw new Occupied('it must hold an object');
+  if (doc.root.kind !== 'object') throw new Occupied('it must contain a JSON object');
   for (const entry of entries) {
     if (entry.kind === 'mcp') addServer(doc, entry);
     else addHooks(doc, entry);
@@ -92,7 +92,7 @@ export function presentContainers(text: string, entries: readonly Entry[]): stri
 function addServer(doc: JsonDocument, { path, value }: ServerEntry): void {
   const present = doc.get(path);
   if (present !== undefined && !isOurServer(present)) {
-    throw new Occupied(`"${path.join('.')}" is there already and runs something else`);
+    throw new Occupied(`"${path.join('.')}" already exists and runs another program`);
   }
   needObjects(doc, path.slice(0, -1));
   doc.set(path, mergedServer(present, value));
@@ -208,7 +208,7 @@ export function addTomlServer(text: string, server: JsonObject): string {
   const servers = before[TABLE] ?? {};
   const present = isJsonObject(servers) ? servers[NAME] : undefined;
   if (present !== undefined && !isOurServer(present)) {
-    throw new Occupied(`"${TABLE}.${NAME}" is there already and runs something else`);
+    throw new Occupied(`"${TABLE}.${NAME}" already exists and runs another program`);
   }
   const merged = mergedServer(present, server);
   if (jsonEqual(present, merged)) return text;
@@ -288,7 +288,7 @@ function verifyToml(text: string, expected: Json): string {
   } catch {
     // Text that does not parse is wrong too.
   }
-  throw new Occupied(`"${TABLE}" is written in a form that cannot be changed safely; change it by hand`);
+  throw new Occupied(`"${TABLE}" has a form that relay cannot edit safely; edit it by hand`);
 }
 
 function tomlValue(value: Json): string {

@@ -91,8 +91,8 @@ function guarded<T>(file: string, plan: () => T): T {
 
 function leftAlone(path: string, why: string, remedy: string): RelayError {
   return new RelayError('conflict', {
-    what: `${path} was left as it is: ${why}. Nothing was changed anywhere.`,
-    hint: `${remedy}, or install the other parts alone with --only.`,
+    what: `${path} cannot be changed: ${why}. No file was changed.`,
+    hint: `${remedy}, or install only the other parts with --only.`,
   });
 }
 
@@ -114,7 +114,7 @@ export async function planSkill(
 ): Promise<{ readonly files: FilePlan[]; readonly edited: string[] }> {
   const present = await readText(join(folder, 'SKILL.md'));
   if (action === 'add' && present !== null && !OURS.test(present)) {
-    throw leftAlone(folder, 'another skill has that name', 'Move that folder away');
+    throw leftAlone(folder, 'another skill already has this name', 'Move that folder away');
   }
   const files: FilePlan[] = [];
   const edited: string[] = [];

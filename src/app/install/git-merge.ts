@@ -22,8 +22,11 @@ export async function installGitMerge(
   launcher: Launcher,
 ): Promise<InstallReport> {
   if (scope === 'user') {
-    const hint = 'Leave --user away, and run it in the repository.';
-    throw new RelayError('failed', { what: 'Merging is set up for each repository.', hint });
+    const hint = 'Run it in the repository, without --user.';
+    throw new RelayError('failed', {
+      what: 'The merge driver is set up per repository, not per user.',
+      hint,
+    });
   }
   const git = async (...args: string[]) => String(await runGit(folder, args)).trim();
   await git('rev-parse', '--git-dir').catch(() => {
@@ -55,8 +58,8 @@ export async function installGitMerge(
   return {
     changes: [
       { ...shared, path, what: changeBetween(before, after) },
-      { ...shared, path: `${DRIVER} in the settings of git`, what: changeBetween(driver, wanted) },
+      { ...shared, path: `${DRIVER} in the git configuration`, what: changeBetween(driver, wanted) },
     ],
-    notes: action === 'add' ? ['Commit .gitattributes. Every clone needs its own: relay install git'] : [],
+    notes: action === 'add' ? ['Commit .gitattributes. Then run relay install git once in every clone.'] : [],
   };
 }

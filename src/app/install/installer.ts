@@ -92,13 +92,13 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
 
 function instead({ command, args, portable }: Launcher): string {
   const price = portable
-    ? 'which finds it in this project, and takes longer to start'
+    ? 'which uses the copy in this project and starts more slowly'
     : 'which works on this machine only';
   return `relay is not on your PATH: ${[command, ...args].join(' ')} is written instead, ${price}.`;
 }
 
 /** Note for a folder without project files, in which hooks have nothing to report. */
-const NEXT = 'There are no project files here yet, which hooks tell of. Next: relay project init';
+const NEXT = 'Hooks report from project files, and this folder has none yet. Next: relay project init';
 
 interface ClientRequest extends InstallRequest {
   readonly client: Client;
@@ -148,12 +148,12 @@ async function plan(
     if (target.kind === 'skill') {
       const shared = action === 'remove' ? await otherUsers(target.folder, request, settings) : [];
       if (shared.length > 0) {
-        told.push(`The skill in ${target.folder} stays: ${shared.join(', ')} use it too.`);
+        told.push(`The skill in ${target.folder} was not removed, because ${shared.join(', ')} also use it.`);
         continue;
       }
       const { files, edited } = await planSkill(action, target.folder, settings.skill, receipts);
       plans.push(...files);
-      told.push(...edited.map((path) => `${path} was changed by somebody and is left alone.`));
+      told.push(...edited.map((path) => `${path} was edited by hand, so it was not changed.`));
       kept.push(...edited.map((path) => ({ path, parts, what: 'kept' as const, diff: [] })));
       continue;
     }

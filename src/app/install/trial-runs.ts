@@ -25,7 +25,7 @@ export async function fireHooks(
   const root = mkdtempSync(join(tmpdir(), 'relay-doctor-'));
   try {
     const stage = await deadline.race<Stage | null>(setStage(root, env, deadline), () => null);
-    const unset = `not fired: no project could be made to try it in within ${deadline.seconds} s`;
+    const unset = `not run: relay could not create a test project within ${deadline.seconds} s`;
     const fired = events.map(async (event): Promise<[string, string | null]> => {
       if (stage === null) return [event, unset];
       let fault: string | null = null;
@@ -73,16 +73,16 @@ async function setStage(root: string, env: Environment, deadline: Deadline) {
 function lookFor(event: string, stdout: string, { folder, mark }: Stage): string | null {
   switch (event) {
     case 'session-start':
-      return stdout.includes(mark) ? null : 'it ran, but the brief is not in its answer';
+      return stdout.includes(mark) ? null : 'it ran, but its output has no brief';
     case 'prompt-submit':
-      return stdout.includes(mark) ? null : 'it ran, but did not tell of a message in the inbox';
+      return stdout.includes(mark) ? null : 'it ran, but did not report the message in the inbox';
     case 'pre-compact': {
       const state = readFileSync(join(folder, 'state.json'), 'utf8');
       return state.includes('"checkpoint"') ? null : 'it ran, but saved nothing';
     }
     default: {
       const reminded = stdout.includes('project sync') || !existsSync(join(folder, '.git', 'HEAD'));
-      return reminded ? null : 'it ran, but did not remind of the sync';
+      return reminded ? null : 'it ran, but did not remind the agent to sync';
     }
   }
 }
@@ -112,7 +112,8 @@ export async function listTools(cwd: string, env: Environment, deadline: Deadlin
   const { stdout, fault } = await run({ words, cwd, env, input, answered }, deadline);
   const answers = stdout.split('\n').filter((line) => line.trim() !== '');
   const listed = answers.map(readAnswer).find(({ id }) => id === 2);
-  if (!listed) throw new Error(fault?.replace(': error ', ': ') ?? 'it ended with 0');
+  if (!listed)
+    throw new Error(fault?.replace(': error ', ': ') ?? 'it ended with exit code 0 before it answered');
   const tools = isJsonObject(listed.result) ? listed.result.tools : undefined;
   if (!Array.isArray(tools)) throw new Error('it did not list its tools');
   return tools.map((tool) => (isJsonObject(tool) ? String(tool.name) : ''));
@@ -123,7 +124,7 @@ function readAnswer(line: string): JsonObject {
   try {
     message = JSON.parse(line);
   } catch {
-    throw new Error('it wrote something that is not JSON to stdout');
+    throw new Error('it wrote text that is not JSON to stdout');
   }
   if (!isJsonObject(message)) return {};
   if (isJsonObject(message.error))

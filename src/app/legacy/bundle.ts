@@ -103,8 +103,8 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
     next();
   }
   while (version < versions.length) next();
-  if (moved > 0) notes.push(`${moved} of its events were put into the order of the versions they made`);
-  if (made.length > 0) notes.push(`${made.length} of its versions had no event; they were given one`);
+  if (moved > 0) notes.push(`events reordered to match the order of versions: ${moved}`);
+  if (made.length > 0) notes.push(`versions without an event, which got a new one: ${made.length}`);
   return withRest(events, rest);
 }
 
@@ -136,12 +136,12 @@ function fitting(event: LegacyLogEvent, notes: string[]): LegacyLogEvent {
   const { type, payload } = event;
   const tooLong = jsonBytes(payload) > PAYLOAD_BYTES;
   if (tooLong)
-    notes.push(`what an event ${type} said is larger than ${PAYLOAD_BYTES} bytes and was left out`);
+    notes.push(`the data of an event ${type} is larger than ${PAYLOAD_BYTES} bytes and was dropped`);
   const said: Json = tooLong ? {} : payload;
   if (/^[a-z][a-z0-9_.]{1,63}$/.test(type) && type !== 'thread.created') {
     return { ...event, payload: said as JsonObject };
   }
-  notes.push(`an event of the type "${type.slice(0, 64)}" is of the type ${UNKNOWN_EVENT} here`);
+  notes.push(`the event type "${type.slice(0, 64)}" was changed to ${UNKNOWN_EVENT}`);
   return {
     ...event,
     type: UNKNOWN_EVENT,

@@ -28,5 +28,5 @@ export function isLegacyHome(home: string): boolean {
 export function legacyHint(home: string): string {
   const elsewhere = join(homedir(), '.contextrelay');
   const to = elsewhere === home ? `${home}-new` : elsewhere;
-  return `Take its threads over into a home of their own: relay import --legacy ${shellWord(home)} --home ${shellWord(to)}, and set RELAY_HOME=${shellWord(to)} from then on.`;
+  return `Import its threads into a new home: relay import --legacy ${shellWord(home)} --home ${shellWord(to)}. Then set RELAY_HOME=${shellWord(to)}.`;
 }

@@ -44,25 +44,25 @@ export function openLegacy(dir: string): LegacyHome & Disposable {
   if (existsSync(dir) && statSync(dir).isFile()) {
     throw new RelayError('bad_bundle', {
       what: `${dir} is a file`,
-      hint: 'Name the folder of a Go relay, the one with threads/ in it; a bundle of this relay is imported without --legacy.',
+      hint: 'Pass the home folder of a Go relay, which contains threads/. To import a bundle of this relay, omit --legacy.',
     });
   }
   if (!existsSync(folder) || !statSync(folder).isDirectory()) {
-    const hint = 'Name the folder of a Go relay, the one with threads/ in it: relay import --legacy DIR';
+    const hint = 'Pass the home folder of a Go relay, which contains threads/: relay import --legacy DIR';
     throw new RelayError('not_found', { what: `the folder ${folder}`, hint });
   }
   const changes = [
-    'Previews are made and tokens are counted anew.',
-    'An event state.patch.applied has the operations themselves in "ops", and not only their number.',
+    'Previews and token counts were computed again.',
+    'Events state.patch.applied now contain the operations in "ops", not only their number.',
   ];
   const db = openLegacyDatabase(dir, (why) =>
     changes.push(
-      `Threads were read from their files alone, because ${why}. Earlier versions and what only it knew are missing.`,
+      `Threads were read from their files only, because ${why}. Earlier versions and other data of the database are missing.`,
     ),
   );
   if (db && db.cached > 0) changes.push(cachedNote(db.cached));
   if (existsSync(join(dir, 'config.json')))
-    changes.push('Its config.json, with port and API token, stays behind.');
+    changes.push('Its config.json, with the port and the API token, was not imported.');
   return {
     changes,
     threads: readThreads(realpathSync(folder), db),
@@ -85,7 +85,7 @@ async function readThread(path: string, folder: string, db: LegacyDatabase | nul
   const thread_id = isUuid(folder) ? folder.toLowerCase() : uuidFrom(await derived(`thread ${folder}`));
   const reader = new ThreadReader(path, thread_id);
   const { notes } = reader;
-  if (thread_id !== folder) notes.push(`"${folder}" is not a UUID; here it is ${thread_id}`);
+  if (thread_id !== folder) notes.push(`"${folder}" is not a UUID; the new id is ${thread_id}`);
   try {
     const parts = await reader.read(folder, db);
     const events = legacyEvents(parts, notes);
@@ -131,7 +131,7 @@ class ThreadReader {
       contents.push(content);
       taken.add(ref);
       if (isFree) continue;
-      notes.push(`artifact ${artifact.ref.slice(0, 64)} (${artifact.file}) is ${ref} here`);
+      notes.push(`artifact ${artifact.ref.slice(0, 64)} (${artifact.file}) now has the ref ${ref}`);
       if (!taken.has(artifact.ref)) refs.set(artifact.ref, ref);
     }
     const { versions, misfit } = versionsOf(source.states(), created, refs, notes);
@@ -156,8 +156,8 @@ class ThreadReader {
     if (stat?.isFile() && stat.size <= ARTIFACT_BYTES) return this.#describe(path, artifact);
     this.notes.push(
       stat?.isFile()
-        ? `artifact ${file} is larger than ${ARTIFACT_BYTES} bytes and was left out`
-        : `the file of artifact ${ref} (${file}) is missing; it was left out`,
+        ? `artifact ${file} is larger than ${ARTIFACT_BYTES} bytes and was not imported`
+        : `the file of artifact ${ref} (${file}) is missing, so the artifact was not imported`,
     );
     return null;
   }
@@ -175,14 +175,14 @@ class ThreadReader {
     const seen = scan.result();
     const hash = sha256.digest('hex');
     if (row.hash !== undefined && row.hash !== hash)
-      changed(`its file has the hash ${hash} and not ${row.hash}`);
+      changed(`its file has the hash ${hash}, not the recorded hash ${row.hash}`);
     const name = this.#cut(row.name ?? file, ARTIFACT_NAME_CHARS, `the name of artifact ${ref}`);
     const type =
       row.type !== undefined && ARTIFACT_TYPE.test(row.type) ? row.type : guessType(name || file, row.mime);
-    if (row.type !== undefined && type !== row.type) changed(`its type is ${type} here`);
+    if (row.type !== undefined && type !== row.type) changed(`its type was changed to ${type}`);
     const { mime: usual } = KINDS[artifactKind({ type, name, mime: row.mime ?? '' })];
     const mime = row.mime !== undefined && MEDIA_TYPE.test(row.mime) ? row.mime : usual;
-    if (row.mime !== undefined && mime !== row.mime) changed(`its media type is ${mime} here`);
+    if (row.mime !== undefined && mime !== row.mime) changed(`its media type was changed to ${mime}`);
     const created_at = isMoment(row.created_at)
       ? row.created_at
       : new Date((await lstat(path)).mtimeMs).toISOString();
@@ -230,6 +230,6 @@ async function derived(text: string): Promise<Uint8Array> {
 
 function cachedNote(count: number): string {
   return count === 1
-    ? '1 cached result of capabilities stays behind; the artifacts made of it do not.'
-    : `${count} cached results of capabilities stay behind; the artifacts made of them do not.`;
+    ? '1 cached capability result was not imported; its artifacts were.'
+    : `${count} cached capability results were not imported; their artifacts were.`;
 }

@@ -30,7 +30,7 @@ export async function fromDatabase(db: LegacyDatabase, id: string, folder: strin
   }));
   const known = new Set(artifacts.map(({ file }) => file));
   for (const file of await filesIn(folder)) {
-    if (!known.has(file)) notes.push(`artifacts/${file} is unknown to its relay.db and was left out`);
+    if (!known.has(file)) notes.push(`artifacts/${file} is not listed in relay.db and was not imported`);
   }
   const events = db.events(id).map(({ payload, ...row }) => eventOf({ ...row, payload: parse(payload) }));
   const created = created_at as string | undefined;
@@ -52,8 +52,7 @@ export async function fromFiles(folder: string, notes: string[]): Promise<Legacy
     links.delete(ref);
     artifacts.push({ ref, file, name: text(name), type: text(type) });
   }
-  for (const ref of links.keys())
-    notes.push(`artifact ${ref} is named in its state, and its file is missing`);
+  for (const ref of links.keys()) notes.push(`the state names artifact ${ref}, but its file is missing`);
   const first = events[0]?.payload.name;
   return {
     name: text(state?.name) ?? text(first) ?? '',
@@ -75,11 +74,11 @@ async function filesIn(folder: string): Promise<string[]> {
 async function readState(folder: string, notes: string[]): Promise<JsonObject | null> {
   const file = join(folder, 'state.json');
   if (!isHere(file)) {
-    notes.push('it has no state.json');
+    notes.push('state.json is missing');
     return null;
   }
   const state = jsonObjectIn(await readFile(file, 'utf8'));
-  if (!state) notes.push('its state.json is not a JSON object and was left out');
+  if (!state) notes.push('state.json is not a JSON object and was not imported');
   return state;
 }
 
@@ -171,7 +170,7 @@ interface ArtifactRow {
 export function openLegacyDatabase(home: string, tell: (why: string) => void): LegacyDatabase | null {
   const path = join(home, 'relay.db');
   if (!existsSync(path)) {
-    tell('it has no relay.db');
+    tell('relay.db is missing');
     return null;
   }
   let db: Database | undefined;
@@ -181,7 +180,7 @@ export function openLegacyDatabase(home: string, tell: (why: string) => void): L
     return readDatabase(db);
   } catch (error) {
     db?.close();
-    tell(`its relay.db cannot be read (${(error as Error).message})`);
+    tell(`relay.db cannot be read (${(error as Error).message})`);
     return null;
   }
 }

@@ -39,7 +39,7 @@ test('valid values are imported; removed nulls and generated ids are reported', 
     artifacts: [{ ref: 'x' }],
     session_summary: 'so far',
   });
-  assert.deepEqual(left, ['/facts/1 of its state had no id; here it is facts-2']);
+  assert.deepEqual(left, ['/facts/1 of the state had no id; its new id is facts-2']);
   assert.equal(emptied, true);
 });
 
@@ -50,10 +50,10 @@ test('values that do not fit are reported', () => {
   );
   assert.deepEqual(content, { ...NOTHING, plan: [{ id: 'p2', step: 's' }] });
   assert.deepEqual(left, [
-    '/plan/0 of its state does not fit',
-    '/plan/2 of its state does not fit',
-    'its state has "mood", which has no place here',
-    'its state has "facts", which has no place here',
+    '/plan/0 of the state is not valid and was dropped',
+    '/plan/2 of the state is not valid and was dropped',
+    'the field "mood" of the state cannot be imported and was dropped',
+    'the field "facts" of the state cannot be imported and was dropped',
   ]);
   assert.equal(emptied, false);
 });

@@ -47,7 +47,7 @@ export function versionsOf(
   for (const { version, data } of states) {
     const known = data !== null && Number.isSafeInteger(version) && version > versions.length;
     if (!known || version > versions.length + MISSING_VERSIONS) {
-      notes.push(`v${version} of its state cannot be read and was left out`);
+      notes.push(`v${version} of the state cannot be read and was not imported`);
       continue;
     }
     skipTo(version);
@@ -58,13 +58,13 @@ export function versionsOf(
     const stamp = stampOf(data, created);
     if (jsonBytes(taken.content) + AROUND_BYTES > STATE_BYTES) {
       left.add(
-        `v${version} of its state is larger than ${STATE_BYTES} bytes; here it is as the version before`,
+        `v${version} of the state is larger than ${STATE_BYTES} bytes; the previous version is used instead`,
       );
       misfit = true;
       add(content, stamp);
     } else if (version === 1 && jsonBytes(taken.content) !== jsonBytes(EMPTY)) {
       add(EMPTY, stamp);
-      left.add('v1 of its state was not empty; what it held is in v2 here');
+      left.add('v1 of the state was not empty; its content is now in v2');
       late = () => add(taken.content, stamp);
     } else add(taken.content, stamp);
   }
@@ -72,10 +72,10 @@ export function versionsOf(
   if (versions.length === 0) add(EMPTY, stampOf({}, created));
   if (missing.length > 0) {
     const [first, last] = [`v${missing[0]}`, `v${missing.at(-1)}`];
-    const span = first === last ? first : `${missing.length} versions of its state, ${first} to ${last},`;
-    notes.push(`${span} cannot be read; here the content is that of the version before`);
+    const span = first === last ? first : `${missing.length} versions of the state, ${first} to ${last},`;
+    notes.push(`${span} cannot be read; the previous version is used instead`);
   }
-  if (emptied) notes.push('what was null or an empty text in its state is left out here');
+  if (emptied) notes.push('null and empty values of the state were dropped');
   notes.push(...[...left].slice(0, NOTES), ...(left.size > NOTES ? [`… and ${left.size - NOTES} more`] : []));
   return { versions, misfit };
 }
@@ -116,7 +116,8 @@ export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, strin
   for (const [name, value] of Object.entries(state)) {
     const isKept = name === 'session_summary' ? checkField(name, value) === null : KEPT.has(name);
     const isList = Object.hasOwn(LISTS, name) && Array.isArray(value);
-    if (!isKept && !isList && value !== null) left.push(`its state has "${name}", which has no place here`);
+    if (!isKept && !isList && value !== null)
+      left.push(`the field "${name}" of the state cannot be imported and was dropped`);
   }
   return { content, ...told };
 }
@@ -127,7 +128,7 @@ const KEPT = new Set('$schema version thread_id name created_at updated_at metri
 function fitAll(list: ListName, items: Json[], refs: ReadonlyMap<string, string>, told: Told): Json[] {
   return items.flatMap((item, i) => {
     const fitting = fit(list, withNewRefs(item, refs), i, told);
-    if (!fitting) told.left.push(`/${list}/${i} of its state does not fit`);
+    if (!fitting) told.left.push(`/${list}/${i} of the state is not valid and was dropped`);
     return fitting ? [fitting] : [];
   });
 }
@@ -141,13 +142,14 @@ function fit(list: ListName, item: Json, index: number, told: Told): JsonObject 
     const fits = check ? check(value) === null : value !== null || name in required;
     const isEmpty = value === null || value === '';
     if (!fits && isEmpty) told.emptied = true;
-    if (!fits && !isEmpty) told.left.push(`/${list}/${index}/${name} of its state does not fit`);
+    if (!fits && !isEmpty)
+      told.left.push(`/${list}/${index}/${name} of the state is not valid and was dropped`);
     return fits;
   });
   const full: JsonObject = Object.fromEntries(fields);
   if ('id' in required && (full.id === undefined || full.id === null || full.id === '')) {
     full.id = `${list}-${index + 1}`;
-    told.left.push(`/${list}/${index} of its state had no id; here it is ${full.id}`);
+    told.left.push(`/${list}/${index} of the state had no id; its new id is ${full.id}`);
   }
   if (list === 'facts' && full.value === undefined) full.value = null;
   return checkItem(list, full) === null ? full : null;

@@ -43,7 +43,7 @@ function idOf(folder: string): string {
 
 function checked(folder: string): string {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
-  const what = `There is no folder ${folder} to show.`;
+  const what = `The folder ${folder} does not exist.`;
   throw new RelayError('bad_usage', { what, hint: 'Check --project.' });
 }
 

@@ -95,7 +95,7 @@ function readText(path: string, name: string): FileText | null {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
     if (code === 'EISDIR')
-      throw new RelayError('failed', { what: `${name} is a folder.`, hint: 'Move it away.' });
+      throw new RelayError('failed', { what: `${name} is a folder.`, hint: 'Move the folder elsewhere.' });
     throw error;
   }
   if (!isUtf8(bytes)) {
@@ -118,8 +118,8 @@ const IGNORE = `${LOCAL_FOLDER}/.gitignore`;
 async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
   if (!statSync(ignore, { throwIfNoEntry: false })) {
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
-      const hint = 'Make it first, or name another.';
-      throw new RelayError('failed', { what: `There is no folder ${folder}.`, hint });
+      const hint = 'Create it first, or pass another folder.';
+      throw new RelayError('failed', { what: `The folder ${folder} does not exist.`, hint });
     }
     await writeAtomically(ignore, '*\n');
   }

@@ -116,7 +116,7 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
     async commit(names, message) {
       const [inside] = await lines('rev-parse', '--is-inside-work-tree');
       if (inside !== 'true') {
-        const hint = 'Leave --commit away, or run git init first.';
+        const hint = 'Run the command without --commit, or run git init first.';
         throw new RelayError('failed', { what: `${folder} is not in a git repository.`, hint });
       }
       try {
@@ -125,8 +125,8 @@ export function projectGit(folder: string, timeoutMs?: number): ProjectGit {
         if (changed.trim() === '') return null;
         await gitAsUser('commit', '--quiet', '-m', message, '--', ...names);
       } catch (error) {
-        const hint = 'The project files are written; commit them by hand.';
-        throw new RelayError('failed', { what: `git did not commit: ${(error as Error).message}`, hint });
+        const hint = 'The project files were written. Commit them by hand.';
+        throw new RelayError('failed', { what: `git failed to commit: ${(error as Error).message}`, hint });
       }
       return (await lines('rev-parse', 'HEAD'))[0] ?? null;
     },
@@ -147,8 +147,8 @@ function headInEnv(): string | undefined {
  */
 function noHistory(error: Error): string {
   if (/not a git repository|does not have any commits|ENOENT/.test(error.message)) return '';
-  const hint = 'Run the command again; git log shows what is wrong.';
-  throw new RelayError('failed', { what: `git could not tell the history: ${error.message}`, hint });
+  const hint = 'Run git log to see the problem, then run the command again.';
+  throw new RelayError('failed', { what: `git could not read the history: ${error.message}`, hint });
 }
 
 /** Parses `git log -m --raw`: NUL, a commit and its parents, then a line with two blobs for each parent that differs. */

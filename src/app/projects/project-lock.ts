@@ -94,6 +94,6 @@ function breakLock(lock: string, dead: Holder | null): boolean {
 }
 
 function taken(lock: string, folder: string, holder: Holder | null): RelayError {
-  const who = holder ? `process ${holder.pid} on ${holder.host}` : 'it has not said who it is';
+  const who = holder ? `process ${holder.pid} on ${holder.host}` : 'unknown';
   return new RelayError('project_locked', { path: folder, who, lock });
 }

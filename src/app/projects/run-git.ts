@@ -69,7 +69,7 @@ async function filtersOff(folder: string, o: GitOptions): Promise<string[]> {
   const names = new Set(keys.flatMap((key) => /^filter\.(.*)\.[^.]+$/s.exec(key)?.[1] ?? []));
   return [...names].flatMap((name) => {
     // -c cannot set a name with "=". Failing is better than an answer that this filter influenced.
-    if (name.includes('=')) throw new Error(`the filter "${name}" of this repository cannot be switched off`);
+    if (name.includes('=')) throw new Error(`the git filter "${name}" of this repository cannot be disabled`);
     return ['clean=', 'smudge=', 'process=', 'required=false'].map((part) => `filter.${name}.${part}`);
   });
 }

@@ -31,7 +31,7 @@ function addTo(list: BlockList, entry: string): void {
   if (family === 0 || !fits || bits === '' || more.length > 0) {
     throw new RelayError('bad_config', {
       where: 'trusted_proxies',
-      what: `${JSON.stringify(entry)} is no address and no network such as 10.0.0.0/8.`,
+      what: `${JSON.stringify(entry)} is neither an address nor a network such as 10.0.0.0/8.`,
     });
   }
   const type = family === 6 ? 'ipv6' : 'ipv4';

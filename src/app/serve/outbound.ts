@@ -37,7 +37,7 @@ function checkedUrl(text: string, base?: URL): URL {
   const url = new URL(text, base);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw refused(`${url.protocol} is neither http: nor https:`);
-  if (url.username !== '' || url.password !== '') throw refused('it has a user name or password in it');
+  if (url.username !== '' || url.password !== '') throw refused('it contains a user name or password');
   return url;
 }
 
@@ -91,8 +91,8 @@ function unlessUnknown(error: NodeJS.ErrnoException): void {
 
 function webhookUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('it is no http:// or https:// address');
-  if (url.username || url.password) throw new Error('it names a user');
+  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('it is not an http:// or https:// address');
+  if (url.username || url.password) throw new Error('it contains a user name');
   return url;
 }
 

@@ -110,14 +110,16 @@ export function homeEngine(config: Pick<Config, 'home' | 'engine'>): string | nu
   if (config.engine === null && !server.engine!.includes('@')) return server.engine;
   const place = (engine: string | null) => (engine === null ? 'the home folder' : maskPassword(engine));
   const told =
-    config.engine === null ? 'has no address of that cluster' : `was told to use ${place(config.engine)}`;
+    config.engine === null
+      ? 'has no address of this cluster'
+      : `is configured to use ${place(config.engine)}`;
   throw new RelayError('bad_config', {
     where: 'engine',
-    what: `the relay that runs on this home (pid ${server.pid}) keeps everything in ${place(server.engine)}, and this command ${told}.`,
+    what: `the server of this home (pid ${server.pid}) stores its data in ${place(server.engine)}, but this command ${told}.`,
     hint:
       server.engine === null
         ? 'Unset RELAY_ENGINE and RELAY_ENGINE_FILE, or use another home: --home DIR.'
-        : `Set RELAY_ENGINE to its address, or put that into a file: relay config set engine_file FILE. Or ask the server: --url ${server.url}`,
+        : `Set RELAY_ENGINE to the address of the cluster, or write the address to a file: relay config set engine_file FILE. Or use the server: --url ${server.url}`,
   });
 }
 

@@ -71,12 +71,12 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
 function scrubGauges(checks: StoreChecks): Gauge[] {
   const { bodies = 0, bytes = 0, rounds = 0, damaged = 0 } = checks.scrubState() ?? {};
   return [
-    ['relay_scrub_bodies', 'Bodies that were read and checked since the start.', bodies],
-    ['relay_scrub_bytes', 'Bytes of these.', bytes],
-    ['relay_scrub_rounds', 'How often all of them have been read.', rounds],
+    ['relay_scrub_bodies', 'Payloads that the server has read and verified since it started.', bodies],
+    ['relay_scrub_bytes', 'Bytes of payloads that the server has read and verified since it started.', bytes],
+    ['relay_scrub_rounds', 'How often the server has verified all payloads since it started.', rounds],
     [
       'relay_scrub_damaged',
-      'Bodies that were damaged when last read; relay doctor --deep names them.',
+      'Payloads that were damaged at the last verification; relay doctor --deep lists them.',
       damaged,
     ],
   ];
@@ -94,7 +94,7 @@ function claimOnFullDisk(claim: () => void, giveUpReserve = () => {}): boolean {
     }
   }
   const message =
-    'There is no room for the file that names this server, so relay status and relay down do not find it.';
+    'The disk is full, so this server could not write its pid file. relay status and relay down cannot find it.';
   logEvent({ level: 'warn', event: 'store', message });
   return true;
 }
@@ -110,7 +110,7 @@ function claimHome(
   if (other === null) return;
   throw new RelayError('failed', {
     what: `A relay already serves this home: ${other.url} (pid ${other.pid}).`,
-    hint: 'Stop it with: relay down. Or give this one a home of its own with --home DIR.',
+    hint: 'Stop it with: relay down. Or start this one with another home: --home DIR',
   });
 }
 
@@ -163,7 +163,7 @@ function tlsOf(config: Config, o: ServeOptions): { cert: string; key: string } |
   if (cert !== null && key !== null) return { cert, key };
   throw new RelayError('bad_usage', {
     what: `TLS needs a certificate and its key; the ${cert === null ? 'certificate' : 'key'} is missing.`,
-    hint: 'Give both: --tls-cert cert.pem --tls-key key.pem',
+    hint: 'Pass both: --tls-cert cert.pem --tls-key key.pem',
   });
 }
 
@@ -172,12 +172,12 @@ function listenError(error: unknown, { host, port }: ServeOptions): unknown {
   if (code === 'EADDRINUSE') return new RelayError('port_taken', { host, port, by: '' }, error);
   if (code === 'EACCES')
     return new RelayError('failed', {
-      what: `You may not listen on port ${port}.`,
-      hint: 'Take one from 1024 up, such as: relay up --port 7474',
+      what: `You have no permission to listen on port ${port}.`,
+      hint: 'Use a port from 1024 up, such as: relay up --port 7474',
     });
   if (code !== 'EADDRNOTAVAIL' && code !== 'ENOTFOUND') return error;
   return new RelayError('failed', {
     what: `${host} is not an address of this machine.`,
-    hint: 'Use 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.',
+    hint: 'Use 127.0.0.1 to accept connections from this machine only, or 0.0.0.0 to listen on all addresses.',
   });
 }

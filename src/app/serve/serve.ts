@@ -251,13 +251,13 @@ function processGauges(connections: number): Gauge[] {
   const now = performance.eventLoopUtilization();
   const { utilization } = performance.eventLoopUtilization(now, utilisationBefore);
   utilisationBefore = now;
-  const busy = 'How busy the event loop was since the last look, 0 to 1.';
+  const busy = 'Utilization of the event loop since the last scrape, 0 to 1.';
   return [
     ['relay_connections', 'Open connections.', connections],
-    ['process_resident_memory_bytes', 'Memory of the process.', rss],
-    ['nodejs_heap_size_used_bytes', 'Of that, the heap in use.', heapUsed],
+    ['process_resident_memory_bytes', 'Resident memory of the process.', rss],
+    ['nodejs_heap_size_used_bytes', 'JavaScript heap in use.', heapUsed],
     ['relay_event_loop_utilization', busy, Number(utilization.toFixed(4))],
-    ['relay_uptime_seconds', 'Since the start.', Math.round(process.uptime())],
+    ['relay_uptime_seconds', 'Seconds since the server started.', Math.round(process.uptime())],
   ];
 }
 
@@ -288,6 +288,6 @@ function urlOf(server: Server, { host, tls }: ServerOptions): string {
 
 /** Answers a request that the adapter cannot parse: no Host, or an invalid target. */
 function malformed(error: unknown): Response {
-  const refused = badRequest(`The request cannot be understood: ${(error as Error).message}.`);
+  const refused = badRequest(`The HTTP request is malformed: ${(error as Error).message}.`);
   return jsonResponse(refused, { status: refused.status, headers: { Connection: 'close' } });
 }

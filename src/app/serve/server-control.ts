@@ -86,7 +86,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
     if (code === 'ESRCH') return;
     throw new RelayError('failed', {
       what: `The relay with pid ${pid} belongs to another user.`,
-      hint: 'Ask whoever started it, or stop it as that user.',
+      hint: 'Run relay down as that user.',
     });
   }
 }

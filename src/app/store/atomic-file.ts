@@ -59,5 +59,5 @@ function finalTarget(path: string): string {
     if (!lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink()) return target;
     target = resolve(realpathSync(dirname(target)), readlinkSync(target));
   }
-  throw new Error(`${path} is a link that leads in a circle`);
+  throw new Error(`${path} is a symbolic link that leads back to itself`);
 }

@@ -92,7 +92,10 @@ export async function copyEngine(
 
 export async function copyStore(from: OpenStore, to: OpenStore, report: CopyReport): Promise<EngineCopied> {
   if (from.name === to.name)
-    throw new RelayError('bad_usage', { what: 'Both are the same store.', command: 'engine copy' });
+    throw new RelayError('bad_usage', {
+      what: 'Source and target are the same store.',
+      command: 'engine copy',
+    });
   const left = await from.engine.moving.moveStatus();
   if (left?.ms === null && left.to !== to.name) throw new RelayError('store_moved', { to: left.to });
   const isDone = left?.ms === null && (await to.engine.records.get(ARRIVING_KEY)) === null;
@@ -136,11 +139,13 @@ export async function beginCopy(from: OpenStore, to: OpenStore, report: CopyRepo
   const before = (arriving?.value as { from: string } | undefined)?.from;
   if (arriving === null && itemsOf(await to.engine.usage()) > 0)
     throw new RelayError('conflict', {
-      what: `There is a store at ${to.name} already.`,
-      hint: 'Copy into an empty one: a new folder, or nats://… with another name at its end.',
+      what: `The target ${to.name} already contains a store.`,
+      hint: 'Copy to an empty target: a new folder, or nats://…/NAME with another name.',
     });
   if (before !== undefined && before !== from.name)
-    throw new RelayError('conflict', { what: `${to.name} holds the beginning of a copy of ${before}.` });
+    throw new RelayError('conflict', {
+      what: `The target ${to.name} contains an unfinished copy of another store, ${before}.`,
+    });
   await moving.prepare(await from.engine.moving.highestNumber());
   if (arriving === null) await records.put(ARRIVING_KEY, { from: from.name });
   const copy = new StoreCopy(from.engine, to.engine, (items) => report.add(items));
@@ -176,7 +181,9 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
     if (!isGone) await moving.thaw();
     throw error;
   }
-  throw new RelayError('busy', { what: 'the last changes took longer to copy than nobody may write' });
+  throw new RelayError('busy', {
+    what: 'the last changes could not be copied in the time in which the source rejects writes',
+  });
 }
 
 /** Writes the readable files of threads from the store. */
@@ -211,7 +218,7 @@ export async function backupByCopy(place: string, target: string): Promise<{ los
   if (!isBegun && existsSync(target) && readdirSync(target).length > 0)
     throw new RelayError('conflict', {
       what: `${target} is not empty.`,
-      hint: 'Back up into a folder that does not exist yet.',
+      hint: 'Back up to a folder that does not exist yet.',
     });
   await using from = await openPlace(place, 'source');
   await using to = await openPlace(target, 'target');
@@ -229,8 +236,8 @@ export async function restoreByCopy(
 ): Promise<{ lost: string[] }> {
   if (o.force)
     throw new RelayError('bad_usage', {
-      what: 'A store of a cluster, or one with a bucket, is not replaced.',
-      hint: 'Restore into an empty one: another home, or nats://…/name',
+      what: '--force cannot replace a store in a cluster or with a bucket.',
+      hint: 'Restore to an empty target: another home, or nats://…/NAME',
     });
   let home: string | null;
   let restored: { lost: string[] };
@@ -249,8 +256,8 @@ async function restoreStore(from: OpenStore, to: OpenStore, partial: boolean): P
   await copy.pass();
   if (copy.lost.size > 0 && !partial)
     throw new RelayError('store_damaged', {
-      what: `${from.name}: of ${copy.lost.size} bodies there is not what was stored (${[...copy.lost].slice(0, 3).join(', ')})`,
-      hint: 'Take another backup, or all of this one that is whole: relay restore --partial',
+      what: `in ${from.name}, ${copy.lost.size} payloads are missing or damaged (${[...copy.lost].slice(0, 3).join(', ')})`,
+      hint: 'Use another backup, or restore everything else from this one: relay restore --partial',
     });
   return await finish(copy, from, to);
 }

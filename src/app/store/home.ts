@@ -13,7 +13,7 @@ const WHY: { readonly [code: string]: string } = {
   EPERM: 'no permission',
   EROFS: 'the disk is read-only',
   // The parent folder exists, otherwise it would have been created: it is one of /proc or the like.
-  ENOENT: 'that is no place for files',
+  ENOENT: 'files cannot be created there',
 };
 
 /** The home contains a person's payloads and keys, so no other user may read it. */
@@ -25,7 +25,7 @@ export function findHome(
   env: { readonly [name: string]: string | undefined },
 ): string {
   if (flag === '')
-    throw new RelayError('bad_usage', { what: '--home needs a folder.', hint: 'Use --home DIR.' });
+    throw new RelayError('bad_usage', { what: '--home needs a folder name.', hint: 'Use --home DIR.' });
   const named = flag ?? (env.RELAY_HOME || undefined);
   return named === undefined ? join(homedir(), '.relay') : resolve(named);
 }
@@ -40,8 +40,8 @@ export function makeHome(home: string): void {
     const why = code && WHY[code];
     if (why) {
       throw new RelayError('failed', {
-        what: `The folder ${home} cannot be made: ${why}.`,
-        hint: 'Point RELAY_HOME or --home at a folder you may write to.',
+        what: `The folder ${home} cannot be created: ${why}.`,
+        hint: 'Set RELAY_HOME or --home to a folder that you may write to.',
       });
     }
     throw error;
@@ -51,7 +51,7 @@ export function makeHome(home: string): void {
 function notAFolder(home: string): RelayError {
   return new RelayError('failed', {
     what: `${home} is not a folder.`,
-    hint: 'Point RELAY_HOME or --home at a folder.',
+    hint: 'Set RELAY_HOME or --home to a folder.',
   });
 }
 
@@ -64,7 +64,10 @@ export function homeSecret(home: string): FrameSecret {
     if (!existsSync(path)) makeSecret(home, path);
     const secret = Uint8Array.from(Buffer.from(readFileSync(path, 'utf8'), 'hex'));
     if (secret.length === SECRET_BYTES) return secret;
-    throw new RelayError('failed', { what: `${path} is damaged.`, hint: 'Delete it: a new one is made.' });
+    throw new RelayError('failed', {
+      what: `${path} is damaged.`,
+      hint: 'Delete the file. The next command creates a new one.',
+    });
   };
 }
 

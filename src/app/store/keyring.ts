@@ -65,7 +65,7 @@ async function change(path: string, edit: (entries: Entries) => Entries | null):
       if (!(error instanceof Overtaken)) throw error;
     }
   }
-  throw new RelayError('busy', { what: `${path} is being changed by others` });
+  throw new RelayError('busy', { what: `other processes keep changing ${path}` });
 }
 
 class Overtaken extends Error {}
@@ -102,7 +102,7 @@ function parse(path: string, text: string): Entries {
     // Handled below. The file is never overwritten, because its keys may still be recovered by hand.
   }
   throw new RelayError('failed', {
-    what: `${path} is not a keyring. It was left as it is.`,
-    hint: 'Put it right by hand, or move it away to begin a new one.',
+    what: `${path} is not a valid keyring. It was not changed.`,
+    hint: 'Correct the file by hand, or move it elsewhere to start a new keyring.',
   });
 }

@@ -19,12 +19,12 @@ export async function loadCapabilities(
     try {
       const plugin = await loadPlugin(config.home, file);
       const { name } = register(plugin);
-      if (names.has(name)) throw new Error(`there is another capability ${name}`);
+      if (names.has(name)) throw new Error(`another capability is already named ${name}`);
       names.add(name);
       plugins.push(plugin);
     } catch (error) {
       const why = (error as Error).message.replace(/\.?$/, '.');
-      warn(`The capability of "capabilities" in config.json, ${file}, is left out: ${why}`);
+      warn(`The capability file ${file} ("capabilities" in config.json) was not loaded: ${why}`);
     }
   }
   if (!config.http_fetch) return plugins;
@@ -38,7 +38,7 @@ async function loadPlugin(home: string, file: string): Promise<Capability> {
   const loaded: { default?: unknown; capability?: unknown } = await import(pathToFileURL(path).href);
   const capability = (loaded.default ?? loaded.capability) as Capability | undefined;
   if (typeof capability !== 'object' || capability === null || typeof capability.run !== 'function') {
-    throw new Error('it must export a capability, as default or by that name');
+    throw new Error('it must export a capability, either as "default" or as "capability"');
   }
   return capability;
 }

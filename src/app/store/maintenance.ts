@@ -87,14 +87,14 @@ async function referrerOf(core: RelayCore, key: string): Promise<string | null> 
     return record.channel === null ? `pointer ${id}` : `pointer ${id}, in channel ${record.channel}`;
   }
   if (key.startsWith('fil.')) return core.files.store.nameOfBody(key);
-  if (kind !== 'thr') return `what is kept as ${key}`;
+  if (kind !== 'thr') return `the blob ${key}`;
   const root = parseRoot(id!);
   const { log } = await core.threads();
   if (root === undefined || (await log.ownerOf(root)) === undefined) return null;
   const thread = `thread ${idOf(root)}`;
   const [folder, name = ''] = rest!.split('/');
   if (folder === 'artifacts') return `artifact ${name.split('.')[0]} of ${thread}`;
-  if (folder === 'snapshots') return `a snapshot of ${thread}, which is made again from its log`;
+  if (folder === 'snapshots') return `a snapshot of ${thread}, which will be rebuilt from its log`;
   if (folder === 'ops') return `a large patch of ${thread}`;
   return thread;
 }

@@ -176,7 +176,7 @@ export class Mirror {
     const aside = `state.edited-${new Date().toISOString().replaceAll(':', '-')}.json`;
     copyFileSync(path, join(folder, aside), constants.COPYFILE_EXCL);
     this.#warn(
-      `${path} was edited. A thread changes only by relay state patch, so the file is written anew from its log; your edit is kept beside it, in ${aside}.`,
+      `${path} was edited by hand. Only relay state patch changes a thread, so the file was written again from the log. Your edit is saved in ${aside}.`,
     );
   }
 

@@ -129,7 +129,7 @@ export class StoreCopy {
         const now = tries === 0 ? log : await this.#from.moving.exportLog(log.stream);
         if (now === null || this.#isSame(now)) break;
         if (tries === SETTLE_TRIES)
-          throw new RelayError('busy', { what: `${log.stream} is written without a pause` });
+          throw new RelayError('busy', { what: `${log.stream} is written to all the time` });
         if (tries > 0) await pause(Math.random() * SETTLE_PAUSE_MS);
         const pass = ++this.#passes;
         await this.#copyLog(now, pass, false);
@@ -333,8 +333,8 @@ export class StoreCopy {
 
 function notTheSame(what: string): RelayError {
   return new RelayError('failed', {
-    what: `${what} is not the same in the copy.`,
-    hint: 'Nobody else may write into the target. Copy again: what differs is copied anew.',
+    what: `${what} differs between the source and the copy.`,
+    hint: 'Make sure that nothing else writes to the target, then copy again. Only the differences are copied.',
   });
 }
 

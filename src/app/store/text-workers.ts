@@ -318,7 +318,7 @@ class TextThread {
 }
 
 function leftAlone(): RelayError {
-  return new RelayError('aborted', { what: 'nobody waits for it any more' });
+  return new RelayError('aborted', { what: 'the caller no longer waits for the result' });
 }
 
 function tooCostly(what: 'time' | 'memory'): RelayError {

@@ -76,7 +76,7 @@ function prepareTarget(target: string): boolean {
   if (!created && readdirSync(target).length > 0) {
     throw new RelayError('conflict', {
       what: `${target} is not empty.`,
-      hint: 'Back up into a folder that does not exist yet.',
+      hint: 'Back up to a folder that does not exist yet.',
     });
   }
   if (created) fsyncFolderSync(dirname(target));
