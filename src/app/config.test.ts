@@ -119,7 +119,7 @@ test('a wrong value is rejected with its place and what it must be', () => {
   for (const [text, expected] of [
     ['{"port": "http"}', /"port": it must be a number from 0 to 65535, not "http"/],
     ['{"port": 70000}', /"port"/],
-    ['{"host": 1}', /"host": it must be a text/],
+    ['{"host": 1}', /"host": it must be a string/],
     ['{"public_url": "relay.example"}', /"public_url": it must be an http:/],
     ['{"public_url": "ftp://relay.example"}', /"public_url"/],
     ['{"public_url": "http://relay.example/?a"}', /"public_url"/],

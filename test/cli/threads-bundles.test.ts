@@ -142,7 +142,7 @@ test('threads of a Go relay are imported with their ids, and its folder is not c
   assert.equal(taken.imported, 1);
   assert.deepEqual([taken.threads.length, taken.threads[0].thread_id], [1, OLD]);
   const [renamed, ...notes] = taken.threads[0].notes;
-  assert.match(renamed, /^artifact abc123 \(abc123\.json\) is [0-9a-f]{26} here$/);
+  assert.match(renamed, /^artifact abc123 \(abc123\.json\) now has the ref [0-9a-f]{26}$/);
   assert.deepEqual(notes, [
     '6 versions of the state, v1 to v6, cannot be read; the previous version is used instead',
     'null and empty values of the state were dropped',

@@ -205,7 +205,7 @@ test('a skill that another agent also uses stays until the last one is removed; 
   await folder.relay(['install', 'codex', 'gemini']);
   const skill = join(folder.path, '.agents/skills/context-relay');
   const kept = await folder.relay(['install', 'codex', '--remove', '--json']);
-  assert.match(JSON.parse(kept.stdout).reports[0].notes.join(' '), /stays: gemini/);
+  assert.match(JSON.parse(kept.stdout).reports[0].notes.join(' '), /also used by: gemini/);
   assert.ok(readdirSync(skill).includes('SKILL.md'));
   writeFileSync(join(skill, 'references', 'todos.md'), 'my own rules\n');
   await folder.relay(['install', 'gemini', '--remove']);
@@ -259,7 +259,7 @@ test('installing offers --approve-tools for Codex, writes it on request and keep
   using folder = new ScratchFolder();
   const first = await folder.relay(['install', 'codex']);
   assert.match(first.stdout, /Next: relay project init/);
-  assert.match(first.stdout, /Codex asks before .*relay install codex --approve-tools/);
+  assert.match(first.stdout, /Codex asks you before .*relay install codex --approve-tools/);
   assert.ok(!folder.read('.codex/config.toml').includes('approval'));
   assert.equal((await folder.relay(['install', 'codex', '--approve-tools'])).code, 0);
   const config = folder.read('.codex/config.toml');

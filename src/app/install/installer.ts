@@ -148,7 +148,7 @@ async function plan(
     if (target.kind === 'skill') {
       const shared = action === 'remove' ? await otherUsers(target.folder, request, settings) : [];
       if (shared.length > 0) {
-        told.push(`The skill in ${target.folder} was not removed, because ${shared.join(', ')} also use it.`);
+        told.push(`The skill in ${target.folder} was not removed. It is also used by: ${shared.join(', ')}.`);
         continue;
       }
       const { files, edited } = await planSkill(action, target.folder, settings.skill, receipts);

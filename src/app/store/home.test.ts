@@ -58,7 +58,7 @@ test('a path where no folder can be created is an error and does not hang', { sk
   for (const home of ['/proc/relay', '/proc/relay/below', '/proc/self/relay']) {
     assert.throws(
       () => makeHome(home),
-      (e) => isRelayError(e, 'failed') && /cannot be made/.test(e.message),
+      (e) => isRelayError(e, 'failed') && /cannot be created/.test(e.message),
     );
   }
 });
