@@ -1,17 +1,17 @@
-/** What a model was asked, as far as the formats say it each in its own way. */
+/** The parts of a request that every format has. */
 export interface AskedText {
   readonly system: string;
   readonly user: string;
   readonly maxTokens: number | undefined;
-  /** The names of those it may call. */
+  /** Names of the tools that the model may call. */
   readonly tools: readonly string[];
-  /** What it was given for its calls, all rounds together. */
+  /** Results of tool calls, of all rounds. */
   readonly results: readonly string[];
 }
 
 export interface FakeCall {
   readonly name: string;
-  /** An object, or the text that a careless model writes instead of one. */
+  /** An object, or text that is not valid JSON, as models sometimes write. */
   readonly arguments: object | string;
 }
 
@@ -21,15 +21,15 @@ export interface Usage {
   readonly cached: number;
 }
 
-/** A provider's format from the server's side: what a request says, and what the stream of an answer is made of. */
+/** A provider's format from the server's side: parses a request and writes the stream of an answer. */
 export interface FakeFormat {
   readonly at: RegExp;
   readonly type: string;
   // biome-ignore lint/suspicious/noExplicitAny: whatever a client sent
   read(body: any): AskedText;
   piece(text: string): string;
-  /** In pieces, as the real ones do; behind what was said. */
-  calls(calls: readonly FakeCall[], said: string): string[];
+  /** Writes tool calls in pieces, as real providers do. `text` is the answer's text before them. */
+  calls(calls: readonly FakeCall[], text: string): string[];
   end(usage: Usage, cut: boolean, calls: readonly FakeCall[]): string;
 }
 
@@ -43,23 +43,25 @@ const line = (value: unknown) => `${JSON.stringify(value)}\n`;
 const json = (call: FakeCall) =>
   typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments);
 const halves = (text: string) => [text.slice(0, text.length / 2), text.slice(text.length / 2)];
-const words = (content: Sent): string =>
+const contentText = (content: Sent): string =>
   typeof content === 'string' ? content : (content ?? []).map(({ text }: Sent) => text ?? '').join('');
-const said = (messages: Sent[] | undefined, role: string) =>
-  words(messages?.find((message) => message.role === role)?.content);
+const messageText = (messages: Sent[] | undefined, role: string) =>
+  contentText(messages?.find((message) => message.role === role)?.content);
 
 const anthropic: FakeFormat = {
   at: /\/v1\/messages$/,
   type: 'text/event-stream',
   read: (body) => ({
-    system: words(body.system),
-    user: said(body.messages, 'user'),
+    system: contentText(body.system),
+    user: messageText(body.messages, 'user'),
     maxTokens: body.max_tokens,
     tools: (body.tools ?? []).map(({ name }: Sent) => name),
     results: body.messages.flatMap(({ content }: Sent) =>
       typeof content === 'string'
         ? []
-        : content.filter(({ type }: Sent) => type === 'tool_result').map((one: Sent) => words(one.content)),
+        : content
+            .filter(({ type }: Sent) => type === 'tool_result')
+            .map((one: Sent) => contentText(one.content)),
     ),
   }),
   piece: (text) => event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
@@ -96,8 +98,8 @@ const chat: FakeFormat = {
   at: /\/chat\/completions$/,
   type: 'text/event-stream',
   read: (body) => ({
-    system: said(body.messages, 'system'),
-    user: said(body.messages, 'user'),
+    system: messageText(body.messages, 'system'),
+    user: messageText(body.messages, 'user'),
     maxTokens: body.max_tokens ?? body.max_completion_tokens,
     tools: (body.tools ?? []).map((tool: Sent) => tool.function.name),
     results: body.messages.filter(({ role }: Sent) => role === 'tool').map(({ content }: Sent) => content),
@@ -131,7 +133,7 @@ const responses: FakeFormat = {
   type: 'text/event-stream',
   read: (body) => ({
     system: body.instructions,
-    user: said(body.input, 'user'),
+    user: messageText(body.input, 'user'),
     maxTokens: body.max_output_tokens,
     tools: (body.tools ?? []).map(({ name }: Sent) => name),
     results: body.input
@@ -139,10 +141,10 @@ const responses: FakeFormat = {
       .map(({ output }: Sent) => output),
   }),
   piece: (delta) => event({ type: 'response.output_text.delta', delta }),
-  calls: (calls, said) => [
+  calls: (calls, text) => [
     event({
       type: 'response.output_item.done',
-      item: { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: said }] },
+      item: { type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] },
     }),
     ...calls.flatMap((call, at) => [
       ...halves(json(call)).map((delta) => event({ type: 'response.function_call_arguments.delta', delta })),
@@ -176,8 +178,8 @@ const gemini: FakeFormat = {
   at: /:streamGenerateContent/,
   type: 'text/event-stream',
   read: (body) => ({
-    system: words(body.systemInstruction.parts),
-    user: words(body.contents[0].parts),
+    system: contentText(body.systemInstruction.parts),
+    user: contentText(body.contents[0].parts),
     maxTokens: body.generationConfig.maxOutputTokens,
     tools: (body.tools ?? []).flatMap((tool: Sent) =>
       tool.functionDeclarations.map(({ name }: Sent) => name),

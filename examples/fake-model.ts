@@ -2,19 +2,19 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type AskedText, FAKE_FORMATS, type FakeCall } from './fake-formats.ts';
 
-/** What a model was asked, in whichever format. */
+/** A request to the model, in any format. */
 export interface Asked extends AskedText {
   readonly path: string;
   readonly model: string;
   readonly headers: IncomingMessage['headers'];
-  /** As it came. */
+  /** The whole request body, as JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever a client sent
   readonly body: any;
 }
 
 /**
- * An answer, or a failure with its HTTP status, or one that breaks off half-way, or calls of tools. `cached`: so many of the
- * tokens it was sent are said to come from a cache.
+ * An answer, a failure with its HTTP status, an answer that breaks off half-way, or tool calls. `cached` is the number of
+ * input tokens that the model reports as cached.
  */
 export type Reply =
   | string
@@ -30,13 +30,13 @@ export type Reply =
 export interface FakeModel extends AsyncDisposable {
   readonly url: string;
   readonly asked: Asked[];
-  /** What makes the program ask this one instead of a real provider. */
+  /** Environment variables that make the program use this model instead of a real provider. */
   readonly env: { readonly [name: string]: string };
 }
 
 /**
- * A model server on loopback that speaks the formats of Anthropic, OpenAI, Gemini and Ollama, for trying things without a key. It
- * bills one token for four characters, so that its figures are told apart from counted ones.
+ * Starts a model server on loopback that speaks the formats of Anthropic, OpenAI, Gemini and Ollama and needs no key. It
+ * bills one token per four characters, so that billed figures differ from counted ones.
  */
 export async function startFakeModel(reply: (asked: Asked) => Reply | Promise<Reply>): Promise<FakeModel> {
   const asked: Asked[] = [];
@@ -78,28 +78,28 @@ async function answer(
     ...format.read(body),
   };
   asked.push(one);
-  const said = await reply(one);
-  if (typeof said === 'object' && 'status' in said) {
-    const headers = said.retryAfter === undefined ? {} : { 'retry-after': String(said.retryAfter) };
-    response.writeHead(said.status, { 'content-type': 'application/json', ...headers });
-    response.end(JSON.stringify({ type: 'error', error: { type: 'error', message: said.message } }));
+  const result = await reply(one);
+  if (typeof result === 'object' && 'status' in result) {
+    const headers = result.retryAfter === undefined ? {} : { 'retry-after': String(result.retryAfter) };
+    response.writeHead(result.status, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify({ type: 'error', error: { type: 'error', message: result.message } }));
     return;
   }
   const {
-    text: words = '',
+    text = '',
     breaksOff,
     cut,
     calls = [],
     cached = 0,
-  } = typeof said === 'string' ? { text: said } : said;
+  } = typeof result === 'string' ? { text: result } : result;
   const read = one.system + one.user + one.results.join('');
-  const usage = { input: Math.ceil(read.length / 4), output: Math.ceil(words.length / 4), cached };
+  const usage = { input: Math.ceil(read.length / 4), output: Math.ceil(text.length / 4), cached };
   response.writeHead(200, { 'content-type': format.type });
-  // In pieces, as the real ones do, and not at the ends of words.
-  for (const piece of words.match(/[\s\S]{1,7}/gu) ?? []) response.write(format.piece(piece));
-  for (const piece of format.calls(calls, words)) response.write(piece);
+  // Sends pieces that do not end at word boundaries, as real providers do.
+  for (const piece of text.match(/[\s\S]{1,7}/gu) ?? []) response.write(format.piece(piece));
+  for (const piece of format.calls(calls, text)) response.write(piece);
   if (breaksOff) {
-    // What was said so far gets through first.
+    // Wait until the client has received the text so far.
     await new Promise((resolve) => setTimeout(resolve, 20));
     response.destroy();
   } else response.end(format.end(usage, cut === true, calls));

@@ -9,24 +9,24 @@ import { ContextRelay } from '../src/public/index.ts';
 import { openModel } from '../src/runners/provider/provider.ts';
 import { type Reply, startFakeModel } from './fake-model.ts';
 
-/** What the examples stand on: a relay, and someone to ask. */
+/** Everything an example needs: a relay and a model. */
 export interface Story extends AsyncDisposable {
-  /** `CONTEXTRELAY_URL`, or a relay of its own that goes with the story. */
+  /** `CONTEXTRELAY_URL`, or the URL of a relay that runs only for this example. */
   readonly relayUrl: string;
-  /** Each agent has a client of its own: they share nothing but the relay. */
+  /** Creates a client. Each agent has its own, so agents share only the relay. */
   client(): ContextRelay;
-  /** Asks a model: the provider whose key is set, or with `--fake` one that needs none. */
+  /** Asks a model: the provider whose key is set, or the fake model with `--fake`. */
   ask(system: string, words: string): Promise<string>;
-  /** The model that `--fake` plays, for agents that ask by themselves; null for a real one. */
+  /** URL of the fake model, for agents in other processes. Null if the model is real. */
   readonly fakeUrl: string | null;
-  /** What models read without the relay and with it, counted; fails where the relay saved nothing. */
+  /** Prints the tokens that models read without and with the relay. Fails if the relay saved none. */
   bill(without: readonly string[], withRelay: readonly string[]): Promise<void>;
 }
 
 export const FAKE = process.argv.includes('--fake');
 export const RELAY = resolve(import.meta.dirname, '../bin/relay.ts');
 
-/** `fake` plays the models when the example is run with `--fake`; null where none is asked. */
+/** Starts the relay and, with `--fake`, a model that answers with `fake`. Pass null if the example asks no model. */
 export async function openStory(fake: ((system: string, words: string) => Reply) | null): Promise<Story> {
   if (fake && !FAKE) checkModel();
   const stack = new AsyncDisposableStack();
@@ -55,7 +55,7 @@ export async function openStory(fake: ((system: string, words: string) => Reply)
   };
 }
 
-/** Ends the example before it begins, where there is nobody to ask. */
+/** Exits with a hint if no model is configured. */
 function checkModel(): void {
   try {
     openModel({}, process.env, []);
@@ -66,7 +66,7 @@ function checkModel(): void {
   }
 }
 
-/** The real program on a free port, with a store of its own. */
+/** Starts the real program on a free port with an empty store, and returns its URL. */
 async function startRelay(stack: AsyncDisposableStack): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'relay-example-'));
   const server = spawn(process.execPath, [RELAY, 'up', '--port', '0', '--home', home], {

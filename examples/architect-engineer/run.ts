@@ -1,10 +1,9 @@
 /**
- * One model plans, another builds. The engineer waits on `task-assigned`; the architect pushes its document there, and
- * gets the implementation from `task-done`. They never share a conversation: what passes between them is one pointer
- * each way.
+ * One model plans, another builds. The engineer waits on `task-assigned`. The architect pushes its document there and
+ * gets the implementation from `task-done`. They never share a conversation: each sends the other one pointer.
  *
- *   node examples/architect-engineer/run.ts          with the provider whose key is set
- *   node examples/architect-engineer/run.ts --fake   without any
+ *   node examples/architect-engineer/run.ts          uses the provider whose key is set
+ *   node examples/architect-engineer/run.ts --fake   needs no model
  */
 import assert from 'node:assert/strict';
 import { openStory } from '../story.ts';
@@ -18,7 +17,7 @@ await using story = await openStory((system, words) =>
     : `// implements a document of ${words.length} characters\n${'export {};\n'.repeat(300)}`,
 );
 
-// The engineer is there first, and waits.
+// The engineer starts first and waits.
 const engineer = story.client();
 await using listening = engineer.subscribe('task-assigned', async ({ url }) => {
   const architecture = await engineer.pull(url!);
@@ -31,7 +30,7 @@ await using listening = engineer.subscribe('task-assigned', async ({ url }) => {
 });
 await listening.ready;
 
-// The architect listens for the answer before it asks.
+// The architect subscribes to the answer before it sends the document.
 const architect = story.client();
 const done = Promise.withResolvers<string>();
 await using waiting = architect.subscribe('task-done', ({ url }) => done.resolve(url!));
@@ -53,9 +52,11 @@ assert.equal(from_chars, document.length, 'the engineer read the whole document'
 const { receipts } = await architect.receipts(pointer);
 assert.ok(
   receipts.some(({ rung }) => rung === 'pulled'),
-  'the pull is the receipt',
+  'the receipts show the pull',
 );
-// Without it, whoever sits between them reads both documents too.
+// Without the relay, the program between them reads both documents too.
 const documents = [document, implementation];
 await story.bill([...documents, ...documents], [pointer, answer, ...documents]);
-console.log(`checked: ${document.length + implementation.length} characters changed hands as two pointers`);
+console.log(
+  `checked: ${document.length + implementation.length} characters were handed over with two pointers`,
+);

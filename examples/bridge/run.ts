@@ -1,8 +1,8 @@
 /**
- * A long task for a coding agent somewhere else. A bridge runs next to the agent; the orchestrator hands it a task and
- * waits for the outcome. Here the agent is a command that the bridge starts for each task: with `--fake` a script, else
- * the command in `BRIDGE_AGENT` (such as `claude -p`). For an agent in a terminal it would be
- * `relay bridge start --tmux vibe:0`, and everything below stays as it is.
+ * Sends long tasks to a coding agent elsewhere. A bridge runs next to the agent. The orchestrator sends it tasks and
+ * waits for the outcomes. Here the agent is a command that the bridge starts for each task: a script with `--fake`,
+ * otherwise the command in `BRIDGE_AGENT` (such as `claude -p`). For an agent in a terminal, start the bridge with
+ * `relay bridge start --tmux vibe:0`; the orchestrator stays the same.
  *
  *   node examples/bridge/run.ts --fake
  *   BRIDGE_AGENT="claude -p" node examples/bridge/run.ts
@@ -12,7 +12,7 @@ import { spawn } from 'node:child_process';
 import { AgentBridge } from '../../src/public/index.ts';
 import { FAKE, openStory, RELAY } from '../story.ts';
 
-/** What an agent says while it works, which nobody who waits for it wants to read. */
+/** Output of the agent while it works. The orchestrator does not need it. */
 const TALK = Array.from({ length: 120 }, (_, i) => `reading src/auth/module-${i}.ts, nothing to change`).join(
   '\n',
 );
@@ -30,7 +30,7 @@ echo "=== CC_OUTCOME_END ==="`;
 
 const agent = FAKE ? SCRIPT : process.env.BRIDGE_AGENT;
 if (!agent) {
-  console.error('Set BRIDGE_AGENT to a command that takes a task on standard input, or use --fake.');
+  console.error('Set BRIDGE_AGENT to a command that reads a task from standard input, or use --fake.');
   process.exit(2);
 }
 await using story = await openStory(null);
@@ -53,7 +53,7 @@ const bridge = spawn(process.execPath, [RELAY, 'bridge', 'start', ...flags], {
 const ended = new Promise((resolve) => bridge.once('exit', resolve));
 bridge.stdout.pipe(process.stdout);
 
-// Anywhere else.
+// The orchestrator, which can run anywhere.
 try {
   const relay = story.client();
   const orchestrator = new AgentBridge(relay, { taskChannel: 'vibe-tasks', doneChannel: 'vibe-done' });
@@ -73,7 +73,7 @@ try {
     ['done', 'done', 'done'],
   );
   if (FAKE) await story.bill([...tasks, ...tasks.map(() => TALK), ...results], [...tasks, ...results]);
-  console.log('\nchecked: each task has its own result, and all of them are done');
+  console.log('\nchecked: all tasks are done, each with its own result');
 } finally {
   bridge.kill('SIGTERM');
   await ended;

@@ -1,14 +1,14 @@
 /**
- * A result that is too large for the next prompt is put down as a checkpoint. The next step looks at its metadata, decides,
- * and loads only the part it works on.
+ * Pushes a result that is too large for the next prompt as a checkpoint. The next step reads its metadata, decides, and
+ * pulls only the part it needs.
  *
- *   node examples/checkpoint/run.ts          with the provider whose key is set
- *   node examples/checkpoint/run.ts --fake   without any
+ *   node examples/checkpoint/run.ts          uses the provider whose key is set
+ *   node examples/checkpoint/run.ts --fake   needs no model
  */
 import assert from 'node:assert/strict';
 import { openStory } from '../story.ts';
 
-/** What a query gave: about 80 KB. */
+/** Rows of a query, about 80 KB. */
 const rows = Array.from({ length: 900 }, (_, i) => ({
   id: i,
   customer: `customer-${i % 40}`,
@@ -23,18 +23,18 @@ await using story = await openStory((_, words) => {
   return `The largest amount is ${Math.max(...amounts)}.`;
 });
 
-// Step 1 puts the whole of it down.
+// Step 1 pushes all rows.
 const extraction = story.client();
 const text = JSON.stringify({ first: rows.slice(0, 10), rows });
 const checkpoint = await extraction.push(text, { metadata: { step: 'sql_extraction', rows: rows.length } });
 
-// Step 2 decides by the metadata, without a byte of the payload.
+// Step 2 reads only the metadata and decides.
 const analysis = story.client();
 const metadata = (await analysis.peek(checkpoint)) as { rows: number };
 console.log(`the checkpoint has ${metadata.rows} rows`);
 assert.equal(metadata.rows, 900);
 
-// Step 3 loads what it needs and no more: one part of the payload, by its JSON pointer.
+// Step 3 pulls only the part it needs, with a JSON pointer.
 const part = await analysis.pull(checkpoint, { json: '/first' });
 assert.deepEqual(JSON.parse(part), rows.slice(0, 10));
 const answer = await story.ask(
@@ -46,4 +46,4 @@ console.log(answer);
 const largest = Math.max(...rows.slice(0, 10).map(({ amount }) => amount));
 assert.ok(answer.includes(String(largest)), `the answer does not name ${largest}`);
 await story.bill([text], [checkpoint, JSON.stringify(metadata), part]);
-console.log('checked: the answer comes from the ten rows that were asked for');
+console.log('checked: the answer comes from the ten pulled rows');

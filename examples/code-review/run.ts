@@ -1,9 +1,9 @@
 /**
- * A code review goes from one provider's model to another's. The reviewer writes a long review and hands on a pointer; the
- * other one makes tickets of it. The review is pulled where it is needed and never goes through the conversation between.
+ * Hands a code review from one provider's model to another's. The reviewer writes a long review and passes on a pointer.
+ * The engineer pulls the review and turns it into tickets. The conversation between them never contains the review.
  *
- *   node examples/code-review/run.ts          with the provider whose key is set
- *   node examples/code-review/run.ts --fake   without any
+ *   node examples/code-review/run.ts          uses the provider whose key is set
+ *   node examples/code-review/run.ts --fake   needs no model
  */
 import assert from 'node:assert/strict';
 import { openStory } from '../story.ts';
@@ -24,16 +24,16 @@ await using story = await openStory((system, words) => {
   return issues.map((issue, i) => `TICKET-${i + 1}: ${issue}`).join('\n');
 });
 
-// The reviewer works with a client of its own, and hands on nothing but a pointer.
+// The reviewer has its own client and passes on only a pointer.
 const reviewer = story.client();
 const review = await story.ask(
   'You review code.',
   `Review this change, each finding under "## Issue N":\n\n${DIFF}`,
 );
 const pointer = await reviewer.push(review, { metadata: { type: 'code_review', pr: 'PR-441' } });
-console.log(`the reviewer hands on ${pointer}`);
+console.log(`the reviewer passes on ${pointer}`);
 
-// Whoever is next looks before it reads.
+// The engineer reads the metadata before it pulls.
 const engineer = story.client();
 const metadata = (await engineer.peek(pointer)) as { type: string; pr: string };
 console.log(`it is a ${metadata.type} of ${metadata.pr}`);
@@ -46,6 +46,6 @@ console.log(tickets);
 assert.deepEqual(metadata, { type: 'code_review', pr: 'PR-441' });
 assert.equal(await engineer.pull(pointer), review);
 assert.ok(tickets.includes('TICKET-1'), 'no tickets were made');
-// Without it, the conversation between the two carries the review, and whoever makes tickets reads it again.
+// Without the relay, the conversation between them contains the review, and the engineer reads it again.
 await story.bill([review, review], [pointer, JSON.stringify(metadata), review]);
-console.log('checked: the tickets are made of the review, and only a pointer was handed over');
+console.log('checked: the tickets come from the review, and only a pointer was handed over');

@@ -1,6 +1,6 @@
-"""The other agent, in another language and with another vendor's model: it is given a URL and gives one back.
+"""The second agent, in another language and with another vendor's model. It gets a URL and prints a URL.
 
-python agent.py <url>    with OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL where they are not the usual ones)
+python agent.py <url>    needs OPENAI_API_KEY; OPENAI_BASE_URL and OPENAI_MODEL are optional
 """
 
 import json
@@ -34,9 +34,9 @@ def ask(words: str) -> str:
     return answer
 
 
-relay = ContextRelay()  # CONTEXTRELAY_URL
+relay = ContextRelay()  # uses CONTEXTRELAY_URL
 url = sys.argv[1]
-# Of an encrypted payload the part is taken here: the relay cannot read it.
+# The client searches the decrypted payload itself, because the relay cannot read it.
 errors = relay.pull(url, grep="ERROR", context=1)
 finding = ask(f"What went wrong? One sentence.\n\n{errors}")
 print(relay.push(finding, encrypted=True, metadata={"read_chars": len(errors)}))

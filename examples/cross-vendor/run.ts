@@ -1,12 +1,11 @@
 /**
- * Two agents of two vendors, one in TypeScript, one in Python. The first has a long log and hands it over encrypted; the
- * second reads the lines that matter, asks its own model, and hands its finding back encrypted. The relay between them
- * holds nothing that it could read.
+ * Two agents of two vendors, one in TypeScript, one in Python. The first pushes a long log, encrypted. The second reads
+ * the relevant lines, asks its own model, and pushes its finding, encrypted. The relay stores only ciphertext.
  *
- *   node examples/cross-vendor/run.ts          with the provider whose key is set, and OPENAI_API_KEY for the other
- *   node examples/cross-vendor/run.ts --fake   without any
+ *   node examples/cross-vendor/run.ts          uses the provider whose key is set, and OPENAI_API_KEY for the other agent
+ *   node examples/cross-vendor/run.ts --fake   needs no model
  *
- * `PYTHON` names a Python that has `contextrelay` installed; `python3` by default.
+ * `PYTHON` is a Python interpreter with `contextrelay` installed. Default: `python3`.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -18,14 +17,12 @@ const PYTHON = process.env.PYTHON ?? 'python3';
 const run = promisify(execFile);
 await run(PYTHON, ['-c', 'import contextrelay']).catch(() => {
   console.error(
-    `${PYTHON} has no contextrelay.\n  → pip install ./python, or set PYTHON to one that has it.`,
+    `${PYTHON} cannot import contextrelay.\n  → Run pip install ./python, or set PYTHON to an interpreter that has it.`,
   );
   process.exit(2);
 });
 if (!FAKE && !process.env.OPENAI_API_KEY) {
-  console.error(
-    'The agent in Python asks OpenAI.\n  → Set OPENAI_API_KEY, or try it without a model: --fake',
-  );
+  console.error('The Python agent uses OpenAI.\n  → Set OPENAI_API_KEY, or try it without a model: --fake');
   process.exit(2);
 }
 
@@ -43,7 +40,7 @@ const relay = story.client();
 const pointer = await relay.push(log, { encrypted: true, metadata: { kind: 'log' } });
 console.log(`handed over: ${pointer.replace(/#.*/, '#key=…')}`);
 
-// The second, in Python. It is told the URL and nothing else.
+// The second agent, in Python. It gets only the URL.
 const fake = story.fakeUrl ? { OPENAI_BASE_URL: `${story.fakeUrl}/v1`, OPENAI_API_KEY: 'fake' } : {};
 const { stdout } = await run(PYTHON, [join(import.meta.dirname, 'agent.py'), pointer], {
   env: { ...process.env, ...fake, CONTEXTRELAY_URL: story.relayUrl },
@@ -52,16 +49,16 @@ const answer = stdout.trim();
 const finding = await relay.pull(answer);
 const { read_chars } = (await relay.peek(answer)) as { read_chars: number };
 console.log(`the other agent says: ${finding}`);
-const advice = await story.ask('You answer in one sentence.', `What shall we do about it? ${finding}`);
+const advice = await story.ask('You answer in one sentence.', `What should we do about it? ${finding}`);
 console.log(advice);
 
 assert.ok(answer.includes('#key='), 'the answer is encrypted too');
 if (FAKE) assert.equal(finding, 'The disk was full: ERROR no space left on device');
 for (const url of [pointer, answer]) {
   const stored = await (await fetch(`${url.replace(/#.*/, '')}?raw=1`)).text();
-  assert.match(stored, /^gAAAAA/, 'the relay has ciphertext alone');
+  assert.match(stored, /^gAAAAA/, 'the relay stores only ciphertext');
 }
 const lines = log.split('\n').slice(1_716, 1_719).join('\n');
 assert.ok(read_chars < 4 * lines.length, `the other agent read ${read_chars} characters`);
 await story.bill([log, finding, finding], [pointer, lines, answer, finding]);
-console.log('checked: both ways encrypted, and only the lines that matter were read');
+console.log('checked: both ways encrypted, and only the relevant lines were read');

@@ -1,10 +1,10 @@
 /**
- * Three researchers, one channel, one synthesiser. Each researcher pushes its section as soon as it is written; the
- * synthesiser listens, and puts the report together when the third has come. Nobody polls, and no section is pasted into
+ * Three researchers, one channel, one synthesiser. Each researcher pushes its section as soon as it is written. The
+ * synthesiser subscribes and assembles the report when it has all three. Nobody polls, and no section is pasted into
  * another agent's prompt.
  *
- *   node examples/researchers/run.ts          with the provider whose key is set
- *   node examples/researchers/run.ts --fake   without any
+ *   node examples/researchers/run.ts          uses the provider whose key is set
+ *   node examples/researchers/run.ts --fake   needs no model
  */
 import assert from 'node:assert/strict';
 import { openStory } from '../story.ts';
@@ -30,7 +30,7 @@ await using subscription = synthesiser.subscribe('report-channel', async ({ url 
   pointers.push(url!);
   const { section } = (await synthesiser.peek(url!)) as { section: Section };
   collected.set(section, await synthesiser.pull(url!));
-  console.log(`the synthesiser has: ${section}`);
+  console.log(`the synthesiser got: ${section}`);
   if (collected.size === 3) {
     const order: Section[] = ['intro', 'analysis', 'conclusion'];
     report.resolve(order.map((name) => collected.get(name)).join('\n\n'));
@@ -38,7 +38,7 @@ await using subscription = synthesiser.subscribe('report-channel', async ({ url 
 });
 await subscription.ready;
 
-// Three researchers at the same time, each with a client of its own.
+// Three researchers work at the same time, each with its own client.
 async function researcher(section: Section): Promise<string> {
   const result = await story.ask('You are a researcher. Answer with the section alone.', SECTIONS[section]);
   await story.client().push(result, { channel: 'report-channel', metadata: { section } });
@@ -54,6 +54,6 @@ const whole = await report.promise;
 console.log(`the report is assembled: ${whole.length} characters`);
 assert.equal(whole, [intro, analysis, conclusion].join('\n\n'));
 const sections = [intro, analysis, conclusion];
-// Without it, whoever starts the researchers reads every section too, and hands it on.
+// Without the relay, the program that starts the researchers reads every section too and passes it on.
 await story.bill([...sections, ...sections], [...pointers, ...sections]);
-console.log('checked: every section is there, in order, as its researcher wrote it');
+console.log('checked: the report contains every section in order and unchanged');
