@@ -55,9 +55,9 @@ export function apiPage(): string {
 
 const HEAD = `# The HTTP API
 
-Made from the operation table by \`npm run docs\`; a running relay serves the same as OpenAPI 3.1 at
-\`/openapi.json\`. Every path works under \`/v1\` too. Where keys are on, send \`Authorization: Bearer cr_live_…\`; what a key
-needs is named as its scope. Every error is \`{"error", "code", "hint"}\`.
+\`npm run docs\` generates this page from the table of operations. A running relay serves the same description as OpenAPI 3.1
+at \`/openapi.json\`. Every path also works under \`/v1\`. If the relay requires keys, send
+\`Authorization: Bearer cr_live_…\`. Each operation names the scope that the key needs. Every error is \`{"error", "code", "hint"}\`.
 `;
 
 function operation(method: string, path: string, described: Described): string {

@@ -12,44 +12,44 @@ export function configurationPage(): string {
     HEAD,
     '## Every option',
     '',
-    '| option | default | variable | |',
+    '| option | default | variable | meaning |',
     '|---|---|---|---|',
     ...options,
     '',
     VARIABLES_HEAD,
-    '| variable | |',
+    '| variable | meaning |',
     '|---|---|',
     ...variables,
     '',
-    'This page is made from the table of options by `npm run docs`.',
+    '`npm run docs` generates this page from the table of options.',
     '',
   ].join('\n');
 }
 
 const HEAD = `# Configuration
 
-Nothing needs to be configured: every option has a default.
+You need no configuration: every option has a default.
 
-An option is said in \`config.json\` in the home (\`~/.relay\`, or \`RELAY_HOME\`), which may have comments, or in its variable of
-the environment (\`RELAY_PORT=8080 relay up\`), which wins over the file. A flag, such as \`relay up --port\`, wins over both. Servers read them when they
-start.
+Set options in \`config.json\` in the home (\`~/.relay\`, or \`RELAY_HOME\`). The file may have comments. An environment variable
+(\`RELAY_PORT=8080 relay up\`) overrides the file. A flag, such as \`relay up --port\`, overrides both. A server reads its
+options when it starts.
 
 \`\`\`sh
-relay config show                       # every option: what counts, its default, where it was said
+relay config show                       # every option: its value, its default, where the value comes from
 relay config set channel_retention 3600
 relay config get channel_retention
 relay config set allowed_hosts relay.example relay.internal
 relay config set channel_retention --default
-relay config check                      # every mistake with its line, before a server is started
+relay config check                      # lists every mistake with its line
 \`\`\`
 
-\`set\` refuses what an option does not take, leaves the file as it was then, and keeps comments and order otherwise. Passwords are shown as
-\`***\`; \`get --reveal\` prints them.
+\`set\` rejects an invalid value and leaves the file unchanged. It keeps the comments and the order of the file. Passwords are
+shown as \`***\`; \`get --reveal\` prints them.
 `;
 
 const VARIABLES_HEAD = `## Other variables
 
-Read where they are needed; there is nothing in \`config.json\` for them. \`relay config show\` lists those that are set.
+These variables have no option in \`config.json\`. \`relay config show\` lists the variables that are set.
 `;
 
 function asCode(value: unknown): string {

@@ -14,12 +14,12 @@ import {
 import { ROOT, SECTIONS } from '../../src/interfaces/cli/commands.ts';
 
 const EXITS = [
-  ['0', 'It was done.'],
-  ['1', 'It failed.'],
-  ['2', 'The command line or the configuration was not understood.'],
-  ['3', 'There is no such pointer, thread or file, or no longer.'],
-  ['4', 'The relay refused it.'],
-  ['5', 'The relay did not answer, or not in time.'],
+  ['0', 'The command succeeded.'],
+  ['1', 'The command failed.'],
+  ['2', 'The command line or the configuration is invalid.'],
+  ['3', 'The pointer, thread or file does not exist or has expired.'],
+  ['4', 'The relay refused the request.'],
+  ['5', 'The relay did not answer in time.'],
 ] as const;
 
 export async function writeManPages(folder: string): Promise<void> {
@@ -57,16 +57,16 @@ function mainPage(): string {
     '.SH EXIT STATUS',
     ...EXITS.flatMap(([code, what]) => ['.TP', `.B ${code}`, what]),
     '.SH ENVIRONMENT',
-    'The options of config.json have variables too; see',
+    'Options of config.json have variables too; see',
     '.BR relay\\-config (1).',
     ...VARIABLES.flatMap(({ name, help }) => ['.TP', `.B ${text(name)}`, text(help)]),
     '.SH FILES',
     '.TP',
     '.I ~/.relay/config.json',
-    'The options.',
+    'Options of the relay.',
     '.TP',
     '.I ~/.relay/threads',
-    'Threads, to be read with any editor.',
+    'Threads, readable with any editor.',
   ]);
 }
 

@@ -47,8 +47,8 @@ function sourceOf(file: string, plain: ReadonlyMap<string, string>): string {
 
 const HEAD = `# SDK reference
 
-Everything that \`import … from 'contextrelay'\` can name, as it is declared. Made from the types by \`npm run docs\`; [sdk.md](sdk.md) shows how it is
-used.
+This page has the declarations of everything that you can import from 'contextrelay'. \`npm run docs\` generates it from the
+types. [sdk.md](sdk.md) shows how to use the SDK.
 `;
 
 /** Returns the exported names and the files that declare them. */
