@@ -37,6 +37,11 @@ export interface ArtifactContent {
   readonly range?: ByteRange;
 }
 
+/** Tells whether the relay generated this artifact as a report. Nobody would paste a report into a prompt. */
+export function isReport({ name, provenance }: shapes.Artifact): boolean {
+  return /^report-v\d+\.(?:md|json)$/.test(name) && /^v\d+$/.test(provenance.source_refs[0] ?? '');
+}
+
 /** Describes in one line what a search did not cover. */
 export function unsearchedText({ indexing, artifacts }: shapes.Unsearched): string {
   const parts = artifacts.map(

@@ -495,7 +495,7 @@ const promptLedger = z.object({
   prompts: count,
   /** Tokens of the same prompts with the whole state and the whole content of every artifact that was shown or pulled. */
   pasted_tokens: count.describe(
-    'tokens of the same prompts with the whole state and all used artifacts pasted',
+    'tokens of the same prompts made by pasting the state as lines and all used artifacts',
   ),
   /** Sum of the next three fields. */
   shown_tokens: count.describe('tokens that models were shown: prompts, tool calls and reads'),
@@ -623,8 +623,10 @@ const rendered = z.object({
   artifacts: z.array(shownArtifact).describe('artifacts shown, pinned ones first'),
   /** Tokens of the whole prompt. */
   tokens: tokenCount,
-  /** Tokens of the same prompt with the whole state and these artifacts pasted completely. */
-  pasted: tokenCount.describe('tokens of the same prompt with the whole state and these artifacts pasted'),
+  /** Tokens of the same prompt made by pasting the whole state as plain lines and these artifacts. */
+  pasted: tokenCount.describe(
+    'tokens of the same prompt made by pasting the state as lines and these artifacts',
+  ),
 });
 /** A thread rendered as a prompt. */
 export interface Rendered extends Shape<typeof rendered> {}

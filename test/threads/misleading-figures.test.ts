@@ -113,3 +113,50 @@ test('the savings of prompts are the same in printed lines and in the sum (they 
   );
   assert.ok(sum!.avoided_tokens > 0.8 * printed.pasted);
 });
+
+const quiet = { name: 'm', answer: async () => ({ text: 'None.' }) };
+
+test('a prompt about an empty thread saves nothing (it used to save 111 tokens), also after reports', async () => {
+  const { prompts, threads, thread } = openPrompts();
+  const thread_id = await thread();
+  await threads.api.report(thread_id, { format: 'json' });
+  const { tokens: rendered, pasted } = await threads.api.render(thread_id, { previews: 0, dry: true });
+  assert.equal(pasted.tokens, rendered.tokens);
+  const empty = await thread();
+  await prompts.ask(await prompts.bundle({ thread_id: empty, words: 'Is there anything?' }), quiet);
+  assert.equal((await threads.api.stats(empty)).prompts!.avoided_tokens, 0);
+});
+
+test('500 facts are pasted as 500 lines (they used to count as JSON, 3.6 times as many tokens)', async () => {
+  const { prompts, threads, thread } = openPrompts();
+  const thread_id = await thread();
+  const words = 'What is the retention of billing?';
+  const bare = (await prompts.bundle({ thread_id, words })).pasted.tokens;
+  const facts = Array.from({ length: 500 }, (_, i) => ({
+    id: `fact-${i}`,
+    key: `service-${i}`,
+    value: `keeps its logs for ${i} days`,
+  }));
+  const ops = facts.map((value): PatchOp => ({ op: 'add', path: '/facts/-', value }));
+  await threads.as('ada').patch(thread_id, { ops });
+  const lines = tokens(facts.map(({ key, value }) => `${key}: ${value}`).join('\n'));
+  const { pasted } = await prompts.bundle({ thread_id, words });
+  assert.ok(Math.abs(pasted.tokens - bare - lines) <= 2, `${pasted.tokens - bare} instead of ${lines}`);
+});
+
+test('nobody would have pasted reports or past actions', async () => {
+  const { threads, thread } = openPrompts();
+  const { api } = threads;
+  const thread_id = await thread();
+  const body = text('The kettle was filled at noon.\n'.repeat(200));
+  const { ref, tokens: source } = await api.putArtifact(thread_id, { body, name: 'kettle.log' });
+  const words = 'When was the kettle filled?';
+  const before = (await api.render(thread_id, { words, dry: true })).pasted.tokens;
+  assert.ok(before > source.content && before < source.content + 200);
+  const { artifact_ref } = await api.report(thread_id, { format: 'md' });
+  const value = { description: 'Filled the kettle.', result_ref: ref };
+  await api.patch(thread_id, { ops: [{ op: 'add', path: '/last_actions/-', value }] });
+  const { pasted, artifacts } = await api.render(thread_id, { words, refs: [artifact_ref], dry: true });
+  assert.equal(artifacts.length, 2, 'the report is shown');
+  assert.equal(pasted.tokens, before);
+});

@@ -3,7 +3,7 @@ import { isRef } from '../../base/ids.ts';
 import { jsonObjectIn } from '../../base/json.ts';
 import { PULL_CALL_TOKENS, PULL_CALLS, PULL_PASSAGES, PULL_ROUNDS, PULL_TOKENS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
-import type { Artifact, PartInput, ThreadsApi } from '../../contract/threads.ts';
+import { type Artifact, isReport, type PartInput, type ThreadsApi } from '../../contract/threads.ts';
 import { datedFrame, type FrameSecret, oneLine } from '../../text/frame.ts';
 import type {
   AnswerOptions,
@@ -143,7 +143,9 @@ class ThreadTools {
   }
 
   get pulls(): Omit<Pulls, 'tools_tokens'> {
-    const contents = [...this.#more.values()].map(({ tokens }) => tokens.content);
+    const contents = [...this.#more.values()]
+      .filter((artifact) => !isReport(artifact))
+      .map(({ tokens }) => tokens.content);
     const pasted_tokens = contents.reduce((sum, tokens) => sum + tokens, 0);
     return { calls: this.#calls, tokens: this.#tokens, pasted_tokens };
   }

@@ -118,7 +118,7 @@ export interface Bundle extends PromptText {
   /** Hash of everything that depends on content and not on the thread. */
   readonly fingerprint: string;
   readonly tokens: TokenCount;
-  /** Tokens of the same prompt with the whole state and all contents pasted. */
+  /** Tokens of the same prompt made by pasting the whole state as plain lines and all contents. */
   readonly pasted: TokenCount;
 }
 

@@ -11,7 +11,13 @@ import {
 import type { TokenCount } from '../../base/tokens.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { Artifact, RenderedMessage, ShownArtifact } from '../../contract/threads.ts';
+import {
+  type Artifact,
+  isReport,
+  type RenderedMessage,
+  type ShownArtifact,
+  type State,
+} from '../../contract/threads.ts';
 import { artifactFrame, FRAMES_ARE_DATA } from '../../text/frame.ts';
 import { cutNear } from '../../text/preview/cut.ts';
 import { StoreSecret } from '../store-secret.ts';
@@ -58,8 +64,8 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const tokens = await texts.count(`${system}\n${user}`);
   const shown = [...Map.groupBy([...pinned, ...chosen], ({ artifact }) => artifact.ref).values()];
   const artifacts = shown.map(([one]) => one!.artifact);
-  const fullState = await texts.count(`${system}\n${JSON.stringify(state)}\n${words}`);
-  const pasted = addContentTokens(fullState, artifacts);
+  const pastedText = [plainLines(state), ...task].filter((part) => part !== '').join('\n\n');
+  const pasted = addContentTokens(await texts.count(`${system}\n${pastedText}`), artifacts);
   if (!o.dry) log.ledger.recordPrompt(head.root, { shown: tokens, pasted });
   const { format = 'openai' } = o;
   const message: RenderedMessage = { role: 'user', content: user };
@@ -95,12 +101,31 @@ function describeShown(shownParts: readonly ShownPreview[]): ShownArtifact {
   };
 }
 
-function addContentTokens(fullState: TokenCount, artifacts: readonly Artifact[]): TokenCount {
+function addContentTokens(pastedText: TokenCount, shown: readonly Artifact[]): TokenCount {
+  const artifacts = shown.filter((artifact) => !isReport(artifact));
   return {
-    ...fullState,
-    tokens: artifacts.reduce((sum, { tokens }) => sum + tokens.content, fullState.tokens),
-    estimated: fullState.estimated || artifacts.some(({ tokens }) => tokens.estimated),
+    ...pastedText,
+    tokens: artifacts.reduce((sum, { tokens }) => sum + tokens.content, pastedText.tokens),
+    estimated: pastedText.estimated || artifacts.some(({ tokens }) => tokens.estimated),
   };
+}
+
+/**
+ * Formats the whole state as a person would paste it: one line per item, without ids, authors and times. Past
+ * actions and links to artifacts are bookkeeping and left out.
+ */
+function plainLines(state: State): string {
+  const withStatus = (text: string, status = '') => (status === '' ? text : `${text} (${status})`);
+  return [
+    ...state.constraints.map(({ description, severity }) => withStatus(description, severity)),
+    ...state.decisions.map(({ description }) => description),
+    ...state.open_questions.map(({ question, status }) => withStatus(question, status)),
+    ...state.plan.map(({ step, status }) => withStatus(step, status)),
+    ...state.facts.map(
+      ({ key, value }) => `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    ),
+    ...(state.session_summary ? [state.session_summary] : []),
+  ].join('\n');
 }
 
 function checkText(what: string, text = ''): string {
