@@ -130,6 +130,11 @@ export const HEADER_BYTES = 2 * KiB;
 export const HEADER_TOKENS = 500;
 /** Largest header as text for a model. A larger text is shortened without counting its tokens. */
 export const HEADER_TEXT_BYTES = 4 * KiB;
+/** Tokens of the text view of a state, unless the caller sets another number. */
+export const VIEW_TOKENS = 500;
+/** Items of a view with at most this many tokens are whole. Longer ones are cut. */
+export const VIEW_ITEM_TOKENS = 60;
+export const VIEW_SUMMARY_TOKENS = 150;
 /**
  * Bytes of log after which a new snapshot of the state is written (or the size of the snapshot, if larger). A command folds
  * only the events after the last snapshot, about 40 on average.

@@ -1,0 +1,298 @@
+import { count } from '../../base/format.ts';
+import { VIEW_ITEM_TOKENS, VIEW_SUMMARY_TOKENS, VIEW_TOKENS } from '../../base/limits.ts';
+import type { TokenCount, TokenCounter } from '../../base/tokens.ts';
+import type { Fact, State } from '../../contract/threads.ts';
+import { neutralise } from '../../text/sanitize/neutralise.ts';
+
+/** Kinds of items in a view, in the order shown: their list in the state, heading and name. */
+const KINDS = {
+  hard_constraints: {
+    list: 'constraints',
+    note: ' (hard)',
+    one: 'hard constraint',
+    many: 'hard constraints',
+  },
+  steps_in_progress: {
+    list: 'plan',
+    note: ' (in progress)',
+    one: 'step in progress',
+    many: 'steps in progress',
+  },
+  next_steps: { list: 'plan', note: ' (next)', one: 'next step', many: 'next steps' },
+  open_questions: { list: 'open_questions', note: '', one: 'open question', many: 'open questions' },
+  decisions: { list: 'decisions', note: '', one: 'decision', many: 'decisions' },
+  constraints: { list: 'constraints', note: '', one: 'other constraint', many: 'other constraints' },
+  session_summary: { list: 'session_summary', note: '', one: 'summary', many: 'summaries' },
+  facts: { list: 'facts', note: '', one: 'fact', many: 'facts' },
+  artifacts: { list: 'artifacts', note: '', one: 'artifact', many: 'artifacts' },
+} as const satisfies { [kind: string]: { list: keyof State; note: string; one: string; many: string } };
+
+export type ViewKind = keyof typeof KINDS;
+/** A list of the state that a view can show. Its JSON Pointer is `/${list}`. */
+export type ViewList = (typeof KINDS)[ViewKind]['list'];
+export const VIEW_KINDS = Object.keys(KINDS) as readonly ViewKind[];
+
+export interface ViewOptions {
+  /** Maximum tokens of the text; 500 by default. */
+  readonly tokens?: number;
+  /** Kinds to show; all by default. */
+  readonly kinds?: readonly ViewKind[];
+  /** Scores how well an item matches the question. 0 means no match. Without a question, omit it. */
+  readonly rank?: (text: string) => number;
+  /** Says how the reader of the text gets the lists of which items were left out. */
+  readonly more: (lists: readonly ViewList[]) => string;
+}
+
+export interface StateView {
+  readonly text: string;
+  readonly tokens: TokenCount;
+  /** Number of items left out, by kind. */
+  readonly omitted: { readonly [kind in ViewKind]?: number };
+  /** True if an item was left out or cut. */
+  readonly truncated: boolean;
+}
+
+interface Item {
+  readonly kind: ViewKind;
+  readonly text: string;
+}
+
+interface Line {
+  readonly item: Item;
+  readonly text: string;
+  readonly tokens: number;
+  readonly cut: boolean;
+}
+
+/** Upper bound for the tokens of a heading. */
+const HEADING_TOKENS = 6;
+
+/** Share of the tokens for items that match the question and would otherwise come later. */
+const MATCH_SHARE = 1 / 4;
+
+/** Kinds that are shown first, whatever the question is. */
+const ALWAYS: readonly ViewKind[] = ['hard_constraints', 'steps_in_progress'];
+const RANKED: readonly ViewKind[] = ['open_questions', 'decisions', 'constraints', 'facts'];
+
+/**
+ * Formats the state as text for a model. Each kind of item has a heading with its JSON Pointer, and each item
+ * is one line. Steps and questions begin with their index, which a patch needs. If not everything fits, the
+ * least important items are left out and the last line counts them. The text depends only on the arguments.
+ */
+export async function stateView(
+  state: State,
+  counter: TokenCounter,
+  { tokens: budget = VIEW_TOKENS, kinds = VIEW_KINDS, rank, more }: ViewOptions,
+): Promise<StateView> {
+  const items = itemsOf(state).filter(({ kind }) => kinds.includes(kind));
+  const lines: Line[] = [];
+  const taken = new Set<Item>();
+  let used = 0;
+  /** Adds lines until one does not fit. Returns true if all fit. */
+  const take = async (from: readonly Item[], most: number): Promise<boolean> => {
+    for (const item of from) {
+      if (taken.has(item)) continue;
+      const line = await makeLine(item, counter);
+      const heading = lines.some(({ item: { kind } }) => kind === item.kind) ? 0 : HEADING_TOKENS;
+      if (used + heading + line.tokens > most) return false;
+      used += heading + line.tokens;
+      lines.push({ ...line, tokens: heading + line.tokens });
+      taken.add(item);
+    }
+    return true;
+  };
+  const { always, matches, rest } = inOrder(items, rank);
+  if (await take(always, budget)) {
+    await take(matches, Math.min(budget, used + budget * MATCH_SHARE));
+    await take(rest, budget);
+  }
+  const drop = () => {
+    const last = lines.pop()!;
+    taken.delete(last.item);
+    used -= last.tokens;
+  };
+  if (lines.length < items.length) {
+    const footer = await counter.count(footerLine(countKinds(items), more).join(''));
+    while (lines.length > 0 && used > budget - footer.tokens) drop();
+  }
+  for (;;) {
+    const omitted = countKinds(items.filter((item) => !taken.has(item)));
+    const text = [...sections(lines), ...footerLine(omitted, more)].join('\n');
+    const tokens = await counter.count(text);
+    if (tokens.tokens > budget && lines.length > 0) drop();
+    else {
+      const truncated = lines.length < items.length || lines.some(({ cut }) => cut);
+      return { text, tokens, omitted, truncated };
+    }
+  }
+}
+
+/** Orders the items for selection. With a question, better matches come first within their kind. */
+function inOrder(items: readonly Item[], rank?: (text: string) => number) {
+  const always = items.filter(({ kind }) => ALWAYS.includes(kind));
+  if (!rank) return { always, matches: [], rest: items };
+  const scores = new Map<Item, number>();
+  for (const item of items) if (RANKED.includes(item.kind)) scores.set(item, rank(item.text));
+  const score = (item: Item) => scores.get(item) ?? 0;
+  const ranked = items.toSorted((a, b) => score(b) - score(a));
+  return {
+    always,
+    matches: ranked.filter((item) => score(item) > 0),
+    rest: VIEW_KINDS.flatMap((kind) => ranked.filter((item) => item.kind === kind)),
+  };
+}
+
+/** Returns all items that are still valid, most important first. */
+function itemsOf(state: State): Item[] {
+  const { constraints, decisions, session_summary: summary = '' } = state;
+  const of = (kind: ViewKind, texts: readonly string[]) => texts.map((text) => ({ kind, text }));
+  const steps = openItems(state.plan);
+  const stepLine = ([index, { step, status }]: (typeof steps)[number]) =>
+    `${index} ${step}${inParentheses(status, 'pending', 'next', 'in_progress')}`;
+  const questions = openItems(state.open_questions).reverse();
+  const constraintLine = ({ description, severity }: State['constraints'][number]) =>
+    `${description}${inParentheses(severity, 'hard')}`;
+  return [
+    ...of('hard_constraints', constraints.filter(isHard).map(constraintLine).reverse()),
+    ...of('steps_in_progress', steps.filter(([, step]) => isInProgress(step)).map(stepLine)),
+    ...of('next_steps', steps.filter(([, step]) => !isInProgress(step)).map(stepLine)),
+    ...of(
+      'open_questions',
+      questions.map(
+        ([index, { question, status }]) => `${index} ${question}${inParentheses(status, 'open')}`,
+      ),
+    ),
+    ...of(
+      'decisions',
+      newestFirst(openItems(decisions).map(([, decision]) => decision)).map(
+        ({ description, reason_codes = [] }) => `${description}${inParentheses(reason_codes.join(', '))}`,
+      ),
+    ),
+    ...of(
+      'constraints',
+      constraints
+        .filter((one) => !isHard(one))
+        .map(constraintLine)
+        .reverse(),
+    ),
+    ...of('session_summary', summary === '' ? [] : [summary]),
+    ...of('facts', factLines(state.facts)),
+    ...of('artifacts', artifactLines(state.artifacts)),
+  ];
+}
+
+/** Status words of items that need no more work. A status can be any text. Unknown words count as open. */
+const CLOSED =
+  /^(?:done|complete|finished|closed|answered|resolved|cancel|skipped|dropped|abandoned|superseded|revoked|rejected|obsolete)/i;
+const IN_PROGRESS = /^(?:in[\s_-]?progress|doing|started|active|current|ongoing|running|working|wip)/i;
+const SOFT = /^(?:soft|low|medium|minor|normal|info|optional|nice|should|may|prefer|warn)/i;
+
+/** Returns the items that are not closed, with their indexes in the list. */
+export function openItems<T extends object>(list: readonly T[]): [number, T][] {
+  return [...list.entries()].filter(([, item]) => !CLOSED.test('status' in item ? String(item.status) : ''));
+}
+
+function isInProgress({ status = '' }: State['plan'][number]): boolean {
+  return IN_PROGRESS.test(status);
+}
+
+/** Returns true if a constraint has a severity that is not a soft one. */
+export function isHard({ severity = '' }: State['constraints'][number]): boolean {
+  return severity !== '' && !SOFT.test(severity);
+}
+
+/** Returns the text in parentheses, or nothing if it is empty or one of the usual texts. */
+function inParentheses(text = '', ...usual: readonly string[]): string {
+  return text === '' || usual.includes(text) ? '' : ` (${text})`;
+}
+
+/** Sorts by time, newest first. Items without a time, or with equal times, are in reverse list order. */
+function newestFirst<T extends { readonly at?: string }>(list: readonly T[]): T[] {
+  return list.toReversed().sort(({ at: a = '' }, { at: b = '' }) => (a < b ? 1 : a > b ? -1 : 0));
+}
+
+/** Returns the facts, newest first. Facts whose key was set again later come last and are marked. */
+function factLines(facts: readonly Fact[]): string[] {
+  const sorted = newestFirst(facts);
+  const newest = new Map(sorted.toReversed().map((fact) => [fact.key, fact]));
+  const isNewest = (fact: Fact) => newest.get(fact.key) === fact;
+  const line = ({ key, value }: Fact) =>
+    `${key}: ${typeof value === 'string' && value !== '' ? value : JSON.stringify(value)}`;
+  return [
+    ...sorted.filter(isNewest).map(line),
+    ...sorted.filter((fact) => !isNewest(fact)).map((fact) => `${line(fact)} (older)`),
+  ];
+}
+
+/** Returns one line per artifact, newest first. A ref can be listed several times, once with a name. */
+function artifactLines(links: State['artifacts']): string[] {
+  const byRef = new Map<string, State['artifacts'][number]>();
+  for (const link of links.toReversed()) byRef.set(link.ref, { ...link, ...byRef.get(link.ref) });
+  return [...byRef.values()].map(
+    ({ ref, name = '', type }) => `${ref}${name && ` ${name}`}${inParentheses(type)}`,
+  );
+}
+
+/** Characters of an item that are read to make its line. */
+const READ_CHARS = 4096;
+
+/** Formats an item as one line. An item that is too long ends at a sentence, and its length is given. */
+async function makeLine(item: Item, counter: TokenCounter): Promise<Line> {
+  const most = item.kind === 'session_summary' ? VIEW_SUMMARY_TOKENS : VIEW_ITEM_TOKENS;
+  const countLine = async (text: string) => (await counter.count(`${text}\n`)).tokens;
+  const whole = oneLine(item.text.slice(0, READ_CHARS));
+  const tokens = await countLine(whole);
+  if (tokens <= most && item.text.length <= READ_CHARS) return { item, text: whole, tokens, cut: false };
+  const length = ` … [${count(item.text.length)} characters in all]`;
+  for (
+    let chars = Math.min(whole.length, Math.ceil((whole.length * most) / tokens));
+    ;
+    chars = (chars * 3) / 4
+  ) {
+    const text = `${cutAtSentence(whole, Math.floor(chars))}${length}`;
+    const tokens = await countLine(text);
+    if (tokens <= most + LENGTH_TOKENS || chars < 1) return { item, text, tokens, cut: true };
+  }
+}
+
+/** Upper bound for the tokens of the length of a cut item. */
+const LENGTH_TOKENS = 12;
+
+/** Returns the beginning of a text, up to a sentence end if there is one, else a word end, else `chars`. */
+function cutAtSentence(text: string, chars: number): string {
+  const start = text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, '');
+  const end = [...start.matchAll(/[.!?]["'’”)\]]*(?=\s)|[。！？]/gu)].at(-1);
+  if (end) return start.slice(0, end.index + end[0].length);
+  return start.slice(0, start.lastIndexOf(' ') > 0 ? start.lastIndexOf(' ') : undefined);
+}
+
+/** Puts foreign text on one line that cannot look like a heading or a frame marker. */
+function oneLine(text: string): string {
+  const flat = neutralise(text.replace(/\s+/g, ' ').trim());
+  return flat.replace(/\s+/g, ' ').replace(/^(\/\w+(?: \([\w ]+\))?):$/, '$1');
+}
+
+function sections(lines: readonly Line[]): string[] {
+  return VIEW_KINDS.flatMap((kind) => {
+    const shown = lines.filter(({ item }) => item.kind === kind).map(({ text }) => text);
+    return shown.length === 0 ? [] : [`/${KINDS[kind].list}${KINDS[kind].note}:`, ...shown];
+  });
+}
+
+function countKinds(items: readonly Item[]): { [kind in ViewKind]?: number } {
+  const counts: { [kind in ViewKind]?: number } = {};
+  for (const { kind } of items) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}
+
+/** Returns the line that counts omitted items, or nothing if there are none. */
+function footerLine(omitted: { readonly [kind in ViewKind]?: number }, more: ViewOptions['more']): string[] {
+  const kinds = VIEW_KINDS.filter((kind) => omitted[kind] !== undefined);
+  if (kinds.length === 0) return [];
+  const counts = kinds.map((kind) => {
+    const left = omitted[kind]!;
+    return `${count(left)} ${left === 1 ? KINDS[kind].one : KINDS[kind].many}`;
+  });
+  const lists = [...new Set(kinds.map((kind) => KINDS[kind].list))];
+  return [`Not shown: ${counts.join(', ')}. ${more(lists)}`];
+}
