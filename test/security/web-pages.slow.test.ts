@@ -98,7 +98,7 @@ test('a user who follows a link on another site gets the page, which uses up no 
   const tab = await browser.newPage();
   await tab.goto(`http://attacker.example:${portOf(attacker)}/`);
   await tab.click('#a');
-  await tab.getByRole('button', { name: 'Show it and use a pull' }).click();
+  await tab.getByRole('button', { name: 'Show it (uses one pull)' }).click();
   await tab.getByText('read me once').waitFor();
   await tab.close();
 });

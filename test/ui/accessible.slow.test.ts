@@ -67,7 +67,7 @@ test('all sections can be reached by keyboard alone, also in a narrow window', {
   const page = await dashboard.open('/ui/', { viewport: { width: 380, height: 800 } });
   await settled(page);
   await page.keyboard.press('Tab');
-  assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to the content');
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to content');
   await page.getByRole('button', { name: 'Open the menu' }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('link', { name: 'Channels', exact: true }).focus();

@@ -35,24 +35,24 @@ test('a channel can be followed live, filtered, and replayed from any point', { 
   await table.getByText('build 5').waitFor({ state: 'detached' });
   await page.getByRole('combobox', { name: 'From' }).selectOption('');
 
-  await page.getByLabel('Begin with').selectOption('from');
-  await page.getByLabel('Behind sequence or ISO time').fill(String(seqs[2]));
+  await page.getByLabel('Start with').selectOption('from');
+  await page.getByLabel('After sequence or ISO time').fill(String(seqs[2]));
   await page.getByRole('button', { name: 'Replay' }).click();
   await table.getByText('build 4 is green').waitFor();
   assert.equal(await table.getByText('build 3 is green').count(), 0, 'it begins behind the third');
 
   await page.getByRole('button', { name: 'Pause' }).click();
   await agent.channels.publish('builds', 'while it was paused');
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
   await table.getByText('while it was paused').waitFor();
   assert.deepEqual(dashboard.problems, []);
 });
 
 test('a message can be published by hand', { skip }, async () => {
   const page = await dashboard.open('/ui/channels/by-hand');
-  await page.getByText('There are no messages here.').waitFor();
+  await page.getByText('There are no messages.').waitFor();
   await page.getByRole('tab', { name: 'Publish' }).click();
-  await page.getByLabel('Text, or JSON').fill('{"from":"a person"}');
+  await page.getByLabel('Text or JSON').fill('{"from":"a person"}');
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByText(/Sent as message \d+/).waitFor();
   await page.getByRole('tab', { name: 'Messages' }).click();
@@ -87,7 +87,7 @@ test('a group shows waiting messages and the work of its members; dead letters c
   const letters = page.getByRole('table', { name: /Dead letters/ });
   await letters.getByText('first job').waitFor();
   await letters.getByRole('button', { name: 'Retry' }).first().click();
-  await page.getByText('Handed out again to workers.').waitFor();
+  await page.getByText('Sent again to the group workers.').waitFor();
   await letters.getByText('first job').waitFor({ state: 'detached' });
   await letters.getByRole('button', { name: 'Drop' }).click();
   await page.getByRole('button', { name: 'Drop it' }).click();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { noBrowser as skip } from '../browser/chromium.ts';
 import { openDashboard } from './dashboard.ts';
 
-const WARNING = 'everyone who reaches it can read, change and delete everything';
+const WARNING = 'anyone who can connect can read, change and delete everything';
 
 for (const exposed of [true, false]) {
   test(`the dashboard of an open relay ${exposed ? 'on the network shows a warning' : 'on this machine only shows no warning'}`, {

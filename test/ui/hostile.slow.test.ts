@@ -143,7 +143,7 @@ test('names, metadata and messages of agents are shown as plain text on every pa
     ['/ui/pointers', '<script>'],
     ['/ui/tasks', '<script>'],
     ['/ui/tasks?tab=agents', '<script>'],
-    [`/ui/tasks/${tasks[0]!.id}`, 'How far it came'],
+    [`/ui/tasks/${tasks[0]!.id}`, 'Progress'],
     [`/pull/${tasks[1]!.id}`, 'Payload'],
   ];
   for (const [path, shown] of paths) {
@@ -171,7 +171,7 @@ test('content of agents is shown and never executed', { skip }, async () => {
     await page.goto(`${dashboard.url}/pull/${id}`);
     const payload = page.getByRole('region', { name: 'Payload' });
     await payload.locator('.text-line, .json-row, .csv-row, .picture').first().waitFor();
-    const layOut = payload.getByRole('button', { name: 'Laid out' });
+    const layOut = payload.getByRole('button', { name: 'Formatted' });
     if (await layOut.count()) {
       await layOut.click();
       await payload.locator('.markdown > *').first().waitFor();

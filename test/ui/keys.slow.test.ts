@@ -57,17 +57,17 @@ test('a wrong key is rejected, the right key is in no URL, and signing out delet
 
 test('a key can be created, shown once, used, rotated and revoked', { skip }, async () => {
   const page = await signedIn('/ui/keys');
-  await page.getByRole('button', { name: 'Make a key' }).click();
-  await page.getByLabel('Name, which others see as the sender').fill('ci');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByLabel('Name (others see it as the sender)').fill('ci');
   await page.getByRole('checkbox', { name: /^threads/ }).uncheck();
-  await page.getByLabel('Only channels that begin with').fill('builds.');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByLabel('Only channels starting with').fill('builds.');
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
   const made = (await page.locator('#new-key').textContent())!.trim();
   assert.match(made, /^cr_live_/);
   const client = new ContextRelay({ baseUrl: dashboard.relay.url, apiKey: made });
   await client.push('hello', { channel: 'builds.main' });
   await assert.rejects(client.push('hello', { channel: 'elsewhere' }), { code: 'forbidden' });
-  await page.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('button', { name: 'Done' }).click();
   await page.reload();
   const row = page.getByRole('table').getByRole('row').filter({ hasText: 'ci' });
   await row.waitFor();
@@ -77,7 +77,7 @@ test('a key can be created, shown once, used, rotated and revoked', { skip }, as
   await page.getByRole('button', { name: 'Rotate it' }).click();
   const second = (await page.locator('#new-key').textContent())!.trim();
   assert.notEqual(second, made);
-  await page.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('button', { name: 'Done' }).click();
   const rows = page.getByRole('table').getByRole('row').filter({ hasText: 'ci' });
   await rows.first().getByRole('button', { name: 'Revoke' }).click();
   const cut = await page
@@ -114,7 +114,7 @@ test('a share link shows one thread to anyone who has it, and nothing after it i
   });
   const owner = await signedIn(`/ui/threads/${id}`);
   await owner.getByRole('button', { name: 'Share' }).click();
-  await owner.getByRole('button', { name: 'Make a link' }).click();
+  await owner.getByRole('button', { name: 'Create link' }).click();
   const link = (await owner.getByTestId('share-link').textContent())!.trim();
 
   const guest = await dashboard.open(link.slice(dashboard.url.length));

@@ -23,7 +23,7 @@ after(async () => opened?.[Symbol.asyncDispose]());
 test('a new push appears with its channel without a reload', { skip }, async () => {
   const page = await dashboard.open('/ui/');
   await page.getByText('Live', { exact: true }).waitFor();
-  const feed = page.getByRole('list', { name: 'What happened, newest first' });
+  const feed = page.getByRole('list', { name: 'Activity, newest first' });
   await feed.waitFor();
   await asAgent(dashboard.relay, 'latecomer').pointers.push({
     body: encodeUtf8('x'),
@@ -33,9 +33,13 @@ test('a new push appears with its channel without a reload', { skip }, async () 
   await line.waitFor();
   assert.match((await line.textContent())!, /latecomer pushed \w{8} 1 byte on fresh-channel/);
   await feed.getByRole('link', { name: 'Where things are' }).first().waitFor();
-  assert.match((await page.getByText(/prompts, by/).textContent())!, /o200k_base/, 'the tokenizer is named');
-  await page.getByRole('table', { name: 'Tokens avoided over time' }).waitFor({ state: 'attached' });
-  await page.getByText('takes writes').waitFor();
+  assert.match(
+    (await page.getByText(/prompts, counted with/).textContent())!,
+    /o200k_base/,
+    'the tokenizer is named',
+  );
+  await page.getByRole('table', { name: 'Tokens saved over time' }).waitFor({ state: 'attached' });
+  await page.getByText('accepts writes').waitFor();
   assert.deepEqual(dashboard.problems, []);
 });
 
@@ -56,21 +60,21 @@ test('a failed connection is reported, and live updates start when it works', { 
 
 test('a task can be sent, followed and canceled', { skip }, async () => {
   const page = await dashboard.open('/ui/tasks?tab=send');
-  await page.getByLabel('What to do').fill('Count the words of the survey');
-  await page.getByRole('combobox', { name: 'For' }).selectOption('claude-laptop');
-  await page.getByRole('button', { name: 'Send the task' }).click();
+  await page.getByLabel('Task', { exact: true }).fill('Count the words of the survey');
+  await page.getByRole('combobox', { name: 'Agent' }).selectOption('claude-laptop');
+  await page.getByRole('button', { name: 'Send task' }).click();
   await page.getByRole('heading', { level: 1, name: 'Count the words of the survey' }).waitFor();
   await page.getByText('queued').waitFor();
   await page.getByText('agent-tasks@claude-laptop').waitFor();
+  await page.getByRole('button', { name: 'Cancel task' }).click();
   await page.getByRole('button', { name: 'Cancel the task' }).click();
-  await page.getByRole('button', { name: 'Call it off' }).click();
   await page.getByText('canceled').first().waitFor();
   await page.goto(`${dashboard.url}/ui/tasks/${demo.task}`);
   await page.getByText('Refactored; 214 tests pass').first().waitFor();
   await page.goto(`${dashboard.url}/ui/tasks`);
   const tasks = page.getByRole('table', { name: 'Tasks, newest first' });
   await tasks.getByText('Upgrade the importer').waitFor();
-  await page.getByRole('tab', { name: /Bridges/ }).click();
+  await page.getByRole('tab', { name: /Agents/ }).click();
   await page.getByRole('list', { name: 'Agents' }).getByText('codex-server').waitFor();
   assert.deepEqual(dashboard.problems, []);
 });
@@ -111,7 +115,7 @@ test('a question of an agent is shown on its task, in the list of tasks and next
     .getByText(/One task is stuck: Clean up/)
     .getByText(asked)
     .waitFor();
-  await page.getByRole('tab', { name: /Bridges/ }).click();
+  await page.getByRole('tab', { name: /Agents/ }).click();
   const agents = page.getByRole('list', { name: 'Agents' });
   await agents.getByText(asked).waitFor();
   await agents.getByText('stuck', { exact: true }).waitFor();

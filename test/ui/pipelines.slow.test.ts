@@ -22,7 +22,7 @@ test('a run shows its graph, each step with prompt and output, and live changes'
 }, async () => {
   const page = await dashboard.open('/ui/pipelines');
   await page.getByRole('link', { name: 'code-review' }).first().click();
-  const graph = page.getByRole('region', { name: 'The steps and what they wait for' });
+  const graph = page.getByRole('region', { name: 'Steps and their dependencies' });
   await graph.getByRole('button', { name: /^merge\W+pending\W+waits for security, tests, style/ }).waitFor();
   await graph.getByRole('button', { name: /^style\W+running/ }).waitFor();
   await graph.getByRole('button', { name: /^security\W+done/ }).click();
@@ -58,7 +58,7 @@ test('without a runner the page shows a command to copy; with a runner, a button
     started_at: new Date().toISOString(),
   });
   await page.getByRole('button', { name: 'Rerun from read' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Send the task' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Send task' }).click();
   await page.getByRole('heading', { level: 1, name: 'Rerun from read: code-review' }).waitFor();
   const { tasks } = await asAgent(dashboard.relay, 'local').tasks.list({ channel: 'pipeline-tasks' });
   const { body } = await asAgent(dashboard.relay, 'builder').pointers.pull(tasks[0]!.id);
@@ -77,7 +77,7 @@ test('a project shows its todos, decisions and brief, and follows changes of its
   await page.getByRole('tab', { name: /Decisions/ }).click();
   await page.getByText('A pool of 16 connections, taken for at most 250 ms.').waitFor();
   await page.getByRole('tab', { name: 'Brief' }).click();
-  const brief = page.getByRole('region', { name: 'The brief for a new session' });
+  const brief = page.getByRole('region', { name: 'Brief for a new session' });
   await brief.getByText('Ask the vendor whether idle connections are closed').waitFor();
   await openProject(opened.folder).addTodo({ title: 'Added while somebody looked' });
   await page.getByRole('tab', { name: /Todos/ }).click();
@@ -88,7 +88,7 @@ test('a project shows its todos, decisions and brief, and follows changes of its
 test('a relay without projects says how to add one', { skip }, async () => {
   await using own = await openDashboard();
   const page = await own.open('/ui/projects');
-  await page.getByText('The relay was told of no project.').waitFor();
+  await page.getByText('No projects yet.').waitFor();
   await page.getByText('relay up --project .').waitFor();
   assert.deepEqual(own.problems, []);
 });

@@ -24,16 +24,16 @@ test('the page of a pointer shows metadata, payload, receipts and parts, and Mar
   const text = '# Title\n\nSome **bold** words.\n\n## Second\n\nMore.\n';
   const url = await client.push(text, { metadata: { summary: 'A note', filename: 'note.md' } });
   const page = await dashboard.open(pathOf(url));
-  await page.getByRole('region', { name: 'About it' }).getByText('A note').waitFor();
+  await page.getByRole('region', { name: 'About the pointer' }).getByText('A note').waitFor();
   const payload = page.getByRole('region', { name: 'Payload' });
   await payload.getByText('Some **bold** words.').waitFor();
   assert.equal(await payload.locator('.markdown').count(), 0, 'it is laid out only when somebody asks');
-  await payload.getByRole('button', { name: 'Laid out' }).click();
+  await payload.getByRole('button', { name: 'Formatted' }).click();
   await payload.locator('.markdown strong').getByText('bold').waitFor();
   await page.getByRole('region', { name: 'Receipts' }).getByText('stored').waitFor();
-  await payload.getByText('Take only a part').click();
-  await payload.getByRole('button', { name: 'Take it' }).click();
-  await payload.getByRole('region', { name: 'The part' }).getByText('Second').waitFor();
+  await payload.getByText('Pull only a part').click();
+  await payload.getByRole('button', { name: 'Pull', exact: true }).click();
+  await payload.getByRole('region', { name: 'Pulled part' }).getByText('Second').waitFor();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     payload.getByRole('button', { name: 'Download' }).click(),
@@ -66,7 +66,7 @@ test('without the right key the page pulls nothing and says why', { skip }, asyn
     [bare!, 'encrypted and this address has no key'],
     [pathOf(url).slice(0, -4), 'key in this address is damaged'],
     [`${bare}#key=%`, 'key in this address is damaged'],
-    [`${bare}#key=${generateFernetKey(systemEnv)}`, 'does not fit'],
+    [`${bare}#key=${generateFernetKey(systemEnv)}`, 'does not match'],
   ] as const) {
     const page = await dashboard.open(address);
     await page.getByRole('alert').getByText(said).waitFor();
@@ -74,7 +74,7 @@ test('without the right key the page pulls nothing and says why', { skip }, asyn
     await page.context().close();
   }
   const page = await dashboard.open(pathOf(url));
-  await page.getByRole('button', { name: 'Show it and use a pull' }).click();
+  await page.getByRole('button', { name: 'Show it (uses one pull)' }).click();
   await page.getByText('only once', { exact: true }).waitFor();
   assert.deepEqual(dashboard.problems, []);
 });
@@ -83,17 +83,17 @@ test('opening the page of a pointer with a pull limit uses no pull; clicking doe
   const url = await client.push('read me once', { maxPulls: 1 });
   const id = pathOf(url).slice('/pull/'.length);
   const first = await dashboard.open(pathOf(url));
-  await first.getByRole('button', { name: 'Show it and use a pull' }).waitFor();
+  await first.getByRole('button', { name: 'Show it (uses one pull)' }).waitFor();
   assert.ok(!(await client.receipts(id)).receipts.some(({ rung }) => rung === 'pulled'));
   const second = await dashboard.open(pathOf(url));
-  await second.getByRole('button', { name: 'Show it and use a pull' }).click();
+  await second.getByRole('button', { name: 'Show it (uses one pull)' }).click();
   await second.getByText('read me once').waitFor();
   assert.deepEqual(dashboard.problems, []);
 });
 
 test('the page of a missing pointer says so, and what to do', { skip }, async () => {
   const page = await dashboard.open(`/pull/${crypto.randomUUID()}`);
-  await page.getByText('Nothing there.').waitFor();
+  await page.getByText('Pointer not found.').waitFor();
   await page.getByRole('button', { name: 'Sign in with an API key' }).waitFor();
   // The browser reports every failed request.
   assert.ok(dashboard.problems.splice(0).every((line) => line.includes('404')));
@@ -105,7 +105,7 @@ test('new pointers appear in the list', { skip }, async () => {
   await table.getByText('A note').waitFor();
   await client.push('x', { metadata: { summary: 'Pushed while somebody looked' }, channel: 'reviews' });
   await table.getByText('Pushed while somebody looked').waitFor();
-  await page.getByLabel('On channel').fill('reviews');
+  await page.getByLabel('Channel').fill('reviews');
   await page.keyboard.press('Enter');
   await table.getByText('A note').waitFor({ state: 'detached' });
   assert.deepEqual(dashboard.problems, []);

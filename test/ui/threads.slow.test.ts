@@ -29,7 +29,7 @@ test('a thread can be viewed at an earlier version, compared with it, and revert
   assert.equal(await state.getByText('planner').count(), 1, 'who wrote it');
 
   await page.getByRole('button', { name: 'Diff' }).click();
-  await page.getByLabel('Compared with version').fill(String(newest));
+  await page.getByLabel('Compare with version').fill(String(newest));
   await page
     .getByRole('region', { name: `From v${newest} to v2` })
     .getByText('slow span: tax.quote')
@@ -76,7 +76,7 @@ test('each artifact type has its own viewer', { skip }, async () => {
   await (await open('heap.bin')).getByText('binary data').waitFor();
   const code = await open('quote.ts');
   await code.locator('.tok-keyword').first().waitFor();
-  await code.getByRole('searchbox', { name: 'Find in the text' }).fill('POOL');
+  await code.getByRole('searchbox', { name: 'Search this text' }).fill('POOL');
   await code.getByText('1 of 3 lines').waitFor();
   assert.equal(await code.locator('mark').first().textContent(), 'pool');
   assert.deepEqual(dashboard.problems, []);
@@ -86,10 +86,10 @@ test("a thread page has the model's view, the ledger, a report, an export and a 
   skip,
 }, async () => {
   const page = await dashboard.open(`/ui/threads/${demo.thread}?tab=prompt`);
-  await page.getByRole('region', { name: 'Message of the role system' }).waitFor();
+  await page.getByRole('region', { name: 'Message with role system' }).waitFor();
   const before = await asAgent(dashboard.relay, 'local').threads.stats(demo.thread);
   assert.equal(before.prompts?.prompts, 3, 'a look is not counted as a prompt');
-  await page.getByRole('tab', { name: 'Ledger' }).click();
+  await page.getByRole('tab', { name: 'Token ledger' }).click();
   await page.getByRole('table', { name: /Recent prompts/ }).waitFor();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -105,8 +105,8 @@ test("a thread page has the model's view, the ledger, a report, an export and a 
     .waitFor();
 
   await page.goto(`${dashboard.url}/ui/threads`);
-  await page.getByRole('checkbox', { name: 'Pick Checkout latency to compare', exact: true }).check();
-  await page.getByRole('checkbox', { name: 'Pick Checkout latency, second look to compare' }).check();
+  await page.getByRole('checkbox', { name: 'Select Checkout latency for comparison', exact: true }).check();
+  await page.getByRole('checkbox', { name: 'Select Checkout latency, second look for comparison' }).check();
   await page.getByRole('button', { name: /^Compare/ }).click();
   await page.getByText('298 ms').waitFor();
   await page.getByRole('button', { name: 'Differences' }).click();

@@ -69,9 +69,9 @@ class Guard extends Component<{ children: ComponentChildren }, { error?: unknown
 function Lost() {
   useTitle('Not found');
   return (
-    <Empty title="There is no such page.">
+    <Empty title="Page not found.">
       <p>
-        The <a href={to()}>overview</a> shows what there is.
+        Go to the <a href={to()}>overview</a>.
       </p>
     </Empty>
   );

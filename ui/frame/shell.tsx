@@ -28,7 +28,7 @@ export function Shell({ plain = false, children }: { plain?: boolean; children: 
   return (
     <div class={plain ? 'shell plain' : 'shell'}>
       <a class="skip" href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <header class="side">
         <div class="side-top">
@@ -76,7 +76,7 @@ function Places() {
   const first = segments.value[0] ?? '';
   const current = first === 'compare' ? 'threads' : first;
   return (
-    <nav aria-label="Places">
+    <nav aria-label="Main">
       <ul>
         {PLACES.map(({ at, title, icon }) => (
           <li key={at}>
@@ -147,9 +147,9 @@ function ExposureNotice() {
   if (self.value === null || !isExposed(self.value)) return null;
   return (
     <div role="note" class="notice">
-      Others can reach this relay, and it asks for no keys: everyone who reaches it can read, change and
-      delete everything. To ask for keys, start it without <code>--open</code>; on a Worker, set{' '}
-      <code>RELAY_OPEN</code> to false.
+      Other machines can reach this relay, and it requires no API key: anyone who can connect can read, change
+      and delete everything. To require keys, start it without <code>--open</code>; on a Cloudflare Worker,
+      set <code>RELAY_OPEN</code> to false.
     </div>
   );
 }
@@ -158,7 +158,7 @@ function ConnectionNotice() {
   const lost = connectionState.value === 'lost';
   return (
     <div role="status" class={lost ? 'notice' : 'unseen'}>
-      {lost && 'The connection to the relay was lost. What you see may be old; it is being opened again.'}
+      {lost && 'The connection to the relay was lost. This page may be out of date. Reconnecting…'}
     </div>
   );
 }

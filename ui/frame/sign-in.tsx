@@ -8,7 +8,7 @@ import { useTitle } from './title.ts';
 
 /** Replaces the relay's hint, which is for developers. */
 const REFUSED = new RelayError('unauthorized', {
-  hint: 'It was mistyped, revoked, has expired, or is of another relay.',
+  hint: 'It may be mistyped, revoked, expired, or from another relay.',
 });
 
 /** Asks for an API key if the relay requires one, and tests the key first. */
@@ -37,8 +37,8 @@ export function SignIn({ byLink }: { byLink: boolean }) {
       <h1>Sign in</h1>
       <p class="soft">
         {byLink
-          ? 'This is visible only with an API key of the tenant that it belongs to.'
-          : 'This relay asks for an API key.'}
+          ? 'This pointer may be private. Sign in with an API key of its tenant.'
+          : 'This relay requires an API key.'}
       </p>
       <form onSubmit={submit}>
         <label class="field">
@@ -56,15 +56,15 @@ export function SignIn({ byLink }: { byLink: boolean }) {
         </label>
         <label class="check">
           <input type="checkbox" checked={keep} onChange={(event) => setKeep(event.currentTarget.checked)} />
-          <span>Keep it until this tab is closed; otherwise until it is reloaded</span>
+          <span>Stay signed in when this tab is reloaded</span>
         </label>
         <button type="submit" class="button solid" disabled={busy || key.trim() === ''}>
-          {busy ? 'Trying it…' : 'Sign in'}
+          {busy ? 'Checking…' : 'Sign in'}
         </button>
       </form>
       {error !== undefined && <Failure error={error} />}
       <Command
-        about="No key yet? On the machine of the relay:"
+        about="No key yet? Create one on the machine that runs the relay:"
         line="relay keys create dashboard --scopes push,pull,subscribe,threads,files,tasks,admin"
       />
     </section>

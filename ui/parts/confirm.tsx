@@ -9,7 +9,10 @@ export function ConfirmButton(o: {
   title: string;
   /** What the person agrees to. */
   children: ComponentChildren;
+  /** Label of the button that confirms. */
   sure: string;
+  /** Label of the button that closes the dialog. */
+  dismiss?: string;
   act: () => Promise<unknown>;
   danger?: boolean;
   disabled?: boolean;
@@ -45,7 +48,7 @@ export function ConfirmButton(o: {
           {error !== undefined && <Failure error={error} />}
           <footer>
             <button type="button" class="button" onClick={() => setAsking(false)}>
-              Cancel
+              {o.dismiss ?? 'Cancel'}
             </button>
             <button
               type="button"

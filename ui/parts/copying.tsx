@@ -17,7 +17,7 @@ export function CopyButton({ text, what, label }: { text: string; what: string; 
   const said = {
     ready: label ?? `Copy ${what}`,
     copied: `Copied ${what}`,
-    refused: 'Select it and copy by hand',
+    refused: 'Copying failed: select the text and copy it',
   }[state];
   return (
     <button

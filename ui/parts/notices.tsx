@@ -43,7 +43,7 @@ export function Pending({ what = 'Loading' }: { what?: string }) {
   if (waited === 0) return <div class="pending" aria-busy="true" />;
   return (
     <div class="pending" role="status" aria-busy="true">
-      {what}…{waited > 1 && ' The relay takes its time; this ends after 20 seconds at the latest.'}
+      {what}…{waited > 1 && ' The relay is slow to answer. The request stops after 20 seconds.'}
     </div>
   );
 }

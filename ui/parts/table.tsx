@@ -119,9 +119,9 @@ export function PagedTable<T>({
     <>
       {skipped > 0 && (
         <p class="bar">
-          <span>{skipped.toLocaleString('en')} rows above were let go.</span>
+          <span>{skipped.toLocaleString('en')} earlier rows were removed from this page.</span>
           <button type="button" class="button" onClick={paged.first}>
-            Back to the first
+            Back to the start
           </button>
         </p>
       )}
@@ -141,5 +141,5 @@ export function PagedTable<T>({
 }
 
 function countOf(n: number): string {
-  return n === 1 ? '1 in all' : `${n.toLocaleString('en')} in all`;
+  return n === 1 ? '1 in total' : `${n.toLocaleString('en')} in total`;
 }

@@ -23,11 +23,11 @@ interface Props {
 }
 
 const TITLES: { readonly [K in ViewKind]: string } = {
-  markdown: 'Laid out',
+  markdown: 'Formatted',
   json: 'Tree',
   csv: 'Table',
   diff: 'Diff',
-  image: 'Picture',
+  image: 'Image',
   text: 'Text',
   binary: 'Bytes',
 };
@@ -40,13 +40,13 @@ export function ContentView({ body, size, about, layOut = true }: Props) {
   const own = text !== null && kind !== 'text';
   const [plain, setPlain] = useState(!layOut && kind === 'markdown');
   useEffect(() => setPlain(!layOut && kind === 'markdown'), [kind, layOut, body]);
-  if (body.byteLength === 0) return <Empty title="It is empty." />;
+  if (body.byteLength === 0) return <Empty title="The content is empty." />;
   return (
     <div class="content-view">
       {(own || cut) && (
         <div class="bar">
           {own && (
-            <div class="switch" role="group" aria-label="How to show it">
+            <div class="switch" role="group" aria-label="View">
               {[false, true].map((wanted) => (
                 <button
                   key={String(wanted)}
@@ -61,7 +61,7 @@ export function ContentView({ body, size, about, layOut = true }: Props) {
           )}
           {cut && (
             <span class="soft">
-              The first {amount(body.byteLength)} of {amount(size)}; the download has all of it.
+              The first {amount(body.byteLength)} of {amount(size)}. Download it to see the rest.
             </span>
           )}
         </div>

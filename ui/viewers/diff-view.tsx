@@ -30,7 +30,7 @@ export function DiffView({
       <div class="bar">
         <strong>{label}</strong>
         <span class="soft">
-          {added + removed === 0 ? 'nothing differs' : `${added} added, ${removed} removed`}
+          {added + removed === 0 ? 'no differences' : `${added} added, ${removed} removed`}
         </span>
         <label class="check">
           <input
@@ -38,7 +38,7 @@ export function DiffView({
             checked={whole}
             onChange={(event) => setWhole(event.currentTarget.checked)}
           />
-          <span>Show what is the same</span>
+          <span>Show unchanged lines</span>
         </label>
       </div>
       {rows.length > 0 && (
@@ -86,7 +86,8 @@ function shortened(lines: readonly DiffLine[]): Row[] {
   const rows: Row[] = [];
   let left = 0;
   const tell = () => {
-    if (left > 0) rows.push({ kind: 'left out', text: `${left} lines are the same` });
+    if (left > 0)
+      rows.push({ kind: 'left out', text: left === 1 ? '1 unchanged line' : `${left} unchanged lines` });
     left = 0;
   };
   lines.forEach((line, at) => {

@@ -48,7 +48,7 @@ export function JsonView({ value, label }: { value: unknown; label: string }) {
                   type="button"
                   class={open ? 'json-turn open' : 'json-turn'}
                   aria-expanded={open}
-                  aria-label={`${open ? 'Close' : 'Open'} ${row.name ?? 'all'}`}
+                  aria-label={`${open ? 'Collapse' : 'Expand'} ${row.name ?? 'everything'}`}
                   onClick={() => turn(row.path)}
                 >
                   <Icon name="chevron" />

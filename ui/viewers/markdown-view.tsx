@@ -28,7 +28,7 @@ export function MarkdownView({ text }: { text: string }) {
   if (failed) return <pre class="break">{visible(text)}</pre>;
   return (
     <>
-      {!ready && <Pending what="Laying it out" />}
+      {!ready && <Pending what="Formatting" />}
       <div class="markdown" ref={place} />
     </>
   );

@@ -36,8 +36,8 @@ export function TextView({ text, label, language, lineClass }: Props) {
       <div class="text-search" role="search">
         <input
           type="search"
-          placeholder="Find in the text"
-          aria-label="Find in the text"
+          placeholder="Search this text"
+          aria-label="Search this text"
           value={wanted}
           onInput={(event) => {
             setWanted(event.currentTarget.value);

@@ -16,8 +16,8 @@ const HOURS_MAX = 744;
 const LOOKED_AT = 1_000;
 
 const METHOD =
-  'Tokens that prompts and hand-offs would have had with everything pasted, less those they had. Reads beside prompts are ' +
-  'not in it; the ledger of a thread has them.';
+  'Tokens saved: what pasting everything into prompts and hand-offs would have cost, minus what was sent. ' +
+  'Reads outside prompts are not included; they are in the token ledger of each thread.';
 
 /** Activity of a tenant, as far as a caller may see it. */
 export class Activities implements Serves<typeof activity> {

@@ -25,15 +25,15 @@ export function ChannelPage({ name }: { name: string }) {
         {value && (
           <>
             <span>
-              {count(value.messages)} {value.messages === 1 ? 'message' : 'messages'} kept
+              {count(value.messages)} {value.messages === 1 ? 'message' : 'messages'} stored
             </span>
             {value.messages > 0 && (
               <>
                 <span>
-                  the last <Ago at={value.last_at} />
+                  last <Ago at={value.last_at} />
                 </span>
                 <span>
-                  numbers {value.first_seq} to {value.last_seq}
+                  sequence {value.first_seq} to {value.last_seq}
                 </span>
               </>
             )}

@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<ChannelInfo>[] = [
     wide: true,
   },
   { title: 'Messages', width: '84px', cell: ({ messages }) => count(messages), figure: true },
-  { title: 'Last', width: '92px', cell: ({ last_at }) => <Ago at={last_at} /> },
+  { title: 'Latest', width: '92px', cell: ({ last_at }) => <Ago at={last_at} /> },
 ];
 
 export function Channels({ parts }: { parts: readonly string[] }) {
@@ -59,9 +59,9 @@ function ChannelList() {
         keyOf={({ name }) => name}
         empty={
           <Empty title="There are no channels yet.">
-            <p>A channel is a named stream of pointers and signals. It begins with the first message.</p>
+            <p>A channel is a named stream of messages. The first message creates it.</p>
             <Command line='relay publish builds "main is green"' about="Send a signal:" />
-            <Command line="relay push report.md --channel reviews" about="Announce a payload:" />
+            <Command line="relay push report.md --channel reviews" about="Push a payload and announce it:" />
           </Empty>
         }
       />

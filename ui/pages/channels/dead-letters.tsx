@@ -12,7 +12,7 @@ import { relay } from '../../session/session.ts';
 const WHY = {
   attempts: 'failed every time',
   age: 'nobody took it in time',
-  gone: 'its pointer was gone',
+  gone: 'its pointer no longer exists',
 } as const;
 
 function why({ dead }: BuriedMessage): string {
@@ -33,7 +33,7 @@ export function DeadLetters({
   const [said, setSaid] = useState('');
   const retrying = useAction(async (relay, seq: number) => {
     const { group, task } = await relay.channels.retryDead(channel, seq);
-    setSaid(task ? `Sent anew as the task ${task}.` : `Handed out again to ${group}.`);
+    setSaid(task ? `Sent again as task ${task}.` : `Sent again to the group ${group}.`);
     letters.again();
     changed();
   });
@@ -93,7 +93,9 @@ export function DeadLetters({
               changed();
             }}
           >
-            <p>Nobody will do it. The message itself stays on the channel for as long as it is kept.</p>
+            <p>
+              No group member will get this message again. The message stays in the channel until it expires.
+            </p>
           </ConfirmButton>
         </span>
       ),
@@ -110,8 +112,9 @@ export function DeadLetters({
           list.length === 0 ? (
             <Empty title="There are no dead letters.">
               <p>
-                Work that a group fails at five times, or that nobody takes while it is kept, is listed here.
-                It is also on the channel <a href={to('channels', `${channel}.dead`)}>{`${channel}.dead`}</a>.
+                A message becomes a dead letter when every attempt of a group failed, or when nobody took it
+                before it expired. Dead letters also appear on the channel{' '}
+                <a href={to('channels', `${channel}.dead`)}>{`${channel}.dead`}</a>.
               </p>
             </Empty>
           ) : (

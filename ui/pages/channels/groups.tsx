@@ -27,12 +27,12 @@ export function Groups({
 }) {
   if (groups.length === 0)
     return (
-      <Empty title="No group shares this channel.">
+      <Empty title="This channel has no groups.">
         <p>
-          Members of a group share the messages: each is one member’s work, under a lease, until it is
-          acknowledged.
+          Members of a group share the messages of a channel. Each message goes to one member, who holds a
+          lease until it acknowledges the message.
         </p>
-        <Command line={`relay watch ${shellWord(channel)} --group workers`} about="Join one:" />
+        <Command line={`relay watch ${shellWord(channel)} --group workers`} about="Join a group:" />
       </Empty>
     );
   return (
@@ -44,9 +44,9 @@ export function Groups({
               <Said text={group.name} max={80} />
             </h2>
             <ConfirmButton
-              label="Forget"
-              title="Forget this group?"
-              sure="Forget it"
+              label="Remove"
+              title="Remove this group?"
+              sure="Remove it"
               danger
               act={async () => {
                 await relay.value.channels.removeGroup(channel, group.name);
@@ -54,8 +54,8 @@ export function Groups({
               }}
             >
               <p>
-                Whatever it had not done is forgotten with it: {count(group.backlog)} waiting,{' '}
-                {count(group.leases.length)} under way.
+                The group loses its unfinished messages: {count(group.backlog)} waiting,{' '}
+                {count(group.leases.length)} in progress. They stay in the channel.
               </p>
             </ConfirmButton>
           </header>
@@ -64,11 +64,11 @@ export function Groups({
               <strong class={group.backlog > 0 ? 'warn-text' : ''}>{count(group.backlog)}</strong> waiting
             </span>
             <span>
-              <strong>{count(group.leases.length)}</strong> under way
+              <strong>{count(group.leases.length)}</strong> in progress
             </span>
             <span>
               {group.members.length === 0 ? (
-                'no member is connected'
+                'no members connected'
               ) : (
                 <>
                   members: <Said text={group.members.map(({ name }) => name).join(', ')} max={200} />

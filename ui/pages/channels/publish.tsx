@@ -44,7 +44,7 @@ export function Publish({ channel }: { channel: string }) {
         </button>
       </div>
       <label class="field">
-        <span>{kind === 'signal' ? 'Text, or JSON' : 'Payload'}</span>
+        <span>{kind === 'signal' ? 'Text or JSON' : 'Payload'}</span>
         <textarea
           class="mono"
           required
@@ -54,7 +54,7 @@ export function Publish({ channel }: { channel: string }) {
       </label>
       {kind === 'payload' && (
         <label class="field">
-          <span>Summary, for those who decide whether to pull it</span>
+          <span>Summary (helps readers decide whether to pull it)</span>
           <input value={summary} onInput={(event) => setSummary(event.currentTarget.value)} />
         </label>
       )}

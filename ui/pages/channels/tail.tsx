@@ -53,7 +53,7 @@ export function Tail({ channel }: { channel: string }) {
           class="row-button one-line"
           onClick={() => setOpen(open === message.seq ? null : message.seq)}
         >
-          {message.gap && <span class="warn-text">gap before · </span>}
+          {message.gap && <span class="warn-text">messages missing before · </span>}
           {message.url !== undefined ? (
             <>
               <span class="mono accent">{idOf(message.url)?.slice(0, 8) ?? 'pointer'}</span>{' '}
@@ -84,18 +84,18 @@ export function Tail({ channel }: { channel: string }) {
         }}
       >
         <label class="field">
-          <span>Begin with</span>
+          <span>Start with</span>
           <select value={start} onChange={(event) => setStart(event.currentTarget.value as Start)}>
-            <option value="recent">the last {RECENT}</option>
-            <option value="all">all that is kept</option>
-            <option value="now">what comes now</option>
-            <option value="from">a place or moment…</option>
+            <option value="recent">last {RECENT} messages</option>
+            <option value="all">all stored messages</option>
+            <option value="now">new messages only</option>
+            <option value="from">sequence or time…</option>
           </select>
         </label>
         {start === 'from' && (
           <>
             <label class="field">
-              <span>Behind sequence or ISO time</span>
+              <span>After sequence or ISO time</span>
               <input
                 class="mono"
                 value={place}
@@ -115,7 +115,7 @@ export function Tail({ channel }: { channel: string }) {
         <label class="field">
           <span>From</span>
           <select value={sender} onChange={(event) => setSender(event.currentTarget.value)}>
-            <option value="">anybody</option>
+            <option value="">anyone</option>
             {senders.map((one) => (
               <option key={one} value={one}>
                 {one}
@@ -138,7 +138,7 @@ export function Tail({ channel }: { channel: string }) {
           onClick={() => setPaused(!paused)}
         >
           <Icon name={paused ? 'play' : 'pause'} />
-          {paused ? 'Go on' : 'Pause'}
+          {paused ? 'Resume' : 'Pause'}
         </button>
       </form>
       {error !== undefined && <Failure error={error} again={again} />}
@@ -148,7 +148,7 @@ export function Tail({ channel }: { channel: string }) {
             <h2>Message {opened.seq}</h2>
             {opened.url !== undefined && idOf(opened.url) && (
               <a class="button" href={to('pointers', idOf(opened.url)!)}>
-                Open the pointer
+                Open pointer
               </a>
             )}
           </header>
@@ -156,9 +156,12 @@ export function Tail({ channel }: { channel: string }) {
         </section>
       )}
       {messages.length === 0 ? (
-        <Empty title={start === 'now' ? 'Waiting for the next message.' : 'There are no messages here.'}>
+        <Empty title={start === 'now' ? 'Waiting for the next message.' : 'There are no messages.'}>
           <Command line={`relay publish ${shellWord(channel)} "hello"`} about="Send one:" />
-          <Command line={`relay watch ${shellWord(channel)} --since all`} about="The same in a terminal:" />
+          <Command
+            line={`relay watch ${shellWord(channel)} --since all`}
+            about="Follow the channel in a terminal:"
+          />
         </Empty>
       ) : (
         <>
@@ -173,7 +176,7 @@ export function Tail({ channel }: { channel: string }) {
           <p class="table-foot soft" role="status">
             {rows.length.toLocaleString('en')} shown
             {total > messages.length &&
-              `, ${(total - messages.length).toLocaleString('en')} older ones let go`}
+              `, ${(total - messages.length).toLocaleString('en')} older messages removed from this page`}
             {paused && ', paused'}
           </p>
         </>

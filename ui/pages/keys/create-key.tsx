@@ -8,13 +8,13 @@ import { Said } from '../../parts/said.tsx';
 import { useAction } from '../../session/asking.ts';
 
 const MEANS: { readonly [S in Scope]?: string } = {
-  push: 'store payloads, send signals',
-  pull: 'read payloads',
-  subscribe: 'follow channels',
+  push: 'push payloads, send signals',
+  pull: 'pull payloads',
+  subscribe: 'receive channel messages',
   threads: 'read and change threads',
   files: 'read and change files',
-  tasks: 'work with tasks and agents',
-  admin: 'make and revoke keys',
+  tasks: 'read and manage tasks, list agents',
+  admin: 'create and revoke keys',
 };
 
 const DAY = 86_400;
@@ -41,10 +41,10 @@ export function CreateKey({ onMade }: { onMade: (key: CreatedKey) => void }) {
   return (
     <>
       <button type="button" class="button solid" onClick={() => setOpen(true)}>
-        Make a key
+        Create key
       </button>
       {open && (
-        <Dialog title="Make a key" onClose={() => setOpen(false)}>
+        <Dialog title="Create key" onClose={() => setOpen(false)}>
           <form
             class="dialog-body"
             onSubmit={(event) => {
@@ -53,7 +53,7 @@ export function CreateKey({ onMade }: { onMade: (key: CreatedKey) => void }) {
             }}
           >
             <label class="field">
-              <span>Name, which others see as the sender</span>
+              <span>Name (others see it as the sender)</span>
               <input
                 required
                 maxLength={100}
@@ -63,7 +63,7 @@ export function CreateKey({ onMade }: { onMade: (key: CreatedKey) => void }) {
               />
             </label>
             <fieldset>
-              <legend class="soft small">It may</legend>
+              <legend class="soft small">Scopes</legend>
               {SCOPES.map((scope) => (
                 <label key={scope} class="check">
                   <input
@@ -79,7 +79,7 @@ export function CreateKey({ onMade }: { onMade: (key: CreatedKey) => void }) {
             </fieldset>
             <div class="form-row">
               <label class="field">
-                <span>Only channels that begin with</span>
+                <span>Only channels starting with</span>
                 <input
                   value={prefix}
                   placeholder="any"
@@ -87,12 +87,12 @@ export function CreateKey({ onMade }: { onMade: (key: CreatedKey) => void }) {
                 />
               </label>
               <label class="field">
-                <span>Works for</span>
+                <span>Expires</span>
                 <select value={days} onChange={(event) => setDays(Number(event.currentTarget.value))}>
-                  <option value={0}>until revoked</option>
+                  <option value={0}>never</option>
                   {[7, 30, 90, 365].map((one) => (
                     <option key={one} value={one}>
-                      {one} days
+                      after {one} days
                     </option>
                   ))}
                 </select>
@@ -108,7 +108,7 @@ export function CreateKey({ onMade }: { onMade: (key: CreatedKey) => void }) {
                 class="button solid"
                 disabled={creating.busy || scopes.length === 0 || name.trim() === ''}
               >
-                Make it
+                Create
               </button>
             </div>
           </form>
@@ -124,17 +124,17 @@ export function ShownOnce({ made, onClose }: { made: CreatedKey; onClose: () => 
     <div class="once" role="status">
       <p>
         <strong>
-          The key “<Said text={made.name} max={60} />” is shown once.
+          The key “<Said text={made.name} max={60} />” is shown only once.
         </strong>{' '}
-        Only its hash is stored: whoever loses it makes another.
+        Copy it now: the relay stores only its hash. If you lose the key, create another one.
       </p>
       <p class="mono break" id="new-key">
         {made.key}
       </p>
       <p class="bar">
-        <CopyButton text={made.key} what="key" label="Copy the key" />
+        <CopyButton text={made.key} what="key" label="Copy key" />
         <button type="button" class="button" onClick={onClose}>
-          I have it
+          Done
         </button>
       </p>
     </div>

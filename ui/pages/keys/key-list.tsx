@@ -51,7 +51,7 @@ export function KeyList() {
           ) : (
             expires_at && (
               <span class="soft small">
-                ends <Ago at={expires_at} />
+                expires <Ago at={expires_at} />
               </span>
             )
           )}
@@ -86,7 +86,8 @@ export function KeyList() {
               }}
             >
               <p>
-                A new key with the same name and rights is shown once. The old one works for another hour.
+                This creates a new key with the same name and scopes, and shows it once. The old key works for
+                one more hour.
               </p>
             </ConfirmButton>
             <ConfirmButton
@@ -99,12 +100,8 @@ export function KeyList() {
                 keys.again();
               }}
             >
-              <p>
-                The key and the share links it made stop working at once, everywhere. This cannot be undone.
-              </p>
-              {self.value?.key_id === key.id && (
-                <p class="warning">This is the key that you are signed in with.</p>
-              )}
+              <p>The key and the share links created with it stop working at once. This cannot be undone.</p>
+              {self.value?.key_id === key.id && <p class="warning">You are signed in with this key.</p>}
             </ConfirmButton>
           </span>
         ),
@@ -116,7 +113,7 @@ export function KeyList() {
       <div class="bar spread">
         <label class="check">
           <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
-          <span>With those revoked in the last 30 days</span>
+          <span>Show keys revoked in the last 30 days</span>
         </label>
         <CreateKey
           onMade={(key) => {
@@ -128,12 +125,10 @@ export function KeyList() {
       <Answer of={keys}>
         {(list) =>
           list.length === 0 ? (
-            <Empty title="There are no keys.">
-              <p>
-                On this machine none are needed. Others reach the relay with a key, once it listens for them.
-              </p>
-              <Command line="relay keys create laptop" about="Make one:" />
-              <Command line="relay up --host 0.0.0.0 --auth" about="Let others in, with keys:" />
+            <Empty title="There are no keys yet.">
+              <p>On this machine you need no key. Other machines need one to use this relay.</p>
+              <Command line="relay keys create laptop" about="Create a key:" />
+              <Command line="relay up --host 0.0.0.0 --auth" about="Accept other machines, with keys:" />
             </Empty>
           ) : (
             <Table

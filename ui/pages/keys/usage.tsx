@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<UsageRow>[] = [
     width: 'minmax(0, 1fr)',
     cell: ({ operation }) => <Said text={operation} max={60} />,
   },
-  { title: 'Times', width: '80px', cell: (row) => count(row.count), figure: true },
+  { title: 'Count', width: '80px', cell: (row) => count(row.count), figure: true },
   { title: 'Bytes', width: '90px', cell: (row) => bytes(row.bytes), figure: true, wide: true },
 ];
 
@@ -63,18 +63,19 @@ export function Usage() {
                 <span class="figure-name">Plan</span>
                 <span class="figure-value">{report.plan}</span>
                 <span class="figure-foot">
-                  counts begin anew <Ago at={report.reset} />
+                  counters reset <Ago at={report.reset} />
                 </span>
               </div>
             </div>
             {report.rows.length === 0 ? (
-              <Empty title={`Nothing was counted in ${report.month}.`}>
+              <Empty title={`No usage in ${report.month}.`}>
                 <p>
-                  What is done with a key is counted by key, operation and day
-                  {self.value?.auth === 'open' && '; this relay asks for none, so only storage is measured'}.
+                  Usage is counted per key, operation and day.
+                  {self.value?.auth === 'open' &&
+                    ' This relay requires no keys, so it measures only storage.'}
                 </p>
                 {self.value?.auth === 'open' && (
-                  <Command line="relay up --host 0.0.0.0 --auth" about="Let others in, with keys:" />
+                  <Command line="relay up --host 0.0.0.0 --auth" about="Accept other machines, with keys:" />
                 )}
               </Empty>
             ) : (

@@ -20,29 +20,29 @@ const DEEDS: { readonly [kind in ActivityKind]?: readonly [before: string, behin
   'pointer.pulled': ['pulled'],
   'pointer.revoked': ['revoked'],
   'channel.signal': ['sent a signal'],
-  'group.claimed': ['took work of the group'],
-  'group.acked': ['finished work of the group'],
-  'group.dead': ['gave up on work of the group'],
-  'group.revived': ['revived work of the group'],
-  'thread.created': ['opened the thread'],
+  'group.claimed': ['took a message for the group'],
+  'group.acked': ['acknowledged a message for the group'],
+  'group.dead': ['gave up on a message for the group'],
+  'group.revived': ['retried a dead letter of the group'],
+  'thread.created': ['created the thread'],
   'thread.patched': ['changed'],
   'thread.deleted': ['deleted the thread'],
   'artifact.created': ['stored', 'in'],
-  'artifact.deleted': ['deleted an artifact of'],
+  'artifact.deleted': ['deleted an artifact in'],
   'pipeline.started': ['started the pipeline'],
-  'pipeline.resumed': ['went on with the pipeline'],
-  'pipeline.finished': ['ended the pipeline'],
-  'step.started': ['began the step', 'of'],
+  'pipeline.resumed': ['resumed the pipeline'],
+  'pipeline.finished': ['finished the pipeline'],
+  'step.started': ['started the step', 'of'],
   'step.done': ['finished the step', 'of'],
-  'step.failed': ['failed at the step', 'of'],
+  'step.failed': ['failed the step', 'of'],
   'task.sent': ['sent the task'],
   'task.claimed': ['took the task'],
   'task.done': ['finished the task'],
-  'task.failed': ['failed at the task'],
-  'task.canceled': ['called off the task'],
-  'agent.came': ['came to work'],
-  'agent.left': ['left'],
-  'key.created': ['made the key'],
+  'task.failed': ['failed the task'],
+  'task.canceled': ['canceled the task'],
+  'agent.came': ['connected'],
+  'agent.left': ['disconnected'],
+  'key.created': ['created the key'],
   'key.revoked': ['revoked the key'],
   'key.rotated': ['rotated the key'],
   'share.created': ['shared'],
@@ -51,22 +51,22 @@ const DEEDS: { readonly [kind in ActivityKind]?: readonly [before: string, behin
 
 /** Thread events that have no activity kind of their own. */
 const EVENTS: ReadonlyMap<string, string> = new Map([
-  ['artifact.pulled', 'read an artifact of'],
+  ['artifact.pulled', 'read an artifact in'],
   ['prompt.rendered', 'rendered a prompt from'],
   ['prompt.answered', 'got an answer in'],
-  ['prompt.handed_over', 'handed over'],
+  ['prompt.handed_over', 'handed off'],
   ['message.sent', 'sent a message in'],
-  ['report.generated', 'made a report of'],
+  ['report.generated', 'generated a report of'],
 ]);
 
 function sentence(e: Activity, names: Names): ComponentChildren {
   if (e.kind === 'left_out')
-    return <span class="soft">{(e.count ?? 0).toLocaleString('en')} more, too many to list</span>;
+    return <span class="soft">{(e.count ?? 0).toLocaleString('en')} more events, too many to list</span>;
   if (e.kind === 'gap')
-    return <span class="soft">The connection was gone for a while; what happened then is in the lists</span>;
+    return <span class="soft">The connection was lost for a while. Some activity may be missing here.</span>;
   const [before, behind] =
     e.kind === 'thread.event'
-      ? [EVENTS.get(e.type ?? '') ?? `noted ${visible(e.type ?? 'something')} in`]
+      ? [EVENTS.get(e.type ?? '') ?? `recorded ${visible(e.type ?? 'an event')} in`]
       : (DEEDS[e.kind] ?? [e.kind.replace(/[._]/g, ' ')]);
   return (
     <>

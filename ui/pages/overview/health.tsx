@@ -17,22 +17,22 @@ export function Health() {
             <dt>Server</dt>
             <dd>
               <span class={healthy ? 'dot ok' : 'dot bad'} aria-hidden="true" />{' '}
-              {healthy ? 'answers' : 'does not answer as it should'}
+              {healthy ? 'running' : 'not answering correctly'}
               {version && <span class="soft"> · version {version}</span>}
             </dd>
             <dt>Store</dt>
             <dd>
               <span class={ready ? 'dot ok' : 'dot bad'} aria-hidden="true" />{' '}
-              {ready ? 'takes writes' : 'does not take writes: see relay doctor'}
+              {ready ? 'accepts writes' : 'does not accept writes: run relay doctor'}
             </dd>
             <dt>This page</dt>
             <dd>
               <span class={`dot ${connectionState.value}`} aria-hidden="true" />{' '}
               {
                 {
-                  live: 'is live',
-                  lost: 'has lost its connection',
-                  idle: 'is not live: reload to see changes',
+                  live: 'live',
+                  lost: 'connection lost',
+                  idle: 'not live: reload to see changes',
                 }[connectionState.value]
               }
             </dd>

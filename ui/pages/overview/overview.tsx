@@ -58,9 +58,9 @@ function Figures() {
   return (
     <div class="figures">
       <Figure
-        name="Tokens avoided"
+        name="Tokens saved"
         value={ledger ? count(ledger.avoided_tokens) : sums ? '–' : '…'}
-        foot={ledger ? `${count(ledger.prompts)} prompts, by ${sums?.tokenizer}` : 'nothing was prompted yet'}
+        foot={ledger ? `${count(ledger.prompts)} prompts, counted with ${sums?.tokenizer}` : 'no prompts yet'}
       />
       <Figure
         name="Threads"
@@ -69,7 +69,7 @@ function Figures() {
         href={to('threads')}
       />
       <Figure
-        name="Agents alive"
+        name="Live agents"
         value={agents.value ? count(bridges.filter(({ alive }) => alive).length) : '…'}
         foot={lost > 0 ? `${lost} stuck or silent` : `of ${bridges.length} known`}
         href={to('tasks')}
@@ -111,13 +111,13 @@ function ActivityFeed() {
         const lines = merged(heard.value, activities);
         if (lines.length === 0)
           return (
-            <Empty title="Nothing has happened yet.">
-              <p>Whatever agents hand each other appears here as it happens.</p>
-              <Command line='echo "hello, agent" | relay push --channel greetings' about="Push something:" />
+            <Empty title="No activity yet.">
+              <p>Pushes, messages, threads and tasks of your agents appear here live.</p>
+              <Command line='echo "hello, agent" | relay push --channel greetings' about="Push a payload:" />
             </Empty>
           );
         return (
-          <ol class="feed" aria-label="What happened, newest first">
+          <ol class="feed" aria-label="Activity, newest first">
             {lines.map((entry) => (
               <li key={entry.id}>
                 <Clock at={entry.at} short />

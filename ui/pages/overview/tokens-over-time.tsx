@@ -22,8 +22,8 @@ export function TokensOverTime() {
   return (
     <section class="panel" aria-labelledby="tokens">
       <div class="panel-head">
-        <h2 id="tokens">Tokens avoided</h2>
-        <div class="switch" role="group" aria-label="How far back">
+        <h2 id="tokens">Tokens saved</h2>
+        <div class="switch" role="group" aria-label="Time range">
           {SPANS.map((one) => (
             <button key={one.title} type="button" aria-pressed={one === span} onClick={() => setSpan(one)}>
               {one.title}
@@ -47,7 +47,7 @@ function Drawn({
   const series = useMemo(
     () => [
       {
-        name: 'Tokens avoided',
+        name: 'Tokens saved',
         colour: '--accent',
         values: points.map(({ avoided_tokens }) => avoided_tokens),
       },
@@ -58,9 +58,9 @@ function Drawn({
   return (
     <>
       {prompted ? (
-        <Chart label="Tokens avoided over time" times={times} series={series} format={short} />
+        <Chart label="Tokens saved over time" times={times} series={series} format={short} />
       ) : (
-        <p class="soft chart-none">No model was prompted in this time, so there is no figure.</p>
+        <p class="soft chart-none">No prompts in this time range.</p>
       )}
       <p class="soft small">{method}</p>
     </>

@@ -24,13 +24,13 @@ const COLUMNS: readonly Column<RunItem>[] = [
   { title: 'Status', width: '104px', cell: ({ status }) => <Badge word={status} /> },
   { title: 'Run', width: '116px', cell: ({ run }) => <Id value={run} what="run id" />, wide: true },
   {
-    title: 'Took',
+    title: 'Duration',
     width: '100px',
     cell: ({ started_at, finished_at }) =>
       finished_at ? (
         duration(Date.parse(finished_at) - Date.parse(started_at))
       ) : (
-        <span class="soft">not over</span>
+        <span class="soft">running</span>
       ),
     wide: true,
     figure: true,
@@ -64,8 +64,8 @@ function RunList() {
         empty={
           <Empty title="No pipeline has run yet.">
             <p>
-              A pipeline is a YAML file of steps for several agents, in parallel where they can be. Each run
-              is a thread.
+              A pipeline is a YAML file with steps for several agents. Independent steps run in parallel. Each
+              run is stored as a thread.
             </p>
             <Command line="relay pipeline run review.yaml" about="Run one:" />
           </Empty>

@@ -24,7 +24,7 @@ export function RunActions({ run, step }: { run: PipelineRun; step: string | nul
       : [
           {
             title: 'Resume',
-            about: 'What is recorded is not done again.',
+            about: 'Finished steps do not run again.',
             line: `relay pipeline run --run ${run.run}`,
           },
         ]),
@@ -33,14 +33,14 @@ export function RunActions({ run, step }: { run: PipelineRun; step: string | nul
       : [
           {
             title: `Rerun from ${step}`,
-            about: 'A new run with the results of what came before.',
+            about: 'Starts a new run that reuses the results of earlier steps.',
             line: `relay pipeline run --of ${run.run} --from ${shellWord(step)}`,
           },
         ]),
   ];
   return (
     <section class="panel" aria-labelledby="again">
-      <h2 id="again">Resume or run again</h2>
+      <h2 id="again">Resume or rerun</h2>
       <div class="stack">
         {offers.map(({ title, about, line }) => (
           <div key={line} class="offer">
@@ -49,7 +49,7 @@ export function RunActions({ run, step }: { run: PipelineRun; step: string | nul
               <ConfirmButton
                 label={title}
                 title={`${title}?`}
-                sure="Send the task"
+                sure="Send task"
                 act={async () => {
                   const { task_channel, done_channel } = runner.bridge!;
                   const { id } = await relay.value.pointers.push({
@@ -62,8 +62,8 @@ export function RunActions({ run, step }: { run: PipelineRun; step: string | nul
                 }}
               >
                 <p>
-                  {runner.name} does it, by the file of the pipeline that it has. Its page shows what becomes
-                  of it.
+                  This sends a task to {runner.name}, which uses its own copy of the pipeline file. The task’s
+                  page shows the progress.
                 </p>
               </ConfirmButton>
             )}
@@ -72,7 +72,7 @@ export function RunActions({ run, step }: { run: PipelineRun; step: string | nul
         {!runner && (
           <Command
             line="relay bridge start --pipelines ."
-            about="To do it from here, start a runner where the files of the pipelines are:"
+            about="To resume from this page, start a bridge in the folder with the pipeline files:"
           />
         )}
       </div>

@@ -29,7 +29,7 @@ export function RunPage({ id }: { id: string }) {
         above={{ title: 'Pipelines', href: to('pipelines') }}
         actions={
           <a class="button" href={to('threads', id)}>
-            Open its thread
+            Open thread
           </a>
         }
       >
@@ -50,7 +50,7 @@ export function RunPage({ id }: { id: string }) {
             )}
             {value.of && (
               <span>
-                again from {value.of.from} of{' '}
+                rerun from {value.of.from} of{' '}
                 <a href={to('pipelines', value.of.run)}>{value.of.run.slice(0, 8)}</a>
               </span>
             )}
@@ -83,7 +83,7 @@ function Body({ run }: { run: PipelineRun }) {
       <div class="columns even">
         <div class="stack">
           <section class="panel" aria-labelledby="waterfall">
-            <h2 id="waterfall">When each ran</h2>
+            <h2 id="waterfall">Timeline</h2>
             <Waterfall run={run} chosen={chosen?.step ?? null} onChoose={choose} />
           </section>
           <RunActions run={run} step={chosen?.of ?? null} />

@@ -35,10 +35,10 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
           </>
         )}
         <dt>Waits for</dt>
-        <dd>{definition && definition.needs.length > 0 ? definition.needs.join(', ') : 'nothing'}</dd>
-        <dt>Time</dt>
+        <dd>{definition && definition.needs.length > 0 ? definition.needs.join(', ') : 'no other step'}</dd>
+        <dt>Started</dt>
         <dd>
-          {instance.started_at ? <Ago at={instance.started_at} /> : 'not started'}
+          {instance.started_at ? <Ago at={instance.started_at} /> : 'not yet'}
           {instance.duration_ms !== null && `, took ${duration(instance.duration_ms)}`}
           {instance.cached && ', from an earlier run'}
         </dd>
@@ -56,7 +56,7 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
         )}
         {instance.why && (
           <>
-            <dt>Why</dt>
+            <dt>Reason</dt>
             <dd class="break">
               <Said text={instance.why} max={4_000} />
             </dd>
@@ -111,7 +111,7 @@ function Prompt({ run, event }: { run: string; event: string }) {
             <pre class="said break" tabIndex={0}>
               {visible(String(prompt ?? ''))}
             </pre>
-            {prompt_cut === true && <p class="soft small">This is its beginning; the rest was not kept.</p>}
+            {prompt_cut === true && <p class="soft small">Only the start of the prompt was stored.</p>}
           </>
         )}
       </Answer>

@@ -32,10 +32,10 @@ export function StepGraph({ steps, instances, chosen, onChoose }: Props) {
       over = true;
     };
   }, [shape]);
-  if (steps.length === 0) return <p class="soft">No step has begun.</p>;
-  if (!drawing) return <Pending what="Drawing it" />;
+  if (steps.length === 0) return <p class="soft">No step has started yet.</p>;
+  if (!drawing) return <Pending what="Drawing the graph" />;
   return (
-    <div class="graph" tabIndex={0} role="region" aria-label="The steps and what they wait for">
+    <div class="graph" tabIndex={0} role="region" aria-label="Steps and their dependencies">
       <div class="graph-sheet" style={{ width: `${drawing.width}px`, height: `${drawing.height}px` }}>
         <svg width={drawing.width} height={drawing.height} aria-hidden="true">
           {drawing.edges.map(({ key, path }) => (

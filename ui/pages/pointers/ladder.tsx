@@ -15,7 +15,7 @@ export function Ladder({ receipts }: { receipts: readonly Receipt[] }) {
           <li key={rung} class={found.length > 0 ? 'reached' : ''}>
             <Badge word={found.length > 0 ? rung : ''}>{rung}</Badge>
             {found.length === 0 ? (
-              <span class="soft">no evidence</span>
+              <span class="soft">not yet</span>
             ) : (
               <ul>
                 {found.map((receipt, at) => (
@@ -43,7 +43,7 @@ export function Ladder({ receipts }: { receipts: readonly Receipt[] }) {
 function amount({ count: times, retries, bytes: size, group, reason, attempts, status }: Receipt): string {
   const parts = [
     times !== undefined && times > 1 && `${count(times)} times`,
-    retries && `${retries} of them retries`,
+    retries && `including ${retries} retries`,
     size !== undefined && bytes(size),
     group !== undefined && `group ${group}`,
     reason !== undefined && `${reason}, ${attempts ?? 0} attempts`,

@@ -9,8 +9,8 @@ import { TextView } from '../../viewers/text-view.tsx';
 const KINDS = [
   { name: 'outline', title: 'Outline', hint: null },
   { name: 'lines', title: 'Lines', hint: '10-40' },
-  { name: 'grep', title: 'Matching', hint: 'a pattern, in RE2 syntax' },
-  { name: 'json', title: 'Place in JSON', hint: '/items/0/name' },
+  { name: 'grep', title: 'Matching lines', hint: 'a regular expression (RE2)' },
+  { name: 'json', title: 'JSON path', hint: '/items/0/name' },
 ] as const;
 
 /** Parts of a payload as an agent would pull them: an outline, lines, matches, a JSON path. */
@@ -24,7 +24,7 @@ export function Parts({ client, url }: { client: ContextRelay; url: string }) {
   });
   return (
     <details class="parts">
-      <summary>Take only a part</summary>
+      <summary>Pull only a part</summary>
       <form
         class="bar"
         onSubmit={(event) => {
@@ -49,7 +49,7 @@ export function Parts({ client, url }: { client: ContextRelay; url: string }) {
         </label>
         {kind.hint !== null && (
           <label class="field grow">
-            <span>Which</span>
+            <span>{kind.title}</span>
             <input
               class="mono"
               required
@@ -60,14 +60,14 @@ export function Parts({ client, url }: { client: ContextRelay; url: string }) {
           </label>
         )}
         <button type="submit" class="button align-end" disabled={taking.busy}>
-          Take it
+          Pull
         </button>
       </form>
       {taking.error !== undefined && <Failure error={taking.error} />}
       {part && (
         <>
           <p class="soft small">{count(new TextEncoder().encode(part.text).byteLength)} bytes</p>
-          <TextView text={part.text} label="The part" />
+          <TextView text={part.text} label="Pulled part" />
         </>
       )}
     </details>

@@ -17,7 +17,7 @@ interface Props {
   readonly about: Inspected;
 }
 
-const WHOLE = 'Use the whole address as it was given to you.';
+const WHOLE = 'Use the complete address that you were given.';
 
 /** Displays the payload. One with limited pulls waits for a click. */
 export function Payload({ client, url, about }: Props) {
@@ -48,7 +48,7 @@ export function Payload({ client, url, about }: Props) {
   if (obstacle !== null)
     return (
       <p class="failure" role="alert" id="obstacle">
-        <strong class="failure-title">{obstacle}</strong> Nothing was pulled.
+        <strong class="failure-title">{obstacle}</strong> No pull was used.
       </p>
     );
   return (
@@ -66,12 +66,12 @@ export function Payload({ client, url, about }: Props) {
         <div class="stack">
           <p>
             {about.max_pulls === 1
-              ? 'It can be pulled once, and showing it is that pull: afterwards it is gone for everybody.'
-              : `It can be pulled ${about.max_pulls} times in all, and showing it is one of them.`}
+              ? 'This payload can be pulled only once. Showing it uses that pull; afterwards nobody can read it.'
+              : `This payload can be pulled ${about.max_pulls} times in total. Showing it uses one pull.`}
           </p>
           <p>
             <button type="button" class="button solid" id="show" onClick={() => setAsked(true)}>
-              Show it and use a pull
+              Show it (uses one pull)
             </button>
           </p>
         </div>
@@ -84,7 +84,7 @@ export function Payload({ client, url, about }: Props) {
           }
         />
       )}
-      {asked && !body && pulling.error === undefined && <Pending what="Pulling it" />}
+      {asked && !body && pulling.error === undefined && <Pending what="Pulling the payload" />}
       {saving.error !== undefined && <Failure error={saving.error} />}
       {body && (
         <>
@@ -118,14 +118,14 @@ async function findObstacle(url: string, about: Inspected): Promise<string | nul
   const raw = url.split('#key=')[1];
   if (raw === undefined)
     return about.content_type === FERNET_CONTENT_TYPE
-      ? `This is encrypted and this address has no key. ${WHOLE}`
+      ? `The payload is encrypted and this address has no key. ${WHOLE}`
       : null;
   if (!globalThis.crypto?.subtle)
-    return 'Browsers decrypt only on https:// or on this machine. Use: relay pull.';
+    return 'Browsers decrypt only over https:// or on this machine. Use `relay pull` instead.';
   try {
     const check = await fernetKeyCheck(decoded(raw));
     if (about.key_check !== undefined && about.key_check !== check)
-      return `The key in this address does not fit the payload. ${WHOLE}`;
+      return `The key in this address does not match this payload. ${WHOLE}`;
     return null;
   } catch {
     return `The key in this address is damaged. ${WHOLE}`;

@@ -33,7 +33,7 @@ export function Pointer({ parts: [id = ''], above = false }: { parts: readonly s
       <PageHead
         title={titleOf(found.value) ?? `Pointer ${id.slice(0, 8)}`}
         above={above ? { title: 'Pointers', href: to('pointers') } : undefined}
-        actions={<CopyButton text={url} what="address" label="Copy the address" />}
+        actions={<CopyButton text={url} what="address" label="Copy address" />}
       />
       <Found found={found} id={id}>
         {(about) => (
@@ -66,18 +66,18 @@ function Found({
   children: (about: Inspected) => preact.ComponentChildren;
 }) {
   if (found.value) return <>{children(found.value)}</>;
-  if (found.error === undefined) return <Pending what="Looking it up" />;
+  if (found.error === undefined) return <Pending what="Loading the pointer" />;
   if (!isRelayError(found.error) || found.error.status !== 404)
     return <Failure error={found.error} again={found.again} />;
   return (
-    <Empty title="Nothing there.">
+    <Empty title="Pointer not found.">
       <p>
-        It has expired, was revoked, has been pulled as often as it may, never was, or is not visible to you.
-        The relay tells these apart to nobody.
+        It may have expired, been revoked, used up its pulls, or never existed. You may also lack access to
+        it. For privacy, the relay does not say which.
       </p>
       <p class="bar">
         <button type="button" class="button" onClick={found.again}>
-          Look again
+          Try again
         </button>
         <button
           type="button"
@@ -89,7 +89,7 @@ function Found({
           Sign in with an API key
         </button>
       </p>
-      <Command line={`relay receipts ${id}`} about="Its owner can ask what became of it:" />
+      <Command line={`relay receipts ${id}`} about="The owner can see what happened to it:" />
     </Empty>
   );
 }
@@ -97,12 +97,12 @@ function Found({
 function About({ about, id }: { about: Inspected; id: string }) {
   const encrypted = about.content_type === FERNET_CONTENT_TYPE;
   return (
-    <section class="panel" aria-label="About it">
+    <section class="panel" aria-label="About the pointer">
       <p class="page-facts">
         <Id value={id} what="pointer id" />
         {about.size !== null && <span>{bytes(about.size)}</span>}
         {about.tokens && (
-          <span title={`by ${about.tokens.tokenizer}`}>{count(about.tokens.tokens)} tokens</span>
+          <span title={`counted with ${about.tokens.tokenizer}`}>{count(about.tokens.tokens)} tokens</span>
         )}
         {about.from !== null && <span>from {visible(about.from)}</span>}
         {about.channel !== null && <span>on {visible(about.channel)}</span>}
@@ -130,7 +130,7 @@ function About({ about, id }: { about: Inspected; id: string }) {
 
 function Metadata({ metadata }: { metadata: Inspected['metadata'] }) {
   const entries = Object.entries(metadata);
-  if (entries.length === 0) return <p class="soft">It carries no metadata.</p>;
+  if (entries.length === 0) return <p class="soft">No metadata.</p>;
   return (
     <dl class="facts" id="metadata">
       {entries.map(([name, value]) => (

@@ -88,7 +88,7 @@ function PointerList() {
       <PageHead title="Pointers" />
       <div class="bar">
         <label class="field">
-          <span>On channel</span>
+          <span>Channel</span>
           <input
             type="search"
             value={channel}
@@ -107,12 +107,12 @@ function PointerList() {
         keyOf={({ id }) => id}
         empty={
           filtered ? (
-            <Empty title="No pointer is like that." />
+            <Empty title="No pointer matches these filters." />
           ) : (
-            <Empty title="There are no pointers.">
+            <Empty title="There are no pointers yet.">
               <p>
-                A pointer stands for a payload until it expires, a day later by default. Agents pass it on
-                instead of the payload.
+                A pointer is a short URL for a payload. Agents send the pointer instead of the payload. It
+                expires after one day by default.
               </p>
               <Command line="relay push report.md" about="Push a file:" />
             </Empty>

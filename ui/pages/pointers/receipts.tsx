@@ -8,11 +8,11 @@ import { Ladder } from './ladder.tsx';
 export function Receipts({ client, id }: { client: ContextRelay; id: string }) {
   const ladder = useAsked(() => client.receipts(id), [id, client]);
   useEvery(5_000, ladder.again);
-  if (!ladder.value) return ladder.pending ? <Pending what="Asking for receipts" /> : null;
+  if (!ladder.value) return ladder.pending ? <Pending what="Loading receipts" /> : null;
   return (
     <section class="panel" aria-label="Receipts">
       <h2>Receipts</h2>
-      <p class="soft small">Only what there is evidence for; nothing times out into “delivered”.</p>
+      <p class="soft small">What the relay has seen happen to this pointer. No stage is assumed.</p>
       <Ladder receipts={ladder.value.receipts} />
     </section>
   );

@@ -55,9 +55,9 @@ function Body({ project }: { project: ProjectView }) {
             name: 'brief',
             title: 'Brief',
             render: () => (
-              <section class="message" aria-label="The brief for a new session">
+              <section class="message" aria-label="Brief for a new session">
                 <header>
-                  <h3>What a new session is told</h3>
+                  <h3>Brief for a new session</h3>
                   <CopyButton text={project.brief} what="brief" />
                 </header>
                 <pre class="break" tabIndex={0}>
@@ -75,8 +75,8 @@ function Body({ project }: { project: ProjectView }) {
 function Todos({ todos }: { todos: ProjectView['todos'] }) {
   if (todos.length === 0)
     return (
-      <Empty title="There are no todos.">
-        <Command line='relay todo add "Write the load test"' about="Add one, in the folder of the project:" />
+      <Empty title="There are no todos yet.">
+        <Command line='relay todo add "Write the load test"' about="Add one, in the project folder:" />
       </Empty>
     );
   return (
@@ -106,8 +106,8 @@ function Todos({ todos }: { todos: ProjectView['todos'] }) {
 function Decisions({ decisions }: { decisions: ProjectView['decisions'] }) {
   if (decisions.length === 0)
     return (
-      <Empty title="Nothing was decided yet.">
-        <p>Whatever is decided in the project goes into its decisions.md, for whoever comes next.</p>
+      <Empty title="There are no decisions yet.">
+        <p>Write decisions into the project’s decisions.md, so that the next session knows them.</p>
       </Empty>
     );
   return (

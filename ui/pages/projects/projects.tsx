@@ -24,13 +24,13 @@ function ProjectList() {
       <Answer of={projects}>
         {({ projects: list }) =>
           list.length === 0 ? (
-            <Empty title="The relay was told of no project.">
+            <Empty title="No projects yet.">
               <p>
-                It shows the todos, the decisions and the brief of folders that it was started with, and of no
-                others.
+                This page shows the todos, decisions and brief of each project folder that the relay was
+                started with.
               </p>
-              <Command line="relay project init" about="In the folder of a project:" />
-              <Command line="relay up --project ." about="Show it here:" />
+              <Command line="relay project init" about="Set up a project, in its folder:" />
+              <Command line="relay up --project ." about="Start the relay with it:" />
             </Empty>
           ) : (
             <ul class="cards">

@@ -12,8 +12,8 @@ const SHORT = 8;
 export function AgentList({ agents, short = false }: { agents: readonly Agent[]; short?: boolean }) {
   if (agents.length === 0)
     return (
-      <Empty title="No agent is there.">
-        <p>A bridge next to an agent takes tasks for it and brings the results back.</p>
+      <Empty title="No agents yet.">
+        <p>A bridge runs next to an agent. It fetches tasks for the agent and returns the results.</p>
         <Command line="relay bridge start --exec 'claude -p'" about="Start one:" />
       </Empty>
     );
@@ -28,7 +28,7 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
                 <strong>
                   <Said text={agent.name} max={60} />
                 </strong>{' '}
-                <Badge word={agent.state ?? 'follower'} />
+                <Badge word={agent.state ?? 'inbox'} />
               </p>
               <p class="soft small">
                 {agent.bridge ? (
@@ -40,13 +40,13 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
                   </>
                 ) : (
                   <>
-                    follows <Said text={agent.channels.join(', ') || 'nothing'} max={120} />
+                    subscribed to <Said text={agent.channels.join(', ') || 'no channel'} max={120} />
                   </>
                 )}
               </p>
               {agent.bridge && agent.bridge.running.length > 0 && (
                 <p class="small">
-                  at{' '}
+                  working on{' '}
                   {agent.bridge.running.map((task) => (
                     <TaskLink key={task} task={task} />
                   ))}

@@ -40,22 +40,22 @@ export function SendTask({ agents }: { agents: readonly Agent[] }) {
       }}
     >
       <label class="field">
-        <span>What to do</span>
+        <span>Task</span>
         <textarea required rows={6} value={text} onInput={(event) => setText(event.currentTarget.value)} />
       </label>
       <div class="row">
         <label class="field">
-          <span>Summary, for lists</span>
+          <span>Summary (shown in lists)</span>
           <input
             value={summary}
-            placeholder="its first line"
+            placeholder="first line of the task"
             onInput={(event) => setSummary(event.currentTarget.value)}
           />
         </label>
         <label class="field">
-          <span>For</span>
+          <span>Agent</span>
           <select value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
-            <option value="">whoever is free</option>
+            <option value="">any free agent</option>
             {bridges.map(({ name, alive }) => (
               <option key={name} value={name}>
                 {name}
@@ -65,10 +65,10 @@ export function SendTask({ agents }: { agents: readonly Agent[] }) {
           </select>
         </label>
       </div>
-      {bridges.length === 0 && <p class="soft">No bridge is there. The task is kept until one takes it.</p>}
+      {bridges.length === 0 && <p class="soft">No bridge is running. The task waits until one takes it.</p>}
       <div>
         <button type="submit" class="button solid" disabled={sending.busy || text.trim() === ''}>
-          Send the task
+          Send task
         </button>
       </div>
       {sending.error !== undefined && <Failure error={sending.error} />}

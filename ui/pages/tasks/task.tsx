@@ -31,16 +31,17 @@ export function TaskPage({ id }: { id: string }) {
           value &&
           OPEN.has(value.state) && (
             <ConfirmButton
-              label="Cancel the task"
-              title="Call this task off?"
-              sure="Call it off"
+              label="Cancel task"
+              title="Cancel this task?"
+              dismiss="Keep it"
+              sure="Cancel the task"
               danger
               act={async () => {
                 await relay.value.tasks.cancel(id, { reason: 'Canceled in the dashboard' });
                 task.again();
               }}
             >
-              <p>It is handed to nobody any more, and the bridge that is at it stops the work.</p>
+              <p>No agent will take the task. If an agent is working on it, its bridge stops the work.</p>
             </ConfirmButton>
           )
         }
@@ -71,12 +72,12 @@ function Details({ task }: { task: Task }) {
       )}
       <div class="columns even">
         <section class="panel" aria-labelledby="ladder">
-          <h2 id="ladder">How far it came</h2>
+          <h2 id="ladder">Progress</h2>
           <Ladder receipts={task.receipts} />
         </section>
         <div class="stack">
           <section class="panel" aria-labelledby="about-task">
-            <h2 id="about-task">About it</h2>
+            <h2 id="about-task">Details</h2>
             <dl class="facts">
               <dt>Channel</dt>
               <dd>
@@ -84,30 +85,26 @@ function Details({ task }: { task: Task }) {
                   <Said text={task.channel} max={80} />
                 </a>
               </dd>
-              <dt>Result goes to</dt>
+              <dt>Result channel</dt>
               <dd>
                 <a href={to('channels', task.done_channel)}>
                   <Said text={task.done_channel} max={80} />
                 </a>
               </dd>
               <dt>Agent</dt>
-              <dd>
-                {task.agent || result ? <Said text={task.agent ?? result!.by} max={80} /> : 'nobody yet'}
-              </dd>
-              {/* How often is forgotten once it is done. */}
+              <dd>{task.agent || result ? <Said text={task.agent ?? result!.by} max={80} /> : 'none yet'}</dd>
+              {/* The relay forgets the attempts of a finished task. */}
               {(task.attempt > 0 || OPEN.has(task.state)) && (
                 <>
-                  <dt>Handed out</dt>
-                  <dd>
-                    {task.attempt === 0 ? 'not yet' : task.attempt === 1 ? 'once' : `${task.attempt} times`}
-                  </dd>
+                  <dt>Attempts</dt>
+                  <dd>{task.attempt}</dd>
                 </>
               )}
               {lease && (
                 <>
                   <dt>Lease</dt>
                   <dd>
-                    <Said text={lease.member} max={60} />, ends <Ago at={lease.lease_until} />
+                    held by <Said text={lease.member} max={60} />, ends <Ago at={lease.lease_until} />
                   </dd>
                 </>
               )}
@@ -133,12 +130,12 @@ function Details({ task }: { task: Task }) {
                   </p>
                 )}
                 <p>
-                  <a href={to('pointers', /[0-9a-f-]{36}/i.exec(result.url)?.[0] ?? '')}>Open the result</a>
+                  <a href={to('pointers', /[0-9a-f-]{36}/i.exec(result.url)?.[0] ?? '')}>Open result</a>
                 </p>
               </>
             ) : (
               <>
-                <p class="soft">There is none yet.</p>
+                <p class="soft">No result yet.</p>
                 <Command line={`relay task wait ${task.id}`} about="Wait for it in a terminal:" />
               </>
             )}

@@ -42,11 +42,11 @@ const COLUMNS: readonly Column<TaskInfo>[] = [
     title: 'Agent',
     width: '120px',
     cell: ({ agent, result }) =>
-      agent || result ? <Said text={agent ?? result!.by} max={40} /> : <span class="soft">nobody yet</span>,
+      agent || result ? <Said text={agent ?? result!.by} max={40} /> : <span class="soft">none yet</span>,
     wide: true,
   },
   { title: 'From', width: '110px', cell: ({ from }) => <Said text={from} max={40} />, wide: true },
-  { title: 'Tries', width: '52px', cell: ({ attempt }) => attempt || '–', figure: true, wide: true },
+  { title: 'Attempts', width: '72px', cell: ({ attempt }) => attempt || '–', figure: true, wide: true },
   { title: 'Sent', width: '84px', cell: ({ created_at }) => <Ago at={created_at} />, wide: true },
 ];
 
@@ -79,9 +79,9 @@ function TaskList() {
   const stuck = tasks.value?.tasks.filter((task) => task.stuck !== null) ?? [];
   return (
     <>
-      <PageHead title="Tasks and bridges" />
+      <PageHead title="Tasks and agents" />
       <Tabs
-        label="Tasks and bridges"
+        label="Tasks and agents"
         tabs={[
           {
             name: 'tasks',
@@ -108,7 +108,7 @@ function TaskList() {
                   <p class="warning" role="status">
                     {stuck.length === 1
                       ? 'One task is stuck: '
-                      : `${stuck.length} tasks are stuck, the first: `}
+                      : `${stuck.length} tasks are stuck. The first:  `}
                     <a href={to('tasks', stuck[0]!.id)}>
                       <Said text={stuck[0]!.summary ?? stuck[0]!.id} max={80} />
                     </a>
@@ -118,10 +118,10 @@ function TaskList() {
                 <Answer of={tasks}>
                   {({ tasks: list }) =>
                     list.length === 0 ? (
-                      <Empty title={state ? `No task is ${state}.` : 'There are no tasks yet.'}>
+                      <Empty title={state ? `No ${state} tasks.` : 'There are no tasks yet.'}>
                         <p>
-                          A task is work handed to an agent: kept until one takes it, and brought back with a
-                          result.
+                          A task is work for an agent. The relay keeps it until an agent takes it, and
+                          delivers the result.
                         </p>
                         <Command
                           line='relay bridge send "Refactor the auth module and run the tests" --wait'
@@ -137,7 +137,7 @@ function TaskList() {
                           keyOf={({ id }) => id}
                         />
                         {list.length === MOST_TASKS && (
-                          <p class="table-foot soft">The newest {MOST_TASKS}.</p>
+                          <p class="table-foot soft">Only the newest {MOST_TASKS} tasks are listed.</p>
                         )}
                       </>
                     )
@@ -148,7 +148,7 @@ function TaskList() {
           },
           {
             name: 'agents',
-            title: 'Bridges and followers',
+            title: 'Agents',
             count: agents.value?.agents.length,
             render: () => (
               <section class="panel">

@@ -61,7 +61,7 @@ export function ArtifactView({
                 {!readOnly && about.deleted_at === undefined && (
                   <ConfirmButton
                     label="Delete"
-                    title="Delete this content?"
+                    title="Delete this artifact?"
                     sure="Delete it"
                     danger
                     act={async () => {
@@ -70,7 +70,8 @@ export function ArtifactView({
                     }}
                   >
                     <p>
-                      The content and its preview are gone for good. Its hash, its name and an event stay.
+                      The content and its preview are deleted for good. The name, the hash and an event stay
+                      in the thread.
                     </p>
                   </ConfirmButton>
                 )}
@@ -78,7 +79,7 @@ export function ArtifactView({
                   <button
                     type="button"
                     class="icon-button"
-                    aria-label="Close the artifact"
+                    aria-label="Close artifact"
                     onClick={() => setParam('artifact', null)}
                   >
                     <Icon name="close" />
@@ -104,9 +105,9 @@ export function ArtifactView({
             </p>
             {saving.error !== undefined && <Failure error={saving.error} />}
             {about.deleted_at !== undefined ? (
-              <Empty title="Its content was deleted.">
+              <Empty title="The content was deleted.">
                 <p>
-                  <Ago at={about.deleted_at} />. The hash that it had:{' '}
+                  <Ago at={about.deleted_at} />. Hash of the deleted content:{' '}
                   <span class="mono break">{about.hash}</span>
                 </p>
               </Empty>
@@ -135,5 +136,5 @@ async function contentOf(
   if (size === 0) return new Uint8Array();
   const range = size > SHOWN_BYTES ? { start: 0, end: SHOWN_BYTES } : undefined;
   const { body } = await relay.threads.content(id, ref, { counted: false, range });
-  return collect(body, { bytes: SHOWN_BYTES, what: 'what is shown of it' });
+  return collect(body, { bytes: SHOWN_BYTES, what: 'the displayed part' });
 }

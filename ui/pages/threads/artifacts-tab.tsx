@@ -58,7 +58,7 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
     },
     { title: 'Tokens', width: '70px', cell: ({ tokens }) => count(tokens.content), wide: true, figure: true },
     { title: 'Size', width: '78px', cell: ({ size }) => bytes(size), figure: true },
-    { title: 'Made', width: '84px', cell: ({ created_at }) => <Ago at={created_at} /> },
+    { title: 'Created', width: '84px', cell: ({ created_at }) => <Ago at={created_at} /> },
   ];
   return (
     <>
@@ -70,11 +70,11 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
         }}
       >
         <label class="field grow">
-          <span>Find in all contents</span>
+          <span>Search all artifacts</span>
           <input
             type="search"
             value={wanted}
-            placeholder="words, or a question"
+            placeholder="words or a question"
             onInput={(event) => {
               setWanted(event.currentTarget.value);
               if (event.currentTarget.value === '') setWords('');
@@ -82,7 +82,8 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
           />
         </label>
         <button type="submit" class="button align-end">
-          Find
+          {' '}
+          Search{' '}
         </button>
       </form>
       {words !== '' && <Hits id={id} words={words} />}
@@ -94,8 +95,11 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
         keyOf={({ ref }) => ref}
         chosen={({ ref }) => ref === chosen}
         empty={
-          <Empty title="This thread holds no contents yet.">
-            <p>What is stored here travels as a ref and a preview; the rest is a pull away.</p>
+          <Empty title="This thread has no artifacts yet.">
+            <p>
+              An artifact is content stored in the thread. Prompts get its reference and a short preview;
+              agents pull the rest when they need it.
+            </p>
             <Command line={`relay artifact put survey.md --thread ${id}`} about="Store a file:" />
           </Empty>
         }
@@ -110,13 +114,13 @@ function Hits({ id, words }: { id: string; words: string }) {
     [id, words],
   );
   return (
-    <section class="panel" aria-label="What was found">
+    <section class="panel" aria-label="Search results">
       <Answer of={found}>
         {({ hits, unsearched }) => (
           <>
             {unsearched && <p class="soft">{unsearchedText(unsearched)}</p>}
             {hits.length === 0 ? (
-              <p class="soft">Nothing was found for these words.</p>
+              <p class="soft">No results.</p>
             ) : (
               <ol class="hits">
                 {hits.map((hit) => (

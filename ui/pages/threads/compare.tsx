@@ -21,14 +21,14 @@ export function Compare() {
     <>
       <PageHead title="Compare threads" above={{ title: 'Threads', href: to('threads') }} />
       <div class="bar">
-        <ThreadField name="a" title="One thread" value={a} />
-        <ThreadField name="b" title="The other" value={b} />
+        <ThreadField name="a" title="First thread" value={a} />
+        <ThreadField name="b" title="Second thread" value={b} />
       </div>
       {a && b ? (
         <Both a={a} b={b} key={`${a} ${b}`} />
       ) : (
-        <Empty title="Which two?">
-          <p>Pick two in the list of threads, or put their ids above.</p>
+        <Empty title="Choose two threads.">
+          <p>Select two in the list of threads, or enter their ids above.</p>
         </Empty>
       )}
     </>
@@ -79,7 +79,7 @@ function Both({ a, b }: { a: string; b: string }) {
                 Differences
               </button>
             </div>
-            {view === 'side' && <span class="soft">Marked lines are known to one of them only.</span>}
+            {view === 'side' && <span class="soft">Marked lines are in only one of the threads.</span>}
           </div>
           {view === 'diff' ? (
             <DiffView
@@ -122,11 +122,11 @@ function Facts({ side: { info, stats } }: { side: Side }) {
         <dd>{count(info.artifact_count)}</dd>
         <dt>Events</dt>
         <dd>{count(info.event_count)}</dd>
-        <dt>Tokens avoided</dt>
+        <dt>Tokens saved</dt>
         <dd>
           {stats.prompts
             ? `${count(stats.prompts.avoided_tokens)} in ${stats.prompts.prompts} prompts`
-            : 'nothing prompted'}
+            : 'no prompts yet'}
         </dd>
       </dl>
     </section>
@@ -140,7 +140,7 @@ const SECTION_LINES = 100;
 function Known({ side, other }: { side: Side; other: Side }) {
   const theirs = new Set(stateText(other.state));
   return (
-    <section class="panel" aria-label={`What ${side.info.name || side.info.thread_id} knows`}>
+    <section class="panel" aria-label={`State of ${side.info.name || side.info.thread_id}`}>
       {stateSections(side.state).map(({ title, lines }) => (
         <div key={title} class="known">
           <h3>{title}</h3>
@@ -160,7 +160,7 @@ function Known({ side, other }: { side: Side; other: Side }) {
           {lines.length > SECTION_LINES && <p class="soft">and {lines.length - SECTION_LINES} more</p>}
         </div>
       ))}
-      {stateSections(side.state).length === 0 && <p class="soft">Nothing is known yet.</p>}
+      {stateSections(side.state).length === 0 && <p class="soft">The state is empty.</p>}
     </section>
   );
 }

@@ -24,7 +24,7 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
   const columns: readonly Column<ThreadEvent>[] = [
     { title: 'When', width: '110px', cell: ({ timestamp }) => <Clock at={timestamp} /> },
     {
-      title: 'What',
+      title: 'Type',
       width: 'minmax(110px, 220px)',
       cell: (event) => (
         <button
@@ -62,15 +62,14 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
     },
   ];
   if (error !== undefined && events.length === 0) return <Failure error={error} />;
-  if (events.length === 0)
-    return pending ? <Pending /> : <Empty title="Nothing has happened in this thread." />;
+  if (events.length === 0) return pending ? <Pending /> : <Empty title="This thread has no events." />;
   return (
     <>
       <div class="bar">
         <label class="field">
-          <span>Only</span>
+          <span>Type</span>
           <select value={type} onChange={(event) => setType(event.currentTarget.value)}>
-            <option value="">all kinds</option>
+            <option value="">all</option>
             {types.map((one) => (
               <option key={one} value={one}>
                 {one}
@@ -80,7 +79,7 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
         </label>
         {older && (
           <button type="button" class="button align-end" onClick={older}>
-            Older events
+            Load older events
           </button>
         )}
       </div>

@@ -11,17 +11,17 @@ import { useLive } from '../../session/live.ts';
 
 const PROMPTS: readonly Column<PromptFigures & { readonly key: string }>[] = [
   { title: 'When', width: '88px', cell: ({ at }) => <Ago at={at} /> },
-  { title: 'What', width: '104px', cell: ({ kind }) => kind.replace('_', ' '), wide: true },
+  { title: 'Kind', width: '104px', cell: ({ kind }) => kind.replace('_', ' '), wide: true },
   { title: 'By', width: 'minmax(0, 1fr)', cell: ({ by }) => <Said text={by || '–'} max={80} /> },
   {
-    title: 'Pasted',
+    title: 'If pasted',
     width: '84px',
     cell: ({ pasted_tokens }) => count(pasted_tokens),
     figure: true,
     wide: true,
   },
-  { title: 'Shown', width: '84px', cell: ({ shown_tokens }) => count(shown_tokens), figure: true },
-  { title: 'Avoided', width: '84px', cell: ({ avoided_tokens }) => count(avoided_tokens), figure: true },
+  { title: 'Sent', width: '84px', cell: ({ shown_tokens }) => count(shown_tokens), figure: true },
+  { title: 'Saved', width: '84px', cell: ({ avoided_tokens }) => count(avoided_tokens), figure: true },
 ];
 
 /** Tokens sent to models, against the cost of pasting everything. */
@@ -45,16 +45,16 @@ function Ledger({ id, stats }: { id: string; stats: Stats }) {
     <>
       {prompts ? (
         <div class="figures">
-          <Figure name="Avoided" value={count(prompts.avoided_tokens)} foot="pasted, less shown" />
+          <Figure name="Saved" value={count(prompts.avoided_tokens)} foot="if pasted, minus sent" />
           <Figure
-            name="Pasted would be"
+            name="If pasted"
             value={count(prompts.pasted_tokens)}
-            foot={`in ${count(prompts.prompts)} prompts`}
+            foot={`tokens in ${count(prompts.prompts)} prompts`}
           />
           <Figure
-            name="Shown to models"
+            name="Sent to models"
             value={count(prompts.shown_tokens)}
-            foot={`by ${stats.tokenizer}${stats.estimated ? ', in part estimated' : ''}`}
+            foot={`counted with ${stats.tokenizer}${stats.estimated ? ', partly estimated' : ''}`}
           />
           <Figure
             name="Billed input"
@@ -62,42 +62,47 @@ function Ledger({ id, stats }: { id: string; stats: Stats }) {
             foot={
               stats.billed.input_tokens > 0
                 ? `${count(stats.billed.cached_input_tokens)} from a cache`
-                : 'no provider was asked'
+                : 'no provider was called'
             }
           />
         </div>
       ) : (
-        <Empty title="No model was prompted with this thread, so there is no figure.">
-          <Command line={`relay run "what is next?" --thread ${id}`} about="Prompt one:" />
+        <Empty title="No prompts from this thread yet.">
+          <Command line={`relay run "what is next?" --thread ${id}`} about="Ask a model:" />
         </Empty>
       )}
       <div class="columns even">
         <section class="panel" aria-labelledby="contents">
-          <h2 id="contents">Contents against previews</h2>
+          <h2 id="contents">Contents and previews</h2>
           <dl class="facts">
             <dt>Artifacts</dt>
             <dd class="figure">{count(stats.artifacts)}</dd>
-            <dt>Contents, each once</dt>
+            <dt>All contents</dt>
             <dd class="figure">{count(stats.naive_tokens)}</dd>
-            <dt>Previews, each once</dt>
+            <dt>All previews</dt>
             <dd class="figure">{count(stats.actual_tokens)}</dd>
             <dt>Difference</dt>
             <dd class="figure">{count(stats.avoided_tokens)}</dd>
             <dt>Cache hits</dt>
             <dd class="figure">
-              {count(stats.cache_hits)}, {count(stats.session_cache_hits)} in a session
+              {count(stats.cache_hits)}, {count(stats.session_cache_hits)} of them in a session
             </dd>
           </dl>
         </section>
         <section class="panel" aria-labelledby="reads">
-          <h2 id="reads">Read beside prompts</h2>
+          <h2 id="reads">Read outside prompts</h2>
           <dl class="facts">
             {reads.map(([name, tokens, times]) => (
               <>
                 <dt>{name}</dt>
                 <dd class="figure">
                   {times === 0 ? <span class="soft">none</span> : count(tokens)}
-                  {times > 0 && <span class="soft"> in {count(times)}</span>}
+                  {times > 0 && (
+                    <span class="soft">
+                      {' '}
+                      in {count(times)} {times === 1 ? 'read' : 'reads'}
+                    </span>
+                  )}
                 </dd>
               </>
             ))}
@@ -108,7 +113,7 @@ function Ledger({ id, stats }: { id: string; stats: Stats }) {
         <>
           <h2 class="spaced">Recent prompts</h2>
           <Table
-            label="Recent prompts, the last one first"
+            label="Recent prompts, newest first"
             columns={PROMPTS}
             rows={stats.recent_prompts.map((one, at) => ({ ...one, key: `${one.at} ${at}` }))}
             keyOf={({ key }) => key}

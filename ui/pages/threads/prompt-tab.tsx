@@ -26,7 +26,7 @@ export function PromptTab({ id, version }: { id: string; version: number }) {
         }}
       >
         <label class="field grow">
-          <span>With this question</span>
+          <span>Question</span>
           <input
             value={draft}
             placeholder="What should I do next?"
@@ -51,18 +51,18 @@ export function PromptTab({ id, version }: { id: string; version: number }) {
               <Figure
                 name="This prompt"
                 value={count(tokens.tokens)}
-                foot={`tokens, by ${tokens.tokenizer}`}
+                foot={`tokens, counted with ${tokens.tokenizer}`}
               />
-              <Figure name="Pasted whole" value={count(pasted.tokens)} foot="state and contents" />
+              <Figure name="If pasted" value={count(pasted.tokens)} foot="full state and all contents" />
               <Figure
-                name="Avoided"
+                name="Saved"
                 value={count(pasted.tokens - tokens.tokens)}
-                foot="pasted, less this prompt"
+                foot="if pasted, minus this prompt"
               />
               <Figure
-                name="Artifacts shown"
+                name="Artifacts listed"
                 value={count(artifacts.length)}
-                foot={truncated ? 'the state was shortened' : 'the state is whole'}
+                foot={truncated ? 'the state was shortened' : 'with the full state'}
               />
             </div>
             {system !== undefined && <Message from="system" text={system} />}
@@ -78,7 +78,7 @@ export function PromptTab({ id, version }: { id: string; version: number }) {
 
 function Message({ from, text }: { from: string; text: string }) {
   return (
-    <section class="message" aria-label={`Message of the role ${from}`}>
+    <section class="message" aria-label={`Message with role ${from}`}>
       <header>
         <h3>{from}</h3>
         <CopyButton text={text} what="message" />

@@ -55,15 +55,15 @@ function Shares({ id }: { id: string }) {
         >
           <div class="row">
             <label class="field">
-              <span>For whom (only you see it)</span>
+              <span>For whom (a note for you)</span>
               <input value={name} maxLength={100} onInput={(event) => setName(event.currentTarget.value)} />
             </label>
             <label class="field">
-              <span>Works for</span>
+              <span>Expires</span>
               <select value={days} onChange={(event) => setDays(Number(event.currentTarget.value))}>
                 {[1, 7, 30, 90].map((one) => (
                   <option key={one} value={one}>
-                    {one === 1 ? '1 day' : `${one} days`}
+                    {one === 1 ? 'after 1 day' : `after ${one} days`}
                   </option>
                 ))}
               </select>
@@ -71,19 +71,19 @@ function Shares({ id }: { id: string }) {
           </div>
           <div>
             <button type="submit" class="button solid" disabled={creating.busy}>
-              Make a link
+              Create link
             </button>
           </div>
         </form>
       ) : (
         <div class="once">
           <p>
-            <strong>This link is shown once.</strong> Whoever has it can read this thread.
+            <strong>This link is shown only once.</strong> Anyone who has it can read this thread.
           </p>
           <p class="mono break" data-testid="share-link">
             {link}
           </p>
-          <CopyButton text={link} what="link" label="Copy the link" />
+          <CopyButton text={link} what="link" label="Copy link" />
         </div>
       )}
       {creating.error !== undefined && <Failure error={creating.error} />}
@@ -104,7 +104,8 @@ function Shares({ id }: { id: string }) {
                           , used <Ago at={share.last_used_at} />
                         </>
                       )}
-                      {share.key_id === null && '; made before version 0.3, so it does not end with its key'}
+                      {share.key_id === null &&
+                        '. Created before version 0.3: revoking its key does not revoke this link.'}
                     </span>
                   </span>
                   <button

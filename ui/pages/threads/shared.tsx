@@ -6,14 +6,14 @@ import { ThreadPage } from './thread.tsx';
 export function Shared({ parts: [id] }: { parts: readonly string[] }) {
   if (id === undefined || apiKey.value === null)
     return (
-      <Empty title="This link is not whole.">
-        <p>A share link ends in #token=… Use the whole address as it was given to you.</p>
+      <Empty title="This link is incomplete.">
+        <p>A share link ends with #token=… Use the complete address that you were given.</p>
       </Empty>
     );
   if (needsKey.value)
     return (
       <Empty title="This link no longer works.">
-        <p>It has expired or was revoked. Ask whoever sent it for a new one.</p>
+        <p>It has expired or was revoked. Ask the sender for a new link.</p>
       </Empty>
     );
   return <ThreadPage id={id} shared />;

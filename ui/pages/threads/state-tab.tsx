@@ -31,7 +31,7 @@ export function StateTab({ id, newest, readOnly }: { id: string; newest: number;
     <div class="state-tab">
       <VersionSlider at={at} newest={newest} onChange={choose} />
       <div class="bar spread">
-        <div class="switch" role="group" aria-label="How to show the state">
+        <div class="switch" role="group" aria-label="View of the state">
           {VIEWS.map(({ name, title }) => (
             <button
               key={name}
@@ -52,7 +52,7 @@ export function StateTab({ id, newest, readOnly }: { id: string; newest: number;
           {!readOnly && at < newest && (
             <ConfirmButton
               label={`Revert to v${at}`}
-              title={`Make the state what it was at v${at}?`}
+              title={`Revert the state to v${at}?`}
               sure="Revert"
               act={async () => {
                 await relay.value.threads.revert(id, { to: at, if_match: newest });
@@ -60,8 +60,8 @@ export function StateTab({ id, newest, readOnly }: { id: string; newest: number;
               }}
             >
               <p>
-                This makes v{newest + 1}, which equals v{at}. Nothing is taken out of the history, and v
-                {newest} can be brought back the same way.
+                This creates v{newest + 1} with the content of v{at}. The history stays complete, so you can
+                also go back to v{newest}.
               </p>
             </ConfirmButton>
           )}
@@ -74,11 +74,11 @@ export function StateTab({ id, newest, readOnly }: { id: string; newest: number;
           ) : view === 'diff' ? (
             <StateDiff id={id} state={value} newest={newest} />
           ) : isEmpty(value) ? (
-            <Empty title={`Nothing is known at v${value.version}.`}>
-              <p>Agents write facts, decisions, questions and plans here, by JSON Patch.</p>
+            <Empty title={`The state is empty at v${value.version}.`}>
+              <p>Agents add facts, decisions, questions and plans with JSON Patch.</p>
               <Command
                 line={`relay state patch --thread ${id} --json '[{"op":"add","path":"/facts/-","value":{"id":"f1","key":"goal","value":"ship it"}}]'`}
-                about="The first fact:"
+                about="Add the first fact:"
               />
             </Empty>
           ) : (
@@ -105,7 +105,7 @@ function StateDiff({ id, state, newest }: { id: string; state: State; newest: nu
     <>
       <div class="bar">
         <label class="inline-field">
-          <span>Compared with version</span>
+          <span>Compare with version</span>
           <input
             type="number"
             min={1}
@@ -116,7 +116,7 @@ function StateDiff({ id, state, newest }: { id: string; state: State; newest: nu
         </label>
         {chosen > 0 && (
           <button type="button" class="link" onClick={() => setParam('from', null)}>
-            the version before
+            previous version
           </button>
         )}
       </div>

@@ -74,7 +74,7 @@ export function ThreadPage({ id, shared = false }: { id: string; shared?: boolea
                 count: thread.event_count,
                 render: () => <EventsTab id={id} total={thread.event_count} shared={shared} />,
               },
-              { name: 'ledger', title: 'Ledger', render: () => <LedgerTab id={id} /> },
+              { name: 'ledger', title: 'Token ledger', render: () => <LedgerTab id={id} /> },
             ]}
           />
         )}
@@ -104,7 +104,7 @@ function Actions({ id, shared }: { id: string; shared: boolean }) {
             type="button"
             class="button"
             disabled={reporting.busy}
-            title="Tells the thread in one document, which becomes an artifact of it"
+            title="Generates a report of the thread and stores it as an artifact"
             onClick={() => reporting.run()}
           >
             Report
@@ -120,7 +120,9 @@ function Actions({ id, shared }: { id: string; shared: boolean }) {
               navigate(to('threads'));
             }}
           >
-            <p>Its state, all versions, artifacts and events are gone for good.</p>
+            <p>
+              This deletes the state with all versions, the artifacts and the events. It cannot be undone.
+            </p>
             <Command about="To keep a copy first:" line={`relay export ${id}`} />
           </ConfirmButton>
         </>

@@ -43,7 +43,7 @@ function ThreadList() {
         <span class="with-check">
           <input
             type="checkbox"
-            aria-label={`Pick ${thread.name || thread.thread_id} to compare`}
+            aria-label={`Select ${thread.name || thread.thread_id} for comparison`}
             checked={picked.includes(thread.thread_id)}
             onChange={(event) => pick(thread.thread_id, event.currentTarget.checked)}
           />
@@ -63,7 +63,7 @@ function ThreadList() {
     {
       title: 'Expires',
       width: '90px',
-      cell: ({ expires_at }) => (expires_at ? <Ago at={expires_at} /> : <span class="soft">stays</span>),
+      cell: ({ expires_at }) => (expires_at ? <Ago at={expires_at} /> : <span class="soft">never</span>),
       wide: true,
     },
     { title: 'Created', width: '92px', cell: ({ created_at }) => <Ago at={created_at} /> },
@@ -79,13 +79,13 @@ function ThreadList() {
             disabled={picked.length !== 2}
             onClick={() => navigate(`${to('compare')}?a=${picked[0]}&b=${picked[1]}`)}
           >
-            {picked.length === 2 ? 'Compare the two' : `Compare (${picked.length} of 2 picked)`}
+            {picked.length === 2 ? 'Compare' : `Compare (${picked.length} of 2 selected)`}
           </button>
         }
       />
       <div class="bar">
         <label class="field">
-          <span>Id begins with</span>
+          <span>Id starts with</span>
           <input
             type="search"
             class="mono"
@@ -102,17 +102,17 @@ function ThreadList() {
         chosen={({ thread_id }) => picked.includes(thread_id)}
         empty={
           id ? (
-            <Empty title="No thread has an id that begins so." />
+            <Empty title="No thread id starts with this." />
           ) : (
             <Empty title="There are no threads yet.">
               <p>
-                A thread holds what agents know together: versioned state, artifacts, and everything that
-                happened.
+                A thread is the shared memory of several agents: a state with versions, artifacts, and a log
+                of events.
               </p>
-              <Command line="relay thread new research" about="Begin one:" />
+              <Command line="relay thread new research" about="Create a thread:" />
               <Command
                 line='relay "what should we find out first?"'
-                about="Or ask a model, which begins one too:"
+                about="Or ask a model, which also creates a thread:"
               />
             </Empty>
           )

@@ -8,7 +8,7 @@ export function VersionSlider({
   newest: number;
   onChange: (version: number) => void;
 }) {
-  if (newest <= 1) return <p class="soft bar">There is one version; a slider appears with the second.</p>;
+  if (newest <= 1) return <p class="soft bar">The state has only one version so far.</p>;
   return (
     <div class="slider" role="group" aria-label="Version">
       <button type="button" class="button" disabled={at <= 1} onClick={() => onChange(at - 1)}>
