@@ -17,7 +17,7 @@ const LOOKED_AT = 1_000;
 
 const METHOD =
   'Tokens saved: what pasting everything into prompts and hand-offs would have cost, minus what was sent. ' +
-  'Reads outside prompts are not included; they are in the token ledger of each thread.';
+  'Reads outside prompts are not included; see the token ledger of a thread.';
 
 /** Activity of a tenant, as far as a caller may see it. */
 export class Activities implements Serves<typeof activity> {

@@ -9,14 +9,13 @@ import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
 import { relay } from '../../session/session.ts';
 
-const WHY = {
-  attempts: 'failed every time',
-  age: 'nobody took it in time',
-  gone: 'its pointer no longer exists',
-} as const;
-
-function why({ dead }: BuriedMessage): string {
-  return dead ? `${WHY[dead.reason]}, ${dead.attempts} ${dead.attempts === 1 ? 'attempt' : 'attempts'}` : '';
+function reasonOf({ dead }: BuriedMessage): string {
+  if (!dead) return '';
+  return {
+    attempts: dead.attempts === 1 ? 'failed once' : `failed ${dead.attempts} times`,
+    age: 'nobody took it in time',
+    gone: 'its pointer is gone',
+  }[dead.reason];
 }
 
 /** Work that groups could not do, to be retried or dropped. */
@@ -30,10 +29,10 @@ export function DeadLetters({
   changed: () => void;
 }) {
   const letters = useAsked((relay) => relay.channels.deadLetters(channel), [channel, amount]);
-  const [said, setSaid] = useState('');
+  const [result, setResult] = useState('');
   const retrying = useAction(async (relay, seq: number) => {
     const { group, task } = await relay.channels.retryDead(channel, seq);
-    setSaid(task ? `Sent again as task ${task}.` : `Sent again to the group ${group}.`);
+    setResult(task ? `Sent again as task ${task}.` : `Sent again to the group ${group}.`);
     letters.again();
     changed();
   });
@@ -50,7 +49,7 @@ export function DeadLetters({
           ) : (
             <SaidJson value={letter.msg} max={200} />
           )}
-          <span class="narrow-line soft small one-line">{why(letter)}</span>
+          <span class="narrow-line soft small one-line">{reasonOf(letter)}</span>
         </>
       ),
     },
@@ -61,9 +60,9 @@ export function DeadLetters({
       wide: true,
     },
     {
-      title: 'Why',
+      title: 'Reason',
       width: 'minmax(0, 210px)',
-      cell: why,
+      cell: reasonOf,
       wide: true,
     },
     { title: 'Since', width: '80px', cell: ({ ts }) => <Ago at={ts} />, wide: true },
@@ -88,7 +87,7 @@ export function DeadLetters({
             danger
             act={async () => {
               await relay.value.channels.dropDead(channel, letter.seq);
-              setSaid('Dropped.');
+              setResult('Dropped.');
               letters.again();
               changed();
             }}
@@ -103,8 +102,8 @@ export function DeadLetters({
   ];
   return (
     <>
-      <p role="status" class={said ? 'bar ok-text' : 'unseen'}>
-        {said}
+      <p role="status" class={result ? 'bar ok-text' : 'unseen'}>
+        {result}
       </p>
       {retrying.error !== undefined && <Failure error={retrying.error} />}
       <Answer of={letters}>

@@ -11,7 +11,7 @@ import { relay } from '../../session/session.ts';
 const LEASES: readonly Column<GroupDetail['leases'][number]>[] = [
   { title: 'Message', width: '90px', cell: ({ seq }) => <span class="mono">{seq}</span> },
   { title: 'Held by', width: 'minmax(0, 1fr)', cell: ({ member }) => <Said text={member} max={60} /> },
-  { title: 'Attempt', width: '70px', cell: ({ attempt }) => attempt, figure: true },
+  { title: 'Attempt', width: '70px', cell: ({ attempt }) => attempt, figure: true, wide: true },
   { title: 'Lease ends', width: '92px', cell: ({ lease_until }) => <Ago at={lease_until} /> },
 ];
 

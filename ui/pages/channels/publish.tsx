@@ -9,11 +9,11 @@ export function Publish({ channel }: { channel: string }) {
   const [kind, setKind] = useState<'signal' | 'payload'>('signal');
   const [text, setText] = useState('');
   const [summary, setSummary] = useState('');
-  const [said, setSaid] = useState('');
+  const [result, setResult] = useState('');
   const sending = useAction(async (relay) => {
     if (kind === 'signal') {
       const { seq } = await relay.channels.publish(channel, signalOf(text));
-      setSaid(`Sent as message ${seq}.`);
+      setResult(`Sent as message ${seq}.`);
     } else {
       const metadata = summary.trim() ? { summary: summary.trim() } : undefined;
       const { id } = await relay.pointers.push({
@@ -22,7 +22,7 @@ export function Publish({ channel }: { channel: string }) {
         metadata,
         content_type: 'text/plain',
       });
-      setSaid(`Pushed as ${id}.`);
+      setResult(`Pushed as ${id}.`);
     }
     setText('');
   });
@@ -31,7 +31,7 @@ export function Publish({ channel }: { channel: string }) {
       class="form"
       onSubmit={(event) => {
         event.preventDefault();
-        setSaid('');
+        setResult('');
         void sending.run();
       }}
     >
@@ -63,7 +63,7 @@ export function Publish({ channel }: { channel: string }) {
           Send
         </button>
         <span role="status" class="ok-text">
-          {said}
+          {result}
         </span>
       </div>
       {sending.error !== undefined && <Failure error={sending.error} />}

@@ -60,7 +60,7 @@ function Figures() {
       <Figure
         name="Tokens saved"
         value={ledger ? count(ledger.avoided_tokens) : sums ? '–' : '…'}
-        foot={ledger ? `${count(ledger.prompts)} prompts, counted with ${sums?.tokenizer}` : 'no prompts yet'}
+        foot={ledger ? `in ${count(ledger.prompts)} prompts (${sums?.tokenizer})` : 'no prompts yet'}
       />
       <Figure
         name="Threads"

@@ -15,7 +15,7 @@ export function Ladder({ receipts }: { receipts: readonly Receipt[] }) {
           <li key={rung} class={found.length > 0 ? 'reached' : ''}>
             <Badge word={found.length > 0 ? rung : ''}>{rung}</Badge>
             {found.length === 0 ? (
-              <span class="soft">not yet</span>
+              <span class="soft">not recorded</span>
             ) : (
               <ul>
                 {found.map((receipt, at) => (

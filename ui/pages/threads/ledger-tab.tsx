@@ -85,7 +85,7 @@ function Ledger({ id, stats }: { id: string; stats: Stats }) {
             <dd class="figure">{count(stats.avoided_tokens)}</dd>
             <dt>Cache hits</dt>
             <dd class="figure">
-              {count(stats.cache_hits)}, {count(stats.session_cache_hits)} of them in a session
+              {count(stats.cache_hits)} ({count(stats.session_cache_hits)} in a session)
             </dd>
           </dl>
         </section>
