@@ -3,8 +3,8 @@ import { App } from './frame/app.tsx';
 import { followLinks, segments } from './frame/router.ts';
 import { applyTheme } from './frame/theme.ts';
 import { stayLive } from './session/live.ts';
-import { learnSelf } from './session/self.ts';
-import { takeShareToken } from './session/share-link.ts';
+import { loadSelf } from './session/self.ts';
+import { readShareToken } from './session/share-link.ts';
 import 'uplot/dist/uPlot.min.css';
 import './style/base.css';
 import './style/frame.css';
@@ -14,11 +14,11 @@ import './style/pages.css';
 
 applyTheme();
 // Must run first: a token must not stay in the address.
-const shared = takeShareToken();
+const shared = readShareToken();
 followLinks();
 // A visitor with a link to a pointer or a thread may see only that.
 if (!shared && segments.peek()[0] !== 'pull') {
-  learnSelf();
+  loadSelf();
   stayLive();
 }
 render(<App />, document.getElementById('app')!);

@@ -9,7 +9,7 @@ import { Pointers } from '../pages/pointers/pointers.tsx';
 import { Projects } from '../pages/projects/projects.tsx';
 import { Tasks } from '../pages/tasks/tasks.tsx';
 import { Compare } from '../pages/threads/compare.tsx';
-import { Shared } from '../pages/threads/shared.tsx';
+import { SharedThread } from '../pages/threads/shared-thread.tsx';
 import { Threads } from '../pages/threads/threads.tsx';
 import { Empty, Failure } from '../parts/notices.tsx';
 import { needsKey, wantsKey } from '../session/session.ts';
@@ -32,7 +32,7 @@ const PAGES: { readonly [first: string]: Page } = {
   tasks: Tasks,
   projects: Projects,
   keys: Keys,
-  share: Shared,
+  share: SharedThread,
 };
 
 export function App() {
@@ -49,13 +49,13 @@ export function App() {
   }
   return (
     <Shell plain={byLink}>
-      <Guard key={first}>{Page ? <Page parts={parts} /> : <Lost />}</Guard>
+      <ErrorBoundary key={first}>{Page ? <Page parts={parts} /> : <NotFound />}</ErrorBoundary>
     </Shell>
   );
 }
 
 /** Confines the failure of a page to that page. */
-class Guard extends Component<{ children: ComponentChildren }, { error?: unknown }> {
+class ErrorBoundary extends Component<{ children: ComponentChildren }, { error?: unknown }> {
   override state: { error?: unknown } = {};
   override componentDidCatch(error: unknown): void {
     this.setState({ error });
@@ -66,7 +66,7 @@ class Guard extends Component<{ children: ComponentChildren }, { error?: unknown
   }
 }
 
-function Lost() {
+function NotFound() {
   useTitle('Not found');
   return (
     <Empty title="Page not found.">

@@ -9,7 +9,7 @@ export const query = computed(() => new URLSearchParams(here.value.query));
 /** The path below `/ui` in decoded segments: `['threads', id]`; for a pointer's own address `['pull', id]`. */
 export const segments = computed<readonly string[]>(() => {
   const found = /^(?:\/v1)?\/(?:ui(?:\/(.*))?|(pull\/.*))$/.exec(path.value);
-  return (found?.[1] ?? found?.[2] ?? '').split('/').filter(Boolean).map(decoded);
+  return (found?.[1] ?? found?.[2] ?? '').split('/').filter(Boolean).map(decodeSegment);
 });
 
 /** Returns an address of the dashboard with escaped parts. */
@@ -20,7 +20,7 @@ export function to(...parts: readonly string[]): string {
 export function navigate(href: string, o: { replace?: boolean } = {}): void {
   if (o.replace) history.replaceState(null, '', href);
   else history.pushState(null, '', href);
-  arrive();
+  updateLocation();
   if (!o.replace) {
     scrollTo(0, 0);
     document.getElementById('main')?.focus({ preventScroll: true });
@@ -37,7 +37,7 @@ export function setParam(name: string, value: string | null): void {
 
 /** Handles links within the dashboard without a reload; modified clicks are left to the browser. */
 export function followLinks(): void {
-  addEventListener('popstate', arrive);
+  addEventListener('popstate', updateLocation);
   addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0) return;
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
@@ -49,11 +49,11 @@ export function followLinks(): void {
   });
 }
 
-function arrive(): void {
+function updateLocation(): void {
   here.value = { path: location.pathname, query: location.search };
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

@@ -9,7 +9,7 @@ import { apiKey, signOut } from '../session/session.ts';
 import { path, segments, to } from './router.ts';
 import { THEMES, theme } from './theme.ts';
 
-const PLACES: readonly { at: string; title: string; icon: IconName }[] = [
+const PAGES: readonly { at: string; title: string; icon: IconName }[] = [
   { at: '', title: 'Overview', icon: 'overview' },
   { at: 'threads', title: 'Threads', icon: 'thread' },
   { at: 'channels', title: 'Channels', icon: 'channel' },
@@ -54,9 +54,9 @@ export function Shell({ plain = false, children }: { plain?: boolean; children: 
           )}
         </div>
         <div id="places" class={open ? 'places open' : 'places'}>
-          {!plain && <Places />}
+          {!plain && <Navigation />}
           <div class="side-foot">
-            {!plain && <Who />}
+            {!plain && <Account />}
             <ThemeChoice />
           </div>
         </div>
@@ -72,13 +72,13 @@ export function Shell({ plain = false, children }: { plain?: boolean; children: 
   );
 }
 
-function Places() {
+function Navigation() {
   const first = segments.value[0] ?? '';
   const current = first === 'compare' ? 'threads' : first;
   return (
     <nav aria-label="Main">
       <ul>
-        {PLACES.map(({ at, title, icon }) => (
+        {PAGES.map(({ at, title, icon }) => (
           <li key={at}>
             <a href={at === '' ? to() : to(at)} aria-current={at === current ? 'page' : undefined}>
               <Icon name={icon} />
@@ -91,7 +91,7 @@ function Places() {
   );
 }
 
-function Who() {
+function Account() {
   const who = self.value;
   const live = connectionState.value;
   return (

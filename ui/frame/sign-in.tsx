@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { isRelayError, RelayError } from '../../src/base/errors.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
-import { Command } from '../parts/copying.tsx';
+import { Command } from '../parts/copy-button.tsx';
 import { Failure } from '../parts/notices.tsx';
 import { signIn } from '../session/session.ts';
 import { useTitle } from './title.ts';

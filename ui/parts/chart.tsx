@@ -56,7 +56,7 @@ export function Chart({ label, times, series, format }: Props) {
             y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] },
           },
           axes: [
-            { ...axis, values: (_, at) => at.map((time) => moment(time, times)) },
+            { ...axis, values: (_, at) => at.map((time) => formatTick(time, times)) },
             { ...axis, size: 56, values: (_, values) => values.map((value) => format(value)) },
           ],
           series: [
@@ -116,7 +116,7 @@ export function Chart({ label, times, series, format }: Props) {
 }
 
 /** Formats the hour if the chart covers up to two days, else the day. */
-function moment(time: number, times: readonly number[]): string {
+function formatTick(time: number, times: readonly number[]): string {
   const days = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 86_400;
   const at = new Date(time * 1_000);
   return days <= 2

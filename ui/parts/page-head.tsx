@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useTitle } from '../frame/title.ts';
-import { Said } from './said.tsx';
+import { ForeignText } from './foreign-text.tsx';
 
 /** A page's title, notes and actions. */
 export function PageHead({
@@ -25,7 +25,7 @@ export function PageHead({
           </a>
         )}
         <h1>
-          <Said text={title} />
+          <ForeignText text={title} />
         </h1>
         {children && <div class="page-facts">{children}</div>}
       </div>

@@ -11,8 +11,8 @@ export function Ago({ at }: { at: string | number | null | undefined }) {
   const moment = new Date(at);
   if (Number.isNaN(moment.getTime())) return <span>{String(at)}</span>;
   return (
-    <time dateTime={moment.toISOString()} title={absolute(moment)}>
-      {distance(moment.getTime() - Math.max(now.value, Date.now() - 10_000))}
+    <time dateTime={moment.toISOString()} title={formatAbsolute(moment)}>
+      {formatDistance(moment.getTime() - Math.max(now.value, Date.now() - 10_000))}
     </time>
   );
 }
@@ -26,7 +26,7 @@ export function Clock({ at, short = false }: { at: string | number; short?: bool
   if (Number.isNaN(moment.getTime())) return <span>{String(at)}</span>;
   const today = moment.toDateString() === new Date().toDateString();
   return (
-    <time dateTime={moment.toISOString()} title={absolute(moment)} class="mono">
+    <time dateTime={moment.toISOString()} title={formatAbsolute(moment)} class="mono">
       {today
         ? moment.toLocaleTimeString(undefined, { hour12: false })
         : moment.toLocaleString('en-GB', {
@@ -40,7 +40,7 @@ export function Clock({ at, short = false }: { at: string | number; short?: bool
 
 const HOUR_AND_MINUTE = { hour: '2-digit', minute: '2-digit' } as const;
 
-export function absolute(moment: Date): string {
+export function formatAbsolute(moment: Date): string {
   return `${moment.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })} (${moment.toISOString()})`;
 }
 
@@ -51,7 +51,7 @@ const STEPS: readonly [ms: number, unit: string][] = [
   [1_000, 's'],
 ];
 
-export function distance(ms: number): string {
+export function formatDistance(ms: number): string {
   const away = Math.abs(ms);
   if (away < 5_000) return 'now';
   const [step, unit] = STEPS.find(([step]) => away >= step)!;
@@ -61,7 +61,7 @@ export function distance(ms: number): string {
 }
 
 /** Formats `1.4 s` or `2 min 5 s`. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1_000)} s`;

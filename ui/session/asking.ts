@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Relay } from '../../src/contract/relay.ts';
-import { noteRefusal, relay } from './session.ts';
+import { handleUnauthorized, relay } from './session.ts';
 
 /** An answer of the relay, or its error. An older answer stays while a newer one is loading. */
 export interface Asked<T> {
@@ -33,7 +33,7 @@ export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unkn
       (value) => turn.current === mine && setAnswer({ value, error: undefined, pending: false }),
       (error) => {
         if (turn.current !== mine) return;
-        noteRefusal(error);
+        handleUnauthorized(error);
         setAnswer((before) => ({ value: before.value, error, pending: false }));
       },
     );
@@ -64,7 +64,7 @@ export function useAction<A extends unknown[]>(act: (relay: Relay, ...args: A) =
       setState({ busy: false, error: undefined, done: true });
       return true;
     } catch (error) {
-      noteRefusal(error);
+      handleUnauthorized(error);
       setState({ busy: false, error, done: false });
       return false;
     } finally {

@@ -11,7 +11,7 @@ export interface HealthReport {
 }
 
 /** Returns whether the relay answers and its store accepts writes. Throws if the relay cannot be reached. */
-export async function healthOf(): Promise<HealthReport> {
+export async function readHealth(): Promise<HealthReport> {
   const client = new HttpClient({ baseUrl: location.origin, retries: 0, timeout: 10_000 });
   const ask = async (path: string) => {
     try {

@@ -7,12 +7,12 @@ import { connectionState } from './connection.ts';
 import { needsKey, relay } from './session.ts';
 
 /** Recent activity, newest first; older entries come from the relay's log. */
-export const heard = signal<readonly Activity[]>([]);
-const HEARD_ENTRIES = 200;
+export const recentActivity = signal<readonly Activity[]>([]);
+const RECENT_ENTRIES = 200;
 /** Interval at which new entries are delivered in a batch. */
-const HAND_ON_MS = 250;
+const BATCH_MS = 250;
 /** Minimum interval between two requests of a page, however much happens. */
-const ASK_AGAIN_MS = 700;
+const REFRESH_MS = 700;
 const RETRY_MS = 3_000;
 
 type Listener = (entries: readonly Activity[]) => void;
@@ -24,7 +24,7 @@ export function stayLive(): void {
     const current = relay.value;
     if (needsKey.value) return;
     const closing = new AbortController();
-    heard.value = [];
+    recentActivity.value = [];
     void follow(current, closing.signal);
     return () => closing.abort();
   });
@@ -39,7 +39,7 @@ async function follow(current: typeof relay.value, signal: AbortSignal): Promise
     try {
       for await (const entry of current.activity.watch({ after, signal, state })) {
         after = entry.id;
-        take(entry);
+        enqueue(entry);
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -54,22 +54,22 @@ async function follow(current: typeof relay.value, signal: AbortSignal): Promise
   }
 }
 
-let waiting: Activity[] = [];
+let batch: Activity[] = [];
 let due = false;
 
-function take(entry: Activity): void {
-  waiting.push(entry);
-  if (waiting.length > HEARD_ENTRIES) waiting.shift();
+function enqueue(entry: Activity): void {
+  batch.push(entry);
+  if (batch.length > RECENT_ENTRIES) batch.shift();
   if (due) return;
   due = true;
-  setTimeout(handOn, HAND_ON_MS);
+  setTimeout(deliverBatch, BATCH_MS);
 }
 
-function handOn(): void {
-  const entries = waiting;
-  waiting = [];
+function deliverBatch(): void {
+  const entries = batch;
+  batch = [];
   due = false;
-  heard.value = [...entries.toReversed(), ...heard.value].slice(0, HEARD_ENTRIES);
+  recentActivity.value = [...entries.toReversed(), ...recentActivity.value].slice(0, RECENT_ENTRIES);
   for (const listener of listeners) listener(entries);
 }
 
@@ -91,7 +91,7 @@ export function useLive(concerns: (entry: Activity) => boolean, then: () => void
       due ??= setTimeout(() => {
         due = undefined;
         now.current.then();
-      }, ASK_AGAIN_MS);
+      }, REFRESH_MS);
     };
     listeners.add(listener);
     return () => {

@@ -1,11 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Relay } from '../../src/contract/relay.ts';
-import { noteRefusal, relay } from './session.ts';
+import { handleUnauthorized, relay } from './session.ts';
 
 /** Rows per request. */
 const PAGE_ROWS = 200;
 /** Maximum of rows in memory. When scrolling further, rows far above are dropped. */
-export const HELD_ROWS = 2_000;
+export const MAX_ROWS = 2_000;
 
 export interface Paged<T> {
   readonly rows: readonly T[];
@@ -63,7 +63,7 @@ export function usePages<T>(
         ({ rows, next }) => {
           if (turn.current !== mine) return;
           const all = [...from.rows, ...rows];
-          const over = Math.max(0, all.length - HELD_ROWS);
+          const over = Math.max(0, all.length - MAX_ROWS);
           const kept = over > 0 ? all.slice(over) : all;
           const ended = next === undefined;
           setHeld({
@@ -77,7 +77,7 @@ export function usePages<T>(
         },
         (error) => {
           if (turn.current !== mine) return;
-          noteRefusal(error);
+          handleUnauthorized(error);
           setHeld({ ...from, pending: false, error });
         },
       );

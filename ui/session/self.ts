@@ -1,12 +1,12 @@
 import { effect, signal } from '@preact/signals';
 import type { Self } from '../../src/contract/keys.ts';
-import { needsKey, noteRefusal, relay } from './session.ts';
+import { handleUnauthorized, needsKey, relay } from './session.ts';
 
 /** The caller as the relay sees it; null until it has answered. */
 export const self = signal<Self | null>(null);
 
 /** Requests it at the start and after each change of the key. */
-export function learnSelf(): void {
+export function loadSelf(): void {
   effect(() => {
     const current = relay.value;
     if (needsKey.value) {
@@ -19,7 +19,7 @@ export function learnSelf(): void {
         if (!over) self.value = found;
       },
       (error) => {
-        if (!over) noteRefusal(error);
+        if (!over) handleUnauthorized(error);
       },
     );
     return () => {

@@ -43,7 +43,7 @@ export function signOut(): void {
 }
 
 /** Asks for a key if an error means that sign-in is required. */
-export function noteRefusal(error: unknown): void {
+export function handleUnauthorized(error: unknown): void {
   if (isRelayError(error, 'unauthorized')) needsKey.value = true;
 }
 

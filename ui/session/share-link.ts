@@ -1,21 +1,21 @@
 import { apiKey } from './session.ts';
 
 /** Takes the token from `/ui/share/<thread>#token=…`, which gives read access to that thread only. */
-export function takeShareToken(): boolean {
+export function readShareToken(): boolean {
   if (!/^\/ui\/share\//.test(location.pathname)) return false;
   const token = /^#token=(.+)$/.exec(location.hash)?.[1];
   // Keep the token for a reload of this tab, but out of the address, the history and copied links.
   if (token) {
-    remember(token);
+    storeToken(token);
     history.replaceState(null, '', location.pathname + location.search);
   }
-  apiKey.value = token ?? remembered();
+  apiKey.value = token ?? readStoredToken();
   return true;
 }
 
 const STORED = 'contextrelay-share';
 
-function remember(token: string): void {
+function storeToken(token: string): void {
   try {
     sessionStorage.setItem(STORED, token);
   } catch {
@@ -23,7 +23,7 @@ function remember(token: string): void {
   }
 }
 
-function remembered(): string | null {
+function readStoredToken(): string | null {
   try {
     return sessionStorage.getItem(STORED);
   } catch {

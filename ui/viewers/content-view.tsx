@@ -5,13 +5,13 @@ import { binaryKind } from '../../src/text/preview/binary-kind.ts';
 import { Empty } from '../parts/notices.tsx';
 import { CsvView } from './csv-view.tsx';
 import { JsonView } from './json-view.tsx';
-import { type About, imageType, type ViewKind, viewKind } from './kind.ts';
 import { languageOf } from './language.ts';
 import { MARKDOWN_CHARS, MarkdownView } from './markdown-view.tsx';
 import { TextView } from './text-view.tsx';
+import { type About, imageType, type ViewKind, viewKind } from './view-kind.ts';
 
 /** Maximum of a content that a page loads; the download has all. */
-export const SHOWN_BYTES = 2 * 1024 * 1024;
+export const MAX_VIEW_BYTES = 2 * 1024 * 1024;
 
 interface Props {
   readonly body: Uint8Array<ArrayBuffer>;
@@ -19,7 +19,7 @@ interface Props {
   readonly size: number;
   readonly about: About;
   /** Render Markdown at once; otherwise on request. */
-  readonly layOut?: boolean;
+  readonly renderAtOnce?: boolean;
 }
 
 const TITLES: { readonly [K in ViewKind]: string } = {
@@ -33,13 +33,13 @@ const TITLES: { readonly [K in ViewKind]: string } = {
 };
 
 /** Displays content in a suitable viewer, with the raw text one click away. */
-export function ContentView({ body, size, about, layOut = true }: Props) {
+export function ContentView({ body, size, about, renderAtOnce = true }: Props) {
   const cut = body.byteLength < size;
-  const text = useMemo(() => readable(body, cut), [body, cut]);
+  const text = useMemo(() => decodeText(body, cut), [body, cut]);
   const kind = useMemo(() => viewKind(about, text), [about, text]);
   const own = text !== null && kind !== 'text';
-  const [plain, setPlain] = useState(!layOut && kind === 'markdown');
-  useEffect(() => setPlain(!layOut && kind === 'markdown'), [kind, layOut, body]);
+  const [plain, setPlain] = useState(!renderAtOnce && kind === 'markdown');
+  useEffect(() => setPlain(!renderAtOnce && kind === 'markdown'), [kind, renderAtOnce, body]);
   if (body.byteLength === 0) return <Empty title="The content is empty." />;
   return (
     <div class="content-view">
@@ -87,11 +87,11 @@ function View({
   about: About;
 }) {
   const label = nameOf(about);
-  if (kind === 'image') return <Picture body={body} about={about} />;
-  if (text === null) return <Bytes body={body} />;
+  if (kind === 'image') return <ImageView body={body} about={about} />;
+  if (text === null) return <HexDump body={body} />;
   if (kind === 'markdown' && text.length <= MARKDOWN_CHARS) return <MarkdownView text={text} />;
   if (kind === 'json') {
-    const value = parsed(text);
+    const value = parseJson(text);
     if (value !== undefined) return <JsonView value={value} label={label} />;
   }
   if (kind === 'csv') return <CsvView text={text} label={label} />;
@@ -100,7 +100,7 @@ function View({
 }
 
 /** Displays an image in an `img`, where scripts do not run and nothing is fetched. */
-function Picture({ body, about }: { body: Uint8Array<ArrayBuffer>; about: About }) {
+function ImageView({ body, about }: { body: Uint8Array<ArrayBuffer>; about: About }) {
   const [address, setAddress] = useState<string | null>(null);
   const [broken, setBroken] = useState(false);
   useEffect(() => {
@@ -111,19 +111,19 @@ function Picture({ body, about }: { body: Uint8Array<ArrayBuffer>; about: About 
     setBroken(false);
     return () => URL.revokeObjectURL(made);
   }, [body]);
-  if (broken) return <Bytes body={body} />;
+  if (broken) return <HexDump body={body} />;
   return address && <img class="picture" src={address} alt={nameOf(about)} onError={() => setBroken(true)} />;
 }
 
-const DUMPED_BYTES = 1_024;
+const HEX_DUMP_BYTES = 1_024;
 
-function Bytes({ body }: { body: Uint8Array<ArrayBuffer> }) {
-  const lines = useMemo(() => dump(body.subarray(0, DUMPED_BYTES)), [body]);
+function HexDump({ body }: { body: Uint8Array<ArrayBuffer> }) {
+  const lines = useMemo(() => hexDump(body.subarray(0, HEX_DUMP_BYTES)), [body]);
   return (
     <>
       <p class="bar">
         <strong>{binaryKind(body)}</strong>
-        <span class="soft">the first {Math.min(body.byteLength, DUMPED_BYTES)} bytes</span>
+        <span class="soft">the first {Math.min(body.byteLength, HEX_DUMP_BYTES)} bytes</span>
       </p>
       <pre class="dump" tabIndex={0}>
         {lines}
@@ -132,7 +132,7 @@ function Bytes({ body }: { body: Uint8Array<ArrayBuffer> }) {
   );
 }
 
-function dump(body: Uint8Array): string {
+function hexDump(body: Uint8Array): string {
   const lines: string[] = [];
   for (let at = 0; at < body.length; at += 16) {
     const row = [...body.subarray(at, at + 16)];
@@ -146,7 +146,7 @@ function dump(body: Uint8Array): string {
 }
 
 /** Returns null for bytes that are no text. Cut content may end within a character. */
-function readable(body: Uint8Array<ArrayBuffer>, cut: boolean): string | null {
+function decodeText(body: Uint8Array<ArrayBuffer>, cut: boolean): string | null {
   const text = decodeUtf8(body);
   if (text !== null || !cut) return text;
   for (let less = 1; less < 4; less++) {
@@ -156,7 +156,7 @@ function readable(body: Uint8Array<ArrayBuffer>, cut: boolean): string | null {
   return null;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,17 +1,17 @@
 import { useMemo } from 'preact/hooks';
 import { useVirtualRows } from '../parts/virtual.ts';
 import { csvRows, separatorOf } from './csv.ts';
-import { visible } from './visible.ts';
+import { revealHidden } from './reveal-hidden.ts';
 
 const ROW_HEIGHT = 30;
-const MOST_COLUMNS = 60;
+const MAX_COLUMNS = 60;
 const CELL_CHARS = 300;
 
 /** Displays rows and columns as text; formulas are text too. */
 export function CsvView({ text, label }: { text: string; label: string }) {
   const [head = [], ...rows] = useMemo(() => csvRows(text, separatorOf(text)), [text]);
   const virtual = useVirtualRows(rows.length, ROW_HEIGHT);
-  const columns = head.slice(0, MOST_COLUMNS);
+  const columns = head.slice(0, MAX_COLUMNS);
   // Each row is its own grid, so columns align only with widths that do not depend on the content.
   const amount = Math.max(columns.length, 1);
   const style = { '--csv-columns': `repeat(${amount}, minmax(0, 1fr))`, '--csv-amount': amount };
@@ -30,7 +30,7 @@ export function CsvView({ text, label }: { text: string; label: string }) {
           <div role="row" class="csv-row">
             {columns.map((name, at) => (
               <div key={at} role="columnheader">
-                {visible(name)}
+                {revealHidden(name)}
               </div>
             ))}
           </div>
@@ -46,7 +46,7 @@ export function CsvView({ text, label }: { text: string; label: string }) {
             >
               {columns.map((_, at) => (
                 <div key={at} role="cell">
-                  {visible((rows[index]?.[at] ?? '').slice(0, CELL_CHARS))}
+                  {revealHidden((rows[index]?.[at] ?? '').slice(0, CELL_CHARS))}
                 </div>
               ))}
             </div>
@@ -55,7 +55,7 @@ export function CsvView({ text, label }: { text: string; label: string }) {
       </div>
       <p class="soft small">
         {rows.length.toLocaleString('en')} rows
-        {head.length > MOST_COLUMNS && `, the first ${MOST_COLUMNS} of ${head.length} columns`}
+        {head.length > MAX_COLUMNS && `, the first ${MAX_COLUMNS} of ${head.length} columns`}
       </p>
     </>
   );

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { type DiffLine, diffLines } from '../../src/text/line-diff.ts';
 import { useVirtualRows } from '../parts/virtual.ts';
-import { visible } from './visible.ts';
+import { revealHidden } from './reveal-hidden.ts';
 
 const ROW_HEIGHT = 22;
 /** Number of unchanged lines displayed around each difference. */
@@ -19,9 +19,9 @@ export function DiffView({
   to: readonly string[];
   label: string;
 }) {
-  const [whole, setWhole] = useState(false);
+  const [showAll, setShowAll] = useState(false);
   const lines = useMemo(() => diffLines(from, to), [from, to]);
-  const rows = useMemo<readonly Row[]>(() => (whole ? lines : shortened(lines)), [lines, whole]);
+  const rows = useMemo<readonly Row[]>(() => (showAll ? lines : collapseUnchanged(lines)), [lines, showAll]);
   const virtual = useVirtualRows(rows.length, ROW_HEIGHT);
   const amount = (kind: Row['kind']) => lines.filter((line) => line.kind === kind).length;
   const [added, removed] = [amount('added'), amount('removed')];
@@ -35,8 +35,8 @@ export function DiffView({
         <label class="check">
           <input
             type="checkbox"
-            checked={whole}
-            onChange={(event) => setWhole(event.currentTarget.checked)}
+            checked={showAll}
+            onChange={(event) => setShowAll(event.currentTarget.checked)}
           />
           <span>Show unchanged lines</span>
         </label>
@@ -67,7 +67,7 @@ export function DiffView({
                   </span>
                   {row.kind === 'added' && <ins class="unseen">added: </ins>}
                   {row.kind === 'removed' && <del class="unseen">removed: </del>}
-                  <code>{visible(row.text)}</code>
+                  <code>{revealHidden(row.text)}</code>
                 </div>
               );
             })}
@@ -78,25 +78,28 @@ export function DiffView({
   );
 }
 
-function shortened(lines: readonly DiffLine[]): Row[] {
+function collapseUnchanged(lines: readonly DiffLine[]): Row[] {
   const near = new Set<number>();
   lines.forEach(({ kind }, at) => {
     if (kind !== 'same') for (let by = -AROUND; by <= AROUND; by++) near.add(at + by);
   });
   const rows: Row[] = [];
-  let left = 0;
-  const tell = () => {
-    if (left > 0)
-      rows.push({ kind: 'left out', text: left === 1 ? '1 unchanged line' : `${left} unchanged lines` });
-    left = 0;
+  let skipped = 0;
+  const pushSkipped = () => {
+    if (skipped > 0)
+      rows.push({
+        kind: 'left out',
+        text: skipped === 1 ? '1 unchanged line' : `${skipped} unchanged lines`,
+      });
+    skipped = 0;
   };
   lines.forEach((line, at) => {
-    if (!near.has(at)) left++;
+    if (!near.has(at)) skipped++;
     else {
-      tell();
+      pushSkipped();
       rows.push(line);
     }
   });
-  tell();
+  pushSkipped();
   return rows;
 }

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { Icon } from '../parts/icons.tsx';
 import { useVirtualRows } from '../parts/virtual.ts';
-import { visible } from './visible.ts';
+import { revealHidden } from './reveal-hidden.ts';
 
 interface Row {
   readonly path: string;
@@ -22,13 +22,13 @@ const VALUE_CHARS = 2_000;
 /** A collapsible JSON tree; only visible nodes are in the page. */
 export function JsonView({ value, label }: { value: unknown; label: string }) {
   // Nodes that differ from their initial open or closed state.
-  const [turned, setTurned] = useState<ReadonlySet<string>>(new Set());
-  const rows = useMemo(() => [...rowsOf(value, turned)], [value, turned]);
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => [...rowsOf(value, toggled)], [value, toggled]);
   const virtual = useVirtualRows(rows.length, ROW_HEIGHT);
-  const turn = (path: string) => {
-    const next = new Set(turned);
+  const toggle = (path: string) => {
+    const next = new Set(toggled);
     if (!next.delete(path)) next.add(path);
-    setTurned(next);
+    setToggled(next);
   };
   return (
     <div class="json-view" ref={virtual.scroller} tabIndex={0} role="region" aria-label={label}>
@@ -36,7 +36,7 @@ export function JsonView({ value, label }: { value: unknown; label: string }) {
         {virtual.items.map(({ index, start }) => {
           const row = rows[index];
           if (!row) return null;
-          const open = isOpen(row, turned);
+          const open = isOpen(row, toggled);
           return (
             <div
               key={row.path}
@@ -49,14 +49,14 @@ export function JsonView({ value, label }: { value: unknown; label: string }) {
                   class={open ? 'json-turn open' : 'json-turn'}
                   aria-expanded={open}
                   aria-label={`${open ? 'Collapse' : 'Expand'} ${row.name ?? 'everything'}`}
-                  onClick={() => turn(row.path)}
+                  onClick={() => toggle(row.path)}
                 >
                   <Icon name="chevron" />
                 </button>
               ) : (
                 <span class="json-turn" />
               )}
-              {row.name !== null && <span class="json-name">{visible(row.name)}: </span>}
+              {row.name !== null && <span class="json-name">{revealHidden(row.name)}: </span>}
               <JsonValue row={row} />
             </div>
           );
@@ -72,28 +72,28 @@ function JsonValue({ row: { value, size } }: { row: Row }) {
     return <span class="soft">{`${before}${size === 0 ? '' : ` ${size} `}${after}`}</span>;
   }
   if (typeof value === 'string') {
-    const shown = visible(value.slice(0, VALUE_CHARS)).replace(/\r?\n/g, '↵');
-    return <span class="json-string">{`"${shown}"${value.length > VALUE_CHARS ? ' …' : ''}`}</span>;
+    const preview = revealHidden(value.slice(0, VALUE_CHARS)).replace(/\r?\n/g, '↵');
+    return <span class="json-string">{`"${preview}"${value.length > VALUE_CHARS ? ' …' : ''}`}</span>;
   }
   return <span class="json-literal">{String(value)}</span>;
 }
 
-function isOpen({ depth, size, path }: Row, turned: ReadonlySet<string>): boolean {
+function isOpen({ depth, size, path }: Row, toggled: ReadonlySet<string>): boolean {
   const atFirst = depth < OPEN_DEPTH && (size ?? 0) <= OPEN_SIZE;
-  return turned.has(path) ? !atFirst : atFirst;
+  return toggled.has(path) ? !atFirst : atFirst;
 }
 
 function* rowsOf(
   value: unknown,
-  turned: ReadonlySet<string>,
+  toggled: ReadonlySet<string>,
   name: string | null = null,
   path = '',
   depth = 0,
 ): Generator<Row> {
-  const holds = typeof value === 'object' && value !== null;
-  const entries = holds ? Object.entries(value) : [];
-  const row: Row = { path, depth, name, value, size: holds ? entries.length : null };
+  const isContainer = typeof value === 'object' && value !== null;
+  const entries = isContainer ? Object.entries(value) : [];
+  const row: Row = { path, depth, name, value, size: isContainer ? entries.length : null };
   yield row;
-  if (!holds || !isOpen(row, turned)) return;
-  for (const [key, inner] of entries) yield* rowsOf(inner, turned, key, `${path}/${key}`, depth + 1);
+  if (!isContainer || !isOpen(row, toggled)) return;
+  for (const [key, inner] of entries) yield* rowsOf(inner, toggled, key, `${path}/${key}`, depth + 1);
 }

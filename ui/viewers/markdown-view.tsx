@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Pending } from '../parts/notices.tsx';
-import { visible } from './visible.ts';
+import { revealHidden } from './reveal-hidden.ts';
 
 /** A longer text is displayed as plain text, because rendering would block the page. */
 export const MARKDOWN_CHARS = 500_000;
@@ -14,9 +14,9 @@ export function MarkdownView({ text }: { text: string }) {
     let over = false;
     setReady(false);
     import('./markdown.ts').then(
-      ({ laidOut }) => {
+      ({ renderMarkdown }) => {
         if (over) return;
-        place.current?.replaceChildren(laidOut(visible(text)));
+        place.current?.replaceChildren(renderMarkdown(revealHidden(text)));
         setReady(true);
       },
       () => !over && setFailed(true),
@@ -25,7 +25,7 @@ export function MarkdownView({ text }: { text: string }) {
       over = true;
     };
   }, [text]);
-  if (failed) return <pre class="break">{visible(text)}</pre>;
+  if (failed) return <pre class="break">{revealHidden(text)}</pre>;
   return (
     <>
       {!ready && <Pending what="Formatting" />}

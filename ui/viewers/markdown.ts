@@ -37,7 +37,7 @@ const TAGS = [
 ];
 
 /** Returns the text as DOM nodes: only listed elements, and links only to `http(s)` addresses. */
-export function laidOut(text: string): DocumentFragment {
+export function renderMarkdown(text: string): DocumentFragment {
   const fragment = DOMPurify.sanitize(reader.render(text), {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ['href', 'start'],

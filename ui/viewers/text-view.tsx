@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useVirtualRows } from '../parts/virtual.ts';
 import type { Highlighted } from './highlight.ts';
-import { visible } from './visible.ts';
+import { revealHidden } from './reveal-hidden.ts';
 
 const LINE_HEIGHT = 20;
 /** A longer line is cut on the page; the download has all of it. */
@@ -19,11 +19,11 @@ interface Props {
 
 /** Displays text of any length with line numbers and a search. */
 export function TextView({ text, label, language, lineClass }: Props) {
-  const lines = useMemo(() => visible(text).split(/\r\n|\n|\r/), [text]);
+  const lines = useMemo(() => revealHidden(text).split(/\r\n|\n|\r/), [text]);
   const [wanted, setWanted] = useState('');
   const [at, setAt] = useState(0);
-  const found = useMemo(() => matching(lines, wanted), [lines, wanted]);
-  const coloured = useHighlight(text, language ?? null);
+  const found = useMemo(() => findMatches(lines, wanted), [lines, wanted]);
+  const highlighted = useHighlight(text, language ?? null);
   const virtual = useVirtualRows(lines.length, LINE_HEIGHT);
   const current = found.length > 0 ? found[at % found.length] : undefined;
   useEffect(() => {
@@ -47,7 +47,7 @@ export function TextView({ text, label, language, lineClass }: Props) {
         />
         <span class="soft small" role="status">
           {wanted === ''
-            ? amountOf(lines.length)
+            ? lineCount(lines.length)
             : `${found.length > 0 ? at + 1 : 0} of ${found.length} lines`}
         </span>
         {wanted !== '' && (
@@ -75,7 +75,7 @@ export function TextView({ text, label, language, lineClass }: Props) {
                 <span class="line-number" style={{ minWidth: `${digits + 1}ch` }} aria-hidden="true">
                   {index + 1}
                 </span>
-                <code>{lineOf(line, coloured?.[index], wanted)}</code>
+                <code>{renderLine(line, highlighted?.[index], wanted)}</code>
               </div>
             );
           })}
@@ -85,19 +85,19 @@ export function TextView({ text, label, language, lineClass }: Props) {
   );
 }
 
-function amountOf(lines: number): string {
+function lineCount(lines: number): string {
   return lines === 1 ? '1 line' : `${lines.toLocaleString('en')} lines`;
 }
 
-function matching(lines: readonly string[], wanted: string): number[] {
+function findMatches(lines: readonly string[], wanted: string): number[] {
   if (wanted === '') return [];
   const low = wanted.toLowerCase();
   return lines.flatMap((line, index) => (line.toLowerCase().includes(low) ? [index] : []));
 }
 
-function lineOf(line: string, tokens: Highlighted[number] | undefined, wanted: string) {
+function renderLine(line: string, tokens: Highlighted[number] | undefined, wanted: string) {
   const cut = line.length > LINE_CHARS ? `${line.slice(0, LINE_CHARS)} …` : line;
-  if (wanted !== '') return marked(cut, wanted);
+  if (wanted !== '') return markMatches(cut, wanted);
   if (!tokens || line.length > LINE_CHARS) return cut;
   return tokens.map(({ text, kind }, index) =>
     kind ? (
@@ -110,7 +110,7 @@ function lineOf(line: string, tokens: Highlighted[number] | undefined, wanted: s
   );
 }
 
-function marked(line: string, wanted: string) {
+function markMatches(line: string, wanted: string) {
   const parts = [];
   const low = line.toLowerCase();
   let from = 0;
@@ -132,7 +132,7 @@ function useHighlight(text: string, language: string | null): Highlighted | null
     if (language === null || text.length > HIGHLIGHT_CHARS) return;
     let over = false;
     import('./highlight.ts')
-      .then(({ highlight }) => highlight(visible(text), language))
+      .then(({ highlight }) => highlight(revealHidden(text), language))
       .then((found) => !over && setLines(found))
       // Without highlighting the plain text is displayed.
       .catch(() => {});

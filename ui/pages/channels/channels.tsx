@@ -1,10 +1,10 @@
 import { count } from '../../../src/base/format.ts';
 import type { ChannelInfo } from '../../../src/contract/channels.ts';
 import { to } from '../../frame/router.ts';
-import { Command } from '../../parts/copying.tsx';
+import { Command } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Said } from '../../parts/said.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useLive } from '../../session/live.ts';
@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<ChannelInfo>[] = [
     width: 'minmax(0, 1fr)',
     cell: ({ name }) => (
       <a class="row-link one-line" href={to('channels', name)}>
-        <Said text={name} max={120} />
+        <ForeignText text={name} max={120} />
       </a>
     ),
   },
@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<ChannelInfo>[] = [
     title: 'Groups',
     width: 'minmax(0, 200px)',
     cell: ({ groups }) =>
-      groups.length > 0 ? <Said text={groups.join(', ')} max={80} /> : <span class="soft">none</span>,
+      groups.length > 0 ? <ForeignText text={groups.join(', ')} max={80} /> : <span class="soft">none</span>,
     wide: true,
   },
   { title: 'Messages', width: '84px', cell: ({ messages }) => count(messages), figure: true },

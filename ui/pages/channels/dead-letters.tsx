@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks';
 import type { BuriedMessage } from '../../../src/contract/channels.ts';
 import { to } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
+import { ForeignJson, ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty, Failure } from '../../parts/notices.tsx';
-import { Said, SaidJson } from '../../parts/said.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
@@ -47,7 +47,7 @@ export function DeadLetters({
               {/\/pull\/([0-9a-f]{8})/i.exec(letter.url)?.[1] ?? 'pointer'}
             </a>
           ) : (
-            <SaidJson value={letter.msg} max={200} />
+            <ForeignJson value={letter.msg} max={200} />
           )}
           <span class="narrow-line soft small one-line">{reasonOf(letter)}</span>
         </>
@@ -56,7 +56,7 @@ export function DeadLetters({
     {
       title: 'Group',
       width: '110px',
-      cell: ({ dead }) => <Said text={dead?.group ?? ''} max={40} />,
+      cell: ({ dead }) => <ForeignText text={dead?.group ?? ''} max={40} />,
       wide: true,
     },
     {

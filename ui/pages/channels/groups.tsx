@@ -1,16 +1,16 @@
 import { count, shellWord } from '../../../src/base/format.ts';
 import type { GroupDetail } from '../../../src/contract/channels.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
-import { Command } from '../../parts/copying.tsx';
+import { Command } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
-import { Said } from '../../parts/said.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { relay } from '../../session/session.ts';
 
 const LEASES: readonly Column<GroupDetail['leases'][number]>[] = [
   { title: 'Message', width: '90px', cell: ({ seq }) => <span class="mono">{seq}</span> },
-  { title: 'Held by', width: 'minmax(0, 1fr)', cell: ({ member }) => <Said text={member} max={60} /> },
+  { title: 'Held by', width: 'minmax(0, 1fr)', cell: ({ member }) => <ForeignText text={member} max={60} /> },
   { title: 'Attempt', width: '70px', cell: ({ attempt }) => attempt, figure: true, wide: true },
   { title: 'Lease ends', width: '92px', cell: ({ lease_until }) => <Ago at={lease_until} /> },
 ];
@@ -41,7 +41,7 @@ export function Groups({
         <section key={group.name} class="panel" aria-label={`Group ${group.name}`}>
           <header class="panel-head">
             <h2>
-              <Said text={group.name} max={80} />
+              <ForeignText text={group.name} max={80} />
             </h2>
             <ConfirmButton
               label="Remove"
@@ -71,7 +71,7 @@ export function Groups({
                 'no members connected'
               ) : (
                 <>
-                  members: <Said text={group.members.map(({ name }) => name).join(', ')} max={200} />
+                  members: <ForeignText text={group.members.map(({ name }) => name).join(', ')} max={200} />
                 </>
               )}
             </span>

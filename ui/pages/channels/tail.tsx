@@ -2,17 +2,17 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { shellWord } from '../../../src/base/format.ts';
 import type { Message, Since } from '../../../src/contract/channels.ts';
 import { to } from '../../frame/router.ts';
-import { Command } from '../../parts/copying.tsx';
+import { Command } from '../../parts/copy-button.tsx';
+import { ForeignJson, ForeignText } from '../../parts/foreign-text.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { Empty, Failure } from '../../parts/notices.tsx';
-import { Said, SaidJson } from '../../parts/said.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Clock } from '../../parts/time.tsx';
 import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 
 /** Maximum of messages in memory; the oldest are dropped. */
-export const HELD_MESSAGES = 1_000;
+export const MAX_MESSAGES = 1_000;
 /** Redraw interval, however many messages arrive. */
 const DRAW_MS = 200;
 
@@ -60,12 +60,17 @@ export function Tail({ channel }: { channel: string }) {
               <About metadata={message.metadata} />
             </>
           ) : (
-            <SaidJson value={message.msg} max={240} />
+            <ForeignJson value={message.msg} max={240} />
           )}
         </button>
       ),
     },
-    { title: 'From', width: '120px', cell: (message) => <Said text={message.from} max={40} />, wide: true },
+    {
+      title: 'From',
+      width: '120px',
+      cell: (message) => <ForeignText text={message.from} max={40} />,
+      wide: true,
+    },
     {
       title: 'Seq',
       width: '70px',
@@ -190,10 +195,10 @@ function About({ metadata = {} }: { metadata?: Message['metadata'] }) {
   const { summary, ...rest } = metadata;
   return (
     <>
-      {typeof summary === 'string' && <Said text={summary} max={160} />}{' '}
+      {typeof summary === 'string' && <ForeignText text={summary} max={160} />}{' '}
       {Object.keys(rest).length > 0 && (
         <span class="soft">
-          <SaidJson value={rest} max={200} />
+          <ForeignJson value={rest} max={200} />
         </span>
       )}
     </>
@@ -205,30 +210,30 @@ function useTail(channel: string, start: Start, from: string, paused: boolean) {
   const [total, setTotal] = useState(0);
   const [error, setError] = useState<unknown>();
   const [turn, setTurn] = useState(0);
-  const held = useRef(paused);
-  held.current = paused;
+  const pausedRef = useRef(paused);
+  pausedRef.current = paused;
   const current = relay.value;
   useEffect(() => {
     const closing = new AbortController();
     let waiting: Message[] = [];
-    let came = 0;
+    let received = 0;
     setMessages([]);
     setTotal(0);
     setError(undefined);
     const draw = setInterval(() => {
-      if (waiting.length === 0 || held.current) return;
+      if (waiting.length === 0 || pausedRef.current) return;
       const next = waiting.toReversed();
       waiting = [];
-      setTotal(came);
-      setMessages((before) => [...next, ...before].slice(0, HELD_MESSAGES));
+      setTotal(received);
+      setMessages((before) => [...next, ...before].slice(0, MAX_MESSAGES));
     }, DRAW_MS);
     void (async () => {
       try {
         const since = await sinceOf(start, from, () => current.channels.position(channel));
         for await (const message of current.channels.subscribe(channel, { since, signal: closing.signal })) {
-          came++;
+          received++;
           waiting.push(message);
-          if (waiting.length > HELD_MESSAGES) waiting = waiting.slice(-HELD_MESSAGES);
+          if (waiting.length > MAX_MESSAGES) waiting = waiting.slice(-MAX_MESSAGES);
         }
       } catch (failure) {
         if (!closing.signal.aborted) setError(failure);

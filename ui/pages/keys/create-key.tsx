@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import { SCOPES, type Scope } from '../../../src/contract/caller.ts';
 import type { CreatedKey } from '../../../src/contract/keys.ts';
-import { CopyButton } from '../../parts/copying.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Failure } from '../../parts/notices.tsx';
-import { Said } from '../../parts/said.tsx';
 import { useAction } from '../../session/asking.ts';
 
-const MEANS: { readonly [S in Scope]?: string } = {
+const SCOPE_MEANINGS: { readonly [S in Scope]?: string } = {
   push: 'push payloads, send signals',
   pull: 'pull payloads',
   subscribe: 'receive channel messages',
@@ -19,7 +19,7 @@ const MEANS: { readonly [S in Scope]?: string } = {
 
 const DAY = 86_400;
 
-export function CreateKey({ onMade }: { onMade: (key: CreatedKey) => void }) {
+export function CreateKey({ onCreated }: { onCreated: (key: CreatedKey) => void }) {
   const [open, setOpen] = useState(false);
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<readonly Scope[]>(SCOPES.filter((scope) => scope !== 'admin'));
@@ -34,9 +34,9 @@ export function CreateKey({ onMade }: { onMade: (key: CreatedKey) => void }) {
     });
     setOpen(false);
     setName('');
-    onMade(key);
+    onCreated(key);
   });
-  const turn = (scope: Scope, on: boolean) =>
+  const toggleScope = (scope: Scope, on: boolean) =>
     setScopes(SCOPES.filter((one) => (one === scope ? on : scopes.includes(one))));
   return (
     <>
@@ -69,10 +69,10 @@ export function CreateKey({ onMade }: { onMade: (key: CreatedKey) => void }) {
                   <input
                     type="checkbox"
                     checked={scopes.includes(scope)}
-                    onChange={(event) => turn(scope, event.currentTarget.checked)}
+                    onChange={(event) => toggleScope(scope, event.currentTarget.checked)}
                   />
                   <span>
-                    {scope} <span class="soft">{MEANS[scope]}</span>
+                    {scope} <span class="soft">{SCOPE_MEANINGS[scope]}</span>
                   </span>
                 </label>
               ))}
@@ -119,20 +119,20 @@ export function CreateKey({ onMade }: { onMade: (key: CreatedKey) => void }) {
 }
 
 /** Displays a key for the only time. */
-export function ShownOnce({ made, onClose }: { made: CreatedKey; onClose: () => void }) {
+export function NewKey({ newKey, onClose }: { newKey: CreatedKey; onClose: () => void }) {
   return (
     <div class="once" role="status">
       <p>
         <strong>
-          The key “<Said text={made.name} max={60} />” is shown only once.
+          The key “<ForeignText text={newKey.name} max={60} />” is shown only once.
         </strong>{' '}
         Copy it now: the relay stores only its hash. If you lose the key, create another one.
       </p>
       <p class="mono break" id="new-key">
-        {made.key}
+        {newKey.key}
       </p>
       <p class="bar">
-        <CopyButton text={made.key} what="key" label="Copy key" />
+        <CopyButton text={newKey.key} what="key" label="Copy key" />
         <button type="button" class="button" onClick={onClose}>
           Done
         </button>

@@ -2,16 +2,16 @@ import { useState } from 'preact/hooks';
 import type { CreatedKey, KeyInfo } from '../../../src/contract/keys.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { ConfirmButton } from '../../parts/confirm.tsx';
-import { Command, Id } from '../../parts/copying.tsx';
+import { Command, Id } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
-import { Said } from '../../parts/said.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
 import { self } from '../../session/self.ts';
 import { relay } from '../../session/session.ts';
-import { CreateKey, ShownOnce } from './create-key.tsx';
+import { CreateKey, NewKey } from './create-key.tsx';
 
 /** A rotated key works for this much longer, so that its holder can switch. */
 const GRACE_SECONDS = 3_600;
@@ -24,7 +24,7 @@ function Rights({ scopes, channel_prefix }: Pick<KeyInfo, 'scopes' | 'channel_pr
       {channel_prefix !== null && (
         <span class="soft">
           {' '}
-          on <Said text={`${channel_prefix}…`} max={40} />
+          on <ForeignText text={`${channel_prefix}…`} max={40} />
         </span>
       )}
     </span>
@@ -34,7 +34,7 @@ function Rights({ scopes, channel_prefix }: Pick<KeyInfo, 'scopes' | 'channel_pr
 /** Lists the keys of the tenant, without their secrets. */
 export function KeyList() {
   const [all, setAll] = useState(false);
-  const [made, setMade] = useState<CreatedKey | null>(null);
+  const [newKey, setNewKey] = useState<CreatedKey | null>(null);
   const keys = useAsked((relay) => relay.keys.list({ all }), [all]);
   useLive(({ kind }) => kind.startsWith('key.'), keys.again);
   const columns: readonly Column<KeyInfo>[] = [
@@ -44,7 +44,7 @@ export function KeyList() {
       cell: ({ name, scopes, channel_prefix, revoked_at, expires_at }) => (
         <>
           <strong>
-            <Said text={name} max={60} />
+            <ForeignText text={name} max={60} />
           </strong>{' '}
           {revoked_at ? (
             <Badge word="revoked" />
@@ -81,7 +81,7 @@ export function KeyList() {
               title={`Rotate “${key.name}”?`}
               sure="Rotate it"
               act={async () => {
-                setMade(await relay.value.keys.rotate(key.id, { grace: GRACE_SECONDS }));
+                setNewKey(await relay.value.keys.rotate(key.id, { grace: GRACE_SECONDS }));
                 keys.again();
               }}
             >
@@ -109,15 +109,15 @@ export function KeyList() {
   ];
   return (
     <>
-      {made && <ShownOnce made={made} onClose={() => setMade(null)} />}
+      {newKey && <NewKey newKey={newKey} onClose={() => setNewKey(null)} />}
       <div class="bar spread">
         <label class="check">
           <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
           <span>Show keys revoked in the last 30 days</span>
         </label>
         <CreateKey
-          onMade={(key) => {
-            setMade(key);
+          onCreated={(key) => {
+            setNewKey(key);
             keys.again();
           }}
         />

@@ -2,11 +2,11 @@ import { useState } from 'preact/hooks';
 import { bytes, count } from '../../../src/base/format.ts';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
 import type { Meter, UsageReport, UsageRow } from '../../../src/contract/keys.ts';
-import { Command } from '../../parts/copying.tsx';
+import { Command } from '../../parts/copy-button.tsx';
 import { saveAs } from '../../parts/download.ts';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
-import { Said } from '../../parts/said.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
@@ -14,11 +14,11 @@ import { self } from '../../session/self.ts';
 
 const COLUMNS: readonly Column<UsageRow>[] = [
   { title: 'Day', width: '96px', cell: ({ day }) => <span class="mono">{day}</span> },
-  { title: 'Key', width: 'minmax(0, 1fr)', cell: ({ key }) => <Said text={key} max={60} /> },
+  { title: 'Key', width: 'minmax(0, 1fr)', cell: ({ key }) => <ForeignText text={key} max={60} /> },
   {
     title: 'Operation',
     width: 'minmax(0, 1fr)',
-    cell: ({ operation }) => <Said text={operation} max={60} />,
+    cell: ({ operation }) => <ForeignText text={operation} max={60} />,
   },
   { title: 'Count', width: '80px', cell: (row) => count(row.count), figure: true },
   { title: 'Bytes', width: '90px', cell: (row) => bytes(row.bytes), figure: true, wide: true },

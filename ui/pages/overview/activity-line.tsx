@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { bytes } from '../../../src/base/format.ts';
 import type { Activity, ActivityKind } from '../../../src/contract/activity.ts';
 import { to } from '../../frame/router.ts';
-import { Said } from '../../parts/said.tsx';
-import { visible } from '../../viewers/visible.ts';
+import { ForeignText } from '../../parts/foreign-text.tsx';
+import { revealHidden } from '../../viewers/reveal-hidden.ts';
 
 const short = (id: string) => id.slice(0, 8);
 
@@ -11,11 +11,13 @@ type Names = ReadonlyMap<string, string>;
 
 /** An activity entry as a sentence, with links to its objects by their `names`. */
 export function ActivityLine({ entry, names }: { entry: Activity; names: Names }) {
-  return <span class="activity-line">{sentence(entry, names)}</span>;
+  return <span class="activity-line">{renderSentence(entry, names)}</span>;
 }
 
 /** Verb phrases before and after the object's name. Other kinds are displayed as they are. */
-const DEEDS: { readonly [kind in ActivityKind]?: readonly [before: string, behind?: string] } = {
+const ACTIVITY_PHRASES: {
+  readonly [kind in ActivityKind]?: readonly [before: string, preposition?: string];
+} = {
   'pointer.pushed': ['pushed'],
   'pointer.pulled': ['pulled'],
   'pointer.revoked': ['revoked'],
@@ -50,7 +52,7 @@ const DEEDS: { readonly [kind in ActivityKind]?: readonly [before: string, behin
 };
 
 /** Thread events that have no activity kind of their own. */
-const EVENTS: ReadonlyMap<string, string> = new Map([
+const THREAD_EVENT_PHRASES: ReadonlyMap<string, string> = new Map([
   ['artifact.pulled', 'read an artifact in'],
   ['prompt.rendered', 'rendered a prompt from'],
   ['prompt.answered', 'got an answer in'],
@@ -59,21 +61,21 @@ const EVENTS: ReadonlyMap<string, string> = new Map([
   ['report.generated', 'generated a report of'],
 ]);
 
-function sentence(e: Activity, names: Names): ComponentChildren {
+function renderSentence(e: Activity, names: Names): ComponentChildren {
   if (e.kind === 'left_out')
     return <span class="soft">{(e.count ?? 0).toLocaleString('en')} more events, too many to list</span>;
   if (e.kind === 'gap')
     return <span class="soft">The connection was lost for a while. Some activity may be missing here.</span>;
-  const [before, behind] =
+  const [before, preposition] =
     e.kind === 'thread.event'
-      ? [EVENTS.get(e.type ?? '') ?? `recorded ${visible(e.type ?? 'an event')} in`]
-      : (DEEDS[e.kind] ?? [e.kind.replace(/[._]/g, ' ')]);
+      ? [THREAD_EVENT_PHRASES.get(e.type ?? '') ?? `recorded ${revealHidden(e.type ?? 'an event')} in`]
+      : (ACTIVITY_PHRASES[e.kind] ?? [e.kind.replace(/[._]/g, ' ')]);
   return (
     <>
       <strong>
-        <Said text={e.by} max={40} />
+        <ForeignText text={e.by} max={40} />
       </strong>{' '}
-      {before} {subject(e, behind, names)}
+      {before} {renderSubject(e, preposition, names)}
       {e.size !== undefined && e.kind === 'pointer.pushed' && <span class="soft"> {bytes(e.size)}</span>}
       {e.channel !== undefined && (
         <>
@@ -85,11 +87,12 @@ function sentence(e: Activity, names: Names): ComponentChildren {
   );
 }
 
-function subject(e: Activity, behind: string | undefined, names: Names): ComponentChildren {
+function renderSubject(e: Activity, preposition: string | undefined, names: Names): ComponentChildren {
   const named = e.name !== undefined && e.name !== '' && e.kind !== 'thread.event';
-  const name = named ? <Said text={e.name!} max={60} /> : null;
-  if (e.task !== undefined) return <Named id={e.task} at={to('tasks', e.task)} name={e.name} names={names} />;
-  if (e.group !== undefined) return <Said text={e.group} max={60} />;
+  const name = named ? <ForeignText text={e.name!} max={60} /> : null;
+  if (e.task !== undefined)
+    return <NamedLink id={e.task} at={to('tasks', e.task)} name={e.name} names={names} />;
+  if (e.group !== undefined) return <ForeignText text={e.group} max={60} />;
   if (e.thread !== undefined) {
     const run = /^(?:pipeline|step)\./.test(e.kind);
     const artifact =
@@ -99,8 +102,8 @@ function subject(e: Activity, behind: string | undefined, names: Names): Compone
     return (
       <>
         {name && !own && <>{name} </>}
-        {name && !own && behind && `${behind} `}
-        <Named
+        {name && !own && preposition && `${preposition} `}
+        <NamedLink
           id={e.thread}
           at={to(run ? 'pipelines' : 'threads', e.thread) + artifact}
           name={own && named ? e.name : undefined}
@@ -112,18 +115,18 @@ function subject(e: Activity, behind: string | undefined, names: Names): Compone
     );
   }
   return e.pointer !== undefined ? (
-    <Named id={e.pointer} at={to('pointers', e.pointer)} name={undefined} names={names} />
+    <NamedLink id={e.pointer} at={to('pointers', e.pointer)} name={undefined} names={names} />
   ) : (
     name
   );
 }
 
 /** A link labelled with the entry's name, else a known name, else the start of the id. */
-function Named(o: { id: string; at: string; name: string | undefined; names: Names }) {
+function NamedLink(o: { id: string; at: string; name: string | undefined; names: Names }) {
   const name = o.name || o.names.get(o.id);
   return (
     <a class={name ? '' : 'mono'} href={o.at} title={o.id}>
-      {name ? <Said text={name} max={60} /> : short(o.id)}
+      {name ? <ForeignText text={name} max={60} /> : short(o.id)}
     </a>
   );
 }
@@ -131,7 +134,7 @@ function Named(o: { id: string; at: string; name: string | undefined; names: Nam
 export function ChannelLink({ name }: { name: string }) {
   return (
     <a href={to('channels', name)}>
-      <Said text={name} max={60} />
+      <ForeignText text={name} max={60} />
     </a>
   );
 }

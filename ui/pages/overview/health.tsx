@@ -1,12 +1,12 @@
 import { Answer } from '../../parts/notices.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { connectionState } from '../../session/connection.ts';
-import { healthOf } from '../../session/health.ts';
+import { readHealth } from '../../session/health.ts';
 import { useEvery } from '../../session/live.ts';
 
 /** Displays whether the relay and its store answer, and the version. */
 export function Health() {
-  const health = useAsked(() => healthOf(), []);
+  const health = useAsked(() => readHealth(), []);
   useEvery(15_000, health.again);
   return (
     <section class="panel" aria-labelledby="health">

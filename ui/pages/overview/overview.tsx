@@ -1,22 +1,22 @@
 import { bytes, count } from '../../../src/base/format.ts';
 import type { Activity } from '../../../src/contract/activity.ts';
 import { to } from '../../frame/router.ts';
-import { Command } from '../../parts/copying.tsx';
+import { Command } from '../../parts/copy-button.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { Figure, PageHead } from '../../parts/page-head.tsx';
 import { Clock } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { heard, useEvery, useLive } from '../../session/live.ts';
+import { recentActivity, useEvery, useLive } from '../../session/live.ts';
 import { self } from '../../session/self.ts';
 import { AgentList } from '../tasks/agent-list.tsx';
 import { ActivityLine } from './activity-line.tsx';
 import { Health } from './health.tsx';
-import { useNames } from './names.ts';
 import { TokensOverTime } from './tokens-over-time.tsx';
+import { useNames } from './use-names.ts';
 
 /** Number of lines; older activity is on the pages of its objects. */
 const LINES = 60;
-const AGENTS_EVERY_MS = 10_000;
+const AGENTS_POLL_MS = 10_000;
 
 /** Activity, agents, token savings and health. */
 export function Overview() {
@@ -43,7 +43,7 @@ function Figures() {
   const totals = useAsked((relay) => relay.threads.totals(), []);
   const usage = useAsked((relay) => relay.usage.get(), []);
   const agents = useAsked((relay) => relay.agents.list(), []);
-  useEvery(AGENTS_EVERY_MS, agents.again);
+  useEvery(AGENTS_POLL_MS, agents.again);
   useLive(
     ({ kind }) => /^(?:thread|artifact|pointer)\./.test(kind),
     () => {
@@ -108,7 +108,7 @@ function ActivityFeed() {
   return (
     <Answer of={older}>
       {({ activities }) => {
-        const lines = merged(heard.value, activities);
+        const lines = mergeById(recentActivity.value, activities);
         if (lines.length === 0)
           return (
             <Empty title="No activity yet.">
@@ -132,14 +132,14 @@ function ActivityFeed() {
   );
 }
 
-function merged(live: readonly Activity[], listed: readonly Activity[]): Activity[] {
+function mergeById(live: readonly Activity[], listed: readonly Activity[]): Activity[] {
   const known = new Set(live.map(({ id }) => id));
   return [...live, ...listed.filter(({ id }) => !known.has(id))].slice(0, LINES);
 }
 
 function Agents() {
   const agents = useAsked((relay) => relay.agents.list(), []);
-  useEvery(AGENTS_EVERY_MS, agents.again);
+  useEvery(AGENTS_POLL_MS, agents.again);
   useLive(({ kind }) => /^(?:agent|task)\./.test(kind), agents.again);
   return (
     <section class="panel" aria-labelledby="agents">

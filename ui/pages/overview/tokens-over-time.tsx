@@ -31,12 +31,12 @@ export function TokensOverTime() {
           ))}
         </div>
       </div>
-      <Answer of={figures}>{({ points, method }) => <Drawn points={points} method={method} />}</Answer>
+      <Answer of={figures}>{({ points, method }) => <TokensChart points={points} method={method} />}</Answer>
     </section>
   );
 }
 
-function Drawn({
+function TokensChart({
   points,
   method,
 }: {
@@ -58,7 +58,7 @@ function Drawn({
   return (
     <>
       {prompted ? (
-        <Chart label="Tokens saved over time" times={times} series={series} format={short} />
+        <Chart label="Tokens saved over time" times={times} series={series} format={formatShort} />
       ) : (
         <p class="soft chart-none">No prompts in this time range.</p>
       )}
@@ -67,7 +67,7 @@ function Drawn({
   );
 }
 
-function short(value: number): string {
+function formatShort(value: number): string {
   const size = Math.abs(value);
   if (size >= 1_000_000) return `${(value / 1_000_000).toFixed(1)}M`;
   return size >= 10_000 ? `${Math.round(value / 1_000)}k` : count(Math.round(value));

@@ -1,12 +1,12 @@
 import type { RunItem } from '../../../src/contract/threads.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Command, Id } from '../../parts/copying.tsx';
+import { Command, Id } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Said } from '../../parts/said.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
-import { Ago, duration } from '../../parts/time.tsx';
+import { Ago, formatDuration } from '../../parts/time.tsx';
 import { useLive } from '../../session/live.ts';
 import { usePages } from '../../session/paging.ts';
 import { RunPage } from './run.tsx';
@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<RunItem>[] = [
     width: 'minmax(0, 1fr)',
     cell: ({ run, pipeline }) => (
       <a class="row-link one-line" href={to('pipelines', run)}>
-        <Said text={pipeline} max={100} />
+        <ForeignText text={pipeline} max={100} />
       </a>
     ),
   },
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<RunItem>[] = [
     width: '100px',
     cell: ({ started_at, finished_at }) =>
       finished_at ? (
-        duration(Date.parse(finished_at) - Date.parse(started_at))
+        formatDuration(Date.parse(finished_at) - Date.parse(started_at))
       ) : (
         <span class="soft">running</span>
       ),

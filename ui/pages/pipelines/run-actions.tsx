@@ -4,7 +4,7 @@ import { PIPELINE_RUNNER } from '../../../src/contract/tasks.ts';
 import type { PipelineRun } from '../../../src/contract/threads.ts';
 import { navigate, to } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
-import { Command } from '../../parts/copying.tsx';
+import { Command } from '../../parts/copy-button.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
 import { may } from '../../session/self.ts';
@@ -18,7 +18,7 @@ export function RunActions({ run, step }: { run: PipelineRun; step: string | nul
   const runner = agents.value?.agents.find(
     ({ alive, bridge }) => alive && bridge?.runner === PIPELINE_RUNNER,
   );
-  const offers = [
+  const actions = [
     ...(run.status === 'done'
       ? []
       : [
@@ -42,7 +42,7 @@ export function RunActions({ run, step }: { run: PipelineRun; step: string | nul
     <section class="panel" aria-labelledby="again">
       <h2 id="again">Resume or rerun</h2>
       <div class="stack">
-        {offers.map(({ title, about, line }) => (
+        {actions.map(({ title, about, line }) => (
           <div key={line} class="offer">
             <Command line={line} about={`${title}. ${about}`} />
             {runner?.bridge && may('push') && (

@@ -2,11 +2,11 @@ import { useState } from 'preact/hooks';
 import type { PipelineRun, StepInstance } from '../../../src/contract/threads.ts';
 import { query, setParam, to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Id } from '../../parts/copying.tsx';
+import { Id } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Said } from '../../parts/said.tsx';
-import { Ago, duration } from '../../parts/time.tsx';
+import { Ago, formatDuration } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
 import { RunActions } from './run-actions.tsx';
@@ -41,11 +41,11 @@ export function RunPage({ id }: { id: string }) {
               started <Ago at={value.started_at} />
             </span>
             {value.finished_at && (
-              <span>took {duration(Date.parse(value.finished_at) - Date.parse(value.started_at))}</span>
+              <span>took {formatDuration(Date.parse(value.finished_at) - Date.parse(value.started_at))}</span>
             )}
             {value.held_by && (
               <span>
-                run by <Said text={value.held_by} max={80} />
+                run by <ForeignText text={value.held_by} max={80} />
               </span>
             )}
             {value.of && (
@@ -64,10 +64,10 @@ export function RunPage({ id }: { id: string }) {
 
 function Body({ run }: { run: PipelineRun }) {
   const wanted = query.value.get('step');
-  const chosen = run.instances.find(({ step }) => step === wanted) ?? worthALook(run.instances);
+  const chosen = run.instances.find(({ step }) => step === wanted) ?? defaultInstance(run.instances);
   // Older runs did not record the needs of steps; derive the steps from the instances.
-  const known = [...new Set(run.instances.map(({ of }) => of))];
-  const steps = run.steps.length > 0 ? run.steps : known.map((id) => ({ id, agent: null, needs: [] }));
+  const ids = [...new Set(run.instances.map(({ of }) => of))];
+  const steps = run.steps.length > 0 ? run.steps : ids.map((id) => ({ id, agent: null, needs: [] }));
   const choose = (step: string) => setParam('step', step);
   return (
     <div class="stack">
@@ -95,7 +95,7 @@ function Body({ run }: { run: PipelineRun }) {
 }
 
 /** Selects the step to open first: a failed one, else a running one, else the last result. */
-function worthALook(instances: readonly StepInstance[]): StepInstance | null {
+function defaultInstance(instances: readonly StepInstance[]): StepInstance | null {
   const has = (wanted: StepInstance['status']) => instances.find(({ status }) => status === wanted);
   return has('failed') ?? has('running') ?? instances.findLast(({ ref }) => ref !== null) ?? null;
 }

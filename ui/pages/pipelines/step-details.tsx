@@ -1,11 +1,11 @@
 import { count } from '../../../src/base/format.ts';
 import type { PipelineRun, StepInstance } from '../../../src/contract/threads.ts';
 import { Badge } from '../../parts/badge.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer } from '../../parts/notices.tsx';
-import { Said } from '../../parts/said.tsx';
-import { Ago, Clock, duration } from '../../parts/time.tsx';
+import { Ago, Clock, formatDuration } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { visible } from '../../viewers/visible.ts';
+import { revealHidden } from '../../viewers/reveal-hidden.ts';
 import { ArtifactView } from '../threads/artifact-view.tsx';
 
 /** One instance of a step: its input, output, duration and cost. */
@@ -15,14 +15,14 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
   return (
     <section class="panel" aria-labelledby="step">
       <h2 id="step">
-        <Said text={instance.step} max={80} /> <Badge word={instance.status} />
+        <ForeignText text={instance.step} max={80} /> <Badge word={instance.status} />
       </h2>
       <dl class="facts">
         {definition?.agent && (
           <>
             <dt>Agent</dt>
             <dd>
-              <Said text={definition.agent} max={80} />
+              <ForeignText text={definition.agent} max={80} />
             </dd>
           </>
         )}
@@ -30,7 +30,7 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
           <>
             <dt>Model</dt>
             <dd>
-              <Said text={instance.model} max={80} />
+              <ForeignText text={instance.model} max={80} />
             </dd>
           </>
         )}
@@ -39,7 +39,7 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
         <dt>Started</dt>
         <dd>
           {instance.started_at ? <Ago at={instance.started_at} /> : 'not yet'}
-          {instance.duration_ms !== null && `, took ${duration(instance.duration_ms)}`}
+          {instance.duration_ms !== null && `, took ${formatDuration(instance.duration_ms)}`}
           {instance.cached && ', from an earlier run'}
         </dd>
         <dt>Attempts</dt>
@@ -58,7 +58,7 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
           <>
             <dt>Reason</dt>
             <dd class="break">
-              <Said text={instance.why} max={4_000} />
+              <ForeignText text={instance.why} max={4_000} />
             </dd>
           </>
         )}
@@ -71,7 +71,7 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
               <li key={at}>
                 <Clock at={at} />
                 <span class="break">
-                  <Said text={why} max={1_000} />
+                  <ForeignText text={why} max={1_000} />
                 </span>
               </li>
             ))}
@@ -109,7 +109,7 @@ function Prompt({ run, event }: { run: string; event: string }) {
         {({ prompt, prompt_cut }) => (
           <>
             <pre class="said break" tabIndex={0}>
-              {visible(String(prompt ?? ''))}
+              {revealHidden(String(prompt ?? ''))}
             </pre>
             {prompt_cut === true && <p class="soft small">Only the start of the prompt was stored.</p>}
           </>

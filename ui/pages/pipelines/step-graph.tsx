@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { PipelineStep, StepInstance } from '../../../src/contract/threads.ts';
 import { toneOf } from '../../parts/badge.tsx';
 import { Pending } from '../../parts/notices.tsx';
-import { visible } from '../../viewers/visible.ts';
+import { revealHidden } from '../../viewers/reveal-hidden.ts';
 
 const WIDTH = 168;
 const HEIGHT = 46;
@@ -27,7 +27,7 @@ export function StepGraph({ steps, instances, chosen, onChoose }: Props) {
   const shape = JSON.stringify(steps.map(({ id, needs }) => [id, needs]));
   useEffect(() => {
     let over = false;
-    void import('@dagrejs/dagre').then((dagre) => !over && setDrawing(laidOut(dagre, steps)));
+    void import('@dagrejs/dagre').then((dagre) => !over && setDrawing(layoutGraph(dagre, steps)));
     return () => {
       over = true;
     };
@@ -60,7 +60,7 @@ export function StepGraph({ steps, instances, chosen, onChoose }: Props) {
               }}
               onClick={() => onChoose(id)}
             >
-              <span class="one-line">{visible(id)}</span>
+              <span class="one-line">{revealHidden(id)}</span>
               <span class="graph-state">
                 {status}
                 {own.length > 1 && `, ${own.filter((one) => one.status === 'done').length} of ${own.length}`}
@@ -80,7 +80,7 @@ function statusOf(instances: readonly StepInstance[]): string {
   return order.find((status) => instances.some((one) => one.status === status)) ?? 'pending';
 }
 
-function laidOut(
+function layoutGraph(
   { Graph, layout }: typeof import('@dagrejs/dagre'),
   steps: readonly PipelineStep[],
 ): Drawing {

@@ -1,8 +1,8 @@
 import type { PipelineRun, StepInstance } from '../../../src/contract/threads.ts';
 import { toneOf } from '../../parts/badge.tsx';
-import { duration } from '../../parts/time.tsx';
+import { formatDuration } from '../../parts/time.tsx';
 import { useVirtualRows } from '../../parts/virtual.ts';
-import { visible } from '../../viewers/visible.ts';
+import { revealHidden } from '../../viewers/reveal-hidden.ts';
 
 const ROW_HEIGHT = 28;
 
@@ -24,8 +24,8 @@ export function Waterfall({ run, chosen, onChoose }: Props) {
       <div class="waterfall-scale soft small" aria-hidden="true">
         <div>
           <span>0</span>
-          <span class="waterfall-middle">{duration(span / 2)}</span>
-          <span>{duration(span)}</span>
+          <span class="waterfall-middle">{formatDuration(span / 2)}</span>
+          <span>{formatDuration(span)}</span>
         </div>
       </div>
       <div
@@ -51,7 +51,7 @@ export function Waterfall({ run, chosen, onChoose }: Props) {
                 aria-pressed={one.step === chosen}
                 onClick={() => onChoose(one.step)}
               >
-                <span class="one-line">{visible(one.step)}</span>
+                <span class="one-line">{revealHidden(one.step)}</span>
                 <span class="unseen">{one.status}</span>
                 <span class="waterfall-track">
                   {from !== null && (
@@ -65,7 +65,7 @@ export function Waterfall({ run, chosen, onChoose }: Props) {
                   )}
                 </span>
                 <span class="figure soft small">
-                  {one.cached ? 'cached' : took === null ? one.status : duration(took)}
+                  {one.cached ? 'cached' : took === null ? one.status : formatDuration(took)}
                 </span>
               </button>
             );

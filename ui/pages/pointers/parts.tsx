@@ -18,7 +18,7 @@ export function Parts({ client, url }: { client: ContextRelay; url: string }) {
   const [kind, setKind] = useState<(typeof KINDS)[number]>(KINDS[0]);
   const [wanted, setWanted] = useState('');
   const [part, setPart] = useState<Part | null>(null);
-  const taking = useAction(async () => {
+  const pulling = useAction(async () => {
     const request = (kind.name === 'outline' ? { outline: true } : { [kind.name]: wanted }) as PartRequest;
     setPart(await client.pullPart(url, request));
   });
@@ -29,7 +29,7 @@ export function Parts({ client, url }: { client: ContextRelay; url: string }) {
         class="bar"
         onSubmit={(event) => {
           event.preventDefault();
-          void taking.run();
+          void pulling.run();
         }}
       >
         <label class="field">
@@ -59,11 +59,11 @@ export function Parts({ client, url }: { client: ContextRelay; url: string }) {
             />
           </label>
         )}
-        <button type="submit" class="button align-end" disabled={taking.busy}>
+        <button type="submit" class="button align-end" disabled={pulling.busy}>
           Pull
         </button>
       </form>
-      {taking.error !== undefined && <Failure error={taking.error} />}
+      {pulling.error !== undefined && <Failure error={pulling.error} />}
       {part && (
         <>
           <p class="soft small">{count(new TextEncoder().encode(part.text).byteLength)} bytes</p>

@@ -7,7 +7,7 @@ import { saveAs } from '../../parts/download.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Failure, Pending } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
-import { ContentView, SHOWN_BYTES } from '../../viewers/content-view.tsx';
+import { ContentView, MAX_VIEW_BYTES } from '../../viewers/content-view.tsx';
 import { Parts } from './parts.tsx';
 
 interface Props {
@@ -17,29 +17,29 @@ interface Props {
   readonly about: Inspected;
 }
 
-const WHOLE = 'Use the complete address that you were given.';
+const USE_FULL_ADDRESS = 'Use the complete address that you were given.';
 
 /** Displays the payload. One with limited pulls waits for a click. */
 export function Payload({ client, url, about }: Props) {
   const obstacle = useObstacle(url, about);
-  const [asked, setAsked] = useState(about.max_pulls === null);
+  const [confirmed, setConfirmed] = useState(about.max_pulls === null);
   const [body, setBody] = useState<Uint8Array<ArrayBuffer> | null>(null);
   const keyed = url.includes('#key=');
   const pulling = useAction(async () => {
     // For a long payload only the start is fetched; an encrypted one must be complete to be decrypted.
-    const part = about.max_pulls === null && !keyed && (about.size ?? 0) > SHOWN_BYTES;
-    const bytes = await client.pullBytes(url, part ? { range: { start: 0, end: SHOWN_BYTES } } : {});
+    const part = about.max_pulls === null && !keyed && (about.size ?? 0) > MAX_VIEW_BYTES;
+    const bytes = await client.pullBytes(url, part ? { range: { start: 0, end: MAX_VIEW_BYTES } } : {});
     setBody(bytes as Uint8Array<ArrayBuffer>);
   });
   const saving = useAction(async () => {
-    const whole =
+    const bytes =
       body && (keyed || body.byteLength >= (about.size ?? 0)) ? body : await client.pullBytes(url);
-    await saveAs(nameOf(about), whole, 'application/octet-stream');
+    await saveAs(nameOf(about), bytes, 'application/octet-stream');
   });
   useEffect(() => {
-    if (asked && obstacle === null) void pulling.run();
-  }, [asked, obstacle]);
-  const shown = useMemo(
+    if (confirmed && obstacle === null) void pulling.run();
+  }, [confirmed, obstacle]);
+  const viewed = useMemo(
     () => ({ name: nameOf(about), mime: keyed ? null : about.content_type }),
     [about, keyed],
   );
@@ -62,7 +62,7 @@ export function Payload({ client, url, about }: Props) {
           </button>
         )}
       </header>
-      {!asked && (
+      {!confirmed && (
         <div class="stack">
           <p>
             {about.max_pulls === 1
@@ -70,13 +70,13 @@ export function Payload({ client, url, about }: Props) {
               : `This payload can be pulled ${about.max_pulls} times in total. Showing it uses one pull.`}
           </p>
           <p>
-            <button type="button" class="button solid" id="show" onClick={() => setAsked(true)}>
+            <button type="button" class="button solid" id="show" onClick={() => setConfirmed(true)}>
               Show it (uses one pull)
             </button>
           </p>
         </div>
       )}
-      {asked && pulling.error !== undefined && (
+      {confirmed && pulling.error !== undefined && (
         <Failure
           error={pulling.error}
           again={
@@ -84,15 +84,15 @@ export function Payload({ client, url, about }: Props) {
           }
         />
       )}
-      {asked && !body && pulling.error === undefined && <Pending what="Pulling the payload" />}
+      {confirmed && !body && pulling.error === undefined && <Pending what="Pulling the payload" />}
       {saving.error !== undefined && <Failure error={saving.error} />}
       {body && (
         <>
           <ContentView
             body={body}
             size={keyed ? body.byteLength : (about.size ?? body.byteLength)}
-            about={shown}
-            layOut={false}
+            about={viewed}
+            renderAtOnce={false}
           />
           {about.max_pulls === null && about.text !== false && <Parts client={client} url={url} />}
         </>
@@ -118,21 +118,21 @@ async function findObstacle(url: string, about: Inspected): Promise<string | nul
   const raw = url.split('#key=')[1];
   if (raw === undefined)
     return about.content_type === FERNET_CONTENT_TYPE
-      ? `The payload is encrypted and this address has no key. ${WHOLE}`
+      ? `The payload is encrypted and this address has no key. ${USE_FULL_ADDRESS}`
       : null;
   if (!globalThis.crypto?.subtle)
     return 'Browsers decrypt only over https:// or on this machine. Use `relay pull` instead.';
   try {
-    const check = await fernetKeyCheck(decoded(raw));
+    const check = await fernetKeyCheck(decodeKey(raw));
     if (about.key_check !== undefined && about.key_check !== check)
-      return `The key in this address does not match this payload. ${WHOLE}`;
+      return `The key in this address does not match this payload. ${USE_FULL_ADDRESS}`;
     return null;
   } catch {
-    return `The key in this address is damaged. ${WHOLE}`;
+    return `The key in this address is damaged. ${USE_FULL_ADDRESS}`;
   }
 }
 
-function decoded(raw: string): string {
+function decodeKey(raw: string): string {
   try {
     return decodeURIComponent(raw);
   } catch {
@@ -142,6 +142,6 @@ function decoded(raw: string): string {
 
 /** Returns the sender's name for the payload, if any. */
 function nameOf({ id, metadata }: Inspected): string {
-  const told = metadata.filename ?? metadata.file ?? metadata.name;
-  return typeof told === 'string' && told !== '' ? told : `payload-${id.slice(0, 8)}`;
+  const name = metadata.filename ?? metadata.file ?? metadata.name;
+  return typeof name === 'string' && name !== '' ? name : `payload-${id.slice(0, 8)}`;
 }

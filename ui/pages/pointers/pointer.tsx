@@ -6,14 +6,14 @@ import { FERNET_CONTENT_TYPE } from '../../../src/formats/fernet.ts';
 import { ContextRelay } from '../../../src/sdk/context-relay.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Command, CopyButton, Id } from '../../parts/copying.tsx';
+import { Command, CopyButton, Id } from '../../parts/copy-button.tsx';
+import { ForeignJson } from '../../parts/foreign-text.tsx';
 import { Empty, Failure, Pending } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { SaidJson } from '../../parts/said.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { type Asked, useAsked } from '../../session/asking.ts';
 import { apiKey, wantsKey } from '../../session/session.ts';
-import { visible } from '../../viewers/visible.ts';
+import { revealHidden } from '../../viewers/reveal-hidden.ts';
 import { Payload } from './payload.tsx';
 import { Receipts } from './receipts.tsx';
 
@@ -51,10 +51,10 @@ export function Pointer({ parts: [id = ''], above = false }: { parts: readonly s
 /** Returns the sender's summary, shortened; the metadata has the full text. */
 function titleOf(about: Inspected | undefined): string | undefined {
   const summary = about?.metadata.summary;
-  return typeof summary === 'string' && summary.trim() !== '' ? cut(summary) : undefined;
+  return typeof summary === 'string' && summary.trim() !== '' ? shorten(summary) : undefined;
 }
 
-const cut = (text: string) => (text.length > 160 ? `${text.slice(0, 160)}…` : text);
+const shorten = (text: string) => (text.length > 160 ? `${text.slice(0, 160)}…` : text);
 
 function Found({
   found,
@@ -104,8 +104,8 @@ function About({ about, id }: { about: Inspected; id: string }) {
         {about.tokens && (
           <span title={`counted with ${about.tokens.tokenizer}`}>{count(about.tokens.tokens)} tokens</span>
         )}
-        {about.from !== null && <span>from {visible(about.from)}</span>}
-        {about.channel !== null && <span>on {visible(about.channel)}</span>}
+        {about.from !== null && <span>from {revealHidden(about.from)}</span>}
+        {about.channel !== null && <span>on {revealHidden(about.channel)}</span>}
         {about.created_at !== null && (
           <span>
             pushed <Ago at={about.created_at} />
@@ -135,9 +135,9 @@ function Metadata({ metadata }: { metadata: Inspected['metadata'] }) {
     <dl class="facts" id="metadata">
       {entries.map(([name, value]) => (
         <div key={name} class="facts-row">
-          <dt>{visible(name)}</dt>
+          <dt>{revealHidden(name)}</dt>
           <dd class="break">
-            <SaidJson value={value} max={4_000} />
+            <ForeignJson value={value} max={4_000} />
           </dd>
         </div>
       ))}

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks';
 import { bytes } from '../../../src/base/format.ts';
 import type { ListedPointer } from '../../../src/contract/pointers.ts';
 import { to } from '../../frame/router.ts';
-import { Command, CopyButton } from '../../parts/copying.tsx';
+import { Command, CopyButton } from '../../parts/copy-button.tsx';
+import { ForeignJson, ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Said, SaidJson } from '../../parts/said.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useLive } from '../../session/live.ts';
@@ -19,9 +19,9 @@ const COLUMNS: readonly Column<ListedPointer>[] = [
     cell: ({ id, metadata }) => (
       <a class="row-link one-line" href={to('pointers', id)} title={id}>
         {typeof metadata.summary === 'string' ? (
-          <Said text={metadata.summary} max={200} />
+          <ForeignText text={metadata.summary} max={200} />
         ) : Object.keys(metadata).length > 0 ? (
-          <SaidJson value={metadata} max={200} />
+          <ForeignJson value={metadata} max={200} />
         ) : (
           <span class="mono">{id.slice(0, 8)}</span>
         )}
@@ -49,12 +49,12 @@ const COLUMNS: readonly Column<ListedPointer>[] = [
         <span class="soft">none</span>
       ) : (
         <a href={to('channels', channel)}>
-          <Said text={channel} max={60} />
+          <ForeignText text={channel} max={60} />
         </a>
       ),
     wide: true,
   },
-  { title: 'From', width: '110px', cell: ({ from }) => <Said text={from} max={40} />, wide: true },
+  { title: 'From', width: '110px', cell: ({ from }) => <ForeignText text={from} max={40} />, wide: true },
   { title: 'Size', width: '78px', cell: ({ size }) => bytes(size), figure: true, wide: true },
   { title: 'Pushed', width: '84px', cell: ({ created_at }) => <Ago at={created_at} /> },
   { title: 'Expires', width: '80px', cell: ({ expires_at }) => <Ago at={expires_at} />, wide: true },

@@ -2,18 +2,18 @@ import type { ContextRelay } from '../../../src/sdk/context-relay.ts';
 import { Pending } from '../../parts/notices.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
-import { Ladder } from './ladder.tsx';
+import { ReceiptStages } from './receipt-stages.tsx';
 
 /** Who was notified, pulled it, and did it. Only its owner sees this. */
 export function Receipts({ client, id }: { client: ContextRelay; id: string }) {
-  const ladder = useAsked(() => client.receipts(id), [id, client]);
-  useEvery(5_000, ladder.again);
-  if (!ladder.value) return ladder.pending ? <Pending what="Loading receipts" /> : null;
+  const receipts = useAsked(() => client.receipts(id), [id, client]);
+  useEvery(5_000, receipts.again);
+  if (!receipts.value) return receipts.pending ? <Pending what="Loading receipts" /> : null;
   return (
     <section class="panel" aria-label="Receipts">
       <h2>Receipts</h2>
       <p class="soft small">What the relay has seen happen to this pointer. No stage is assumed.</p>
-      <Ladder receipts={ladder.value.receipts} />
+      <ReceiptStages receipts={receipts.value.receipts} />
     </section>
   );
 }

@@ -1,27 +1,27 @@
 import type { ProjectView } from '../../../src/contract/projects.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Command, CopyButton } from '../../parts/copying.tsx';
+import { Command, CopyButton } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Said } from '../../parts/said.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
-import { visible } from '../../viewers/visible.ts';
+import { revealHidden } from '../../viewers/reveal-hidden.ts';
 
-const LOOK_EVERY_MS = 5_000;
+const POLL_MS = 5_000;
 
 /** State of a project, read from its files. */
 export function ProjectPage({ id }: { id: string }) {
   const project = useAsked((relay) => relay.projects.get(id), [id]);
-  useEvery(LOOK_EVERY_MS, project.again);
+  useEvery(POLL_MS, project.again);
   const { value } = project;
   return (
     <>
       <PageHead title={value?.name ?? 'Project'} above={{ title: 'Projects', href: to('projects') }}>
-        {value?.description && <Said text={value.description} max={300} />}
+        {value?.description && <ForeignText text={value.description} max={300} />}
       </PageHead>
       <Answer of={project}>{(found) => <Body project={found} />}</Answer>
     </>
@@ -33,7 +33,7 @@ function Body({ project }: { project: ProjectView }) {
     <>
       {project.broken.map((what) => (
         <p key={what} class="warning" role="status">
-          <Said text={what} max={500} />
+          <ForeignText text={what} max={500} />
         </p>
       ))}
       <Tabs
@@ -61,7 +61,7 @@ function Body({ project }: { project: ProjectView }) {
                   <CopyButton text={project.brief} what="brief" />
                 </header>
                 <pre class="break" tabIndex={0}>
-                  {visible(project.brief)}
+                  {revealHidden(project.brief)}
                 </pre>
               </section>
             ),
@@ -85,11 +85,11 @@ function Todos({ todos }: { todos: ProjectView['todos'] }) {
         <li key={id}>
           <div class="agent">
             <p>
-              <span class="mono soft">{visible(id)}</span> <Said text={title} max={300} />
+              <span class="mono soft">{revealHidden(id)}</span> <ForeignText text={title} max={300} />
             </p>
             {notes !== '' && (
               <p class="soft small break">
-                <Said text={notes} max={1_000} />
+                <ForeignText text={notes} max={1_000} />
               </p>
             )}
             <p class="soft small">
@@ -116,15 +116,15 @@ function Decisions({ decisions }: { decisions: ProjectView['decisions'] }) {
         <li key={id}>
           <div class="agent">
             <p>
-              <span class="mono soft">{visible(id)}</span>{' '}
+              <span class="mono soft">{revealHidden(id)}</span>{' '}
               <strong>
-                <Said text={title} max={300} />
+                <ForeignText text={title} max={300} />
               </strong>
             </p>
             <p class="break">
-              <Said text={decision} max={4_000} />
+              <ForeignText text={decision} max={4_000} />
             </p>
-            {date !== null && <p class="soft small">{visible(date)}</p>}
+            {date !== null && <p class="soft small">{revealHidden(date)}</p>}
           </div>
           <Badge word={superseded ? 'superseded' : status.toLowerCase()} />
         </li>

@@ -1,15 +1,15 @@
 import { to } from '../../frame/router.ts';
-import { Command } from '../../parts/copying.tsx';
+import { Command } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Said } from '../../parts/said.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
 import { ProjectPage } from './project.tsx';
 
 /** Poll interval, because files change without an event. */
-const LOOK_EVERY_MS = 5_000;
+const POLL_MS = 5_000;
 
 export function Projects({ parts: [id] }: { parts: readonly string[] }) {
   return id === undefined ? <ProjectList /> : <ProjectPage id={id} key={id} />;
@@ -17,7 +17,7 @@ export function Projects({ parts: [id] }: { parts: readonly string[] }) {
 
 function ProjectList() {
   const projects = useAsked((relay) => relay.projects.list(), []);
-  useEvery(LOOK_EVERY_MS, projects.again);
+  useEvery(POLL_MS, projects.again);
   return (
     <>
       <PageHead title="Projects" />
@@ -38,12 +38,12 @@ function ProjectList() {
                 <li key={project.id} class="panel">
                   <h2>
                     <a href={to('projects', project.id)}>
-                      <Said text={project.name} max={100} />
+                      <ForeignText text={project.name} max={100} />
                     </a>
                   </h2>
                   {project.description && (
                     <p class="soft">
-                      <Said text={project.description} max={300} />
+                      <ForeignText text={project.description} max={300} />
                     </p>
                   )}
                   <p class="page-facts">

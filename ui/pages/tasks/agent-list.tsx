@@ -1,12 +1,12 @@
 import type { Agent } from '../../../src/contract/tasks.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Command } from '../../parts/copying.tsx';
+import { Command } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
-import { Said } from '../../parts/said.tsx';
 import { Ago } from '../../parts/time.tsx';
 
-const SHORT = 8;
+const SHORT_ROWS = 8;
 
 /** Agents, whether they are alive, and what they are doing. */
 export function AgentList({ agents, short = false }: { agents: readonly Agent[]; short?: boolean }) {
@@ -17,30 +17,30 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
         <Command line="relay bridge start --exec 'claude -p'" about="Start one:" />
       </Empty>
     );
-  const shown = short ? agents.slice(0, SHORT) : agents;
+  const listed = short ? agents.slice(0, SHORT_ROWS) : agents;
   return (
     <>
       <ul class="rows" aria-label="Agents">
-        {shown.map((agent) => (
+        {listed.map((agent) => (
           <li key={`${agent.kind} ${agent.name} ${agent.bridge?.instance ?? ''}`}>
             <div class="agent">
               <p>
                 <strong>
-                  <Said text={agent.name} max={60} />
+                  <ForeignText text={agent.name} max={60} />
                 </strong>{' '}
                 <Badge word={agent.state ?? 'inbox'} />
               </p>
               <p class="soft small">
                 {agent.bridge ? (
                   <>
-                    {agent.bridge.runner} <Said text={agent.bridge.target} max={80} /> on{' '}
+                    {agent.bridge.runner} <ForeignText text={agent.bridge.target} max={80} /> on{' '}
                     <a href={to('channels', agent.bridge.task_channel)}>
-                      <Said text={agent.bridge.task_channel} max={60} />
+                      <ForeignText text={agent.bridge.task_channel} max={60} />
                     </a>
                   </>
                 ) : (
                   <>
-                    subscribed to <Said text={agent.channels.join(', ') || 'no channel'} max={120} />
+                    subscribed to <ForeignText text={agent.channels.join(', ') || 'no channel'} max={120} />
                   </>
                 )}
               </p>
@@ -54,7 +54,7 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
               )}
               {Object.entries(agent.bridge?.stuck ?? {}).map(([task, why]) => (
                 <p key={task} class="small warn-text">
-                  <TaskLink task={task} /> <Said text={why} max={300} />
+                  <TaskLink task={task} /> <ForeignText text={why} max={300} />
                 </p>
               ))}
             </div>
@@ -69,9 +69,9 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
           </li>
         ))}
       </ul>
-      {shown.length < agents.length && (
+      {listed.length < agents.length && (
         <p class="small">
-          <a href={to('tasks')}>{agents.length - shown.length} more</a>
+          <a href={to('tasks')}>{agents.length - listed.length} more</a>
         </p>
       )}
     </>

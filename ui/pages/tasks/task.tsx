@@ -3,16 +3,16 @@ import type { Task } from '../../../src/contract/tasks.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { ConfirmButton } from '../../parts/confirm.tsx';
-import { Command, Id } from '../../parts/copying.tsx';
+import { Command, Id } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Said } from '../../parts/said.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
 import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
-import { Ladder } from '../pointers/ladder.tsx';
+import { ReceiptStages } from '../pointers/receipt-stages.tsx';
 
 const OPEN = new Set(['queued', 'running', 'acked']);
 
@@ -51,7 +51,7 @@ export function TaskPage({ id }: { id: string }) {
           <>
             <Badge word={value.stuck ? 'stuck' : value.state} />
             <span>
-              sent <Ago at={value.created_at} /> by <Said text={value.from} max={60} />
+              sent <Ago at={value.created_at} /> by <ForeignText text={value.from} max={60} />
             </span>
           </>
         )}
@@ -67,13 +67,13 @@ function Details({ task }: { task: Task }) {
     <>
       {stuck && (
         <p class="warning" role="status">
-          <strong>Stuck.</strong> <Said text={stuck} max={1_000} />
+          <strong>Stuck.</strong> <ForeignText text={stuck} max={1_000} />
         </p>
       )}
       <div class="columns even">
         <section class="panel" aria-labelledby="ladder">
           <h2 id="ladder">Progress</h2>
-          <Ladder receipts={task.receipts} />
+          <ReceiptStages receipts={task.receipts} />
         </section>
         <div class="stack">
           <section class="panel" aria-labelledby="about-task">
@@ -82,17 +82,19 @@ function Details({ task }: { task: Task }) {
               <dt>Channel</dt>
               <dd>
                 <a href={to('channels', task.channel)}>
-                  <Said text={task.channel} max={80} />
+                  <ForeignText text={task.channel} max={80} />
                 </a>
               </dd>
               <dt>Result channel</dt>
               <dd>
                 <a href={to('channels', task.done_channel)}>
-                  <Said text={task.done_channel} max={80} />
+                  <ForeignText text={task.done_channel} max={80} />
                 </a>
               </dd>
               <dt>Agent</dt>
-              <dd>{task.agent || result ? <Said text={task.agent ?? result!.by} max={80} /> : 'none yet'}</dd>
+              <dd>
+                {task.agent || result ? <ForeignText text={task.agent ?? result!.by} max={80} /> : 'none yet'}
+              </dd>
               {/* The relay forgets the attempts of a finished task. */}
               {(task.attempt > 0 || OPEN.has(task.state)) && (
                 <>
@@ -104,7 +106,7 @@ function Details({ task }: { task: Task }) {
                 <>
                   <dt>Lease</dt>
                   <dd>
-                    held by <Said text={lease.member} max={60} />, ends <Ago at={lease.lease_until} />
+                    held by <ForeignText text={lease.member} max={60} />, ends <Ago at={lease.lease_until} />
                   </dd>
                 </>
               )}
@@ -121,12 +123,12 @@ function Details({ task }: { task: Task }) {
                 <p class="page-facts">
                   <Badge word={result.status} />
                   <span>
-                    by <Said text={result.by} max={60} /> <Ago at={result.at} />
+                    by <ForeignText text={result.by} max={60} /> <Ago at={result.at} />
                   </span>
                 </p>
                 {result.summary && (
                   <p class="break">
-                    <Said text={result.summary} max={4_000} />
+                    <ForeignText text={result.summary} max={4_000} />
                   </p>
                 )}
                 <p>

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks';
 import { TASK_STATES, type TaskInfo, type TaskState } from '../../../src/contract/tasks.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Command } from '../../parts/copying.tsx';
+import { Command } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Said } from '../../parts/said.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
@@ -16,8 +16,8 @@ import { AgentList } from './agent-list.tsx';
 import { SendTask } from './send-task.tsx';
 import { TaskPage } from './task.tsx';
 
-const MOST_TASKS = 200;
-const LOOK_EVERY_MS = 10_000;
+const MAX_TASKS = 200;
+const POLL_MS = 10_000;
 
 export function Tasks({ parts: [id] }: { parts: readonly string[] }) {
   return id === undefined ? <TaskList /> : <TaskPage id={id} key={id} />;
@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<TaskInfo>[] = [
     width: 'minmax(0, 1fr)',
     cell: ({ id, summary }) => (
       <a class="row-link one-line" href={to('tasks', id)}>
-        {summary ? <Said text={summary} max={160} /> : <span class="mono">{id.slice(0, 8)}</span>}
+        {summary ? <ForeignText text={summary} max={160} /> : <span class="mono">{id.slice(0, 8)}</span>}
       </a>
     ),
   },
@@ -42,10 +42,14 @@ const COLUMNS: readonly Column<TaskInfo>[] = [
     title: 'Agent',
     width: '120px',
     cell: ({ agent, result }) =>
-      agent || result ? <Said text={agent ?? result!.by} max={40} /> : <span class="soft">none yet</span>,
+      agent || result ? (
+        <ForeignText text={agent ?? result!.by} max={40} />
+      ) : (
+        <span class="soft">none yet</span>
+      ),
     wide: true,
   },
-  { title: 'From', width: '110px', cell: ({ from }) => <Said text={from} max={40} />, wide: true },
+  { title: 'From', width: '110px', cell: ({ from }) => <ForeignText text={from} max={40} />, wide: true },
   { title: 'Attempts', width: '72px', cell: ({ attempt }) => attempt || '–', figure: true, wide: true },
   { title: 'Sent', width: '84px', cell: ({ created_at }) => <Ago at={created_at} />, wide: true },
 ];
@@ -61,7 +65,7 @@ function State({ task }: { task: TaskInfo }) {
 function TaskList() {
   const [state, setState] = useState<TaskState | ''>('');
   const tasks = useAsked(
-    (relay) => relay.tasks.list({ limit: MOST_TASKS, ...(state ? { state } : {}) }),
+    (relay) => relay.tasks.list({ limit: MAX_TASKS, ...(state ? { state } : {}) }),
     [state],
   );
   const agents = useAsked((relay) => relay.agents.list(), []);
@@ -72,7 +76,7 @@ function TaskList() {
       agents.again();
     },
   );
-  useEvery(LOOK_EVERY_MS, () => {
+  useEvery(POLL_MS, () => {
     tasks.again();
     agents.again();
   });
@@ -110,9 +114,9 @@ function TaskList() {
                       ? 'One task is stuck: '
                       : `${stuck.length} tasks are stuck. The first:  `}
                     <a href={to('tasks', stuck[0]!.id)}>
-                      <Said text={stuck[0]!.summary ?? stuck[0]!.id} max={80} />
+                      <ForeignText text={stuck[0]!.summary ?? stuck[0]!.id} max={80} />
                     </a>
-                    . <Said text={stuck[0]!.stuck!} max={300} />
+                    . <ForeignText text={stuck[0]!.stuck!} max={300} />
                   </p>
                 )}
                 <Answer of={tasks}>
@@ -136,8 +140,8 @@ function TaskList() {
                           rows={list}
                           keyOf={({ id }) => id}
                         />
-                        {list.length === MOST_TASKS && (
-                          <p class="table-foot soft">Only the newest {MOST_TASKS} tasks are listed.</p>
+                        {list.length === MAX_TASKS && (
+                          <p class="table-foot soft">Only the newest {MAX_TASKS} tasks are listed.</p>
                         )}
                       </>
                     )

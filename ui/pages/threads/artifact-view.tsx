@@ -5,15 +5,15 @@ import type { Artifact } from '../../../src/contract/threads.ts';
 import { collect } from '../../../src/sdk/payload.ts';
 import { setParam } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
-import { Id } from '../../parts/copying.tsx';
+import { Id } from '../../parts/copy-button.tsx';
 import { saveAs } from '../../parts/download.ts';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, Empty, Failure } from '../../parts/notices.tsx';
-import { Said } from '../../parts/said.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
 import { relay } from '../../session/session.ts';
-import { ContentView, SHOWN_BYTES } from '../../viewers/content-view.tsx';
+import { ContentView, MAX_VIEW_BYTES } from '../../viewers/content-view.tsx';
 
 /** One artifact in its viewer. A person's view is not counted as a model's read. */
 export function ArtifactView({
@@ -41,11 +41,11 @@ export function ArtifactView({
             <header class="panel-head">
               {inside ? (
                 <span class="one-line">
-                  <Said text={about.name || ref} max={120} />
+                  <ForeignText text={about.name || ref} max={120} />
                 </span>
               ) : (
                 <h2 class="one-line">
-                  <Said text={about.name || ref} max={120} />
+                  <ForeignText text={about.name || ref} max={120} />
                 </h2>
               )}
               <span class="bar-end">
@@ -90,16 +90,16 @@ export function ArtifactView({
             <p class="page-facts">
               <Id value={ref} what="ref" />
               <span>
-                <Said text={about.mime} max={60} />
+                <ForeignText text={about.mime} max={60} />
               </span>
               <span>{bytes(about.size)}</span>
               <span>{count(about.tokens.content)} tokens</span>
               <span>
-                by <Said text={about.provenance.created_by} max={60} /> <Ago at={about.created_at} />
+                by <ForeignText text={about.provenance.created_by} max={60} /> <Ago at={about.created_at} />
               </span>
               {about.provenance.source_refs.length > 0 && (
                 <span>
-                  from <Said text={about.provenance.source_refs.join(', ')} max={120} />
+                  from <ForeignText text={about.provenance.source_refs.join(', ')} max={120} />
                 </span>
               )}
             </p>
@@ -134,7 +134,7 @@ async function contentOf(
   size: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (size === 0) return new Uint8Array();
-  const range = size > SHOWN_BYTES ? { start: 0, end: SHOWN_BYTES } : undefined;
+  const range = size > MAX_VIEW_BYTES ? { start: 0, end: MAX_VIEW_BYTES } : undefined;
   const { body } = await relay.threads.content(id, ref, { counted: false, range });
-  return collect(body, { bytes: SHOWN_BYTES, what: 'the displayed part' });
+  return collect(body, { bytes: MAX_VIEW_BYTES, what: 'the displayed part' });
 }

@@ -3,9 +3,9 @@ import { bytes, count } from '../../../src/base/format.ts';
 import { type Artifact, type SearchHit, unsearchedText } from '../../../src/contract/threads.ts';
 import { query, setParam } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Command, Id } from '../../parts/copying.tsx';
+import { Command, Id } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
-import { Said } from '../../parts/said.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
@@ -35,7 +35,7 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
       width: 'minmax(0, 1fr)',
       cell: ({ ref, name, deleted_at }) => (
         <button type="button" class="link row-link one-line" onClick={() => setParam('artifact', ref)}>
-          <Said text={name || ref} max={120} />
+          <ForeignText text={name || ref} max={120} />
           {deleted_at && <span class="soft"> (deleted)</span>}
         </button>
       ),
@@ -45,7 +45,7 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
       width: '96px',
       cell: ({ type }) => (
         <Badge tone="quiet">
-          <Said text={type} max={20} />
+          <ForeignText text={type} max={20} />
         </Badge>
       ),
       wide: true,
@@ -53,7 +53,7 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
     {
       title: 'By',
       width: '110px',
-      cell: ({ provenance }) => <Said text={provenance.created_by} max={40} />,
+      cell: ({ provenance }) => <ForeignText text={provenance.created_by} max={40} />,
       wide: true,
     },
     { title: 'Tokens', width: '70px', cell: ({ tokens }) => count(tokens.content), wide: true, figure: true },
@@ -144,7 +144,7 @@ function Hit({ hit: { ref, name, line, snippet } }: { hit: SearchHit }) {
     <>
       <p class="bar">
         <button type="button" class="link" onClick={() => setParam('artifact', ref)}>
-          <Said text={name || ref} max={100} />
+          <ForeignText text={name || ref} max={100} />
         </button>
         <span class="soft">line {line}</span>
         <Id value={ref} what="ref" />

@@ -2,8 +2,8 @@ import { useMemo } from 'preact/hooks';
 import type { BlameLine, State } from '../../../src/contract/threads.ts';
 import { setParam, to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Failure } from '../../parts/notices.tsx';
-import { Said } from '../../parts/said.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useVirtualRows } from '../../parts/virtual.ts';
 import { useAsked } from '../../session/asking.ts';
@@ -16,7 +16,7 @@ const ROW_HEIGHT = 34;
 /** The state as lines, each with its version, author and time. */
 export function BlamedState({ id, state }: { id: string; state: State }) {
   const blame = useAsked((relay) => relay.threads.blame(id, { at: state.version }), [id, state.version]);
-  const known = useMemo(
+  const blameByPath = useMemo(
     () => new Map((blame.value?.lines ?? []).map((line) => [line.path, line])),
     [blame.value],
   );
@@ -48,7 +48,7 @@ export function BlamedState({ id, state }: { id: string; state: State }) {
                     <span class="count">{row.amount}</span>
                   </h3>
                 ) : (
-                  <Line id={id} line={row} blame={known.get(row.path)} />
+                  <Line id={id} line={row} blame={blameByPath.get(row.path)} />
                 )}
               </div>
             );
@@ -68,15 +68,15 @@ function Line({ id, line, blame }: { id: string; line: StateLine; blame: BlameLi
         {line.lead !== null &&
           (STATUSES.test(line.path) ? (
             <Badge word={line.lead}>
-              <Said text={line.lead} max={40} />
+              <ForeignText text={line.lead} max={40} />
             </Badge>
           ) : (
             <span class="state-lead">
-              <Said text={line.lead} max={80} />
+              <ForeignText text={line.lead} max={80} />
             </span>
           ))}
         <span class="break">
-          <Said text={line.text} max={4_000} />
+          <ForeignText text={line.text} max={4_000} />
         </span>
       </p>
       <p class="state-blame">
@@ -91,14 +91,14 @@ function Line({ id, line, blame }: { id: string; line: StateLine; blame: BlameLi
               v{blame.version}
             </button>
             <span>
-              <Said text={blame.by ?? line.foot ?? 'unknown'} max={40} />
+              <ForeignText text={blame.by ?? line.foot ?? 'unknown'} max={40} />
             </span>
             <Ago at={blame.at} />
             {blame.how !== 'patch' && <span>{blame.how}</span>}
             {blame.from && <Origin id={id} from={blame.from} />}
           </>
         ) : (
-          line.foot !== null && <Said text={line.foot} max={80} />
+          line.foot !== null && <ForeignText text={line.foot} max={80} />
         )}
       </p>
     </div>

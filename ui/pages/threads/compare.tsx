@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks';
 import { count } from '../../../src/base/format.ts';
 import type { Relay } from '../../../src/contract/relay.ts';
 import { query, setParam, to } from '../../frame/router.ts';
-import { Id } from '../../parts/copying.tsx';
+import { Id } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Said } from '../../parts/said.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
@@ -25,7 +25,7 @@ export function Compare() {
         <ThreadField name="b" title="Second thread" value={b} />
       </div>
       {a && b ? (
-        <Both a={a} b={b} key={`${a} ${b}`} />
+        <Comparison a={a} b={b} key={`${a} ${b}`} />
       ) : (
         <Empty title="Choose two threads.">
           <p>Select two in the list of threads, or enter their ids above.</p>
@@ -58,7 +58,7 @@ async function readSide(relay: Relay, id: string) {
   return { info, state, stats };
 }
 
-function Both({ a, b }: { a: string; b: string }) {
+function Comparison({ a, b }: { a: string; b: string }) {
   const sides = useAsked((relay) => Promise.all([readSide(relay, a), readSide(relay, b)]), [a, b]);
   useLive(({ thread }) => thread === a || thread === b, sides.again);
   const [view, setView] = useState<'diff' | 'side'>('side');
@@ -89,8 +89,8 @@ function Both({ a, b }: { a: string; b: string }) {
             />
           ) : (
             <div class="columns even">
-              <Known side={one} other={other} />
-              <Known side={other} other={one} />
+              <StateColumn side={one} other={other} />
+              <StateColumn side={other} other={one} />
             </div>
           )}
         </>
@@ -104,7 +104,7 @@ function Facts({ side: { info, stats } }: { side: Side }) {
     <section class="panel">
       <h2>
         <a href={to('threads', info.thread_id)}>
-          <Said text={info.name || 'Unnamed'} max={100} />
+          <ForeignText text={info.name || 'Unnamed'} max={100} />
         </a>
       </h2>
       <dl class="facts">
@@ -137,7 +137,7 @@ function Facts({ side: { info, stats } }: { side: Side }) {
 const SECTION_LINES = 100;
 
 /** The state of one thread, with lines marked that the other lacks. */
-function Known({ side, other }: { side: Side; other: Side }) {
+function StateColumn({ side, other }: { side: Side; other: Side }) {
   const theirs = new Set(stateText(other.state));
   return (
     <section class="panel" aria-label={`State of ${side.info.name || side.info.thread_id}`}>
@@ -146,13 +146,13 @@ function Known({ side, other }: { side: Side; other: Side }) {
           <h3>{title}</h3>
           <ul>
             {lines.slice(0, SECTION_LINES).map(({ path, lead, text, foot }) => {
-              const whole = `${lead === null ? '' : `${lead}: `}${text}${foot === null ? '' : `  — ${foot}`}`;
-              const own = !theirs.has(whole);
+              const line = `${lead === null ? '' : `${lead}: `}${text}${foot === null ? '' : `  — ${foot}`}`;
+              const onlyHere = !theirs.has(line);
               return (
-                <li key={path} class={own ? 'own' : ''}>
+                <li key={path} class={onlyHere ? 'own' : ''}>
                   {lead !== null && <strong>{lead}: </strong>}
-                  <Said text={text} max={600} />
-                  {own && <span class="unseen"> (only here)</span>}
+                  <ForeignText text={text} max={600} />
+                  {onlyHere && <span class="unseen"> (only here)</span>}
                 </li>
               );
             })}

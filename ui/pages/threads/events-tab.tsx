@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ThreadEvent } from '../../../src/contract/threads.ts';
 import { query, setParam } from '../../frame/router.ts';
+import { ForeignJson, ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty, Failure, Pending } from '../../parts/notices.tsx';
-import { Said, SaidJson } from '../../parts/said.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Clock } from '../../parts/time.tsx';
 import { useLive } from '../../session/live.ts';
@@ -10,7 +10,7 @@ import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 
 /** Maximum of events in memory. Older ones are loaded on request and replace newer ones. */
-const HELD_EVENTS = 1_000;
+const MAX_EVENTS = 1_000;
 const PAGE_EVENTS = 200;
 
 /** Events of the thread, newest first, live. */
@@ -32,7 +32,7 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
           class="link row-link"
           onClick={() => setParam('event', event.id === chosen ? null : event.id)}
         >
-          <Said text={event.type} max={60} />
+          <ForeignText text={event.type} max={60} />
         </button>
       ),
     },
@@ -40,7 +40,7 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
       title: 'By',
       width: '100px',
       cell: ({ payload: { by } }) =>
-        typeof by === 'string' ? <Said text={by} max={40} /> : <span class="soft">relay</span>,
+        typeof by === 'string' ? <ForeignText text={by} max={40} /> : <span class="soft">relay</span>,
       wide: true,
     },
     {
@@ -48,7 +48,7 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
       width: 'minmax(0, 1fr)',
       cell: ({ payload: { by: _, ...payload } }) => (
         <span class="soft mono">
-          <SaidJson value={payload} max={240} />
+          <ForeignJson value={payload} max={240} />
         </span>
       ),
       wide: true,
@@ -111,7 +111,7 @@ function useEvents(id: string, total: number, shared: boolean) {
   const add = (more: readonly ThreadEvent[]) => {
     if (more.length === 0) return;
     last.current = more.at(-1)!.id;
-    setEvents((before) => [...more.toReversed(), ...before].slice(0, HELD_EVENTS));
+    setEvents((before) => [...more.toReversed(), ...before].slice(0, MAX_EVENTS));
   };
   const catchUp = async () => {
     if (busy.current) return;
@@ -168,7 +168,7 @@ function useEvents(id: string, total: number, shared: boolean) {
               ...(after > 0 ? { after: String(after) } : {}),
               limit: Math.min(PAGE_EVENTS, first - 1),
             });
-            setEvents((before) => [...before, ...page.events.toReversed()].slice(-HELD_EVENTS));
+            setEvents((before) => [...before, ...page.events.toReversed()].slice(-MAX_EVENTS));
           } catch (failure) {
             setError(failure);
           }

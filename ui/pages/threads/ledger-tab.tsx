@@ -1,9 +1,9 @@
 import { count } from '../../../src/base/format.ts';
 import type { PromptFigures, Stats } from '../../../src/contract/threads.ts';
-import { Command } from '../../parts/copying.tsx';
+import { Command } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { Figure } from '../../parts/page-head.tsx';
-import { Said } from '../../parts/said.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
@@ -12,7 +12,7 @@ import { useLive } from '../../session/live.ts';
 const PROMPTS: readonly Column<PromptFigures & { readonly key: string }>[] = [
   { title: 'When', width: '88px', cell: ({ at }) => <Ago at={at} /> },
   { title: 'Kind', width: '104px', cell: ({ kind }) => kind.replace('_', ' '), wide: true },
-  { title: 'By', width: 'minmax(0, 1fr)', cell: ({ by }) => <Said text={by || '–'} max={80} /> },
+  { title: 'By', width: 'minmax(0, 1fr)', cell: ({ by }) => <ForeignText text={by || '–'} max={80} /> },
   {
     title: 'If pasted',
     width: '84px',

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { count } from '../../../src/base/format.ts';
 import type { RenderFormat } from '../../../src/contract/threads.ts';
-import { CopyButton } from '../../parts/copying.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { Answer } from '../../parts/notices.tsx';
 import { Figure } from '../../parts/page-head.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { visible } from '../../viewers/visible.ts';
+import { revealHidden } from '../../viewers/reveal-hidden.ts';
 
 /** The exact messages that a model gets from this thread, and their cost. Viewing is not counted. */
 export function PromptTab({ id, version }: { id: string; version: number }) {
@@ -84,7 +84,7 @@ function Message({ from, text }: { from: string; text: string }) {
         <CopyButton text={text} what="message" />
       </header>
       <pre class="break" tabIndex={0}>
-        {visible(text)}
+        {revealHidden(text)}
       </pre>
     </section>
   );

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import { CopyButton } from '../../parts/copying.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Answer, Failure } from '../../parts/notices.tsx';
-import { Said } from '../../parts/said.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
 
@@ -95,10 +95,11 @@ function Shares({ id }: { id: string }) {
               {list.map((share) => (
                 <li key={share.id}>
                   <span class="agent">
-                    <Said text={share.name || 'Unnamed'} max={60} />
+                    <ForeignText text={share.name || 'Unnamed'} max={60} />
                     <span class="soft">
                       {' '}
-                      by <Said text={share.created_by} max={40} />, expires <Ago at={share.expires_at} />
+                      by <ForeignText text={share.created_by} max={40} />, expires{' '}
+                      <Ago at={share.expires_at} />
                       {share.last_used_at && (
                         <>
                           , used <Ago at={share.last_used_at} />

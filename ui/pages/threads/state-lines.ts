@@ -19,16 +19,16 @@ export interface StateSection {
 }
 
 type Item = { readonly [field: string]: unknown };
-type Shown = readonly [lead: unknown, text: unknown, foot?: unknown];
+type LineTexts = readonly [lead: unknown, text: unknown, foot?: unknown];
 
 /** Lists in reading order, each with the texts to display for an item. */
-const LISTS: readonly (readonly [name: keyof State, title: string, show: (item: Item) => Shown])[] = [
+const LISTS: readonly (readonly [name: keyof State, title: string, textsOf: (item: Item) => LineTexts])[] = [
   ['facts', 'Facts', ({ key, value, by }) => [key, value, by]],
   ['constraints', 'Constraints', ({ severity, description, by }) => [severity, description, by]],
   [
     'decisions',
     'Decisions',
-    ({ description, confidence, by }) => [null, description, decided(confidence, by)],
+    ({ description, confidence, by }) => [null, description, decisionFoot(confidence, by)],
   ],
   ['open_questions', 'Open questions', ({ status, question }) => [status ?? 'open', question]],
   ['plan', 'Plan', ({ status, step }) => [status ?? 'pending', step]],
@@ -43,17 +43,17 @@ export function stateSections(state: State): StateSection[] {
     const line = { path: '/session_summary', id: null, lead: null, text: state.session_summary, foot: null };
     sections.push({ name: 'session_summary', title: 'Summary', lines: [line] });
   }
-  for (const [name, title, show] of LISTS) {
+  for (const [name, title, textsOf] of LISTS) {
     const list = state[name];
     if (!Array.isArray(list) || list.length === 0) continue;
     const lines = (list as Item[]).map((item, at): StateLine => {
-      const [lead, text, foot] = show(item);
+      const [lead, text, foot] = textsOf(item);
       return {
         path: `/${name}/${at}`,
         id: typeof item.id === 'string' ? item.id : null,
-        lead: said(lead),
-        text: said(text) ?? '',
-        foot: said(foot),
+        lead: toText(lead),
+        text: toText(text) ?? '',
+        foot: toText(foot),
       };
     });
     sections.push({ name, title, lines });
@@ -72,12 +72,12 @@ export function stateText(state: State): string[] {
   ]);
 }
 
-function decided(confidence: unknown, by: unknown): string | null {
+function decisionFoot(confidence: unknown, by: unknown): string | null {
   const sure = typeof confidence === 'number' ? `${Math.round(confidence * 100)} % sure` : null;
-  return [said(by), sure].filter((part) => part !== null).join(', ') || null;
+  return [toText(by), sure].filter((part) => part !== null).join(', ') || null;
 }
 
-function said(value: unknown): string | null {
+function toText(value: unknown): string | null {
   if (value === undefined || value === null || value === '') return null;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

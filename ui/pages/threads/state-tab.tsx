@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { State } from '../../../src/contract/threads.ts';
 import { query, setParam } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
-import { Command } from '../../parts/copying.tsx';
+import { Command } from '../../parts/copy-button.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';

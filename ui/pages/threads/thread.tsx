@@ -1,7 +1,7 @@
 import { count } from '../../../src/base/format.ts';
 import { navigate, to } from '../../frame/router.ts';
 import { ConfirmButton } from '../../parts/confirm.tsx';
-import { Command, Id } from '../../parts/copying.tsx';
+import { Command, Id } from '../../parts/copy-button.tsx';
 import { saveAs } from '../../parts/download.ts';
 import { Answer, Failure } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { ThreadItem } from '../../../src/contract/threads.ts';
 import { navigate, to } from '../../frame/router.ts';
-import { Command, Id } from '../../parts/copying.tsx';
+import { Command, Id } from '../../parts/copy-button.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Said } from '../../parts/said.tsx';
 import { type Column, PagedTable } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useLive } from '../../session/live.ts';
@@ -48,7 +48,7 @@ function ThreadList() {
             onChange={(event) => pick(thread.thread_id, event.currentTarget.checked)}
           />
           <a class="row-link one-line" href={to('threads', thread.thread_id)}>
-            <Said text={thread.name || 'Unnamed'} max={120} />
+            <ForeignText text={thread.name || 'Unnamed'} max={120} />
           </a>
         </span>
       ),

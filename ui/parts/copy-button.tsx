@@ -14,7 +14,7 @@ export function CopyButton({ text, what, label }: { text: string; what: string; 
     setState(done ? 'copied' : 'refused');
     setTimeout(() => setState('ready'), 1_800);
   };
-  const said = {
+  const status = {
     ready: label ?? `Copy ${what}`,
     copied: `Copied ${what}`,
     refused: 'Copying failed: select the text and copy it',
@@ -24,13 +24,13 @@ export function CopyButton({ text, what, label }: { text: string; what: string; 
       type="button"
       class={label ? 'button' : 'icon-button'}
       onClick={copy}
-      aria-label={said}
-      title={said}
+      aria-label={status}
+      title={status}
     >
       <Icon name={state === 'copied' ? 'check' : 'copy'} />
       {label && <span>{state === 'copied' ? 'Copied' : label}</span>}
       <span class="unseen" role="status">
-        {state === 'ready' ? '' : said}
+        {state === 'ready' ? '' : status}
       </span>
     </button>
   );

@@ -1,11 +1,11 @@
 import { bytes, count } from '../../../src/base/format.ts';
 import { type Receipt, RUNGS } from '../../../src/contract/pointers.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Said } from '../../parts/said.tsx';
+import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Ago } from '../../parts/time.tsx';
 
 /** The receipt stages that a pointer has reached, with evidence, and those still ahead. */
-export function Ladder({ receipts }: { receipts: readonly Receipt[] }) {
+export function ReceiptStages({ receipts }: { receipts: readonly Receipt[] }) {
   const reached = new Set(receipts.map(({ rung }) => rung));
   return (
     <ol class="ladder">
@@ -21,12 +21,12 @@ export function Ladder({ receipts }: { receipts: readonly Receipt[] }) {
                 {found.map((receipt, at) => (
                   <li key={at}>
                     <strong>
-                      <Said text={receipt.by} max={60} />
+                      <ForeignText text={receipt.by} max={60} />
                     </strong>{' '}
-                    <Ago at={receipt.at} /> <span class="soft">{amount(receipt)}</span>
+                    <Ago at={receipt.at} /> <span class="soft">{describe(receipt)}</span>
                     {receipt.summary && (
                       <p class="break">
-                        <Said text={receipt.summary} max={1_000} />
+                        <ForeignText text={receipt.summary} max={1_000} />
                       </p>
                     )}
                   </li>
@@ -40,7 +40,7 @@ export function Ladder({ receipts }: { receipts: readonly Receipt[] }) {
   );
 }
 
-function amount({ count: times, retries, bytes: size, group, reason, attempts, status }: Receipt): string {
+function describe({ count: times, retries, bytes: size, group, reason, attempts, status }: Receipt): string {
   const parts = [
     times !== undefined && times > 1 && `${count(times)} times`,
     retries && `including ${retries} retries`,

@@ -3,7 +3,7 @@ import { apiKey, needsKey } from '../../session/session.ts';
 import { ThreadPage } from './thread.tsx';
 
 /** The page of a share link: one thread, read-only. */
-export function Shared({ parts: [id] }: { parts: readonly string[] }) {
+export function SharedThread({ parts: [id] }: { parts: readonly string[] }) {
   if (id === undefined || apiKey.value === null)
     return (
       <Empty title="This link is incomplete.">

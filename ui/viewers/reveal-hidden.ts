@@ -5,7 +5,7 @@ const HIDDEN =
   /[\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff]|[\u{e0000}-\u{e007f}]/gu;
 
 /** Returns foreign text with hidden and direction characters made visible. */
-export function visible(text: string): string {
+export function revealHidden(text: string): string {
   return text.replace(CONTROLS, picture).replace(HIDDEN, (char) => `‹U+${code(char)}›`);
 }
 

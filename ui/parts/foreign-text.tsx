@@ -1,0 +1,16 @@
+import { revealHidden } from '../viewers/reveal-hidden.ts';
+
+/** Foreign text, such as a name or a summary: never markup, and isolated in its direction. */
+export function ForeignText({ text, max = 300 }: { text: string; max?: number }) {
+  const clean = revealHidden(text);
+  return (
+    <bdi title={clean.length > max ? undefined : clean}>
+      {clean.length > max ? `${clean.slice(0, max)}…` : clean}
+    </bdi>
+  );
+}
+
+/** A foreign JSON value on one line. */
+export function ForeignJson({ value, max = 300 }: { value: unknown; max?: number }) {
+  return <ForeignText text={typeof value === 'string' ? value : JSON.stringify(value)} max={max} />;
+}
