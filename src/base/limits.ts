@@ -354,8 +354,10 @@ export const PROMPT_PREVIEWS = 10;
 export const PROMPT_PREVIEW_BYTES = 6 * KiB;
 /** Passages that a prompt shows because they match the question. Each has about 120 tokens. */
 export const PROMPT_PASSAGES = 4;
-/** Bytes of the last answer that a prompt shows, because the question may refer to it. */
-export const PROMPT_LAST_ANSWER_BYTES = 600;
+/** Bytes of one earlier answer that a prompt shows, because the question may refer to it. */
+export const PROMPT_ANSWER_BYTES = 600;
+/** Bytes of all earlier questions and answers that a prompt shows, newest first. About 500 tokens. */
+export const PROMPT_CONVERSATION_BYTES = 2 * KiB;
 /** Candidate passages and artifacts from which those of a prompt are chosen, source artifacts first. */
 export const PROMPT_SCANNED = 100;
 /** Rounds of tool calls before a model must answer, and calls per round. */

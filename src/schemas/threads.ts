@@ -112,7 +112,13 @@ export interface PlanStep extends Shape<typeof planStep> {}
 const artifactLink = z.looseObject({ ref: text, type: optionalText, name: optionalText });
 export interface ArtifactLink extends Shape<typeof artifactLink> {}
 
-const action = z.looseObject({ at: optionalText, description: text, result_ref: optionalText });
+const action = z.looseObject({
+  at: optionalText,
+  description: text,
+  result_ref: optionalText,
+  /** The question, if the action is a model's answer. */
+  question: optionalText,
+});
 export interface Action extends Shape<typeof action> {}
 
 const metrics = z.object({
@@ -601,6 +607,9 @@ const shownArtifact = z.object({
   created_by: text,
   /** First lines of the passages shown. Absent if only the beginning of the artifact is shown. */
   lines: z.array(count).optional().describe('first lines of the passages shown'),
+  question: optionalText.describe(
+    'the question that it answers, if it is shown as a turn of the conversation',
+  ),
 });
 /** An artifact that a prompt shows in part. */
 export interface ShownArtifact extends Shape<typeof shownArtifact> {}

@@ -25,12 +25,12 @@ test('relay "words" creates a thread, streams the answer to stdout and prints th
   const outcome = JSON.parse(next.stdout);
   assert.ok(first.stderr.includes(outcome.thread_id));
   assert.equal(outcome.text, 'I saw the fox.');
-  assert.match(model.asked[1]!.user, /answered: summarise this file/);
+  assert.match(model.asked[1]!.user, /> summarise this file\nI saw the fox\./);
   assert.equal((await relay(['state', 'get', '--path', '/version'], { home: at.home })).stdout, '6\n');
   const pinned = await relay(['run', 'what?', '--with', 'fox.txt', '--with', 'answer.md', '--dry-run'], {
     home: at.home,
   });
-  assert.match(pinned.stdout, /"fox\.txt"[\s\S]*"answer\.md"[\s\S]*\/last_actions:/);
+  assert.match(pinned.stdout, /"fox\.txt"[\s\S]*"answer\.md"[\s\S]*> and\?\nI saw the fox\./);
 });
 
 test('pulls of a model before its answer are printed with the cost, and stdout has only the answer', async () => {

@@ -38,7 +38,7 @@ test('the answer of a program is stored in the thread, and the next prompt conta
   await relay(['wrap', 'run', '--cli', 'claude', 'are you sure?'], o);
   const seen = readFileSync(join(at.home, 'seen.txt'), 'utf8');
   assert.match(seen, /it is 42/);
-  assert.match(seen, /by claude/);
+  assert.match(seen, /> what is it\?\nit is 42\n/);
   assert.match(seen, /Your task:\nare you sure\?$/);
 });
 

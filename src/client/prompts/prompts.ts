@@ -142,6 +142,7 @@ export class Prompts {
       value: {
         description: `${oneLine(by, 60)} answered: ${oneLine(bundle.words, 100)}`,
         result_ref: ref,
+        question: clip(bundle.words),
       },
     };
     const send = async (ops: readonly PatchOp[], part: string) =>
@@ -273,6 +274,7 @@ async function makeBundle(
   const { header, artifacts, pasted, ...made } = await threads.render(thread_id, o);
   const system = `${made.system}\n\n${PATCH}`;
   const user = made.messages[0]!.content;
+  const stable = user.slice(0, made.stable);
   const counted = await tokens.count(`${system}\n${user}`);
   const said = [system, header, artifacts.map(({ ref, size, ...content }) => content), words];
   return {
@@ -280,7 +282,8 @@ async function makeBundle(
     state_ref: made.state_ref,
     system,
     user,
-    stable: user.slice(0, made.stable),
+    stable,
+    cacheKey: (await sha256Hex(`prefix\n${system}\n${stable}`)).slice(0, 32),
     words,
     artifacts,
     fingerprint: await sha256Hex(JSON.stringify(said)),

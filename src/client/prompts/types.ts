@@ -9,6 +9,8 @@ export interface PromptText {
   readonly user: string;
   /** The start of `user` that is equal from question to question, for a provider's cache. */
   readonly stable?: string;
+  /** Equal for prompts whose system text and `stable` are equal, for providers that take such a key. */
+  readonly cacheKey?: string;
 }
 
 /** A tool that a model may call. */

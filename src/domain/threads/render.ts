@@ -1,7 +1,8 @@
 import { badRequest, tooLarge } from '../../base/errors.ts';
 import {
   PREVIEW_BYTES,
-  PROMPT_LAST_ANSWER_BYTES,
+  PROMPT_ANSWER_BYTES,
+  PROMPT_CONVERSATION_BYTES,
   PROMPT_PASSAGES,
   PROMPT_PREVIEW_BYTES,
   PROMPT_PREVIEWS,
@@ -20,6 +21,7 @@ import {
 } from '../../contract/threads.ts';
 import { artifactFrame, FRAMES_ARE_DATA } from '../../text/frame.ts';
 import { cutNear } from '../../text/preview/cut.ts';
+import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { StoreSecret } from '../store-secret.ts';
 import { workFor } from '../text-work.ts';
 import { findPassages, type Passage } from './artifact-search.ts';
@@ -36,9 +38,9 @@ const DEFAULT_SYSTEM = [
 ].join(' ');
 
 /**
- * Renders a thread as a prompt: system message, pinned artifacts, state, chosen previews, question. Parts
- * that change least come first, so that providers can cache them. The text does not depend on the time. The
- * prompt is counted in the ledger unless `dry` is set.
+ * Renders a thread as a prompt: system message, pinned artifacts, state, earlier turns, chosen previews,
+ * question. Parts that change least come first, so that providers can cache them. The text does not depend on
+ * the time. The prompt is counted in the ledger unless `dry` is set.
  */
 export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}) => {
   const words = checkText('a prompt', o.words);
@@ -46,11 +48,15 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const head = await log.head(caller, id);
   const { state, version } = head;
   const texts = workFor(caller, log.deps.texts);
-  const { text, truncated } = await headerText(state, texts);
+  const most = Math.min(o.previews ?? PROMPT_PREVIEWS, PROMPT_PREVIEWS);
+  // Every answer adds an action, and the turns show the answers.
+  const { text, truncated } = await headerText({ ...state, last_actions: [] }, texts);
+  const turns = words === '' || most === 0 ? [] : await recentTurns(log, head);
   const { pinned, chosen } = await choosePreviews(log, caller, head, {
     words,
     refs: checkRefs(o.refs),
-    most: Math.min(o.previews ?? PROMPT_PREVIEWS, PROMPT_PREVIEWS),
+    most,
+    turns,
   });
   const store = new StoreSecret(log.deps);
   const framed = (all: readonly ShownPreview[]) =>
@@ -60,9 +66,10 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   const system = `${customSystem || DEFAULT_SYSTEM}\n\n${FRAMES_ARE_DATA}`;
   const task = words === '' ? [] : [`Your task:\n${words}`];
   const stable = [...(await framed(pinned)), text].filter((part) => part !== '').join('\n\n');
-  const user = [stable, ...(await framed(chosen)), ...task].filter((part) => part !== '').join('\n\n');
+  const parts = [stable, conversationText(turns), ...(await framed(chosen)), ...task];
+  const user = parts.filter((part) => part !== '').join('\n\n');
   const tokens = await texts.count(`${system}\n${user}`);
-  const shown = [...Map.groupBy([...pinned, ...chosen], ({ artifact }) => artifact.ref).values()];
+  const shown = [...Map.groupBy([...pinned, ...chosen, ...turns], ({ artifact }) => artifact.ref).values()];
   const artifacts = shown.map(([one]) => one!.artifact);
   const pastedText = [plainLines(state), ...task].filter((part) => part !== '').join('\n\n');
   const pasted = addContentTokens(await texts.count(`${system}\n${pastedText}`), artifacts);
@@ -90,6 +97,7 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
 function describeShown(shownParts: readonly ShownPreview[]): ShownArtifact {
   const { ref, type, name, size, hash, provenance } = shownParts[0]!.artifact;
   const lines = shownParts.flatMap((shown) => shown.lines);
+  const question = shownParts.find((shown) => shown.question !== undefined)?.question;
   return {
     ref,
     type,
@@ -98,6 +106,7 @@ function describeShown(shownParts: readonly ShownPreview[]): ShownArtifact {
     hash,
     created_by: provenance.created_by,
     ...(lines.length > 0 ? { lines } : {}),
+    ...(question === undefined ? {} : { question }),
   };
 }
 
@@ -151,6 +160,8 @@ interface ShownPreview {
   readonly cut: boolean;
   /** Line numbers at which the shown passages begin; empty if the beginning of the content is shown. */
   readonly lines: readonly number[];
+  /** The question that the artifact answers, for a turn of the conversation. */
+  readonly question?: string;
 }
 
 interface PreviewRequest {
@@ -160,6 +171,8 @@ interface PreviewRequest {
   readonly refs: readonly string[];
   /** Maximum number of artifacts, including pinned ones. */
   readonly most: number;
+  /** Turns that the prompt shows, so that their answers are not shown again. */
+  readonly turns: readonly Turn[];
 }
 
 interface Previews {
@@ -175,14 +188,16 @@ interface Previews {
 async function choosePreviews(
   log: ThreadLog,
   caller: Caller,
-  { id, root }: Head,
-  { words, refs, most }: PreviewRequest,
+  { id, root, state }: Head,
+  { words, refs, most, turns }: PreviewRequest,
 ): Promise<Previews> {
   const pins = await Promise.all(refs.map((ref) => readLiveArtifact(log, root, ref)));
   const pinned = previewBeginnings(pins);
   const passages =
     words === '' || most === 0 ? [] : await findPassages(log, caller, id, words, PROMPT_SCANNED);
-  const found = sourcesFirst(await withArtifacts(log, root, passages), ({ artifact }) => artifact);
+  const wholeTurns = new Set(turns.flatMap(({ artifact, cut }) => (cut ? [] : [artifact.ref])));
+  const unseen = passages.filter(({ ref }) => !wholeTurns.has(ref));
+  const found = sourcesFirst(await withArtifacts(log, root, unseen), ({ artifact }) => artifact);
   const shown = new Set(refs);
   const best: Found[] = [];
   for (const passage of found) {
@@ -193,12 +208,50 @@ async function choosePreviews(
   }
   const room = Math.max(0, most - shown.size);
   const { artifacts } = await listArtifacts(log, caller, id, { limit: PROMPT_SCANNED, counted: false });
-  const others = artifacts.filter(({ ref }) => !shown.has(ref));
+  // The conversation shows the newest answers; the search finds the older ones.
+  const answers = new Set(state.last_actions.map(({ question, result_ref }) => question && result_ref));
+  const others = artifacts.filter(({ ref }) => !shown.has(ref) && (words === '' || !answers.has(ref)));
   if (best.length === 0) {
     return { pinned, chosen: previewBeginnings(sourcesFirst(others, (artifact) => artifact).slice(0, room)) };
   }
   const last = others.filter(isDerived).slice(0, Math.min(1, room));
-  return { pinned, chosen: [...groupPassages(best), ...previewBeginnings(last, PROMPT_LAST_ANSWER_BYTES)] };
+  return { pinned, chosen: [...groupPassages(best), ...previewBeginnings(last, PROMPT_ANSWER_BYTES)] };
+}
+
+/** A question that a model was asked in this thread, and its answer. */
+type Turn = ShownPreview & { readonly question: string };
+
+/** The patch at the end of an answer. It is in the state already. */
+const PATCH_BLOCK = /\n*(?:`{3,}|~{3,})[ \t]*relay-patch[\s\S]*$/;
+
+/** Returns the newest turns that fit into a prompt, oldest first. A long answer is cut. */
+async function recentTurns(log: ThreadLog, { root, state }: Head): Promise<Turn[]> {
+  const turns: Turn[] = [];
+  let room = PROMPT_CONVERSATION_BYTES;
+  for (const { question, result_ref: ref } of state.last_actions.toReversed()) {
+    if (typeof question !== 'string' || ref === undefined) continue;
+    const artifact = await readLiveArtifact(log, root, ref).catch(() => null);
+    if (artifact === null) continue;
+    const answer = artifact.preview.text.replace(PATCH_BLOCK, '').trim();
+    const { text, cut } = cutNear(neutralise(answer), PROMPT_ANSWER_BYTES);
+    const asked = neutralise(question).replace(/\s+/g, ' ');
+    const isCut = cut || (artifact.preview.truncated && !PATCH_BLOCK.test(artifact.preview.text));
+    const turn = { artifact, question: asked, text: text.trim(), cut: isCut, lines: [] };
+    room -= utf8Bytes(turnText(turn));
+    if (room < 0) break;
+    turns.unshift(turn);
+  }
+  return turns;
+}
+
+function conversationText(turns: readonly Turn[]): string {
+  return turns.length === 0
+    ? ''
+    : ['Earlier questions (>) and answers:', ...turns.map(turnText)].join('\n');
+}
+
+function turnText({ artifact, question, text, cut }: Turn): string {
+  return `> ${question}\n${text}${cut ? ` [part of answer ${artifact.ref}]` : ''}`;
 }
 
 /**

@@ -243,7 +243,7 @@ export const LISTS = {
   artifacts: { required: { ref: nonEmptyString }, optional: { type: anyString, name: anyString } },
   last_actions: {
     required: { description: nonEmptyString },
-    optional: { at: timestamp, result_ref: anyString },
+    optional: { at: timestamp, result_ref: anyString, question: anyString },
   },
 } as const satisfies { [list: string]: ItemSchema };
 

@@ -1,5 +1,5 @@
 import type { PromptText, Round } from '../../client/prompts/types.ts';
-import { eventData, type Format, functionTool, parsePiece, WORDLESS } from './stream.ts';
+import { cacheKeyField, eventData, type Format, functionTool, parsePiece, WORDLESS } from './stream.ts';
 
 interface Chunk {
   readonly choices?: readonly {
@@ -33,6 +33,8 @@ export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): 
     body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
       model,
       [limit]: maxTokens,
+      // Only OpenAI has the new name, and only OpenAI takes the key.
+      ...(limit === 'max_completion_tokens' ? cacheKeyField(prompt) : {}),
       messages: [...systemAndUser(prompt), ...rounds.flatMap(turns)],
       ...(tools.length > 0 ? { tools: tools.map(functionTool) } : {}),
       ...(last && tools.length > 0 ? { tool_choice: 'none' } : {}),

@@ -1,5 +1,5 @@
 import type { Round } from '../../client/prompts/types.ts';
-import { eventData, type Format, type Piece, parsePiece, WORDLESS } from './stream.ts';
+import { cacheKeyField, eventData, type Format, type Piece, parsePiece, WORDLESS } from './stream.ts';
 
 interface Event {
   readonly type: string;
@@ -41,6 +41,7 @@ export const responses: Format = {
       ? { tools: tools.map((tool) => ({ type: 'function', ...tool, strict: false })) }
       : {}),
     ...(last && tools.length > 0 ? { tool_choice: 'none' } : {}),
+    ...cacheKeyField(prompt),
     store: false,
     ...(THINKING.test(model) ? { include: ['reasoning.encrypted_content'] } : {}),
     stream: true,

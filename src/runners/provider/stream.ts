@@ -26,6 +26,11 @@ export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut'> {
 
 export const WORDLESS = 'an error without words';
 
+/** Returns OpenAI's field that sends prompts with an equal beginning to the same cache. */
+export function cacheKeyField({ cacheKey }: PromptText): { prompt_cache_key?: string } {
+  return cacheKey === undefined ? {} : { prompt_cache_key: cacheKey };
+}
+
 /** Returns a tool in the format of OpenAI's chat API, which others adopted. */
 export function functionTool({ name, description, parameters }: Tool) {
   return { type: 'function', function: { name, description, parameters } };

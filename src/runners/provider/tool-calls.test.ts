@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startFakeModel } from '../../../examples/fake-model.ts';
-import { PROVIDER_ENVIRONMENTS } from '../../../test/prompts/providers.ts';
+import { KEY, PROVIDER_ENVIRONMENTS } from '../../../test/prompts/providers.ts';
 import { isRelayError } from '../../base/errors.ts';
 import type { Tool } from '../../client/prompts/types.ts';
 import { openModel } from './provider.ts';
@@ -66,6 +66,21 @@ for (const [provider, env] of PROVIDER_ENVIRONMENTS) {
     await assert.rejects(model.answer(PROMPT, {}), (e) => isRelayError(e, 'provider_failed'));
   });
 }
+
+test('OpenAI gets the cache key, and a compatible server, which may not know it, does not', async () => {
+  await using server = await startFakeModel(({ path }) =>
+    path.endsWith('/v1/responses') ? { status: 404, message: 'Not Found' } : 'done',
+  );
+  const prompt = { ...PROMPT, cacheKey: 'same-beginning' };
+  const openai = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${server.url}/v1` };
+  await openModel({}, openai, []).answer(prompt, {});
+  const compatible = { RELAY_MODEL_URL: `${server.url}/v1`, RELAY_MODEL: 'local' };
+  await openModel({}, compatible, []).answer(prompt, {});
+  assert.deepEqual(
+    server.asked.map(({ body }) => body.prompt_cache_key),
+    ['same-beginning', 'same-beginning', undefined],
+  );
+});
 
 test("the constant part of the prompt and the last result are marked for Anthropic's cache", async () => {
   await using server = await startFakeModel(({ results }) =>
