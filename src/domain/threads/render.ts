@@ -245,9 +245,7 @@ async function recentTurns(log: ThreadLog, { root, state }: Head): Promise<Turn[
 }
 
 function conversationText(turns: readonly Turn[]): string {
-  return turns.length === 0
-    ? ''
-    : ['Earlier questions (>) and answers:', ...turns.map(turnText)].join('\n');
+  return turns.length === 0 ? '' : ['Earlier questions (>) and answers:', ...turns.map(turnText)].join('\n');
 }
 
 function turnText({ artifact, question, text, cut }: Turn): string {
