@@ -2,7 +2,7 @@ import { render } from 'preact';
 import { App } from './frame/app.tsx';
 import { followLinks, segments } from './frame/router.ts';
 import { applyTheme } from './frame/theme.ts';
-import { stayLive } from './session/live.ts';
+import { followActivity } from './session/live.ts';
 import { loadSelf } from './session/self.ts';
 import { readShareToken } from './session/share-link.ts';
 import 'uplot/dist/uPlot.min.css';
@@ -19,6 +19,6 @@ followLinks();
 // A visitor with a link to a pointer or a thread may see only that.
 if (!shared && segments.peek()[0] !== 'pull') {
   loadSelf();
-  stayLive();
+  followActivity();
 }
 render(<App />, document.getElementById('app')!);

@@ -7,7 +7,7 @@ import { signIn } from '../session/session.ts';
 import { useTitle } from './title.ts';
 
 /** Replaces the relay's hint, which is for developers. */
-const REFUSED = new RelayError('unauthorized', {
+const WRONG_KEY = new RelayError('unauthorized', {
   hint: 'It may be mistyped, revoked, expired, or from another relay.',
 });
 
@@ -27,7 +27,7 @@ export function SignIn({ byLink }: { byLink: boolean }) {
       await httpRelay({ baseUrl: location.origin, apiKey, retries: 1, timeout: 15_000 }).keys.self();
       signIn(apiKey, keep);
     } catch (failure) {
-      setError(isRelayError(failure, 'unauthorized') ? REFUSED : failure);
+      setError(isRelayError(failure, 'unauthorized') ? WRONG_KEY : failure);
     } finally {
       setBusy(false);
     }

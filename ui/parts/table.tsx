@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Paged } from '../session/paging.ts';
 import { Failure, Pending } from './notices.tsx';
-import { useVirtualRows } from './virtual.ts';
+import { useVirtualRows } from './virtual-rows.ts';
 
 export interface Column<T> {
   readonly title: string;

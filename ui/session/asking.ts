@@ -18,21 +18,21 @@ export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unkn
     error: undefined,
     pending: true,
   });
-  const turn = useRef(0);
+  const latestRequest = useRef(0);
   const asked = useRef(ask);
   asked.current = ask;
   const about = useRef<string | null>(null);
   const current = relay.value;
   const run = useCallback(() => {
-    const mine = ++turn.current;
+    const request = ++latestRequest.current;
     // An answer about another object must not appear under the new title.
     const same = about.current === JSON.stringify(on);
     about.current = JSON.stringify(on);
     setAnswer((before) => ({ value: same ? before.value : undefined, error: undefined, pending: true }));
     asked.current(current).then(
-      (value) => turn.current === mine && setAnswer({ value, error: undefined, pending: false }),
+      (value) => latestRequest.current === request && setAnswer({ value, error: undefined, pending: false }),
       (error) => {
-        if (turn.current !== mine) return;
+        if (latestRequest.current !== request) return;
         handleUnauthorized(error);
         setAnswer((before) => ({ value: before.value, error, pending: false }));
       },
@@ -41,7 +41,7 @@ export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unkn
   useEffect(() => {
     run();
     return () => {
-      turn.current++;
+      latestRequest.current++;
     };
   }, [run]);
   return { ...answer, again: run };

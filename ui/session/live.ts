@@ -19,18 +19,18 @@ type Listener = (entries: readonly Activity[]) => void;
 const listeners = new Set<Listener>();
 
 /** Keeps the single connection for live updates open, for the signed-in user. */
-export function stayLive(): void {
+export function followActivity(): void {
   effect(() => {
     const current = relay.value;
     if (needsKey.value) return;
     const closing = new AbortController();
     recentActivity.value = [];
-    void follow(current, closing.signal);
+    void watchActivity(current, closing.signal);
     return () => closing.abort();
   });
 }
 
-async function follow(current: typeof relay.value, signal: AbortSignal): Promise<void> {
+async function watchActivity(current: typeof relay.value, signal: AbortSignal): Promise<void> {
   const state = (now: 'live' | 'lost') => {
     if (!signal.aborted) connectionState.value = now;
   };

@@ -25,7 +25,7 @@ export interface Page<T> {
   readonly next?: string;
 }
 
-interface Held<T> {
+interface PagingState<T> {
   readonly rows: readonly T[];
   readonly skipped: number;
   readonly next: string | undefined;
@@ -39,7 +39,7 @@ export function usePages<T>(
   read: (relay: Relay, o: { after?: string; limit: number }) => Promise<Page<T>>,
   on: readonly unknown[],
 ): Paged<T> {
-  const empty: Held<T> = {
+  const empty: PagingState<T> = {
     rows: [],
     skipped: 0,
     next: undefined,
@@ -47,26 +47,26 @@ export function usePages<T>(
     error: undefined,
     ended: false,
   };
-  const [held, setHeld] = useState(empty);
-  const latest = useRef(held);
-  latest.current = held;
-  const turn = useRef(0);
+  const [state, setState] = useState(empty);
+  const latest = useRef(state);
+  latest.current = state;
+  const latestRequest = useRef(0);
   const reader = useRef(read);
   reader.current = read;
   const current = relay.value;
 
   const load = useCallback(
-    (from: Held<T>) => {
-      const mine = ++turn.current;
-      setHeld({ ...from, pending: true, error: undefined });
+    (from: PagingState<T>) => {
+      const request = ++latestRequest.current;
+      setState({ ...from, pending: true, error: undefined });
       reader.current(current, { after: from.next, limit: PAGE_ROWS }).then(
         ({ rows, next }) => {
-          if (turn.current !== mine) return;
+          if (latestRequest.current !== request) return;
           const all = [...from.rows, ...rows];
           const over = Math.max(0, all.length - MAX_ROWS);
           const kept = over > 0 ? all.slice(over) : all;
           const ended = next === undefined;
-          setHeld({
+          setState({
             rows: kept,
             skipped: from.skipped + over,
             next,
@@ -76,9 +76,9 @@ export function usePages<T>(
           });
         },
         (error) => {
-          if (turn.current !== mine) return;
+          if (latestRequest.current !== request) return;
           handleUnauthorized(error);
-          setHeld({ ...from, pending: false, error });
+          setState({ ...from, pending: false, error });
         },
       );
     },
@@ -88,12 +88,12 @@ export function usePages<T>(
   useEffect(() => {
     first();
     return () => {
-      turn.current++;
+      latestRequest.current++;
     };
   }, [first]);
   const more = useCallback(() => {
     const { pending, ended } = latest.current;
     if (!pending && !ended) load(latest.current);
   }, [load]);
-  return { ...held, more, first };
+  return { ...state, more, first };
 }

@@ -29,6 +29,6 @@ export function loadSelf(): void {
 }
 
 /** Returns whether to offer an action; the relay still decides. */
-export function may(scope: Self['scopes'][number]): boolean {
+export function hasScope(scope: Self['scopes'][number]): boolean {
   return self.value === null || self.value.scopes.includes(scope);
 }

@@ -5,7 +5,7 @@ import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { reportConnection } from './connection.ts';
 
 /** After this time without an answer a page says so and offers to retry. */
-const ANSWER_WITHIN_MS = 20_000;
+const REQUEST_TIMEOUT_MS = 20_000;
 const STORED_KEY = 'contextrelay-key';
 
 /** API key of requests; null in open mode and before sign-in. It is never part of an address. */
@@ -22,7 +22,7 @@ export const relay = computed<Relay>(() =>
   httpRelay({
     baseUrl: location.origin,
     apiKey: apiKey.value ?? undefined,
-    timeout: ANSWER_WITHIN_MS,
+    timeout: REQUEST_TIMEOUT_MS,
     retries: 1,
     onConnection: reportConnection,
   }),

@@ -37,15 +37,15 @@ export function ContentView({ body, size, about, renderAtOnce = true }: Props) {
   const cut = body.byteLength < size;
   const text = useMemo(() => decodeText(body, cut), [body, cut]);
   const kind = useMemo(() => viewKind(about, text), [about, text]);
-  const own = text !== null && kind !== 'text';
+  const hasViewer = text !== null && kind !== 'text';
   const [plain, setPlain] = useState(!renderAtOnce && kind === 'markdown');
   useEffect(() => setPlain(!renderAtOnce && kind === 'markdown'), [kind, renderAtOnce, body]);
   if (body.byteLength === 0) return <Empty title="The content is empty." />;
   return (
     <div class="content-view">
-      {(own || cut) && (
+      {(hasViewer || cut) && (
         <div class="bar">
-          {own && (
+          {hasViewer && (
             <div class="switch" role="group" aria-label="View">
               {[false, true].map((wanted) => (
                 <button

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { useVirtualRows } from '../parts/virtual.ts';
+import { useVirtualRows } from '../parts/virtual-rows.ts';
 import { csvRows, separatorOf } from './csv.ts';
 import { revealHidden } from './reveal-hidden.ts';
 

@@ -1,11 +1,11 @@
 import { useMemo, useState } from 'preact/hooks';
 import { type DiffLine, diffLines } from '../../src/text/line-diff.ts';
-import { useVirtualRows } from '../parts/virtual.ts';
+import { useVirtualRows } from '../parts/virtual-rows.ts';
 import { revealHidden } from './reveal-hidden.ts';
 
 const ROW_HEIGHT = 22;
 /** Number of unchanged lines displayed around each difference. */
-const AROUND = 3;
+const CONTEXT_LINES = 3;
 
 type Row = DiffLine | { readonly kind: 'left out'; readonly text: string };
 
@@ -81,7 +81,7 @@ export function DiffView({
 function collapseUnchanged(lines: readonly DiffLine[]): Row[] {
   const near = new Set<number>();
   lines.forEach(({ kind }, at) => {
-    if (kind !== 'same') for (let by = -AROUND; by <= AROUND; by++) near.add(at + by);
+    if (kind !== 'same') for (let by = -CONTEXT_LINES; by <= CONTEXT_LINES; by++) near.add(at + by);
   });
   const rows: Row[] = [];
   let skipped = 0;

@@ -6,16 +6,16 @@ const HIDDEN =
 
 /** Returns foreign text with hidden and direction characters made visible. */
 export function revealHidden(text: string): string {
-  return text.replace(CONTROLS, picture).replace(HIDDEN, (char) => `‹U+${code(char)}›`);
+  return text.replace(CONTROLS, controlSymbol).replace(HIDDEN, (char) => `‹U+${hexCode(char)}›`);
 }
 
 /** Returns Unicode's symbol for a control character, `␛` for ESC. */
-function picture(char: string): string {
+function controlSymbol(char: string): string {
   const point = char.charCodeAt(0);
   if (point < 0x20) return String.fromCharCode(0x2400 + point);
-  return point === 0x7f ? '␡' : `‹U+${code(char)}›`;
+  return point === 0x7f ? '␡' : `‹U+${hexCode(char)}›`;
 }
 
-function code(char: string): string {
+function hexCode(char: string): string {
   return char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
 }

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { useVirtualRows } from '../parts/virtual.ts';
+import { useVirtualRows } from '../parts/virtual-rows.ts';
 import type { Highlighted } from './highlight.ts';
 import { revealHidden } from './reveal-hidden.ts';
 

@@ -6,7 +6,7 @@ import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
-import { may } from '../../session/self.ts';
+import { hasScope } from '../../session/self.ts';
 import { DeadLetters } from './dead-letters.tsx';
 import { Groups } from './groups.tsx';
 import { Publish } from './publish.tsx';
@@ -58,7 +58,7 @@ export function ChannelPage({ name }: { name: string }) {
                 count: dead,
                 render: () => <DeadLetters channel={name} amount={dead} changed={detail.again} />,
               },
-              ...(may('push')
+              ...(hasScope('push')
                 ? [{ name: 'publish', title: 'Publish', render: () => <Publish channel={name} /> }]
                 : []),
             ]}

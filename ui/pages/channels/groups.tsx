@@ -8,7 +8,7 @@ import { type Column, Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { relay } from '../../session/session.ts';
 
-const LEASES: readonly Column<GroupDetail['leases'][number]>[] = [
+const LEASE_COLUMNS: readonly Column<GroupDetail['leases'][number]>[] = [
   { title: 'Message', width: '90px', cell: ({ seq }) => <span class="mono">{seq}</span> },
   { title: 'Held by', width: 'minmax(0, 1fr)', cell: ({ member }) => <ForeignText text={member} max={60} /> },
   { title: 'Attempt', width: '70px', cell: ({ attempt }) => attempt, figure: true, wide: true },
@@ -79,7 +79,7 @@ export function Groups({
           {group.leases.length > 0 && (
             <Table
               label={`Leases of ${group.name}`}
-              columns={LEASES}
+              columns={LEASE_COLUMNS}
               rows={group.leases}
               keyOf={({ token }) => String(token)}
               rowHeight={34}

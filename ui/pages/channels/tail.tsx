@@ -14,7 +14,7 @@ import { JsonView } from '../../viewers/json-view.tsx';
 /** Maximum of messages in memory; the oldest are dropped. */
 export const MAX_MESSAGES = 1_000;
 /** Redraw interval, however many messages arrive. */
-const DRAW_MS = 200;
+const REDRAW_MS = 200;
 
 /** Where to start: with recent messages, at the beginning, now, or at a sequence or time. */
 type Start = 'recent' | 'all' | 'now' | 'from';
@@ -26,20 +26,20 @@ export function Tail({ channel }: { channel: string }) {
   const [place, setPlace] = useState('');
   const [from, setFrom] = useState<string>('');
   const [paused, setPaused] = useState(false);
-  const [words, setWords] = useState('');
+  const [filterText, setFilterText] = useState('');
   const [sender, setSender] = useState('');
   const [kind, setKind] = useState<'' | 'pointer' | 'signal'>('');
   const [open, setOpen] = useState<number | null>(null);
   const { messages, total, error, again } = useTail(channel, start, from, paused);
   const rows = useMemo(() => {
-    const low = words.toLowerCase();
+    const low = filterText.toLowerCase();
     return messages.filter(
       (message) =>
         (kind === '' || (message.url !== undefined) === (kind === 'pointer')) &&
         (sender === '' || message.from === sender) &&
         (low === '' || JSON.stringify(message).toLowerCase().includes(low)),
     );
-  }, [messages, words, sender, kind]);
+  }, [messages, filterText, sender, kind]);
   const senders = useMemo(() => [...new Set(messages.map((message) => message.from))].sort(), [messages]);
   const opened = open === null ? undefined : messages.find(({ seq }) => seq === open);
   const columns: readonly Column<Message>[] = [
@@ -115,7 +115,11 @@ export function Tail({ channel }: { channel: string }) {
         )}
         <label class="field">
           <span>Contains</span>
-          <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
+          <input
+            type="search"
+            value={filterText}
+            onInput={(event) => setFilterText(event.currentTarget.value)}
+          />
         </label>
         <label class="field">
           <span>From</span>
@@ -209,7 +213,7 @@ function useTail(channel: string, start: Start, from: string, paused: boolean) {
   const [messages, setMessages] = useState<readonly Message[]>([]);
   const [total, setTotal] = useState(0);
   const [error, setError] = useState<unknown>();
-  const [turn, setTurn] = useState(0);
+  const [attempt, setAttempt] = useState(0);
   const pausedRef = useRef(paused);
   pausedRef.current = paused;
   const current = relay.value;
@@ -226,7 +230,7 @@ function useTail(channel: string, start: Start, from: string, paused: boolean) {
       waiting = [];
       setTotal(received);
       setMessages((before) => [...next, ...before].slice(0, MAX_MESSAGES));
-    }, DRAW_MS);
+    }, REDRAW_MS);
     void (async () => {
       try {
         const since = await sinceOf(start, from, () => current.channels.position(channel));
@@ -243,8 +247,8 @@ function useTail(channel: string, start: Start, from: string, paused: boolean) {
       closing.abort();
       clearInterval(draw);
     };
-  }, [channel, start, from, turn, current]);
-  return { messages, total, error, again: () => setTurn((n) => n + 1) };
+  }, [channel, start, from, attempt, current]);
+  return { messages, total, error, again: () => setAttempt((n) => n + 1) };
 }
 
 async function sinceOf(

@@ -17,7 +17,7 @@ const SCOPE_MEANINGS: { readonly [S in Scope]?: string } = {
   admin: 'create and revoke keys',
 };
 
-const DAY = 86_400;
+const DAY_SECONDS = 86_400;
 
 export function CreateKey({ onCreated }: { onCreated: (key: CreatedKey) => void }) {
   const [open, setOpen] = useState(false);
@@ -30,7 +30,7 @@ export function CreateKey({ onCreated }: { onCreated: (key: CreatedKey) => void 
       name: name.trim(),
       scopes,
       ...(prefix.trim() ? { channel_prefix: prefix.trim() } : {}),
-      ...(days > 0 ? { expires_in: days * DAY } : {}),
+      ...(days > 0 ? { expires_in: days * DAY_SECONDS } : {}),
     });
     setOpen(false);
     setName('');

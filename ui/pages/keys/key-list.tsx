@@ -17,7 +17,7 @@ import { CreateKey, NewKey } from './create-key.tsx';
 const GRACE_SECONDS = 3_600;
 
 /** Scopes and channels of a key. */
-function Rights({ scopes, channel_prefix }: Pick<KeyInfo, 'scopes' | 'channel_prefix'>) {
+function KeyScopes({ scopes, channel_prefix }: Pick<KeyInfo, 'scopes' | 'channel_prefix'>) {
   return (
     <span title={scopes.join(', ')}>
       {scopes.join(', ')}
@@ -56,7 +56,7 @@ export function KeyList() {
             )
           )}
           <span class="narrow-line soft small one-line">
-            <Rights scopes={scopes} channel_prefix={channel_prefix} />
+            <KeyScopes scopes={scopes} channel_prefix={channel_prefix} />
           </span>
         </>
       ),
@@ -65,7 +65,7 @@ export function KeyList() {
     {
       title: 'Scopes',
       width: 'minmax(0, 1.1fr)',
-      cell: Rights,
+      cell: KeyScopes,
       wide: true,
     },
     { title: 'Last used', width: '84px', cell: ({ last_used_at }) => <Ago at={last_used_at} />, wide: true },

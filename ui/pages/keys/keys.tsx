@@ -1,6 +1,6 @@
 import { PageHead } from '../../parts/page-head.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
-import { may } from '../../session/self.ts';
+import { hasScope } from '../../session/self.ts';
 import { KeyList } from './key-list.tsx';
 import { Usage } from './usage.tsx';
 
@@ -12,7 +12,7 @@ export function Keys() {
       <Tabs
         label="Keys and usage"
         tabs={[
-          ...(may('admin') ? [{ name: 'keys', title: 'Keys', render: () => <KeyList /> }] : []),
+          ...(hasScope('admin') ? [{ name: 'keys', title: 'Keys', render: () => <KeyList /> }] : []),
           { name: 'usage', title: 'Usage', render: () => <Usage /> },
         ]}
       />

@@ -56,9 +56,9 @@ export function Usage() {
         {(report) => (
           <>
             <div class="figures">
-              <Measure name="Pushes" meter={report.pushes} format={count} />
-              <Measure name="Pulls" meter={report.pulls} format={count} />
-              <Measure name="Storage" meter={report.storage} format={bytes} />
+              <UsageMeter name="Pushes" meter={report.pushes} format={count} />
+              <UsageMeter name="Pulls" meter={report.pulls} format={count} />
+              <UsageMeter name="Storage" meter={report.storage} format={bytes} />
               <div class="figure-box">
                 <span class="figure-name">Plan</span>
                 <span class="figure-value">{report.plan}</span>
@@ -94,7 +94,7 @@ export function Usage() {
   );
 }
 
-function Measure({
+function UsageMeter({
   name,
   meter: { used, limit },
   format,

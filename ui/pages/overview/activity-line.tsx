@@ -98,15 +98,15 @@ function renderSubject(e: Activity, preposition: string | undefined, names: Name
     const artifact =
       e.artifact === undefined ? '' : `?tab=artifacts&artifact=${encodeURIComponent(e.artifact)}`;
     // For a pipeline or a new thread the name is the thread's own; otherwise it is that of something in it.
-    const own = /^(?:pipeline\.|thread\.)/.test(e.kind);
+    const isThreadName = /^(?:pipeline\.|thread\.)/.test(e.kind);
     return (
       <>
-        {name && !own && <>{name} </>}
-        {name && !own && preposition && `${preposition} `}
+        {name && !isThreadName && <>{name} </>}
+        {name && !isThreadName && preposition && `${preposition} `}
         <NamedLink
           id={e.thread}
           at={to(run ? 'pipelines' : 'threads', e.thread) + artifact}
-          name={own && named ? e.name : undefined}
+          name={isThreadName && named ? e.name : undefined}
           names={names}
         />
         {e.version !== undefined && e.kind === 'thread.patched' && ` to v${e.version}`}

@@ -5,7 +5,7 @@ import { Answer } from '../../parts/notices.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
 
-const SPANS = [
+const TIME_RANGES = [
   { title: '24 hours', hours: 24, step: 'hour' },
   { title: '7 days', hours: 168, step: 'hour' },
   { title: '30 days', hours: 720, step: 'day' },
@@ -13,7 +13,7 @@ const SPANS = [
 
 /** Tokens saved according to the prompt ledger, and how they are counted. */
 export function TokensOverTime() {
-  const [span, setSpan] = useState<(typeof SPANS)[number]>(SPANS[0]);
+  const [span, setSpan] = useState<(typeof TIME_RANGES)[number]>(TIME_RANGES[0]);
   const figures = useAsked(
     (relay) => relay.activity.figures({ hours: span.hours, step: span.step }),
     [span.title],
@@ -24,7 +24,7 @@ export function TokensOverTime() {
       <div class="panel-head">
         <h2 id="tokens">Tokens saved</h2>
         <div class="switch" role="group" aria-label="Time range">
-          {SPANS.map((one) => (
+          {TIME_RANGES.map((one) => (
             <button key={one.title} type="button" aria-pressed={one === span} onClick={() => setSpan(one)}>
               {one.title}
             </button>

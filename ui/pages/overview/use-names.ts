@@ -1,18 +1,18 @@
 import { useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
-import { may } from '../../session/self.ts';
+import { hasScope } from '../../session/self.ts';
 
 /** Number of newest items to look up, enough for the newest activity. */
-const NAMED = 100;
+const LOOKUP_LIMIT = 100;
 
 /** Returns names of the newest threads, pointers and tasks by id, because the activity log has no metadata. */
 export function useNames(): ReadonlyMap<string, string> {
   const threads = useAsked(
-    async (relay) => (may('threads') ? (await relay.threads.list({ limit: NAMED })).threads : []),
+    async (relay) => (hasScope('threads') ? (await relay.threads.list({ limit: LOOKUP_LIMIT })).threads : []),
     [],
   );
   const pointers = useAsked(
-    async (relay) => (may('pull') ? (await relay.pointers.list({ limit: NAMED })).pointers : []),
+    async (relay) => (hasScope('pull') ? (await relay.pointers.list({ limit: LOOKUP_LIMIT })).pointers : []),
     [],
   );
   useLive(({ kind }) => kind === 'thread.created', threads.again);

@@ -7,7 +7,7 @@ import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command } from '../../parts/copy-button.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
-import { may } from '../../session/self.ts';
+import { hasScope } from '../../session/self.ts';
 import { relay } from '../../session/session.ts';
 
 /** The server runs no commands: a run is continued by a task for a bridge that runs pipelines, or by a command to copy. */
@@ -45,7 +45,7 @@ export function RunActions({ run, step }: { run: PipelineRun; step: string | nul
         {actions.map(({ title, about, line }) => (
           <div key={line} class="offer">
             <Command line={line} about={`${title}. ${about}`} />
-            {runner?.bridge && may('push') && (
+            {runner?.bridge && hasScope('push') && (
               <ConfirmButton
                 label={title}
                 title={`${title}?`}

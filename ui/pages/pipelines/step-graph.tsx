@@ -44,8 +44,8 @@ export function StepGraph({ steps, instances, chosen, onChoose }: Props) {
         </svg>
         {drawing.nodes.map(({ id, x, y }) => {
           const step = steps.find((one) => one.id === id)!;
-          const own = instances.filter(({ of }) => of === id);
-          const status = statusOf(own);
+          const ofStep = instances.filter(({ of }) => of === id);
+          const status = statusOf(ofStep);
           return (
             <button
               key={id}
@@ -63,7 +63,8 @@ export function StepGraph({ steps, instances, chosen, onChoose }: Props) {
               <span class="one-line">{revealHidden(id)}</span>
               <span class="graph-state">
                 {status}
-                {own.length > 1 && `, ${own.filter((one) => one.status === 'done').length} of ${own.length}`}
+                {ofStep.length > 1 &&
+                  `, ${ofStep.filter((one) => one.status === 'done').length} of ${ofStep.length}`}
               </span>
               {step.needs.length > 0 && <span class="unseen">waits for {step.needs.join(', ')}</span>}
             </button>

@@ -10,7 +10,7 @@ const KINDS = [
   { name: 'outline', title: 'Outline', hint: null },
   { name: 'lines', title: 'Lines', hint: '10-40' },
   { name: 'grep', title: 'Matching lines', hint: 'a regular expression (RE2)' },
-  { name: 'json', title: 'JSON path', hint: '/items/0/name' },
+  { name: 'json', title: 'JSON Pointer', hint: '/items/0/name' },
 ] as const;
 
 /** Parts of a payload as an agent would pull them: an outline, lines, matches, a JSON path. */

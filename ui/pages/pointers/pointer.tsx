@@ -35,7 +35,7 @@ export function Pointer({ parts: [id = ''], above = false }: { parts: readonly s
         above={above ? { title: 'Pointers', href: to('pointers') } : undefined}
         actions={<CopyButton text={url} what="address" label="Copy address" />}
       />
-      <Found found={found} id={id}>
+      <PointerResult found={found} id={id}>
         {(about) => (
           <>
             <About about={about} id={id} />
@@ -43,7 +43,7 @@ export function Pointer({ parts: [id = ''], above = false }: { parts: readonly s
             <Receipts client={client} id={id} />
           </>
         )}
-      </Found>
+      </PointerResult>
     </>
   );
 }
@@ -56,7 +56,7 @@ function titleOf(about: Inspected | undefined): string | undefined {
 
 const shorten = (text: string) => (text.length > 160 ? `${text.slice(0, 160)}…` : text);
 
-function Found({
+function PointerResult({
   found,
   id,
   children,

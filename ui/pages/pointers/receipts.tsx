@@ -12,7 +12,7 @@ export function Receipts({ client, id }: { client: ContextRelay; id: string }) {
   return (
     <section class="panel" aria-label="Receipts">
       <h2>Receipts</h2>
-      <p class="soft small">What the relay has seen happen to this pointer. No stage is assumed.</p>
+      <p class="soft small">What the relay has recorded about this pointer.</p>
       <ReceiptStages receipts={receipts.value.receipts} />
     </section>
   );

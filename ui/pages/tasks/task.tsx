@@ -14,7 +14,7 @@ import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 import { ReceiptStages } from '../pointers/receipt-stages.tsx';
 
-const OPEN = new Set(['queued', 'running', 'acked']);
+const OPEN_STATES = new Set(['queued', 'running', 'acked']);
 
 /** A task, live: who has it, its progress and its result. */
 export function TaskPage({ id }: { id: string }) {
@@ -29,7 +29,7 @@ export function TaskPage({ id }: { id: string }) {
         above={{ title: 'Tasks', href: to('tasks') }}
         actions={
           value &&
-          OPEN.has(value.state) && (
+          OPEN_STATES.has(value.state) && (
             <ConfirmButton
               label="Cancel task"
               title="Cancel this task?"
@@ -96,7 +96,7 @@ function Details({ task }: { task: Task }) {
                 {task.agent || result ? <ForeignText text={task.agent ?? result!.by} max={80} /> : 'none yet'}
               </dd>
               {/* The relay forgets the attempts of a finished task. */}
-              {(task.attempt > 0 || OPEN.has(task.state)) && (
+              {(task.attempt > 0 || OPEN_STATES.has(task.state)) && (
                 <>
                   <dt>Attempts</dt>
                   <dd>{task.attempt}</dd>

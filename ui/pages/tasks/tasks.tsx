@@ -11,7 +11,7 @@ import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery, useLive } from '../../session/live.ts';
-import { may } from '../../session/self.ts';
+import { hasScope } from '../../session/self.ts';
 import { AgentList } from './agent-list.tsx';
 import { SendTask } from './send-task.tsx';
 import { TaskPage } from './task.tsx';
@@ -160,7 +160,7 @@ function TaskList() {
               </section>
             ),
           },
-          ...(may('push')
+          ...(hasScope('push')
             ? [
                 {
                   name: 'send',

@@ -16,8 +16,8 @@ import { ArtifactView } from './artifact-view.tsx';
 /** Artifacts of a thread, newest first, with one open next to the list. */
 export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }) {
   const chosen = query.value.get('artifact');
-  const [wanted, setWanted] = useState('');
-  const [words, setWords] = useState('');
+  const [draft, setDraft] = useState('');
+  const [searched, setSearched] = useState('');
   const artifacts = usePages(
     async (relay, page) => {
       const { artifacts, next } = await relay.threads.artifacts(id, { ...page, counted: false });
@@ -66,18 +66,18 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
         class="bar"
         onSubmit={(event) => {
           event.preventDefault();
-          setWords(wanted.trim());
+          setSearched(draft.trim());
         }}
       >
         <label class="field grow">
           <span>Search all artifacts</span>
           <input
             type="search"
-            value={wanted}
+            value={draft}
             placeholder="words or a question"
             onInput={(event) => {
-              setWanted(event.currentTarget.value);
-              if (event.currentTarget.value === '') setWords('');
+              setDraft(event.currentTarget.value);
+              if (event.currentTarget.value === '') setSearched('');
             }}
           />
         </label>
@@ -86,7 +86,7 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
           Search{' '}
         </button>
       </form>
-      {words !== '' && <Hits id={id} words={words} />}
+      {searched !== '' && <Hits id={id} searched={searched} />}
       {chosen !== null && <ArtifactView id={id} artifact={chosen} readOnly={readOnly} key={chosen} />}
       <PagedTable
         label="Artifacts, newest first"
@@ -108,10 +108,10 @@ export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }
   );
 }
 
-function Hits({ id, words }: { id: string; words: string }) {
+function Hits({ id, searched }: { id: string; searched: string }) {
   const found = useAsked(
-    (relay) => relay.threads.search(id, words, { limit: 20, counted: false }),
-    [id, words],
+    (relay) => relay.threads.search(id, searched, { limit: 20, counted: false }),
+    [id, searched],
   );
   return (
     <section class="panel" aria-label="Search results">

@@ -5,7 +5,7 @@ import { Badge } from '../../parts/badge.tsx';
 import { ForeignText } from '../../parts/foreign-text.tsx';
 import { Failure } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { useVirtualRows } from '../../parts/virtual.ts';
+import { useVirtualRows } from '../../parts/virtual-rows.ts';
 import { useAsked } from '../../session/asking.ts';
 import { type StateLine, stateSections } from './state-lines.ts';
 

@@ -71,7 +71,7 @@ function Comparison({ a, b }: { a: string; b: string }) {
             <Facts side={other} />
           </div>
           <div class="bar spaced">
-            <div class="switch" role="group" aria-label="How to compare the states">
+            <div class="switch" role="group" aria-label="Comparison view">
               <button type="button" aria-pressed={view === 'side'} onClick={() => setView('side')}>
                 Side by side
               </button>

@@ -9,7 +9,7 @@ import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
 
-const PROMPTS: readonly Column<PromptFigures & { readonly key: string }>[] = [
+const PROMPT_COLUMNS: readonly Column<PromptFigures & { readonly key: string }>[] = [
   { title: 'When', width: '88px', cell: ({ at }) => <Ago at={at} /> },
   { title: 'Kind', width: '104px', cell: ({ kind }) => kind.replace('_', ' '), wide: true },
   { title: 'By', width: 'minmax(0, 1fr)', cell: ({ by }) => <ForeignText text={by || '–'} max={80} /> },
@@ -114,7 +114,7 @@ function Ledger({ id, stats }: { id: string; stats: Stats }) {
           <h2 class="spaced">Recent prompts</h2>
           <Table
             label="Recent prompts, newest first"
-            columns={PROMPTS}
+            columns={PROMPT_COLUMNS}
             rows={stats.recent_prompts.map((one, at) => ({ ...one, key: `${one.at} ${at}` }))}
             keyOf={({ key }) => key}
             rowHeight={34}

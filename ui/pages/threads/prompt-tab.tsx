@@ -60,7 +60,7 @@ export function PromptTab({ id, version }: { id: string; version: number }) {
                 foot="if pasted, minus this prompt"
               />
               <Figure
-                name="Artifacts listed"
+                name="Artifacts included"
                 value={count(artifacts.length)}
                 foot={truncated ? 'the state was shortened' : 'with the full state'}
               />

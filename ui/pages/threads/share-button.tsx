@@ -6,7 +6,7 @@ import { Answer, Failure } from '../../parts/notices.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
 
-const DAY = 86_400;
+const DAY_SECONDS = 86_400;
 
 /** Creates links that give read access to this thread only, until they expire or are revoked. */
 export function ShareButton({ id }: { id: string }) {
@@ -33,7 +33,7 @@ function Shares({ id }: { id: string }) {
   const creating = useAction(async (relay) => {
     const made = await relay.shares.create({
       thread_id: id,
-      expires_in: days * DAY,
+      expires_in: days * DAY_SECONDS,
       ...(name.trim() ? { name: name.trim() } : {}),
     });
     setLink(location.origin + made.path);
@@ -55,7 +55,7 @@ function Shares({ id }: { id: string }) {
         >
           <div class="row">
             <label class="field">
-              <span>For whom (a note for you)</span>
+              <span>Name (only you see it)</span>
               <input value={name} maxLength={100} onInput={(event) => setName(event.currentTarget.value)} />
             </label>
             <label class="field">

@@ -23,9 +23,12 @@ const VIEWS = [
 export function StateTab({ id, newest, readOnly }: { id: string; newest: number; readOnly: boolean }) {
   const wanted = Number(query.value.get('v')) || newest;
   const at = Math.min(Math.max(1, wanted), newest);
-  const settled = useSettled(at);
+  const debounced = useDebounced(at);
   const view = VIEWS.find(({ name }) => name === query.value.get('view'))?.name ?? 'read';
-  const state = useAsked((relay) => relay.threads.state(id, { at: settled, counted: false }), [id, settled]);
+  const state = useAsked(
+    (relay) => relay.threads.state(id, { at: debounced, counted: false }),
+    [id, debounced],
+  );
   const choose = (version: number) => setParam('v', version >= newest ? null : String(version));
   return (
     <div class="state-tab">
@@ -98,8 +101,11 @@ function isEmpty(state: State): boolean {
 function StateDiff({ id, state, newest }: { id: string; state: State; newest: number }) {
   const chosen = Number(query.value.get('from'));
   const from = chosen >= 1 && chosen <= newest ? chosen : Math.max(1, state.version - 1);
-  const settled = useSettled(from);
-  const before = useAsked((relay) => relay.threads.state(id, { at: settled, counted: false }), [id, settled]);
+  const debounced = useDebounced(from);
+  const before = useAsked(
+    (relay) => relay.threads.state(id, { at: debounced, counted: false }),
+    [id, debounced],
+  );
   const after = useMemo(() => stateText(state), [state]);
   return (
     <>
@@ -134,11 +140,11 @@ function StateDiff({ id, state, newest }: { id: string; state: State; newest: nu
 }
 
 /** Returns a value once it has stopped changing, so that a slider does not request every version it passes. */
-function useSettled<T>(value: T, ms = 120): T {
-  const [settled, setSettled] = useState(value);
+function useDebounced<T>(value: T, ms = 120): T {
+  const [debounced, setDebounced] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), ms);
+    const timer = setTimeout(() => setDebounced(value), ms);
     return () => clearTimeout(timer);
   }, [value]);
-  return settled;
+  return debounced;
 }

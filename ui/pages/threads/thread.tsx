@@ -9,7 +9,7 @@ import { Tabs } from '../../parts/tabs.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAction, useAsked } from '../../session/asking.ts';
 import { useLive } from '../../session/live.ts';
-import { may } from '../../session/self.ts';
+import { hasScope } from '../../session/self.ts';
 import { relay } from '../../session/session.ts';
 import { ArtifactsTab } from './artifacts-tab.tsx';
 import { EventsTab } from './events-tab.tsx';
@@ -109,7 +109,7 @@ function Actions({ id, shared }: { id: string; shared: boolean }) {
           >
             Report
           </button>
-          {may('admin') && <ShareButton id={id} />}
+          {hasScope('admin') && <ShareButton id={id} />}
           <ConfirmButton
             label="Delete"
             title="Delete this thread?"
