@@ -65,7 +65,7 @@ function checkEmpty(size: number, kind: Kind): void {
 /** A sender that disconnected is not an internal error. */
 function cutOff(error: unknown): never {
   if (isRelayError(error)) throw error;
-  throw new RelayError('aborted', { what: 'the payload did not arrive whole' }, error);
+  throw new RelayError('aborted', { what: 'the connection ended before the whole payload arrived' }, error);
 }
 
 /** `gAAAAA` in ASCII, the start of every Fernet token. */
@@ -95,7 +95,7 @@ export function shortText(name: string, value: unknown, max: number): string | n
   if (value === undefined || value === null) return null;
   if (typeof value !== 'string') throw wrong(name, 'a string', value);
   if (value.length > max) throw badRequest(`"${name}" is longer than ${max} characters.`);
-  if (/[\u0000-\u001f\u007f]/.test(value)) throw badRequest(`"${name}" holds a control character.`);
+  if (/[\u0000-\u001f\u007f]/.test(value)) throw badRequest(`"${name}" contains a control character.`);
   return value;
 }
 

@@ -69,7 +69,7 @@ export function checkAgentName(name: unknown): string {
 /** Checks a number that a caller may choose. */
 export function checkCount(what: string, count: number, most: number): number {
   if (Number.isInteger(count) && count >= 1 && count <= most) return count;
-  throw badRequest(`"${what}" is a whole number from 1 to ${most}.`);
+  throw badRequest(`"${what}" must be a whole number from 1 to ${most}.`);
 }
 
 /** Returns the channel for work that a group of this channel could not do. Null for a channel of dead letters itself. */
@@ -121,8 +121,8 @@ export function fromSegment(text: string): string {
 function checkName(what: string, name: unknown): string {
   if (typeof name !== 'string') throw badRequest(`"${what}" must be a string.`);
   if (name === '') throw badRequest(`"${what}" must not be empty.`);
-  if (!name.isWellFormed()) throw badRequest(`"${what}" holds half of a surrogate pair.`);
-  if (name.includes('\u0000')) throw badRequest(`"${what}" holds a NUL character.`);
+  if (!name.isWellFormed()) throw badRequest(`"${what}" contains half of a surrogate pair.`);
+  if (name.includes('\u0000')) throw badRequest(`"${what}" contains a NUL character.`);
   // URLs interpret these two as "here" and "parent", however they are escaped.
   if (name === '.' || name === '..') throw badRequest(`"${what}" cannot be "${name}".`);
   return name;

@@ -82,7 +82,7 @@ function guarded(verb: Verb, method: string, service: Loadable, caller: CallerAt
       const bound = caller.channelPrefix !== undefined || caller.thread !== undefined;
       authorize(caller, verb, bound ? inputOf(verb, args) : undefined);
       if (!caller.asRelay && args.some(hasOwnKey))
-        throw badRequest('An idempotency key cannot begin with the control character U+001F.');
+        throw badRequest('An idempotency key cannot start with the control character U+001F.');
     } catch (error) {
       if (verb.streams) throw error;
       return Promise.reject(error);

@@ -34,7 +34,9 @@ export class KeptPointers {
       for (let i = 0; i < due.length; i += TOGETHER) await this.#renew(due.slice(i, i + TOGETHER));
     } catch (error) {
       if (!this.#warned)
-        console.warn(`contextrelay: pointers may expire before a text that names them: ${String(error)}`);
+        console.warn(
+          `contextrelay: pointers could not be renewed and may expire before the text that refers to them: ${String(error)}`,
+        );
       this.#warned = true;
     }
   }

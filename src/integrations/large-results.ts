@@ -133,7 +133,9 @@ function isRelayTool(name: string): boolean {
 }
 
 function warn(error: unknown): void {
-  console.warn(`contextrelay: a large result stays whole, for it could not be pushed: ${String(error)}`);
+  console.warn(
+    `contextrelay: a large result could not be pushed, so the prompt contains all of it: ${String(error)}`,
+  );
 }
 
 /** Bytes of a payload that are enough for a preview. */
@@ -189,14 +191,14 @@ export async function insteadOf(
   const told = await shownInstead({
     url,
     id: found.id,
-    what: found.text === false ? 'the payload, which is no text' : 'the payload',
+    what: found.text === false ? 'the payload, which is not text' : 'the payload',
     size: found.size ?? maxBytes,
     tokens: found.tokens,
     start: looks ? await relay.pullBytes(url, { range, signal }) : null,
     by: found.from ?? '',
     at: found.created_at ?? new Date(0).toISOString(),
   });
-  return `Not pulled, for at most ${exactBytes(maxBytes)} are shown. ${told}`;
+  return `Not pulled: the limit for one result is ${exactBytes(maxBytes)}. ${told}`;
 }
 
 function kindOf(start: Uint8Array): PreviewKind {

@@ -152,5 +152,5 @@ function text(description: string): { type: 'string'; description: string } {
 
 function cutTo(whole: string, bytes: number): string {
   const { text: kept, cut } = cutNear(whole, bytes);
-  return cut ? `${kept}\n[cut at ${bytes} bytes; ask for less of it]` : whole;
+  return cut ? `${kept}\n[cut at ${bytes} bytes; request a smaller part]` : whole;
 }

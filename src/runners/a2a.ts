@@ -86,7 +86,7 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
       } catch (error) {
         refused(error);
       }
-      if (!outcome) throw failed('The agent ended its answer before it began.');
+      if (!outcome) throw failed('The agent ended its answer without sending anything.');
       // A stream that broke says nothing about the task, so ask the agent.
       return isFinal(outcome.state) || outcome.task_id === null ? outcome : find(outcome.task_id);
     },
@@ -102,9 +102,9 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
       if (!('url' in part)) return new TextEncoder().encode(partText(part));
       const { protocol, host } = new URL(part.url);
       if (!/^https?:$/.test(protocol))
-        throw failed(`The agent answered with ${part.url}, which is no web address.`);
+        throw failed(`The agent answered with ${part.url}, which is not an http:// or https:// address.`);
       const response = await send(part.url, { signal });
-      if (!response.ok) throw failed(`${host} answered ${response.status} for the result.`);
+      if (!response.ok) throw failed(`The result could not be read: ${host} answered ${response.status}.`);
       return collect(response.body ?? new Uint8Array(), { bytes: PAYLOAD_BYTES, what: 'a result' });
     },
   };
@@ -117,8 +117,8 @@ function failed(what: string): RelayError {
 /** Turns an agent's own error into ours. */
 function refused(error: unknown): never {
   if (!(error instanceof A2AError)) throw error;
-  const hint = 'The agent at the other end says so. relay a2a tasks <url> lists what it knows of.';
-  throw new RelayError('failed', { what: `The agent refused: ${error.message}`, hint }, error);
+  const hint = 'This error comes from the remote agent. relay a2a tasks <url> lists its tasks.';
+  throw new RelayError('failed', { what: `The agent rejected the request: ${error.message}`, hint }, error);
 }
 
 async function messageRequest(task: AgentTask, returnImmediately: boolean, relay?: Parcels) {
@@ -157,8 +157,8 @@ function attachment(url: string): Part {
 function cardAddress(address: string): { base: string; path: string | undefined } {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (!url || !/^https?:$/.test(url.protocol)) {
-    const hint = 'It begins with http:// or https://, such as https://relay.example/a2a/reviewer';
-    throw new RelayError('bad_usage', { what: `"${address}" is no address of an agent.`, hint });
+    const hint = 'Use an address with http:// or https://, such as https://relay.example/a2a/reviewer';
+    throw new RelayError('bad_usage', { what: `"${address}" is not the address of an agent.`, hint });
   }
   if (/\.json$/.test(url.pathname)) return { base: url.origin, path: url.pathname };
   return { base: `${url.origin}${url.pathname.replace(/\/*$/, '/')}`, path: undefined };
@@ -222,7 +222,10 @@ export function answerOf({ task_id, state, note, parts }: AgentOutcome): JsonObj
   const said: JsonObject = note === null ? {} : { message: { parts: [{ text: note }] } };
   const status: JsonObject = isFinal(state)
     ? { state: `TASK_STATE_${(state === 'canceled' ? 'failed' : state).toUpperCase()}`, ...said }
-    : { state: 'TASK_STATE_FAILED', message: { parts: [{ text: `The agent left it ${state}.` }] } };
+    : {
+        state: 'TASK_STATE_FAILED',
+        message: { parts: [{ text: `The agent stopped in the state ${state}.` }] },
+      };
   return { a2a: '1.0', task: { status, artifacts: given.length > 0 ? [{ parts: given }] : [] } };
 }
 
@@ -298,7 +301,10 @@ async function perform(agent: RemoteAgent, job: Asked, talks: Map<string, Talk>)
     const outcome = await agent.run({ text, signal, onState });
     const output = await outputText(agent, outcome, signal);
     if (outcome.state === 'completed') return { output };
-    return { output, failed: `The agent says ${outcome.state}${outcome.note ? `: ${outcome.note}` : '.'}` };
+    return {
+      output,
+      failed: `The agent reports ${outcome.state}${outcome.note ? `: ${outcome.note}` : '.'}`,
+    };
   } catch (error) {
     // Cancel the remote task, because nobody waits for it. Report the error that ended the wait.
     if (job.signal.aborted && started !== null) await agent.cancel(started).catch(() => {});

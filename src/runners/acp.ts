@@ -79,7 +79,7 @@ const WHY_STOPPED: { readonly [reason: string]: string | undefined } = {
   cancelled: 'The agent was stopped.',
   refusal: 'The agent refused the task.',
   max_tokens: 'The agent ran out of tokens before it was done.',
-  max_turn_requests: 'The agent made as many requests as it may, and was not done.',
+  max_turn_requests: 'The agent reached its limit of requests before it was done.',
 };
 
 /** Time for an agent to start and introduce itself: some download themselves first. */

@@ -86,8 +86,8 @@ export async function commandLine(
   if (!placed && way === 'stdin') return { command: choice.cli, args, input: prompt };
   if (!placed) args.push(way === 'file' ? await writeFile(prompt) : prompt);
   if (args.every((arg) => Buffer.byteLength(arg) <= ARGUMENT_BYTES)) return { command: choice.cli, args };
-  const hint = 'Let it go in another way: --prompt-by stdin or --prompt-by file.';
-  throw tooLarge('a prompt that goes in as an argument', ARGUMENT_BYTES, hint);
+  const hint = 'Pass the prompt in another way: --prompt-by stdin or --prompt-by file.';
+  throw tooLarge('a prompt that is passed as an argument', ARGUMENT_BYTES, hint);
 }
 
 /** Where a program runs, what stops it, and who gets its output. */
@@ -155,7 +155,8 @@ async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): 
     },
   });
   const failure = (why: string) => new StepFailure(why, Buffer.concat(both));
-  if (tooMuch.signal.aborted) throw failure(`it says more than ${STEP_OUTPUT_BYTES / 1024 / 1024} MiB`);
+  if (tooMuch.signal.aborted)
+    throw failure(`its output is larger than ${STEP_OUTPUT_BYTES / 1024 / 1024} MiB`);
   if (place.signal.aborted) throw failure(new RelayError('aborted', { what: call.step }).message);
   const output = Buffer.concat(chunks);
   // Output that is not text is kept as bytes.

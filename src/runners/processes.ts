@@ -189,7 +189,7 @@ function passSignals(child: ChildProcess): Disposable {
 
 function notStarted({ command, args }: CommandLine, error: NodeJS.ErrnoException): RelayError {
   if (args && error.code === 'ENOENT') {
-    const hint = 'Install it, or give its whole path.';
+    const hint = 'Install it, or pass its full path.';
     return new RelayError('missing', { what: `program ${command}`, hint });
   }
   return new RelayError('failed', { what: `${command} cannot be started (${error.code ?? error.message}).` });

@@ -84,7 +84,7 @@ for (const binding of BINDINGS) {
       assert.equal(stateOf(wrong), 'failed');
       assert.match(
         JSON.stringify(wrong.status),
-        /artifacts\[0\]\.parts\[0\] must have one of text, raw, url/,
+        /artifacts\[0\]\.parts\[0\] must have exactly one of text, raw, url/,
       );
     });
 

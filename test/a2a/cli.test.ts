@@ -88,6 +88,9 @@ test("relay a2a send prints the agent's question, and --task answers it", async 
   assert.equal(painted.code, 0, painted.stderr);
   assert.equal(readFileSync(file, 'utf8'), 'a picture');
   const late = await a2a('send', relay.url, 'red', '--task', id!);
-  assert.match(late.stderr, /The agent refused: The task has ended \(completed\)/);
-  assert.match((await a2a('tasks', relay.url, 'none')).stderr, /The agent refused: Task not found/);
+  assert.match(late.stderr, /The agent rejected the request: The task has ended \(completed\)/);
+  assert.match(
+    (await a2a('tasks', relay.url, 'none')).stderr,
+    /The agent rejected the request: Task not found/,
+  );
 });

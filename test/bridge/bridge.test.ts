@@ -137,7 +137,7 @@ test('tasks of senders that are not allowed are refused with an answer', async (
   );
   const answer = await new AgentBridge(client(server)).sendAndWait('x');
   assert.equal(answer.status, 'failed');
-  assert.match(answer.text, /takes no tasks from "local"/);
+  assert.match(answer.text, /does not accept tasks from "local"/);
 });
 
 test('a sender that gave up can ask again by id', async () => {

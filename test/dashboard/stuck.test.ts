@@ -16,7 +16,7 @@ test('a task that no agent claims is flagged, and so is a bridge that stops resp
   const { answer } = await pushJson(relay, { data: 'x', channel: 'agent-tasks' });
   assert.equal((await api.tasks.get(answer.id)).stuck, null);
   relay.advance(61_000);
-  assert.equal((await api.tasks.get(answer.id)).stuck, 'Nobody serves agent-tasks.');
+  assert.equal((await api.tasks.get(answer.id)).stuck, 'No bridge serves the channel agent-tasks.');
   await api.agents.beat('ann', bridge([]));
   const state = async () => (await api.agents.list()).agents[0]!.state;
   assert.equal((await api.tasks.list()).tasks[0]!.stuck, null);

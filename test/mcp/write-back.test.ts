@@ -45,7 +45,7 @@ test('a client without a shell can sync, add and change todos, and record decisi
   const sync = { task: 'Tea', done: ['TODO-001'], next: ['drink'], note: 'it is hot' };
   assert.equal(await mcp.call('project_sync', sync), 'Written to state.json.');
   const leak = { note: `log in with ghp_${'a1B2c3D4'.repeat(5)}` };
-  const warned = /^Written to state\.json\.\nWarning: this looks like it holds a secret \(GitHub token\)/;
+  const warned = /^Written to state\.json\.\nWarning: this text may contain a secret \(GitHub token\)/;
   assert.match(await mcp.call('project_sync', leak), warned);
   assert.match(await mcp.call('project_brief'), /Notes: log in with \[redacted\]/);
   assert.equal(await mcp.call('project_sync', sync), 'Written to state.json.');

@@ -155,7 +155,7 @@ test('a model in a pipeline gets its system text and previews, and its tokens ar
   assert.ok(step.shown_tokens > 50 && step.pasted_tokens > 50);
   const [, again] = model.asked;
   assert.match(again!.results[0]!, /TEA OF FIRST!/, 'it may pull of what it is shown');
-  assert.match(again!.results[1]!, /^Not done: there is no such artifact/, 'and of nothing else');
+  assert.match(again!.results[1]!, /^Not done: this artifact does not exist/, 'and of nothing else');
   assert.equal(prompts.tool_calls, 2);
   assert.equal(prompts.prompt_tokens + prompts.tool_call_tokens, step.shown_tokens);
   assert.equal(prompts.read_tokens, 0);

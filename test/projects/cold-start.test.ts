@@ -88,7 +88,7 @@ test('the brief stays within its budget, and parts about the task come first', a
   ]);
   assert.ok(countTokens(stdout).tokens <= 400);
   assert.match(stdout, /ADR-003 Icons: own icons/);
-  assert.match(stdout, /\(\d+ lines left out to stay within 400 tokens/);
+  assert.match(stdout, /\(\d+ lines omitted to stay within 400 tokens/);
   const refused = await folder.relay(['project', 'start', '--max-tokens', '10']);
   assert.equal(refused.code, 2);
 });

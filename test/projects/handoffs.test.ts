@@ -32,7 +32,7 @@ test('a sub-agent gets its task first and the command to report; the parent sees
   });
   assert.match(
     (await folder.relay(['project', 'start'])).stdout,
-    /HANDOFF-001 \(done, its result waits: relay project result HANDOFF-001/,
+    /HANDOFF-001 \(done, read its result: relay project result HANDOFF-001/,
   );
   const result = await folder.relay(['project', 'result', '1']);
   assert.equal(result.stdout, 'HANDOFF-001 done: Port the parser\n\ndone\nwith two lines\n- out.md\n');
@@ -65,7 +65,7 @@ test('a hand-off to another agent has evidence on every line', async () => {
   const lines = stdout.split('\n').filter((line) => line.startsWith('- '));
   for (const line of lines) assert.match(line, /\[[^\]]+\]$/);
   for (const expected of [
-    '- finish the form [asked for with this hand-off]',
+    '- finish the form [given with this hand-off]',
     `- Work in ${folder.path} [the project folder]`,
     '- Never cold [PROJECT.md]',
     '- 2 files, +1 -0 lines [git diff HEAD --stat]',
@@ -124,8 +124,8 @@ test('a hand-off masks secrets and names their place, and a context file must ex
   const { stdout, stderr } = await folder.relay(['handoff', '--to', 'codex', '--context', key]);
   assert.ok(!stdout.includes('ghp_'), stdout);
   assert.ok(stdout.includes(key), 'the key of a pointer that was given goes along');
-  assert.match(stdout, /! What looks like a secret was masked: state\.json:\d+\./);
-  assert.match(stderr, /What looks like a secret was masked: state\.json:\d+\./);
+  assert.match(stdout, /! Possible secrets were masked: state\.json:\d+\./);
+  assert.match(stderr, /Possible secrets were masked: state\.json:\d+\./);
   for (const command of [
     ['handoff', '--to', 'codex'],
     ['project', 'handoff', 'Port it', '--expect', 'a test'],

@@ -14,8 +14,7 @@ const SECRETS = [TOKEN, PASSWORD, BODY];
 const run = (folder: ScratchFolder, ...args: string[]) =>
   runHere(args, { home: folder.home, cwd: folder.path, stdin: JSON.stringify({ cwd: folder.path }) });
 
-const WARNING =
-  /warning this looks like it holds a secret \(([^)]+)\), and project files are meant to be committed/;
+const WARNING = /warning this text may contain a secret \(([^)]+)\), and project files are usually committed/;
 
 function assertNone(text: string): void {
   for (const secret of SECRETS) assert.ok(!text.includes(secret), text);
@@ -62,7 +61,7 @@ test('sync stores a note with a secret and warns; every brief masks the secret a
     const { stdout, stderr } = await run(folder, ...command);
     assertNone(stdout + stderr);
     assert.match(stdout, /Rotate \[redacted\]/, command.join(' '));
-    assert.match(stdout, /What looks like a secret was masked: /, command.join(' '));
+    assert.match(stdout, /Possible secrets were masked: /, command.join(' '));
   }
   const [shown] = await dashboardProjects([folder.path]).list();
   assertNone(JSON.stringify(await dashboardProjects([folder.path]).get(shown!.id)));

@@ -214,7 +214,7 @@ class AgentBridge:
             text = f"{error}" or type(error).__name__
             return "failed", f"{text}\n\n{output}".strip(), "whole" if output else "none"
         kind = "block" if outcome.found else "whole" if outcome.text else "none"
-        return "done", outcome.text or "(the agent said nothing)", kind
+        return "done", outcome.text or "(no output from the agent)", kind
 
     def _has_result(self, task_id: str) -> bool:
         try:

@@ -102,7 +102,7 @@ export class AgentBridge {
     const { runner } = this.#options;
     if (!runner) {
       const hint = 'Pass a `runner`, or use AgentBridge.forTmux, forExec or forAcp.';
-      throw badRequest('There is nothing to run tasks with.', hint);
+      throw badRequest('The bridge has no runner for its tasks.', hint);
     }
     const { taskChannel, doneChannel } = this;
     const options = { ...this.#options, taskChannel, doneChannel, runner, waiters: this.#waiters };
@@ -125,7 +125,7 @@ export class AgentBridge {
     const found = await wait(signal ? AbortSignal.any([late, signal]) : late);
     if (found) return found;
     if (signal?.aborted) throw new RelayError('aborted', { what: 'wait', id }, signal.reason);
-    const hint = `The task is still there. Wait on: relay task wait ${id}`;
+    const hint = `The task continues. Wait for its result with: relay task wait ${id}`;
     throw new RelayError('timeout', { what: `no result within ${timeout / 1000} s`, hint, id });
   }
 
@@ -154,7 +154,7 @@ export class AgentBridge {
         if (seq >= last) break;
       }
     }
-    const hint = `It is for those who share the key of its channel: relay channel key add ${done_channel}`;
+    const hint = `The result is encrypted. Add the key of its channel with: relay channel key add ${done_channel}`;
     throw new RelayError('key_missing', { hint });
   }
 }

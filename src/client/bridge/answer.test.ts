@@ -19,23 +19,23 @@ test('an error in an answer names its place', () => {
   const wrong: [object, RegExp][] = [
     [{}, /neither a task nor a message/],
     [{ task: {}, message: {} }, /or both/],
-    [{ task: 1 }, /task is no object/],
+    [{ task: 1 }, /task is not an object/],
     [
       { task: { status: { state: 'input-required' } } },
-      /task\.status\.state is none of TASK_STATE_COMPLETED/,
+      /task\.status\.state must be one of TASK_STATE_COMPLETED/,
     ],
-    [{ task: { artifacts: {} } }, /task\.artifacts is no list/],
+    [{ task: { artifacts: {} } }, /task\.artifacts is not a list/],
     [{ task: { artifacts: [{ parts: [] }] } }, /task\.artifacts\[0\]\.parts is no list/],
     [{ message: { parts: [{ text: 'a', url: 'https://b' }] } }, /message\.parts\[0\] must have one of/],
-    [{ message: { parts: [{ url: 'file:///etc/passwd' }] } }, /parts\[0\]\.url is no web address/],
-    [{ message: { parts: [{ raw: 'no base64!' }] } }, /parts\[0\]\.raw is no base64/],
-    [{ message: { parts: [{ text: 7 }] } }, /parts\[0\]\.text is no text/],
+    [{ message: { parts: [{ url: 'file:///etc/passwd' }] } }, /parts\[0\]\.url must be an http/],
+    [{ message: { parts: [{ raw: 'no base64!' }] } }, /parts\[0\]\.raw is not base64/],
+    [{ message: { parts: [{ text: 7 }] } }, /parts\[0\]\.text is not a string/],
     [{ message: { parts: Array(101).fill({ text: 'x' }) } }, /more than 100 parts/],
     [{ task: { artifacts: Array(51).fill({ parts: [{ text: 'x' }] }) } }, /at most 50 artifacts/],
     [{ task: { artifacts: Array(2).fill({ parts: Array(60).fill({ text: 'x' }) }) } }, /more than 100 parts/],
     [
       { message: { parts: [{ text: 'x', filename: 'x'.repeat(257) }] } },
-      /filename is no text of at most 256/,
+      /filename must be a string of at most 256/,
     ],
   ];
   for (const [answer, why] of wrong)

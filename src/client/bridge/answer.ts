@@ -36,16 +36,16 @@ export function readAnswer(output: string): AgentAnswer | null {
   if (found?.a2a !== '1.0') return null;
   const { message, task } = found;
   if ((message === undefined) === (task === undefined))
-    throw wrong('it has neither a task nor a message, or both');
+    throw wrong('it must have either "task" or "message", not both');
   if (message !== undefined)
     return { state: 'completed', direct: true, said: readParts('message', message), artifacts: [] };
-  if (!isJsonObject(task)) throw wrong('task is no object');
+  if (!isJsonObject(task)) throw wrong('task is not an object');
   const { status = {}, artifacts = [] } = task;
-  if (!isJsonObject(status)) throw wrong('task.status is no object');
+  if (!isJsonObject(status)) throw wrong('task.status is not an object');
   const named = (state: AnswerState) => `TASK_STATE_${state.toUpperCase()}`;
   const state = STATES.find((each) => named(each) === (status.state ?? named('completed')));
-  if (!state) throw wrong(`task.status.state is none of ${STATES.map(named).join(', ')}`);
-  if (!Array.isArray(artifacts)) throw wrong('task.artifacts is no list');
+  if (!state) throw wrong(`task.status.state must be one of ${STATES.map(named).join(', ')}`);
+  if (!Array.isArray(artifacts)) throw wrong('task.artifacts is not a list');
   if (artifacts.length > A2A_ARTIFACTS) throw wrong(`a task has at most ${A2A_ARTIFACTS} artifacts`);
   const made = artifacts.map((artifact, at) => readArtifact(`task.artifacts[${at}]`, artifact));
   if (made.reduce((sum, { parts }) => sum + parts.length, 0) > A2A_PARTS)
@@ -75,32 +75,33 @@ function readArtifact(where: string, artifact: Json): AnswerArtifact {
   const parts = readParts(where, artifact);
   const { name = '', description = '' } = artifact as JsonObject;
   if (typeof name !== 'string' || typeof description !== 'string')
-    throw wrong(`${where}.name or its description is no text`);
+    throw wrong(`${where}.name and ${where}.description must be strings`);
   return { name: name.slice(0, NAME_CHARS), description: description.slice(0, NAME_CHARS), parts };
 }
 
 function readParts(where: string, holder: Json): JsonObject[] {
   const parts = isJsonObject(holder) ? holder.parts : null;
-  if (!Array.isArray(parts) || parts.length === 0) throw wrong(`${where}.parts is no list of parts`);
+  if (!Array.isArray(parts) || parts.length === 0)
+    throw wrong(`${where}.parts must be a list with at least one part`);
   if (parts.length > A2A_PARTS) throw wrong(`${where}.parts has more than ${A2A_PARTS} parts`);
   return parts.map((part, at) => readPart(`${where}.parts[${at}]`, part));
 }
 
 function readPart(where: string, part: Json): JsonObject {
-  if (!isJsonObject(part)) throw wrong(`${where} is no object`);
+  if (!isJsonObject(part)) throw wrong(`${where} is not an object`);
   const given = ['text', 'raw', 'url', 'data'].filter((kind) => part[kind] !== undefined);
   const [kind] = given;
-  if (given.length !== 1) throw wrong(`${where} must have one of text, raw, url and data`);
+  if (given.length !== 1) throw wrong(`${where} must have exactly one of text, raw, url and data`);
   const value = part[kind!];
-  if (kind !== 'data' && typeof value !== 'string') throw wrong(`${where}.${kind} is no text`);
+  if (kind !== 'data' && typeof value !== 'string') throw wrong(`${where}.${kind} is not a string`);
   if (kind === 'raw' && !/^[A-Za-z0-9+/]*={0,2}$/.test(value as string))
-    throw wrong(`${where}.raw is no base64`);
+    throw wrong(`${where}.raw is not base64`);
   if (kind === 'url' && !/^https?:\/\/.{1,2000}$/.test(value as string))
-    throw wrong(`${where}.url is no web address of at most 2000 characters`);
+    throw wrong(`${where}.url must be an http:// or https:// address of at most 2000 characters`);
   for (const name of ['filename', 'mediaType']) {
     const text = part[name] ?? '';
     if (typeof text !== 'string' || text.length > NAME_CHARS)
-      throw wrong(`${where}.${name} is no text of at most ${NAME_CHARS} characters`);
+      throw wrong(`${where}.${name} must be a string of at most ${NAME_CHARS} characters`);
   }
   const { filename = '', mediaType = '' } = part;
   return { [kind!]: value!, filename, mediaType };
@@ -110,7 +111,7 @@ const NAME_CHARS = 256;
 
 function wrong(what: string) {
   return badRequest(
-    `The answer is not one of A2A 1.0: ${what}.`,
-    'relay bridge start --help shows the form.',
+    `The answer is not valid A2A 1.0: ${what}.`,
+    'relay bridge start --help shows the format.',
   );
 }

@@ -119,7 +119,7 @@ export async function runnerOf<K extends keyof NodeRunners>(kind: K, o: RunnerOp
   try {
     runners = ((await import(OWN_RUNNERS)) as { nodeRunners: NodeRunners }).nodeRunners;
   } catch (error) {
-    const hint = 'Run it in Node, or pass a `runner` of your own to AgentBridge.';
+    const hint = 'Run it in Node, or pass your own `runner` to AgentBridge.';
     throw new RelayError('failed', { what: `A bridge to ${kind} needs Node.`, hint }, error);
   }
   return (runners[kind] as (o: RunnerOptions<K>) => Promise<Runner>)(o);

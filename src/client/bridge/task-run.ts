@@ -48,9 +48,9 @@ export async function runTask(
 ): Promise<Status | null> {
   const { url, from, metadata } = message;
   // A signal is no task. A task that was done but acknowledged too late already has a result.
-  if (!url) return drop(message, o, String(message.seq), 'a signal is no task');
+  if (!url) return drop(message, o, String(message.seq), 'it is a signal, not a task');
   const { id, key } = parsePointer(url);
-  if (await hasResult(client, id)) return drop(message, o, id, 'it has its result already');
+  if (await hasResult(client, id)) return drop(message, o, id, 'it already has a result');
   o.onEvent?.({ type: 'task', id, from, attempt: message.attempt ?? 1 });
   const wished = metadata?.done_channel;
   const doneChannel = typeof wished === 'string' && wished !== '' ? wished : o.doneChannel;
@@ -75,8 +75,8 @@ export async function runTask(
     over.abort();
   }
   if (canceled.signal.aborted) return drop(message, o, id, String(canceled.signal.reason));
-  if (lost.aborted) return forget(o, id, 'its lease ended and another has it');
-  if (settled.signal.aborted) return drop(message, o, id, 'the agent brought the result itself');
+  if (lost.aborted) return forget(o, id, 'its lease ended, and another bridge took the task');
+  if (settled.signal.aborted) return drop(message, o, id, 'the agent sent the result itself');
   if (stopping.aborted) {
     // Wait, because the relay does not know yet that this bridge has left and would give it the task again.
     await pause(LEAVE_MS);
@@ -97,7 +97,7 @@ async function perform(
 ): Promise<Ran> {
   const { id, url, from, encrypted } = task;
   if (o.from && !o.from.includes(from))
-    return refused(`This agent takes no tasks from ${JSON.stringify(from)}.`);
+    return refused(`This agent does not accept tasks from ${JSON.stringify(from)}.`);
   let text: string;
   let message: JobMessage | undefined;
   try {
@@ -160,7 +160,7 @@ async function bringResult(
       o.onEvent?.({ type: 'result', id, status, summary: encrypted ? '' : summary });
       return status;
     } catch (error) {
-      if (isRelayError(error, 'idempotency_conflict')) return forget(o, id, 'it has its result already');
+      if (isRelayError(error, 'idempotency_conflict')) return forget(o, id, 'it already has a result');
       if (stopping.aborted || !canReconnect(error)) throw error;
       o.onEvent?.({ type: 'trouble', what: words(error) });
       await pause(wait, stopping);
@@ -220,7 +220,7 @@ function resultOf(ran: Ran, plain: boolean, asAnswer: boolean) {
   return {
     status: failed === undefined ? 'done' : 'failed',
     summary: failed ?? (firstLine(outcome.completed ?? outcome.text, TASK_SUMMARY_CHARS) || 'no output'),
-    text: failed === undefined ? outcome.text || '(the agent said nothing)' : `${failed}${said}`,
+    text: failed === undefined ? outcome.text || '(no output from the agent)' : `${failed}${said}`,
     outcome: outcome.found ? 'block' : outcome.text === '' ? 'none' : 'whole',
     contentType: PLAIN,
   } as const;
@@ -252,11 +252,11 @@ function refused(why: string): Ran {
 }
 
 function notEncrypted(channel: string): string {
-  return `The task is encrypted and its result will not be: there is no key for the channel ${channel} here.`;
+  return `The task is encrypted, but its result will not be, because this bridge has no key for the channel ${channel}.`;
 }
 
 function tookTooLong(timeout: number): string {
-  return `It took longer than ${timeout / 1000} s and was stopped.`;
+  return `The task took longer than ${timeout / 1000} s and was stopped.`;
 }
 
 export function words(error: unknown): string {

@@ -168,7 +168,7 @@ export class BridgeWorker implements AsyncDisposable {
 }
 
 function deadWords({ channel, seq, attempt }: ReceivedMessage): string {
-  return `Message ${seq} was given up after ${attempt} attempts. See: relay channel dead list ${channel}`;
+  return `Message ${seq} failed ${attempt} times and is now a dead letter. See: relay channel dead list ${channel}`;
 }
 
 function checkConcurrency({
@@ -176,5 +176,5 @@ function checkConcurrency({
   runner,
 }: Pick<WorkerOptions, 'concurrency' | 'runner'>): number {
   if (Number.isInteger(at) && at >= 1 && at <= BRIDGE_TASKS) return Math.min(at, runner.slots ?? at);
-  throw badRequest(`A bridge runs 1 to ${BRIDGE_TASKS} tasks at once.`);
+  throw badRequest(`"concurrency" must be a whole number from 1 to ${BRIDGE_TASKS}.`);
 }

@@ -39,13 +39,13 @@ export function parseExpression(text: string): Expression {
   const primary = (): Expression => {
     if (sign('(')) {
       const inner = or();
-      if (!sign(')')) throw new Error('a ) is missing');
+      if (!sign(')')) throw new Error('a closing parenthesis ) is missing');
       return inner;
     }
     const token = tokens[at++];
-    if (!token) throw new Error('it ends too early');
+    if (!token) throw new Error('a value is missing at its end');
     if ('value' in token) return { kind: 'value', value: token.value };
-    if ('sign' in token) throw new Error(`"${token.sign}" stands where a value should`);
+    if ('sign' in token) throw new Error(`a value is expected before "${token.sign}"`);
     const constant = CONSTANTS.get(token.word);
     if (constant !== undefined) return { kind: 'value', value: constant };
     return { kind: 'reference', path: token.word.split('.') };
@@ -59,7 +59,7 @@ export function parseExpression(text: string): Expression {
   const and = chain(['&&', 'and'], 'and', not);
   const or = chain(['||', 'or'], 'or', and);
   const whole = or();
-  if (at < tokens.length) throw new Error('there is something behind its end');
+  if (at < tokens.length) throw new Error('unexpected text after its end');
   return whole;
 }
 
@@ -76,7 +76,7 @@ function tokenize(text: string): Token[] {
   while (TOKEN.lastIndex < end) {
     const from = TOKEN.lastIndex;
     const match = TOKEN.exec(text);
-    if (!match) throw new Error(`"${text.slice(from, from + 20).trim()}" is not understood`);
+    if (!match) throw new Error(`unexpected "${text.slice(from, from + 20).trim()}"`);
     const [, signs, double, single, number, word] = match;
     if (signs !== undefined) tokens.push({ sign: signs });
     else if (double !== undefined || single !== undefined)

@@ -51,7 +51,7 @@ export class Pipelines {
     const stored = file ?? (await this.#stored(record));
     const pipeline = soundPipeline(stored, o.only);
     if (!pipeline.steps.some(({ id }) => id === from)) {
-      const hint = `It has: ${pipeline.steps.map(({ id }) => id).join(', ')}.`;
+      const hint = `Its steps are: ${pipeline.steps.map(({ id }) => id).join(', ')}.`;
       throw new RelayError('bad_usage', { what: `The pipeline has no step "${from}".`, hint });
     }
     return this.#begin(stored, pipeline, record.inputs, { record, from }, o);
@@ -173,8 +173,8 @@ export class Pipelines {
   async #record(run: string): Promise<RunRecord> {
     const record = await readRun(this.#parts.threads('pipeline'), run);
     if (record) return record;
-    const hint = 'See relay pipeline list for those there are.';
-    throw new RelayError('missing', { what: `run of a pipeline in thread ${run}`, hint });
+    const hint = 'List the runs with: relay pipeline list';
+    throw new RelayError('missing', { what: `pipeline run in thread ${run}`, hint });
   }
 
   /** Stores the file and returns the fields that describe it in the first event of a run. */
@@ -233,7 +233,7 @@ function takeInputs(pipeline: Pipeline, given: { readonly [name: string]: Json }
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(pipeline.inputs, name)) continue;
     const known = Object.keys(pipeline.inputs);
-    const hint = known.length > 0 ? `It has: ${known.join(', ')}.` : 'It has none.';
+    const hint = known.length > 0 ? `Its inputs are: ${known.join(', ')}.` : 'It has no inputs.';
     throw new RelayError('bad_usage', { what: `The pipeline has no input "${name}".`, hint });
   }
   const inputs: { [name: string]: Json } = {};
@@ -241,7 +241,7 @@ function takeInputs(pipeline: Pipeline, given: { readonly [name: string]: Json }
     const taken = given[name] ?? value;
     if (taken === undefined) {
       const what = `The input "${name}" is missing${description ? `: ${description}` : '.'}`;
-      throw new RelayError('bad_usage', { what, hint: `Give it with --input ${name}=…` });
+      throw new RelayError('bad_usage', { what, hint: `Pass it with --input ${name}=…` });
     }
     inputs[name] = taken;
   }

@@ -85,15 +85,15 @@ const MISTAKES: readonly [string, string, RegExp][] = [
   [
     'an idle agent',
     BASE.replace('  writer:', '  other: { cli: claude }\n  writer:'),
-    /^7: the agent "other" has nothing to do/,
+    /^7: no step uses the agent "other"/,
   ],
-  ['a step twice', BASE.replace('id: review', 'id: diff'), /^14: there are two steps "diff"/],
+  ['a step twice', BASE.replace('id: review', 'id: diff'), /^14: two steps have the id "diff"/],
   ['a step without an id', BASE.replace('id: review', 'needs: []'), /^14: a step has no "id"/],
   ['a time that is none', BASE.replace('timeout: 2m', 'timeout: soon'), /^19: "timeout" must be a time/],
   [
     'an agent that is nothing',
     BASE.replace('provider: anthropic', 'name: x'),
-    /^7: the agent "writer" does not say what it is/,
+    /^7: the agent "writer" has no kind/,
   ],
   [
     'an agent that is two things',
@@ -109,12 +109,12 @@ const MISTAKES: readonly [string, string, RegExp][] = [
   [
     'an item without a list',
     BASE.replace('Review it.', '"{{ item }}"'),
-    /^17: item: only a step with "for_each" has it/,
+    /^17: item: it exists only in a step with "for_each"/,
   ],
   [
     'a condition that is none',
     BASE.replace('timeout: 2m', 'when: "a == "'),
-    /^19: "when" is not understood: it ends too early/,
+    /^19: "when" is not a valid expression: a value is missing at its end/,
   ],
   ['an unknown type', BASE.replace('type: json', 'type: jsn'), /^21: "jsn" is not a type of output/],
   ['YAML that is none', BASE.replace('agents:', 'agents: ['), /^\d+: /],

@@ -81,14 +81,14 @@ export function soundPipeline({ text, file, name }: PipelineFile, only: readonly
   const ids = pipeline.steps.map(({ id }) => id);
   const unknown = only.find((id) => !ids.includes(id));
   if (unknown === undefined) return pipeline;
-  const hint = `There are: ${ids.join(', ')}.`;
+  const hint = `The steps are: ${ids.join(', ')}.`;
   throw new RelayError('bad_usage', { what: `There is no step "${unknown}".`, hint });
 }
 
 function readInputs(inputs: Fields): Inputs {
   const found: Inputs = {};
   for (const [name, raw] of Object.entries(inputs.raw)) {
-    if (!/^[A-Za-z]\w{0,63}$/.test(name)) inputs.error(`"${name}" is not a name for an input`, name);
+    if (!/^[A-Za-z]\w{0,63}$/.test(name)) inputs.error(`"${name}" is not a valid name for an input`, name);
     if (!isJsonObject(raw)) {
       found[name] = { description: '', value: raw ?? undefined };
       continue;
@@ -103,7 +103,7 @@ function readInputs(inputs: Fields): Inputs {
 function stepsOf(fields: Fields, report: Report): Fields[] {
   const { steps } = fields.raw;
   if (!Array.isArray(steps) || steps.length === 0)
-    fields.error('a pipeline needs "steps": a list with at least one', 'steps');
+    fields.error('a pipeline needs "steps": a list with at least one step', 'steps');
   else if (steps.length > PIPELINE_STEPS)
     fields.error(`a pipeline has at most ${PIPELINE_STEPS} steps`, 'steps');
   else return steps.map((raw, index) => new Fields(report, ['steps', index], raw, 'a step', STEP_KEYS));
@@ -114,7 +114,7 @@ function checkSteps(read: readonly ReadStep[], agents: readonly string[]): void 
   const seen = new Set<string>();
   const ids = read.map(({ step }) => step.id);
   for (const { step, fields } of read) {
-    if (seen.has(step.id)) fields.error(`there are two steps "${step.id}"`, 'id');
+    if (seen.has(step.id)) fields.error(`two steps have the id "${step.id}"`, 'id');
     seen.add(step.id);
     if (step.agent !== '' && !agents.includes(step.agent))
       fields.error(`there is no agent "${step.agent}"${didYouMean(step.agent, agents)}`, 'agent');
@@ -140,10 +140,10 @@ function wrongReference([root, name, field]: Reference, inputs: Inputs, many: bo
     if (name !== undefined && Object.hasOwn(inputs, name)) return null;
     return `there is no such input${didYouMean(name ?? '', Object.keys(inputs))}`;
   }
-  if (root === 'item' || root === 'index') return many ? null : 'only a step with "for_each" has it';
-  if (root === 'run') return name === 'id' ? null : 'a run has only an id';
-  if (root !== 'steps') return 'it begins with inputs, steps, item, index or run';
-  if (field === undefined || !FIELDS.includes(field)) return `a step has ${FIELDS.join(', ')}`;
+  if (root === 'item' || root === 'index') return many ? null : 'it exists only in a step with "for_each"';
+  if (root === 'run') return name === 'id' ? null : 'a run has only the field "id"';
+  if (root !== 'steps') return 'it must start with inputs, steps, item, index or run';
+  if (field === undefined || !FIELDS.includes(field)) return `the fields of a step are ${FIELDS.join(', ')}`;
   return null;
 }
 
@@ -161,7 +161,7 @@ function checkUnused(report: Report, read: readonly ReadStep[], inputs: Inputs, 
     if (!used.has(`inputs.${name}`)) report(['inputs', name], `the input "${name}" is never used`, 'warning');
   const working = new Set(read.map(({ step }) => step.agent));
   for (const name of Object.keys(agents))
-    if (!working.has(name)) report(['agents', name], `the agent "${name}" has nothing to do`, 'warning');
+    if (!working.has(name)) report(['agents', name], `no step uses the agent "${name}"`, 'warning');
 }
 
 /** Keys that an agent of each kind may have. The first one determines the kind. */
@@ -180,15 +180,15 @@ const TOKENS_MAX = 1_000_000;
 function readAgents(agents: Fields): { [name: string]: Agent } {
   const found: { [name: string]: Agent } = {};
   for (const [name, raw] of Object.entries(agents.raw)) {
-    if (!NAME.test(name)) agents.error(`"${name}" is not a name for an agent`, name);
+    if (!NAME.test(name)) agents.error(`"${name}" is not a valid name for an agent`, name);
     if (!isJsonObject(raw)) {
-      agents.error(`the agent "${name}" must say what it is: ${KINDS.join(', ')}`, name);
+      agents.error(`the agent "${name}" must be a map with one of ${KINDS.join(', ')}`, name);
       continue;
     }
     const kinds = KINDS.filter((kind) => Object.hasOwn(raw, kind));
     if (kinds.length !== 1) {
-      const what = kinds.length === 0 ? 'does not say what it is' : `is ${kinds.join(' and ')} at once`;
-      agents.error(`the agent "${name}" ${what}; it is one of ${KINDS.join(', ')}`, name);
+      const what = kinds.length === 0 ? 'has no kind' : `has several kinds (${kinds.join(', ')})`;
+      agents.error(`the agent "${name}" ${what}; it must have exactly one of ${KINDS.join(', ')}`, name);
       continue;
     }
     const kind = kinds[0]!;
@@ -203,7 +203,10 @@ function readAgent(name: string, kind: AgentKind, fields: Fields): Agent | null 
   if (kind === 'shell') {
     const command = fields.raw.shell === true ? null : itself;
     if (command === undefined || command === '')
-      return fields.error('"shell" is a command, or true where the prompt of a step is the command', 'shell');
+      return fields.error(
+        '"shell" must be a command, or true if the prompt of the step is the command',
+        'shell',
+      );
     const env = Object.entries(fields.map('env').raw).map(([key, value]) => [key, String(value)]);
     return { kind, command, env: Object.fromEntries(env) };
   }
@@ -216,7 +219,7 @@ function readAgent(name: string, kind: AgentKind, fields: Fields): Agent | null 
   if (kind === 'cli') {
     const by = fields.text('prompt_by') as PromptWay | undefined;
     if (by !== undefined && !PROMPT_WAYS.includes(by))
-      fields.error('"prompt_by" is stdin, argument or file', 'prompt_by');
+      fields.error('"prompt_by" must be stdin, argument or file', 'prompt_by');
     return { kind, cli: itself, args: fields.texts('args'), prompt_by: by, system: fields.text('system') };
   }
   if (kind === 'capability')
@@ -248,7 +251,11 @@ function readStep(
 ): ReadStep | null {
   const id = fields.text('id');
   if (id === undefined) return fields.error('a step has no "id"');
-  if (!NAME.test(id)) return fields.error(`"${id}" is not an id: letters, digits, - and _`, 'id');
+  if (!NAME.test(id))
+    return fields.error(
+      `"${id}" is not a valid id: use letters, digits, - and _, and start with a letter`,
+      'id',
+    );
   const text = (key: string) => fields.text(key, `"${key}" of ${id}`);
   const agentName = text('agent');
   if (agentName === undefined) fields.error(`the step "${id}" has no "agent"`);
@@ -295,7 +302,8 @@ function readForEach(fields: Fields): Step['forEach'] {
   if (value === undefined || Array.isArray(value)) return value;
   if (typeof value === 'string') return /^\s*\{\{\s*([\w.-]+)\s*\}\}\s*$/.exec(value)?.[1] ?? value.trim();
   return (
-    fields.error('"for_each" is a list, or a reference such as steps.plan.output', 'for_each') ?? undefined
+    fields.error('"for_each" must be a list, or a reference such as steps.plan.output', 'for_each') ??
+    undefined
   );
 }
 
@@ -315,7 +323,7 @@ function readOutput(fields: Fields, id: string, agent: Agent | undefined): Step[
   const output = fields.map('output', ['type', 'name'], '"output"', whole);
   const said = output.text('type', 'the type of "output"') as ArtifactType | undefined;
   if (said !== undefined && !TYPES.includes(said))
-    output.error(`"${said}" is not a type of output; there are ${TYPES.join(', ')}`, 'type');
+    output.error(`"${said}" is not a type of output; the types are ${TYPES.join(', ')}`, 'type');
   const usual = agent?.kind === 'shell' || agent?.kind === 'capability' ? 'tool_output' : 'markdown';
   return { type: said ?? usual, name: output.text('name', 'the name of "output"') ?? id };
 }
@@ -333,7 +341,7 @@ function findReferences(
   try {
     if (when !== undefined) add('when', referencesOf(parseExpression(when)));
   } catch (error) {
-    fields.error(`"when" is not understood: ${(error as Error).message}`, 'when');
+    fields.error(`"when" is not a valid expression: ${(error as Error).message}`, 'when');
   }
   return found;
 }
@@ -358,7 +366,10 @@ export class Fields {
     if (!isJsonObject(value ?? {})) this.error(`${what} must be a map of names to values`);
     for (const key of keys ? Object.keys(this.raw) : []) {
       if (keys!.includes(key)) continue;
-      this.error(`${what} has no "${key}"${didYouMean(key, keys!) || `, only ${keys!.join(', ')}`}`, key);
+      this.error(
+        `${what} has an unknown key "${key}"${didYouMean(key, keys!) || `; the keys are ${keys!.join(', ')}`}`,
+        key,
+      );
     }
   }
 
@@ -377,7 +388,7 @@ export class Fields {
     const value = this.raw[key] ?? undefined;
     if (value === undefined || typeof value === 'string') return value;
     if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-    return this.error(`${what} must be a text`, key) ?? undefined;
+    return this.error(`${what} must be a string`, key) ?? undefined;
   }
 
   /** Returns a text, or a list of texts, as a list. */
@@ -385,7 +396,7 @@ export class Fields {
     const value = this.raw[key] ?? [];
     const list = Array.isArray(value) ? value : [value];
     if (list.every((item) => typeof item === 'string')) return list;
-    this.error(`"${key}" must be a list of texts`, key);
+    this.error(`"${key}" must be a list of strings`, key);
     return [];
   }
 

@@ -136,7 +136,7 @@ export class RunLease implements AsyncDisposable {
       ttl: PIPELINE_HOLD_S,
       ...how,
     });
-    if (!granted) return hold ?? { holder: 'somebody who is done with it', since: '', until: '' };
+    if (!granted) return hold ?? { holder: 'another process that has just ended', since: '', until: '' };
     this.#heard = asked;
     return null;
   }

@@ -154,7 +154,8 @@ export class Run {
       return { status: 'done', artifact: known.artifact };
     }
     const outcome = await work.run(this.#slots);
-    if (outcome.status === 'done') this.#recorder.action(`${id} done by ${step.agent}`, outcome.artifact.ref);
+    if (outcome.status === 'done')
+      this.#recorder.action(`${id} completed by ${step.agent}`, outcome.artifact.ref);
     else if (outcome.status === 'failed') this.#recorder.action(`${id} failed: ${outcome.why.slice(0, 120)}`);
     return outcome;
   }

@@ -61,7 +61,9 @@ export class Scope {
     await this.#load([path]);
     const value = asList(this.#resolve(path));
     if (value) return value;
-    throw badRequest(`${forEach} is not a list: neither JSON nor lines.`);
+    throw badRequest(
+      `${forEach} is not a list. Use a JSON array, lines, or values with commas between them.`,
+    );
   }
 
   /**
@@ -192,6 +194,7 @@ function asList(value: Json): readonly Json[] | null {
 }
 
 function tooLong(path: Reference, limit: number): RelayError {
-  const hint = 'Name the step in "context": its ref and preview travel, and the whole is a pull away.';
+  const hint =
+    'Name the step in "context" instead. The prompt then gets a ref and a preview, and the agent can pull the rest.';
   return tooLarge(`the value of ${path.join('.')}`, limit, hint);
 }

@@ -74,7 +74,7 @@ export class StepWork {
     let call: Prepared;
     try {
       if (step.when !== undefined && !(await scope.holds(step.when))) {
-        const why = `"${step.when}" does not hold`;
+        const why = `the condition "${step.when}" is false`;
         await this.#note('skipped', { why });
         return this.#reported({ status: 'skipped', why });
       }
@@ -308,5 +308,5 @@ function promptOf({ prompt }: Prepared, attempt: number): { prompt?: string; pro
 
 function reason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return message.slice(0, 1000) || 'no reason was given';
+  return message.slice(0, 1000) || 'unknown reason';
 }

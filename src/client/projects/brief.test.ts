@@ -74,7 +74,7 @@ test('a brief never exceeds its budget, and keeps the most important parts', asy
         const brief = await boundedBrief(draft(150, text), max, NOW, count);
         assert.ok(countTokens(brief.text).tokens <= max);
         assert.ok(brief.omitted > 0);
-        if (max >= 173) assert.match(brief.text, /lines left out to stay within/);
+        if (max >= 173) assert.match(brief.text, /lines omitted to stay within/);
         if (max >= 500) assert.ok(brief.text.includes('abc fix'));
       }
     }

@@ -42,16 +42,16 @@ export async function checkProject(
   const say = (file: string, level: Finding['level'], what: string, fix: string) =>
     void found.push({ file, level, what, fix });
   const byHand = 'correct the file by hand';
-  for (const file of missingFiles(view)) say(file, 'warning', 'it is missing', 'relay project init');
+  for (const file of missingFiles(view)) say(file, 'warning', 'the file is missing', 'relay project init');
   const { state, todos } = view.documents;
   for (const what of state ? faults(STATE_JSON, state, 50) : []) say(STATE_JSON, 'warning', what, byHand);
   for (const what of todos ? faults(TODOS_JSON, todos, 50) : []) say(TODOS_JSON, 'warning', what, byHand);
   for (const what of view.broken) {
     const file = PROJECT_FILES.find((name) => what.includes(name)) ?? '';
-    say(file, 'wrong', what, what.includes('a conflict') ? 'relay project merge' : byHand);
+    say(file, 'wrong', what, what.includes('git conflict markers') ? 'relay project merge' : byHand);
   }
   for (const id of repeatedIds(view.todos))
-    say(TODOS_JSON, 'wrong', `${id} is there twice`, 'relay project merge');
+    say(TODOS_JSON, 'wrong', `the id ${id} is used twice`, 'relay project merge');
   return [...found, ...(await checkHistory(view, files, git))];
 }
 
@@ -62,10 +62,10 @@ async function checkHistory(view: ProjectView, files: ProjectFiles, git: Project
     void found.push({ file: DECISIONS_MD, level, what, fix });
   // During a conflict both sides are in the file, so it is checked after that is resolved.
   if (conflictLine((await files.read(DECISIONS_MD))?.text ?? '') !== null) return found;
-  for (const id of repeatedIds(view.decisions)) say(`${id} is there twice`, 'relay project merge');
+  for (const id of repeatedIds(view.decisions)) say(`the id ${id} is used twice`, 'relay project merge');
   for (const { what, original } of await decisionRewrites(files, git)) {
     const undo = original ? ` (see git show ${original.slice(0, 9)}:./${DECISIONS_MD})` : '';
-    const fix = `put it back${undo} and append a new record instead, or accept it: relay project check --accept`;
+    const fix = `restore the old text${undo} and append a new record instead, or accept the change: relay project check --accept`;
     say(`history was rewritten: ${what}`, fix);
   }
   if (await git.isShallow()) {
@@ -85,8 +85,8 @@ export async function acceptRewrites(files: ProjectFiles, git: ProjectGit): Prom
     title: `Accept the change to ${ids.join(', ')}`,
     accepts: ids.map(stands),
     context: `${found.map(({ what }) => what).join('; ')}.`,
-    decision: 'The records stand as they are now.',
-    consequences: 'Later changes to them are told again.',
+    decision: 'The changed records are valid as they are now.',
+    consequences: 'relay project check reports later changes to them again.',
   };
 }
 

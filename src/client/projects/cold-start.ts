@@ -77,7 +77,7 @@ function draftOf(
       todos.other,
     ].filter((part) => part.lines.length > 0),
     closing: handoff
-      ? [`When you are done: relay project report ${handoff.id} --result "what came out"`]
+      ? [`When you are done: relay project report ${handoff.id} --result "..."`]
       : ['Before you end: relay project sync --done "..." --next "..."'],
   };
 }
@@ -111,7 +111,7 @@ function warnings(view: ProjectView): string[] {
   const found = [...view.broken];
   const missing = missingFiles(view);
   if (missing.length > 0)
-    found.push(`Missing: ${missing.join(', ')}. relay project init makes what is missing.`);
+    found.push(`Missing: ${missing.join(', ')}. Create these files with: relay project init`);
   const reviewed = timeOf(view.lastReview);
   const due = reviewed === null || view.now - reviewed > REVIEW_AGE_MS;
   if (due && openTodos(view.todos).length > 0) {
@@ -127,7 +127,7 @@ function taskPart(handoff: Handoff): BriefPart {
     ...(handoff.expected_output ? [{ text: `Expected: ${handoff.expected_output}`, rank: 0 }] : []),
     ...ranked(labelled('Deadline', [handoff.deadline]), 0, 0),
     ...labelled('Read', handoff.context).map((text) => ({ text, rank: 1, given: true })),
-    ...(handoff.status === 'open' ? [] : [{ text: `Reported ${handoff.status} already.`, rank: 0 }]),
+    ...(handoff.status === 'open' ? [] : [{ text: `Already reported as ${handoff.status}.`, rank: 0 }]),
   ];
   return part(`Your task, ${handoff.id}`, STATE_JSON, lines, 'given', handoff.created);
 }
@@ -177,7 +177,7 @@ function handoffsPart({ handoffs, now }: ProjectView): BriefPart {
       const late = isOverdue(handoff, now);
       const at = timeOf(created);
       const open = late ? `overdue, due ${ago(timeOf(deadline)!, now)}` : 'still open';
-      const what = status === 'open' ? open : `${status}, its result waits: relay project result ${id}`;
+      const what = status === 'open' ? open : `${status}, read its result: relay project result ${id}`;
       return { text: `${id} (${what}${at === null ? '' : `, given ${ago(at, now)}`}): ${task}`, rank: 3 };
     });
   return part('Given to sub-agents', STATE_JSON, lines);

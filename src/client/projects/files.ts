@@ -119,7 +119,7 @@ export function timeOf(text: unknown): number | null {
 
 export function ago(at: number, now: number): string {
   const seconds = Math.round((now - at) / 1000);
-  if (seconds < -60) return `dated ${span(-seconds)} ahead`;
+  if (seconds < -60) return `dated ${span(-seconds)} in the future`;
   return seconds < 60 ? 'just now' : `${span(seconds)} ago`;
 }
 
@@ -184,7 +184,7 @@ export function openJsonFile(file: string, text: string): JsonDocument {
     throw new RelayError('bad_file', { file, what: error.what, line: error.line, column: error.column });
   }
   if (doc.root.kind !== 'object') {
-    const what = 'it must hold an object';
+    const what = 'it must contain a JSON object';
     throw new RelayError('bad_file', { file, what, ...placeOf(text, doc.root.start) });
   }
   return doc;

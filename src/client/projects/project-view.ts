@@ -106,7 +106,7 @@ export function faults(name: string, doc: JsonDocument, most: number = FAULTS_TO
 const FORMATS = { 'date-time': (text: string) => timeOf(text) !== null };
 
 function sentence(error: unknown): string {
-  return isRelayError(error) ? error.message : `That failed: ${(error as Error).message}`;
+  return isRelayError(error) ? error.message : `Reading failed: ${(error as Error).message}`;
 }
 
 /**

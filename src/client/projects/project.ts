@@ -156,7 +156,7 @@ export class Project {
     for (const name of names) {
       await this.files.needInside(name);
       if (/^[a-z][a-z0-9+.-]*:\/\//i.test(name) || (await this.files.has(name))) continue;
-      const hint = 'Give --context a URL, or a file by its path from the project folder.';
+      const hint = 'Pass --context a URL, or the path of a file relative to the project folder.';
       throw new RelayError('bad_usage', { what: `There is no file ${name} in ${this.files.folder}.`, hint });
     }
   }
@@ -232,7 +232,8 @@ export class Project {
   async #open(name: JsonFile, at: string): Promise<JsonDocument> {
     const doc = openJsonFile(name, await this.#text(name, at));
     if (name === STATE_JSON && !isProjectState(doc)) {
-      const what = 'it belongs to another program: it has no "current_task" and no "progress"';
+      const what =
+        'it seems to belong to another program, because it has neither "current_task" nor "progress"';
       throw new RelayError('bad_file', { file: name, what, line: 1, column: 1 });
     }
     return doc;

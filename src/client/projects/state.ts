@@ -201,8 +201,8 @@ export function reportHandoff(
   const present = handoffAt(doc, index);
   if (present.status !== 'open') {
     throw new RelayError('conflict', {
-      what: `${present.id} was reported ${present.status} already (${present.completed_at ?? 'no time given'}).`,
-      hint: `Read it with: relay project result ${present.id}`,
+      what: `${present.id} was already reported as ${present.status} (${present.completed_at ?? 'no time given'}).`,
+      hint: `Read the result with: relay project result ${present.id}`,
     });
   }
   const set = (name: string, value: Json) => doc.set(['handoffs', index, name], value);
@@ -238,7 +238,7 @@ function findHandoff(doc: JsonDocument, id: string | null, otherwise: 'open' | '
   if (open.length === 0) throw no('open hand-off');
   if (open.length > 1) {
     const ids = open.map((handoff) => handoff.id).join(', ');
-    const hint = `Name the one you mean: relay project report ${open[0]!.id} --result "…"`;
+    const hint = `Pass the id of one of them: relay project report ${open[0]!.id} --result "…"`;
     throw new RelayError('bad_usage', { what: `There are several open hand-offs: ${ids}.`, hint });
   }
   return all.indexOf(open[0]!);

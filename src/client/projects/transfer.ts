@@ -42,7 +42,7 @@ export async function transferDraft(view: ProjectView, git: ProjectGit, transfer
     warnings: [...view.broken, ...maskedSecrets(parts)],
     parts,
     closing: [
-      'The whole of it: relay project start. Before you end: relay project sync --done "..." --next "..."',
+      'For the whole brief: relay project start. Before you end: relay project sync --done "..." --next "..."',
     ],
   };
 }
@@ -53,7 +53,7 @@ function askPart(view: ProjectView, { ask, folder }: Transfer): BriefPart {
     ? (['current_task', state.current_task] as const)
     : (['progress', state?.in_progress] as const);
   const lines: BriefLine[] = [];
-  if (ask) lines.push({ text: citeGiven(ask, 'asked for with this hand-off'), rank: 0, given: true });
+  if (ask) lines.push({ text: citeGiven(ask, 'given with this hand-off'), rank: 0, given: true });
   if (task && task !== ask) lines.push({ text: cite(task, inState(view, path)), rank: ask ? 2 : 0 });
   const description = view.identity?.description;
   if (description) lines.push({ text: cite(`About: ${description}`, 'PROJECT.md'), rank: 4 });
@@ -74,7 +74,7 @@ function statePart(view: ProjectView): BriefPart {
     ...list('Next', 'next_steps', state?.next_steps ?? [], 2),
   ];
   if (state?.notes) lines.push({ text: cite(`Notes: ${state.notes}`, inState(view, 'notes')), rank: 3 });
-  return part('Where it stands', STATE_JSON, lines, 'synced', state?.last_sync);
+  return part('Current state', STATE_JSON, lines, 'synced', state?.last_sync);
 }
 
 function constraintsPart({ identity }: ProjectView): BriefPart {
@@ -102,7 +102,7 @@ async function inFlightPart(git: ProjectGit): Promise<BriefPart> {
 function maskedSecrets(parts: readonly BriefPart[]): string[] {
   const lines = parts.flatMap((each) => each.lines).filter(({ text }) => text.includes(REDACTED));
   const places = lines.map(({ text }) => text.slice(text.lastIndexOf('[') + 1, -1));
-  return places.length > 0 ? [`What looks like a secret was masked: ${places.join(', ')}.`] : [];
+  return places.length > 0 ? [`Possible secrets were masked: ${places.join(', ')}.`] : [];
 }
 
 function todosPart(view: ProjectView, topic: Topic): BriefPart {

@@ -48,7 +48,7 @@ const refusals: readonly [string, unknown, RegExp][] = [
   ['the version', [{ op: 'replace', path: '/version', value: 9 }], /not a place/],
   ['a whole list', [{ op: 'replace', path: '/facts', value: [] }], /whole list/],
   ['who said it', [{ op: 'replace', path: '/facts/0/by', value: 'root' }], /kept by the relay/],
-  ['an item that is no object', [{ op: 'add', path: '/plan/-', value: 'do it' }], /is an object/],
+  ['an item that is no object', [{ op: 'add', path: '/plan/-', value: 'do it' }], /must be an object/],
   ['what is no JSON', '[{', /not JSON/],
   ['what is no list', { op: 'add' }, /not an array/],
   ['a flood', Array.from({ length: 51 }, () => fact({ key: 'k', value: 1 })[0]), /51 operations/],

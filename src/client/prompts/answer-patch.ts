@@ -27,7 +27,7 @@ export function answerPatch(tail: string, by: string, newId: () => string): Answ
   }
   if (!Array.isArray(parsed)) return { refused: 'it is not an array of operations' };
   if (parsed.length > ANSWER_PATCH_OPS)
-    return { refused: `it has ${parsed.length} operations; ${ANSWER_PATCH_OPS} are allowed` };
+    return { refused: `it has ${parsed.length} operations; at most ${ANSWER_PATCH_OPS} are allowed` };
   const ops: PatchOp[] = [];
   for (const [index, op] of parsed.entries()) {
     const signed = sign(op, by, newId);
@@ -52,16 +52,18 @@ function sign(op: Json, by: string, newId: () => string): PatchOp[] | string {
   const [, list, item, ...deeper] = op.path.split('/');
   const { path } = op;
   if (path === '/session_summary') {
-    return typeof op.value === 'string' ? [{ op: 'add', path, value: op.value }] : 'a summary is a text';
+    return typeof op.value === 'string'
+      ? [{ op: 'add', path, value: op.value }]
+      : 'the summary must be a string';
   }
-  if (list === undefined || !LISTS.has(list)) return `${path} is not a place for it`;
-  if (item === undefined || item === '') return `${path} is a whole list; change one item at a time`;
+  if (list === undefined || !LISTS.has(list)) return `${path} cannot be changed by an answer`;
+  if (item === undefined || item === '') return `${path} is a list; change one item at a time`;
   if (deeper.length > 0) {
-    if (deeper[0] === 'by' || deeper[0] === 'at') return `${path} is kept by the relay itself`;
+    if (deeper[0] === 'by' || deeper[0] === 'at') return `${path} is set by the relay and cannot be changed`;
     const mark: PatchOp = { op: 'add', path: `/${list}/${item}/by`, value: by };
     return [{ op: op.op, path, value: op.value }, mark];
   }
-  if (!isJsonObject(op.value)) return `an item of /${list} is an object`;
+  if (!isJsonObject(op.value)) return `an item of /${list} must be an object`;
   const { at: _, ...said } = op.value;
   const value: JsonObject = { ...said, id: typeof said.id === 'string' && said.id ? said.id : newId(), by };
   return [{ op: op.op, path, value }];

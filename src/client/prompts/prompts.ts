@@ -293,12 +293,12 @@ async function makeBundle(
 }
 
 const PATCH = [
-  'If there is something to remember for later steps, end your answer with a fenced block',
-  'whose language is relay-patch and which holds a JSON Patch: an array of operations "add" and "replace"',
+  'If later steps need to remember something, end your answer with a fenced block',
+  'with the language relay-patch that contains a JSON Patch: an array of operations "add" and "replace"',
   'on items of /facts, /constraints, /open_questions, /decisions and /plan, or on /session_summary.',
   'For example: [{"op":"add","path":"/facts/-","value":{"key":"language","value":"TypeScript"}},',
-  '{"op":"replace","path":"/plan/2/status","value":"done"}]. A fact is set anew by adding it again under its key.',
-  'Leave the block out when there is nothing to remember.',
+  '{"op":"replace","path":"/plan/2/status","value":"done"}]. To update a fact, add it again with the same key.',
+  'Omit the block if there is nothing to remember.',
 ].join(' ');
 
 /** Cached answers to identical prompts, across threads. */

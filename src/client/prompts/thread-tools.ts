@@ -60,7 +60,7 @@ export async function answerWithPulls(
     const results: string[] = [];
     for (const [at, call] of calls.entries()) {
       if (at >= PULL_CALLS) {
-        results.push(`Not done: ${PULL_CALLS} calls at once are the most.`);
+        results.push(`Not done: at most ${PULL_CALLS} calls are allowed at once.`);
         continue;
       }
       const { result, pull } = await tools.call(call);
@@ -86,16 +86,16 @@ function added(a: Billed | undefined, b: Billed | undefined): Billed | undefined
 export const TOOLS: readonly Tool[] = [
   {
     name: 'search',
-    description: 'Passages of artifacts, by words or a question. None comes twice.',
+    description: 'Find passages of artifacts by words or a question. Each is returned once.',
     parameters: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
   },
   {
     name: 'pull',
-    description: 'A part of an artifact: one of lines, grep, json, outline.',
+    description: 'Read a part of an artifact: one of lines, grep, json, outline.',
     parameters: {
       type: 'object',
       properties: {
-        ref: { type: 'string', description: 'its ref, or its name' },
+        ref: { type: 'string', description: 'ref or name of the artifact' },
         lines: { type: 'string', description: '10-40' },
         grep: { type: 'string', description: 'a regular expression' },
         json: { type: 'string', description: 'a JSON Pointer' },
@@ -178,14 +178,17 @@ class ThreadTools {
 
   async #do(name: string, given: Given): Promise<{ text: string; what: string }> {
     if (this.left <= 0)
-      return { text: 'Not done: what may be pulled for one answer has been.', what: `${name}, refused` };
+      return {
+        text: 'Not done: the token limit for tool results of one answer is reached.',
+        what: `${name}, refused`,
+      };
     if (name === 'search' && typeof given.query === 'string' && given.query.trim() !== '')
       return this.#search(given.query);
     if (name === 'pull' && typeof given.ref === 'string') return this.#pull(given.ref, given);
     const how = TOOLS.map(
       (tool) => `${tool.name}(${Object.keys(tool.parameters.properties as object).join(', ')})`,
     );
-    return { text: `Not done: there are ${how.join(' and ')}.`, what: `${oneLine(name, 40)}, refused` };
+    return { text: `Not done: call ${how.join(' or ')}.`, what: `${oneLine(name, 40)}, refused` };
   }
 
   async #search(query: string): Promise<{ text: string; what: string }> {
@@ -193,7 +196,7 @@ class ThreadTools {
     const { hits } = await this.#parts.threads.search(this.#bundle.thread_id, query, o);
     const fresh = hits.filter(({ ref, line }) => this.#mayBeSeen(ref) && !this.#seen.has(`${ref}:${line}`));
     const what = `search "${oneLine(query, 60)}"`;
-    if (fresh.length === 0) return { text: 'Nothing more was found. Try other words, or pull.', what };
+    if (fresh.length === 0) return { text: 'No more passages found. Try other words, or use pull.', what };
     const shown = fresh.slice(0, PULL_PASSAGES);
     const of = Map.groupBy(shown, ({ ref }) => ref);
     const frames = [...of].map(async ([ref, passages]) => {
@@ -210,7 +213,10 @@ class ThreadTools {
   async #pull(name: string, given: Given): Promise<{ text: string; what: string }> {
     const ref = this.#names.get(name) ?? name;
     if (!isRef(ref) || !this.#mayBeSeen(ref))
-      return { text: 'Not done: there is no such artifact; search finds refs.', what: 'pull, refused' };
+      return {
+        text: 'Not done: this artifact does not exist. Use search to find refs.',
+        what: 'pull, refused',
+      };
     const texts = ['lines', 'grep', 'json'].filter(
       (key) => typeof given[key] === 'string' && given[key] !== '',
     );
@@ -223,7 +229,7 @@ class ThreadTools {
     const which = Object.entries(asked).map(([key, value]) => (value === true ? key : `${key}=${value}`));
     const about = taken.truncated ? `\n[${taken.about}]` : '';
     const what = oneLine(`pull ${artifact.name} ${which.join(' ')}`, 120);
-    if (taken.text === '') return { text: `Nothing: ${taken.about}.`, what };
+    if (taken.text === '') return { text: `No text: ${taken.about}.`, what };
     return { text: `${await this.#framed(artifact, taken.text)}${about}`, what };
   }
 

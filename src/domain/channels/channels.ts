@@ -294,7 +294,7 @@ function checkSignal(msg: unknown): void {
     throw tooLarge(
       'a signal',
       SIGNAL_BYTES,
-      'Push it instead, with this channel, and subscribers get a pointer to it.',
+      'Push it to this channel instead. Subscribers then get a pointer to it.',
     );
   }
 }

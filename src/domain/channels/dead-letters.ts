@@ -80,8 +80,8 @@ export class DeadLetters {
     const kept = reason === 'attempts' && (await entryAt(logs, channelStream(tenant, channel), seq));
     if (!kept) {
       throw new RelayError('conflict', {
-        what: `Message ${seq} of ${channel} cannot be handed out again: ${WHY_NOT[reason]}.`,
-        hint: `Send it anew, and drop the letter: relay channel dead drop ${channel}`,
+        what: `Message ${seq} of ${channel} cannot be delivered again: ${WHY_NOT[reason]}.`,
+        hint: `Send the message again, then delete the dead letter: relay channel dead drop ${channel}`,
       });
     }
     const log = new GroupLog(this.#deps, tenant, channel, group);
@@ -98,8 +98,8 @@ export class DeadLetters {
     const letter = entry && channelEntry(entry.data);
     if (entry && letter?.dead) return { entry, letter: { ...letter, dead: letter.dead } };
     throw new RelayError('not_found', {
-      what: `a dead letter ${seq} of ${channel}`,
-      hint: `See which there are: relay channel dead list ${channel}`,
+      what: `the dead letter ${seq} of ${channel}`,
+      hint: `List the dead letters with: relay channel dead list ${channel}`,
     });
   }
 
@@ -160,7 +160,7 @@ export class DeadLetters {
 }
 
 const WHY_NOT: { readonly [K in DeadLetter['reason']]: string } = {
-  attempts: 'the channel no longer keeps it',
-  age: 'nobody took it for as long as it is kept',
+  attempts: 'the channel has deleted it',
+  age: 'no member claimed it before it expired',
   gone: 'its pointer has expired or was revoked',
 };

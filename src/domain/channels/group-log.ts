@@ -233,6 +233,6 @@ export class GroupLog {
 function noGroup(group: string, channel: string): RelayError {
   return new RelayError('not_found', {
     what: `the group ${JSON.stringify(group)} of channel ${JSON.stringify(channel)}`,
-    hint: 'A group exists from its first subscriber on.',
+    hint: 'A group is created when its first member subscribes.',
   });
 }

@@ -104,15 +104,15 @@ export function heldWork(state: GroupState, seq: number, token: number): Work {
   const work = state.open.get(seq);
   if (work && work.token === token && work.until > 0) return work;
   throw new RelayError('conflict', {
-    what: `The token ${token} is not good for message ${seq}: ${whyNot(state, seq, work)}.`,
-    hint: 'Drop this work: it is settled, or another member has it.',
+    what: `The token ${token} is not valid for message ${seq}: ${whyNot(state, seq, work)}.`,
+    hint: 'Stop this work. The message is already settled, or another member has it.',
   });
 }
 
 function whyNot(state: GroupState, seq: number, work: Work | undefined): string {
   if (work && work.until === 0) return 'the work was given back';
-  if (work) return 'the lease ended and the work was handed out again';
-  return seq <= state.cursor ? 'the work is settled' : 'the message has not been handed out';
+  if (work) return 'the lease ended, and another member got the work';
+  return seq <= state.cursor ? 'the message is already settled' : 'no member has claimed the message yet';
 }
 
 /** Returns the lowest unsettled sequence: all messages below it are settled. */

@@ -166,7 +166,9 @@ export class Groups {
   ): Promise<Required<GroupOptions>> {
     const { log } = this.#named(caller, channel, group);
     if (retry && (retry.length > GROUP_ATTEMPTS || !retry.every(isWait))) {
-      throw badRequest(`"retry" is at most ${GROUP_ATTEMPTS} waits of 0 to ${GROUP_RETRY_MAX_MS} ms.`);
+      throw badRequest(
+        `"retry" must be a list of at most ${GROUP_ATTEMPTS} waits, each from 0 to ${GROUP_RETRY_MAX_MS} ms.`,
+      );
     }
     if (retry !== undefined) await log.propose(() => [['retry', 0, retry]]);
     return { retry: (await log.state()).retry ?? this.#deps.settings.retryMs };
@@ -177,7 +179,7 @@ export class Groups {
     const members = await presence.everyone();
     if (members.length > 0) {
       throw new RelayError('conflict', {
-        what: `The group ${JSON.stringify(group)} has ${members.length} members at work.`,
+        what: `The group ${JSON.stringify(group)} has ${members.length} active members.`,
         hint: 'Stop them first.',
       });
     }

@@ -79,7 +79,7 @@ export class Inboxes {
     }
     if ((await records.add(key, 1, { max: INBOX_FOLLOWS })) !== null) return () => records.add(key, -1);
     throw badRequest(
-      `The agents of this tenant follow ${INBOX_FOLLOWS} channels in all, which is the most there can be.`,
+      `The agents of this tenant follow ${INBOX_FOLLOWS} channels in total, which is the limit.`,
       'Unfollow some: relay unfollow <channel> --as NAME',
     );
   }
@@ -198,7 +198,7 @@ export class Inboxes {
   async #checkRoom(caller: Caller, agent: string): Promise<void> {
     if ((await this.#following(caller, agent)).length < INBOX_CHANNELS) return;
     throw badRequest(
-      `${JSON.stringify(agent)} follows ${INBOX_CHANNELS} channels, which is the most there can be.`,
+      `${JSON.stringify(agent)} follows ${INBOX_CHANNELS} channels, which is the limit.`,
       'Unfollow some: relay unfollow <channel> --as NAME',
     );
   }
@@ -221,7 +221,7 @@ function merge(lists: readonly (readonly InboxMessage[])[], limit: number, newes
 
 function notFollowing(agent: string, channel: string): RelayError {
   return new RelayError('not_found', {
-    what: `${JSON.stringify(agent)} does not follow ${JSON.stringify(channel)}: that`,
-    hint: 'Begin with: relay follow <channel> --as NAME',
+    what: `the subscription of ${JSON.stringify(agent)} to ${JSON.stringify(channel)}`,
+    hint: 'Subscribe first: relay follow <channel> --as NAME',
   });
 }

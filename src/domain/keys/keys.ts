@@ -248,7 +248,7 @@ export class Keys {
     );
     if (!before) return;
     throw new RelayError('conflict', {
-      what: `The key that ${key.id} took the place of still works: ${before.id}.`,
+      what: `The key ${before.id}, which ${key.id} replaced, is still valid.`,
       hint: `Revoke it first: relay keys revoke ${before.id}.`,
     });
   }
@@ -296,13 +296,13 @@ function isReached(caller: Caller, { id, prefix }: ListedKey): boolean {
 function checkGrace(seconds: number | undefined): number {
   const ms = (seconds ?? 0) * 1000;
   if (ms >= 0 && ms <= KEY_GRACE_MAX_MS) return Math.round(ms);
-  throw badRequest(`The old key can go on working for at most ${KEY_GRACE_MAX_MS / 1000} seconds.`);
+  throw badRequest(`The old key can stay valid for at most ${KEY_GRACE_MAX_MS / 1000} seconds.`);
 }
 
 function rotated(id: string): RelayError {
   return new RelayError('conflict', {
-    what: `The key ${id} has been rotated or revoked already.`,
-    hint: 'Use its successor, or make another with relay keys create.',
+    what: `The key ${id} was already rotated or revoked.`,
+    hint: 'Use the key that replaced it, or create a new one with relay keys create.',
   });
 }
 
@@ -319,7 +319,7 @@ function checkKeyName(name: unknown): string {
     [...name].length <= AGENT_NAME_CHARS &&
     !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name);
   if (fine) return name;
-  throw badRequest(`A key's name has 1 to ${AGENT_NAME_CHARS} characters that can be seen.`);
+  throw badRequest(`The name of a key must have 1 to ${AGENT_NAME_CHARS} printable characters.`);
 }
 
 function checkScopes(scopes: unknown): Scope[] {
@@ -333,15 +333,15 @@ function checkPrefix(prefix: unknown): string | null {
   if (prefix === undefined || prefix === null || prefix === '') return null;
   const fine = typeof prefix === 'string' && prefix.isWellFormed() && !prefix.includes('\0');
   if (fine && [...prefix].length <= CHANNEL_NAME_CHARS) return prefix;
-  throw badRequest(`A channel prefix is a text of at most ${CHANNEL_NAME_CHARS} characters.`);
+  throw badRequest(`A channel prefix must be a string of at most ${CHANNEL_NAME_CHARS} characters.`);
 }
 
 /** Rejects a key that reaches beyond the prefix of the admin key that creates it. */
 function checkWithinPrefix({ name, channelPrefix }: Caller, prefix: string | null): void {
   if (channelPrefix === undefined || prefix?.startsWith(channelPrefix)) return;
   throw new RelayError('forbidden', {
-    what: `The key "${name}" can only make keys whose channel prefix begins with "${channelPrefix}".`,
-    hint: `Name one, such as "${channelPrefix}", or use an admin key without a prefix.`,
+    what: `The key "${name}" can create only keys whose channel prefix starts with "${channelPrefix}".`,
+    hint: `Pass a channel prefix such as "${channelPrefix}", or use an admin key without a prefix.`,
   });
 }
 
@@ -351,7 +351,9 @@ function checkExpiry(seconds: unknown, now: number): number | null {
   if (typeof seconds === 'number' && seconds >= 1 && seconds * 1000 <= KEY_TTL_MAX_MS) {
     return now + Math.round(seconds * 1000);
   }
-  throw badRequest(`A key lives from 1 to ${KEY_TTL_MAX_MS / 1000} seconds, or until it is revoked.`);
+  throw badRequest(
+    `The lifetime of a key must be from 1 to ${KEY_TTL_MAX_MS / 1000} seconds. Without one, the key is valid until it is revoked.`,
+  );
 }
 
 /** Record under the hash of a key, read at every request. */

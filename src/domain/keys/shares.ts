@@ -59,12 +59,15 @@ export class Shares implements Serves<typeof shares> {
     await this.checkThread(caller, thread);
     const name = (input.name ?? '').trim();
     if ([...name].length > SHARE_NAME_CHARS)
-      throw badRequest(`The name of a link has at most ${SHARE_NAME_CHARS} characters.`);
+      throw badRequest(`The name of a share link can have at most ${SHARE_NAME_CHARS} characters.`);
     const seconds = input.expires_in ?? SHARE_TTL_S;
     if (!(seconds >= 1 && seconds <= SHARE_TTL_MAX_S))
-      throw badRequest(`A link leads somewhere for 1 to ${SHARE_TTL_MAX_S} seconds.`);
+      throw badRequest(`The lifetime of a share link must be from 1 to ${SHARE_TTL_MAX_S} seconds.`);
     if ((await this.#all(caller.tenant)).length >= SHARES_MAX)
-      throw badRequest(`There are ${SHARES_MAX} links already.`, 'Revoke some that are no longer needed.');
+      throw badRequest(
+        `There are already ${SHARES_MAX} share links, which is the limit.`,
+        'Revoke links that are no longer needed.',
+      );
     const token = newShareToken(env);
     const hash = await sha256Hex(token);
     const created = env.now();

@@ -114,7 +114,7 @@ function checkTtl(ttl: unknown, terms: Terms): number {
   const ms = Math.round(ttl * 1000);
   if (ms < MIN_TTL_MS || ms > terms.maxTtlMs) {
     throw badRequest(
-      `"ttl" is ${ttl} seconds; it goes from ${MIN_TTL_MS / 1000} to ${terms.maxTtlMs / 1000}.`,
+      `"ttl" is ${ttl} seconds; it must be from ${MIN_TTL_MS / 1000} to ${terms.maxTtlMs / 1000}.`,
     );
   }
   return ms;
@@ -123,7 +123,8 @@ function checkTtl(ttl: unknown, terms: Terms): number {
 function checkMaxPulls(max: unknown): number | null {
   if (max === undefined || max === null) return null;
   if (typeof max !== 'number' || !Number.isSafeInteger(max)) throw wrong('max_pulls', 'a whole number', max);
-  if (max < 1 || max > MAX_PULLS) throw badRequest(`"max_pulls" is ${max}; it goes from 1 to ${MAX_PULLS}.`);
+  if (max < 1 || max > MAX_PULLS)
+    throw badRequest(`"max_pulls" is ${max}; it must be from 1 to ${MAX_PULLS}.`);
   return max;
 }
 

@@ -279,5 +279,5 @@ export class PointerList {
 
 function checkPlace(after: string): string {
   if (/^[0-9a-f]{12}\.[0-9a-f-]{36}$/.test(after)) return after;
-  throw badRequest('"after" is the "next" of the page before.');
+  throw badRequest('"after" must be the value "next" of the previous page.');
 }

@@ -124,7 +124,7 @@ export async function openPayload(
 function checkIds(ids: unknown): string[] {
   if (!Array.isArray(ids) || ids.some((id) => typeof id !== 'string')) throw wrong('ids', 'an array', ids);
   if (ids.length > RENEWED_POINTERS)
-    throw badRequest(`"ids" has ${ids.length} ids; at most ${RENEWED_POINTERS} are renewed at once.`);
+    throw badRequest(`"ids" has ${ids.length} ids; at most ${RENEWED_POINTERS} can be renewed at once.`);
   return [...new Set((ids as string[]).filter(isUuid).map((id) => id.toLowerCase()))];
 }
 
@@ -132,5 +132,5 @@ function checkTtl(ttl: unknown): number {
   if (ttl === undefined || ttl === null) return MAX_TTL_MS;
   if (typeof ttl !== 'number' || !Number.isFinite(ttl)) throw wrong('ttl', 'a number of seconds', ttl);
   if (ttl * 1000 >= MIN_TTL_MS && ttl * 1000 <= MAX_TTL_MS) return Math.round(ttl * 1000);
-  throw badRequest(`"ttl" is ${ttl} seconds; it goes from ${MIN_TTL_MS / 1000} to ${MAX_TTL_MS / 1000}.`);
+  throw badRequest(`"ttl" is ${ttl} seconds; it must be from ${MIN_TTL_MS / 1000} to ${MAX_TTL_MS / 1000}.`);
 }

@@ -28,7 +28,7 @@ export class Projects implements Serves<typeof projects> {
     if (found) return found;
     throw new RelayError('not_found', {
       what: 'this project',
-      hint: 'A server shows the folders it was told to: relay up --project DIR',
+      hint: 'A server shows only the folders that it was started with: relay up --project DIR',
     });
   }
 

@@ -190,5 +190,5 @@ function checkBridge(bridge: Bridge): Bridge {
 function checkInstance(instance: unknown): string {
   if (typeof instance === 'string' && instance !== '' && instance.length <= AGENT_INSTANCE_CHARS)
     return instance;
-  throw badRequest(`"instance" is a text of 1 to ${AGENT_INSTANCE_CHARS} characters.`);
+  throw badRequest(`"instance" must be a string of 1 to ${AGENT_INSTANCE_CHARS} characters.`);
 }

@@ -137,7 +137,7 @@ export class Tasks {
     }
     const settled = await this.#parts.results.find(caller, id);
     if (!settled)
-      throw new RelayError('not_found', { what: 'this task', hint: 'See what there is: relay task list' });
+      throw new RelayError('not_found', { what: 'this task', hint: 'List the tasks with: relay task list' });
     return sameOrConflict(id, settled, status, summary, base);
   }
 
@@ -229,9 +229,9 @@ export class Tasks {
     const lost = work.lost.get(id);
     if (state === 'running' && work.stuck.has(id)) return work.stuck.get(id)!;
     if (state === 'running' && lost !== undefined && !work.running.has(id))
-      return `${lost} was at it and is heard of no more.`;
+      return `The agent ${lost} worked on it, but its bridge no longer reports.`;
     const waits = state === 'queued' && created < this.#parts.deps.env.now() - QUEUED_LONG_MS;
-    return waits && !work.served.has(channel) ? `Nobody serves ${channel}.` : null;
+    return waits && !work.served.has(channel) ? `No bridge serves the channel ${channel}.` : null;
   }
 
   #state(
@@ -267,7 +267,7 @@ export class Tasks {
     if (kept) return { id, sent: kept.task, kept, record: null };
     throw new RelayError('not_found', {
       what: 'this task',
-      hint: 'A task’s id is that of the pointer that was pushed to a task channel: relay task list',
+      hint: 'The id of a task is the id of the pointer that was pushed to a task channel. List the tasks with: relay task list',
     });
   }
 
@@ -290,9 +290,9 @@ export class Tasks {
 
 const WHY_DEAD: { readonly [K in DeadLetter['reason']]: (attempts: number) => string } = {
   attempts: (attempts) =>
-    `Given up after ${attempts} attempts: every agent that took it died or gave it back.`,
-  age: () => 'Nobody took it for as long as it is kept.',
-  gone: () => 'The task had expired or was revoked before anybody took it.',
+    `Failed after ${attempts} attempts: every agent that took the task stopped or gave it back.`,
+  age: () => 'The task expired before any agent took it.',
+  gone: () => 'The payload of the task expired or was revoked before any agent took it.',
 };
 
 function sameOrConflict(
@@ -306,7 +306,7 @@ function sameOrConflict(
   if (same) return toResult(id, kept, base);
   throw new RelayError('conflict', {
     what: `This task already has a result: ${kept.status}${kept.summary ? `, "${kept.summary}"` : ''}.`,
-    hint: `Read it: relay task show ${id}`,
+    hint: `Read the result with: relay task show ${id}`,
   });
 }
 

@@ -120,7 +120,7 @@ export class Storage {
       await pause(moment);
       const found = await measure();
       await pause(moment);
-      const isRight = await compareAndSet('the sum of what is stored', async () => {
+      const isRight = await compareAndSet('the total of stored bytes', async () => {
         const { written, freed } = await this.#both(tenant);
         const used = written.value - freed.value;
         const most = found + written.value - before.written.value;

@@ -196,7 +196,11 @@ export class ContextRelayBackend implements BackendProtocolV2 {
 /** Returns the path of `/a/b.md` in the space. */
 function inSpace(path: string): string {
   const prefix = folder(path);
-  if (prefix === '') throw badRequest(`${path || 'The path'} is no file.`, 'Name one: /notes.md');
+  if (prefix === '')
+    throw badRequest(
+      `${path || 'The path'} is not a file name.`,
+      'Pass the name of a file, such as /notes.md',
+    );
   return prefix.slice(0, -1);
 }
 

@@ -208,8 +208,8 @@ export class ContextRelayRetriever extends BaseRetriever {
     if (isPointer(query)) return [await this.#pulled(query.trim())];
     if (!this.#thread) {
       throw badRequest(
-        'There is no thread to look this up in, and it is no relay URL.',
-        'Pass `thread` to ContextRelayRetriever, or ask for a URL.',
+        'The query is not a relay URL, and the retriever has no thread to search.',
+        'Pass `thread` to ContextRelayRetriever, or use a relay URL as the query.',
       );
     }
     const hits = await this.#relay.threads.open(this.#thread).artifacts.search(query, { limit: this.#k });

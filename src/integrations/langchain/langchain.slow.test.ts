@@ -136,10 +136,10 @@ test('a pull that is too large for the model returns size, beginning and how to 
   const pull = contextRelayTools(scene.relay, { maxBytes: 1000 }).at(-1)!;
   const url = await scene.relay.push(LARGE_LOG);
   const whole = await pull.invoke({ url });
-  assert.match(whole, /^Not pulled, for at most 1000 bytes are shown\. Too large to show: the payload/);
+  assert.match(whole, /^Not pulled: the limit for one result is 1000 bytes\. Too large to show: the payload/);
   assert.ok(!whole.includes(NEEDLE));
   const lines = await pull.invoke({ url, part: 'lines=1-1000' });
-  assert.match(lines, /\[cut at 1000 bytes; ask for less of it\]$/);
+  assert.match(lines, /\[cut at 1000 bytes; request a smaller part\]$/);
   assert.equal(await pull.invoke({ url, part: 'all' }), LARGE_LOG);
 });
 

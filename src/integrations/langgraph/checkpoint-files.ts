@@ -146,8 +146,8 @@ export class CheckpointFiles {
     if (missing === undefined) return values;
     if (!(await this.get(thread, namespace, id))) return null;
     throw new RelayError('not_found', {
-      what: `the value of the channel "${missing}" that the checkpoint ${id} of the thread "${thread}" names`,
-      hint: 'Go on from an older checkpoint of the thread, or delete the thread and begin again.',
+      what: `the value of the channel "${missing}" in the checkpoint ${id} of the thread "${thread}"`,
+      hint: 'Continue from an older checkpoint of the thread, or delete the thread and start again.',
     });
   }
 

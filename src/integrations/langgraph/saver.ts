@@ -128,8 +128,8 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     const lost = channels.find((channel) => oldest?.parent && channel in oldest.checkpoint.channel_versions);
     if (lost === undefined) return;
     throw new RelayError('not_found', {
-      what: `the checkpoint ${oldest!.parent} of the thread "${thread_id}", which the channel "${lost}" is put together from,`,
-      hint: 'Go on from an older checkpoint of the thread, or delete the thread and begin again.',
+      what: `the checkpoint ${oldest!.parent} of the thread "${thread_id}", which the value of the channel "${lost}" depends on,`,
+      hint: 'Continue from an older checkpoint of the thread, or delete the thread and start again.',
     });
   }
 
@@ -174,7 +174,7 @@ function threadOf(config: RunnableConfig, doing: string): string {
 
 function missing(doing: string, field: string): RelayError {
   return badRequest(
-    `To ${doing}, "${field}" has to be in "configurable" of the config.`,
+    `"${field}" is missing in "configurable" of the config; it is needed to ${doing}.`,
     'Pass it: graph.invoke(input, { configurable: { thread_id: "1" } }).',
   );
 }

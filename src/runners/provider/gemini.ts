@@ -37,7 +37,7 @@ export const gemini: Format = {
       const { candidates, promptFeedback, usageMetadata, error } = parsePiece<Chunk>(data);
       if (error) yield { error: error.message ?? WORDLESS };
       if (promptFeedback?.blockReason)
-        yield { error: `it does not take the prompt: ${promptFeedback.blockReason}` };
+        yield { error: `it blocked the prompt: ${promptFeedback.blockReason}` };
       const { content, finishReason: reason } = candidates?.[0] ?? {};
       const parts = content?.parts ?? [];
       turn.push(...parts);

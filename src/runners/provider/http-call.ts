@@ -144,9 +144,9 @@ async function failureOf(
     return new RelayError('provider_refused', { provider, what, key: keyName, model });
   const hint =
     status === 404
-      ? `See that ${url} is right and that there is a model ${model}.`
+      ? `Check that ${url} is correct and that the model ${model} exists.`
       : isPassing(status)
         ? undefined
-        : 'It does not take the request as it is: shorten it (--dry-run shows it), or choose another model with --provider and --model.';
+        : 'The provider does not accept this request. Shorten the prompt (--dry-run shows it), or choose another model with --provider and --model.';
   return new RelayError('provider_failed', { provider, what, status, ...(hint ? { hint } : {}) });
 }

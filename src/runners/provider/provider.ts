@@ -84,12 +84,12 @@ export function openModel(
   const base = choice.baseUrl ?? (env[row.baseKey] || row.base);
   const model = choice.model ?? (env.RELAY_MODEL || (preferences.models[provider] ?? row.model));
   if (!base) {
-    const hint = 'Give it with --base-url http://host:port/v1, or set RELAY_MODEL_URL.';
+    const hint = 'Pass --base-url http://host:port/v1, or set RELAY_MODEL_URL.';
     throw new RelayError('no_model', { what: 'the address of the server is missing', hint });
   }
   if (!model) {
-    const hint = `Give it with --model NAME, RELAY_MODEL, or "models" in config.json: {"models": {"${provider}": "NAME"}}.`;
-    throw new RelayError('no_model', { what: 'its name is missing', hint });
+    const hint = `Set it with --model NAME, RELAY_MODEL, or "models" in config.json: {"models": {"${provider}": "NAME"}}.`;
+    throw new RelayError('no_model', { what: 'the name of the model is missing', hint });
   }
   const root = address(base, row.baseKey);
   const urlOf = (path: string) => root + path.replace('{model}', encodeURIComponent(model));
@@ -146,7 +146,7 @@ function chooseProvider(
     choice.provider ?? (env.RELAY_PROVIDER || (choice.baseUrl === undefined ? preferred : null) || undefined);
   if (named !== undefined) {
     if (Object.hasOwn(PROVIDERS, named)) return named as ProviderName;
-    const hint = `There are: ${PROVIDER_NAMES.join(', ')}.`;
+    const hint = `The providers are: ${PROVIDER_NAMES.join(', ')}.`;
     throw new RelayError('no_model', { what: `there is no provider "${named}"`, hint });
   }
   if (choice.baseUrl !== undefined) return 'compatible';
@@ -161,8 +161,8 @@ function noKey(provider: string, key: string, found: readonly string[]): RelayEr
   );
   const others =
     found.length > 0
-      ? `Or use what is installed here: ${found.map((cli) => `--cli ${cli}`).join(', ')}.`
-      : `Or set ${keys.join(' or ')}, or ${PROVIDERS.ollama.baseKey} for a model of your own.`;
+      ? `Or use a program that is installed here: ${found.map((cli) => `--cli ${cli}`).join(', ')}.`
+      : `Or set ${keys.join(' or ')}, or ${PROVIDERS.ollama.baseKey} for a local model.`;
   const hint = `Set ${key} (${provider}). ${others}`;
   return new RelayError('no_model', { what: `${key} is not set`, hint });
 }

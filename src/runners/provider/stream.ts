@@ -24,7 +24,7 @@ export interface Piece extends Pick<ModelAnswer, 'calls' | 'turn' | 'cut'> {
   readonly error?: string;
 }
 
-export const WORDLESS = 'an error without words';
+export const WORDLESS = 'an error without a message';
 
 /** Returns OpenAI's field that sends prompts with an equal beginning to the same cache. */
 export function cacheKeyField({ cacheKey }: PromptText): { prompt_cache_key?: string } {
@@ -79,7 +79,7 @@ export function parsePiece<T>(data: string): T {
   try {
     return JSON.parse(data) as T;
   } catch {
-    throw new Error(`it sent something that is not JSON: ${data.slice(0, 80)}`);
+    throw new Error(`it sent data that is not JSON: ${data.slice(0, 80)}`);
   }
 }
 
@@ -95,7 +95,7 @@ export async function* streamLines(body: ReadableStream<Uint8Array>): AsyncGener
       from = at + 1;
     }
     rest = rest.slice(from);
-    if (rest.length > PROVIDER_EVENT_CHARS) throw new Error('it sends a line without an end');
+    if (rest.length > PROVIDER_EVENT_CHARS) throw new Error('it sent a line that is too long');
   }
   rest += decoder.decode();
   if (rest !== '') yield rest;

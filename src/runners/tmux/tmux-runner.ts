@@ -63,7 +63,7 @@ export class TmuxRunner implements Runner {
     this.#options = o;
     if (o.profile !== undefined && !this.#profiles[o.profile]) {
       const names = Object.keys(this.#profiles).join(', ');
-      throw gone(`there is no profile ${JSON.stringify(o.profile)}; there are ${names}.`);
+      throw gone(`there is no profile ${JSON.stringify(o.profile)}; the profiles are ${names}.`);
     }
   }
 
@@ -101,7 +101,7 @@ export class TmuxRunner implements Runner {
     if (over.aborted || readOutcome(output).found) return { output };
     const words = this.#agent.aboveInput(output);
     if (squeezed(output) !== idle && squeezed(words) !== '') return { output: words };
-    return { output: '', failed: `The agent in ${this.target} waits for input again and has said nothing.` };
+    return { output: '', failed: `The agent in ${this.target} waits for input again, but gave no answer.` };
   }
 
   async close(): Promise<void> {}
@@ -153,7 +153,7 @@ export class TmuxRunner implements Runner {
         await this.#untilReady(pane, job, over);
         if (this.#shows(job, await this.#tmux.capture(pane), before)) return;
       } else if (attempt++ === 2 || view.screen !== before) {
-        throw gone(`the task was pasted into ${this.target} and did not show there.`);
+        throw gone(`the task was pasted into ${this.target}, but did not appear there.`);
       }
     }
   }
