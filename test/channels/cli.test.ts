@@ -157,7 +157,7 @@ test('commands report what is wrong and set the exit code', async () => {
   const cases: [string[], number, RegExp][] = [
     [['publish', 'x'.repeat(257), 'hi'], 2, /256/],
     [['publish', 'c', '--parse', '{'], 2, /not JSON/],
-    [['publish', 'c', 'x'.repeat(17_000)], 4, /Push it instead/],
+    [['publish', 'c', 'x'.repeat(17_000)], 4, /Push it to this channel instead/],
     [['watch', 'c', '--since', 'soon'], 2, /since/],
     [['watch', 'c', '--group', 'g', '--prefetch', '0'], 2, /from 1 to 100/],
     [['watch', 'c', '--url', 'http://127.0.0.1:9'], 5, /does not answer/],

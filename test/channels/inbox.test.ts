@@ -178,7 +178,7 @@ test('the number of follows of a tenant is limited', async () => {
   await t.relay.inbox.follow('cy', 'a');
   await assert.rejects(
     t.relay.inbox.follow('dan', 'a'),
-    (error) => isRelayError(error, 'bad_request') && /10000 channels in all/.test(error.message),
+    (error) => isRelayError(error, 'bad_request') && /10000 channels in total/.test(error.message),
   );
   await t.relay.inbox.follow('cy', 'a');
   await t.relay.inbox.unfollow('cy', 'a');

@@ -309,7 +309,7 @@ test('figures per hour and day include the activities that were left out of the 
   assert.equal(points.find(({ prompts }) => prompts > 0)!.avoided_tokens, 60);
   assert.equal(points[0]!.avoided_tokens, null);
   assert.ok(points.some(({ storage_bytes }) => storage_bytes !== null));
-  assert.match(method, /pasted/);
+  assert.match(method, /pasting/);
   relay.advance(48 * 3600_000);
   const days = (await api.activity.figures({ hours: 24 * 4, step: 'day' })).points;
   assert.ok(days.length >= 4 && days.length <= 5);

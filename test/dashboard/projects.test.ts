@@ -48,5 +48,5 @@ test('only the tenant of the relay’s operator sees projects', async (t) => {
   const [own, other] = [await relay.key({ tenant: 'local' }), await relay.key({})];
   assert.equal((await relay.ask('GET', '/projects', { key: own })).json.projects.length, 1);
   assert.deepEqual((await relay.ask('GET', '/projects', { key: other })).json.projects, []);
-  assert.throws(() => dashboardProjects([join(folder, 'none')]), /no folder/);
+  assert.throws(() => dashboardProjects([join(folder, 'none')]), /does not exist/);
 });

@@ -98,7 +98,10 @@ test('the brief works without git and with missing files', async () => {
   folder.write('todos.json', '{"todos": [{"id": "TODO-001", "title": "Only me", "status": "pending"}]}');
   const { stdout, code } = await folder.relay(['project', 'start']);
   assert.equal(code, 0);
-  assert.match(stdout, /! Missing: PROJECT\.md, state\.json, decisions\.md\. relay project init/);
+  assert.match(
+    stdout,
+    /! Missing: PROJECT\.md, state\.json, decisions\.md\. Create these files with: relay project init/,
+  );
   assert.match(stdout, /! The todos were never reviewed/);
   assert.match(stdout, /TODO-001 \(pending, medium\): Only me/);
   using empty = new ScratchFolder();

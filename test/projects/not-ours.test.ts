@@ -23,7 +23,7 @@ test('a state.json of another program next to a PROJECT.md is never changed', as
   }
   const synced = await folder.relay(['project', 'sync', '--done', 'x']);
   assert.equal(synced.code, 1);
-  assert.match(synced.stderr, /state\.json cannot be used: it belongs to another program/);
+  assert.match(synced.stderr, /state\.json cannot be used: it seems to belong to another program/);
   assert.equal(folder.read('state.json'), OTHERS);
 });
 

@@ -17,16 +17,19 @@ test('the default state of a task is completed, and a message is an answer witho
 
 test('an error in an answer names its place', () => {
   const wrong: [object, RegExp][] = [
-    [{}, /neither a task nor a message/],
-    [{ task: {}, message: {} }, /or both/],
+    [{}, /either "task" or "message"/],
+    [{ task: {}, message: {} }, /not both/],
     [{ task: 1 }, /task is not an object/],
     [
       { task: { status: { state: 'input-required' } } },
       /task\.status\.state must be one of TASK_STATE_COMPLETED/,
     ],
     [{ task: { artifacts: {} } }, /task\.artifacts is not a list/],
-    [{ task: { artifacts: [{ parts: [] }] } }, /task\.artifacts\[0\]\.parts is no list/],
-    [{ message: { parts: [{ text: 'a', url: 'https://b' }] } }, /message\.parts\[0\] must have one of/],
+    [{ task: { artifacts: [{ parts: [] }] } }, /task\.artifacts\[0\]\.parts must be a list/],
+    [
+      { message: { parts: [{ text: 'a', url: 'https://b' }] } },
+      /message\.parts\[0\] must have exactly one of/,
+    ],
     [{ message: { parts: [{ url: 'file:///etc/passwd' }] } }, /parts\[0\]\.url must be an http/],
     [{ message: { parts: [{ raw: 'no base64!' }] } }, /parts\[0\]\.raw is not base64/],
     [{ message: { parts: [{ text: 7 }] } }, /parts\[0\]\.text is not a string/],

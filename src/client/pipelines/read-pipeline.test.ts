@@ -64,7 +64,7 @@ const MISTAKES: readonly [string, string, RegExp][] = [
   [
     'a slip in a key',
     BASE.replace('retry:', 'retrys:'),
-    /^18: a step has no "retrys"; did you mean "retry"\?/,
+    /^18: a step has an unknown key "retrys"; did you mean "retry"\?/,
   ],
   [
     'an unknown agent',
@@ -98,13 +98,13 @@ const MISTAKES: readonly [string, string, RegExp][] = [
   [
     'an agent that is two things',
     BASE.replace('{ shell: true }', '{ shell: true, cli: x }'),
-    /^6: the agent "sh" is cli and shell at once/,
+    /^6: the agent "sh" has several kinds \(cli, shell\)/,
   ],
   ['a model without words', BASE.replace('prompt: Review it.', ''), /^14: the step "review" has no "prompt"/],
   [
     'a field that no step has',
     BASE.replace('Review it.', '"{{ steps.diff.outptu }}"'),
-    /^17: steps.diff.outptu: a step has output/,
+    /^17: steps.diff.outptu: the fields of a step are output/,
   ],
   [
     'an item without a list',

@@ -137,7 +137,7 @@ describe('a model that calls tools while it answers', () => {
     await using _ = server;
     const results = all.at(-1)!.results;
     assert.match(results[0]!, /^Not done: this artifact does not exist/);
-    assert.match(results[1]!, /^Nothing more was found/);
+    assert.match(results[1]!, /^No more passages found/);
     assert.match(results[2]!, /^Not done: /);
     assert.match(results[3]!, /^Not done: call search\(query\) or pull\(ref, lines, grep, json, outline\)/);
     assert.match(results[4]!, /^Not done: call search/);

@@ -179,7 +179,7 @@ export class Groups {
     const members = await presence.everyone();
     if (members.length > 0) {
       throw new RelayError('conflict', {
-        what: `The group ${JSON.stringify(group)} has ${members.length} active members.`,
+        what: `The group ${JSON.stringify(group)} still has active members (${members.length}).`,
         hint: 'Stop them first.',
       });
     }
