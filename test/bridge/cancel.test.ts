@@ -32,7 +32,8 @@ async function pidsIn(folder: string): Promise<number[]> {
   return found;
 }
 
-const ended = (pids: readonly number[]) => until(() => pids.every((pid) => !isAlive({ pid, birth: null })));
+const waitForEnd = (pids: readonly number[]) =>
+  until(() => pids.every((pid) => !isAlive({ pid, birth: null })));
 
 test('a canceled task ends with all its child processes, names who canceled it, and does not count as done', async () => {
   using scratch = temporaryHome();
@@ -48,7 +49,7 @@ test('a canceled task ends with all its child processes, names who canceled it, 
 
   const result = await tasks.cancel(id, { reason: 'not wanted any more' });
   assert.deepEqual([result.status, result.by], ['canceled', 'local']);
-  await ended(pids);
+  await waitForEnd(pids);
   const answer = await waiting;
   assert.deepEqual([answer.status, answer.text], ['canceled', 'Canceled by local: not wanted any more']);
   await until(() => under.events.some((event) => event.type === 'dropped' && event.id === id));
@@ -129,7 +130,7 @@ test('a bridge in another process stops a canceled task, also after the server r
   await using second = await startTestServer({ core: first.core, port: Number(new URL(first.url).port) });
   const canceled = await relay(['task', 'cancel', id, 'enough'], { home, env });
   assert.deepEqual([canceled.code, canceled.stdout], [0, 'Canceled by local: enough\n']);
-  await ended(pids);
+  await waitForEnd(pids);
   await bridge.line(new RegExp(`${id}  Canceled by local: enough`));
   assert.equal((await client(second).tasks.get(id)).state, 'canceled');
   const waited = await relay(['task', 'wait', id], { home, env });
@@ -146,7 +147,7 @@ test('without a server, one process can cancel a task that another process runs'
   const id = (await relay(['bridge', 'send', 'work for ever'], { home })).stdout.trim();
   const pids = await pidsIn(home);
   assert.equal((await relay(['task', 'cancel', id], { home })).code, 0);
-  await ended(pids);
+  await waitForEnd(pids);
 });
 
 for (const binding of BINDINGS) {
@@ -161,7 +162,7 @@ for (const binding of BINDINGS) {
     const pids = await pidsIn(scratch.home);
     const canceled = await caller.cancelTask({ tenant: '', id: task.id, metadata: undefined });
     assert.equal(stateOf(canceled), 'canceled');
-    await ended(pids);
+    await waitForEnd(pids);
     await until(() => under.events.some((event) => event.type === 'dropped' && event.id === task.id));
     const known = await client(server).tasks.get(task.id);
     assert.deepEqual([known.state, known.result?.summary], ['canceled', 'Canceled by local.']);
@@ -179,7 +180,7 @@ for (const streaming of [true, false]) {
     const { id } = await new AgentBridge(client(ours)).send('work for ever');
     const pids = await pidsIn(scratch.home);
     await client(ours).tasks.cancel(id);
-    await ended(pids);
+    await waitForEnd(pids);
   });
 }
 

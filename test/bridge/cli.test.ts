@@ -92,7 +92,7 @@ test('another bridge does the task of a bridge that was killed', async () => {
   );
   const waiting = bridge.sendAndWait('survive', { timeout: 60_000 });
   await doomed.line(/from local/);
-  const pid = await written(join(scratch.home, 'pid'));
+  const pid = await waitForLine(join(scratch.home, 'pid'));
   doomed.child.kill('SIGKILL');
   await doomed.ended;
   await using next = await startWorker(
@@ -103,14 +103,14 @@ test('another bridge does the task of a bridge that was killed', async () => {
   assert.ok(next.events.some((event) => event.type === 'task' && event.attempt === 2));
   // Processes that a killed bridge had started end too, on systems with process groups.
   if (process.platform === 'win32') process.kill(Number(pid), 'SIGKILL');
-  await gone(Number(pid));
+  await waitForEnd(Number(pid));
 });
 
-async function gone(pid: number): Promise<void> {
+async function waitForEnd(pid: number): Promise<void> {
   await until(() => !isAlive({ pid, birth: null }));
 }
 
-async function written(path: string): Promise<string> {
+async function waitForLine(path: string): Promise<string> {
   for (;;) {
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
     if (text.endsWith('\n')) return text;

@@ -22,7 +22,7 @@ interface Place {
   readonly model: string;
 }
 
-async function throughBridge(
+async function assertDoesTask(
   t: TestContext,
   name: ClientName,
   runnerOf: (place: Place) => Runner,
@@ -55,7 +55,7 @@ const environment = (folder: ScratchFolder, more: { [name: string]: string }) =>
 });
 
 test('Claude Code does a task behind a bridge in headless mode', async (t) => {
-  await throughBridge(t, 'claude', ({ binary, folder, model }) =>
+  await assertDoesTask(t, 'claude', ({ binary, folder, model }) =>
     execRunner({
       command: `'${binary}' -p`,
       cwd: folder.path,
@@ -70,7 +70,7 @@ test('Claude Code does a task behind a bridge in headless mode', async (t) => {
 });
 
 test('Codex does a task behind a bridge in headless mode', async (t) => {
-  await throughBridge(t, 'codex', ({ binary, folder, model }) => {
+  await assertDoesTask(t, 'codex', ({ binary, folder, model }) => {
     const provider = `model_providers.fake={name="fake",base_url="${model}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
     const settings = ['model_provider="fake"', provider, 'model="fake"'].map((each) => `-c '${each}'`);
     mkdirSync(join(folder.home, '.codex'));
@@ -83,7 +83,7 @@ test('Codex does a task behind a bridge in headless mode', async (t) => {
 });
 
 test('Gemini CLI does a task behind a bridge, over ACP', async (t) => {
-  await throughBridge(t, 'gemini', ({ binary, folder, model }) => {
+  await assertDoesTask(t, 'gemini', ({ binary, folder, model }) => {
     const user = (name: string, value: unknown) =>
       folder.write(join('..', 'home', '.gemini', name), JSON.stringify(value));
     user('settings.json', { security: { auth: { selectedType: 'gemini-api-key' } } });

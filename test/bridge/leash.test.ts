@@ -13,9 +13,9 @@ const skip = process.platform === 'win32' ? 'there are no groups of processes' :
 
 const shell = (command: string) => startSupervised({ command }, { env: process.env, graceful: true });
 
-const isThere = (pid: number) => isAlive({ pid, birth: null });
+const isRunning = (pid: number) => isAlive({ pid, birth: null });
 
-async function ran(
+async function waitForExit(
   child: ReturnType<typeof startSupervised>,
 ): Promise<{ out: string; code: number | null; signal: string | null }> {
   let out = '';
@@ -35,35 +35,35 @@ test('when the parent process is killed, its command and all child processes end
   const holder = spawn(process.execPath, [HOLDER, command], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(createInterface(holder.stdout), 'line')) as [string];
   const pids = line.split(' ').map(Number);
-  assert.ok(pids.every(isThere));
+  assert.ok(pids.every(isRunning));
   holder.kill('SIGKILL');
-  await until(() => !pids.some(isThere));
+  await until(() => !pids.some(isRunning));
 });
 
 test('output and exit status of a command are the same as in a shell', { skip }, async () => {
-  assert.deepEqual(await ran(shell('echo one; exit 3')), {
+  assert.deepEqual(await waitForExit(shell('echo one; exit 3')), {
     out: 'one\n',
     code: 3,
     signal: null,
   });
-  assert.deepEqual(await ran(shell('kill -9 $$')), {
+  assert.deepEqual(await waitForExit(shell('kill -9 $$')), {
     out: '',
     code: null,
     signal: 'SIGKILL',
   });
   const words = shell('cat; echo "$0 $#"');
   words.stdin.write("it's $HOME\n");
-  assert.equal((await ran(words)).out, "it's $HOME\n/bin/sh 0\n");
+  assert.equal((await waitForExit(words)).out, "it's $HOME\n/bin/sh 0\n");
   // The command has only its own children to wait for, and no extra file descriptor.
-  assert.equal((await ran(shell('wait; (: <&3) 2>/dev/null || echo none'))).out, 'none\n');
+  assert.equal((await waitForExit(shell('wait; (: <&3) 2>/dev/null || echo none'))).out, 'none\n');
 });
 
 test('background processes of a finished command keep running, as in a shell', {
   skip,
 }, async () => {
-  const { out, code } = await ran(shell('sleep 600 >/dev/null 2>&1 & echo $!'));
+  const { out, code } = await waitForExit(shell('sleep 600 >/dev/null 2>&1 & echo $!'));
   assert.equal(code, 0);
   const pid = Number(out);
-  assert.ok(isThere(pid));
+  assert.ok(isRunning(pid));
   process.kill(pid, 'SIGKILL');
 });

@@ -18,7 +18,7 @@ interface Seen extends Ran {
   readonly sent: string;
 }
 
-async function shop(): Promise<ScratchFolder> {
+async function createProject(): Promise<ScratchFolder> {
   const folder = new ScratchFolder();
   folder.git('init', '-q');
   const project = openProject(folder.path);
@@ -76,7 +76,7 @@ const claude = (binary: string, folder: ScratchFolder, args: readonly string[], 
 test('Claude Code starts with the brief, sees the skill, lists the tools, and runs /context-relay', async (t) => {
   const binary = program(t, 'claude');
   if (binary === null) return;
-  using folder = await shop();
+  using folder = await createProject();
   assert.equal((await folder.relay(['install', 'claude'])).code, 0);
   const seen = await setUp(() => claude(binary, folder, ['hello']));
   const start = seen.stdout
@@ -107,7 +107,7 @@ test('Claude Code starts with the brief, sees the skill, lists the tools, and ru
 test('the plugin gives Claude Code the brief, the skill, the tools and /context-relay', async (t) => {
   const binary = program(t, 'claude');
   if (binary === null) return;
-  using folder = await shop();
+  using folder = await createProject();
   mkdirSync(join(folder.home, 'bin'));
   symlinkSync(join(ROOT, 'relay'), join(folder.home, 'bin', 'relay'));
   const env = { PATH: `${join(folder.home, 'bin')}:${process.env.PATH}` };
@@ -126,7 +126,7 @@ test('the plugin gives Claude Code the brief, the skill, the tools and /context-
 test('Codex runs the hooks only after they are trusted', async (t) => {
   const binary = program(t, 'codex');
   if (binary === null) return;
-  using folder = await shop();
+  using folder = await createProject();
   assert.equal((await folder.relay(['install', 'codex'])).code, 0);
   const codex = () =>
     withModel((url) => {
@@ -175,7 +175,7 @@ test('Codex runs the hooks only after they are trusted', async (t) => {
 test('Gemini CLI starts with the brief, sees the skill and lists the tools in a trusted folder', async (t) => {
   const binary = program(t, 'gemini');
   if (binary === null) return;
-  using folder = await shop();
+  using folder = await createProject();
   assert.equal((await folder.relay(['install', 'gemini'])).code, 0);
   const user = (name: string, value: unknown) =>
     folder.write(join('..', 'home', '.gemini', name), JSON.stringify(value));

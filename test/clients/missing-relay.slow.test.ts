@@ -63,7 +63,7 @@ function trustInCodex(folder: ScratchFolder): void {
   folder.write(join('..', 'home', '.codex', 'config.toml'), `${lines.join('\n')}\n`);
 }
 
-async function shop(): Promise<ScratchFolder> {
+async function createProject(): Promise<ScratchFolder> {
   const folder = new ScratchFolder();
   folder.git('init', '-q');
   const project = openProject(folder.path);
@@ -110,7 +110,7 @@ for (const client of ['claude', 'codex', 'gemini'] as const) {
   test(`${client} works as if nothing was installed if relay is not on the PATH`, async (t) => {
     const binary = program(t, client);
     if (binary === null) return;
-    using folder = await shop();
+    using folder = await createProject();
     const plain = await ask(client, binary, folder);
     const env = { PATH: withRelay(folder) };
     assert.equal((await folder.relay(['install', client], { env })).code, 0);
@@ -123,7 +123,7 @@ for (const client of ['claude', 'codex', 'gemini'] as const) {
 test('the Claude plugin does nothing if relay is not on the PATH', async (t) => {
   const binary = program(t, 'claude');
   if (binary === null) return;
-  using folder = await shop();
+  using folder = await createProject();
   const plain = await ask('claude', binary, folder);
   const args = ['--plugin-dir', join(ROOT, 'plugins/context-relay')];
   assertUndisturbed(await ask('claude', binary, folder, { args }), plain);
@@ -132,7 +132,7 @@ test('the Claude plugin does nothing if relay is not on the PATH', async (t) => 
 test('the Gemini extension does nothing if relay is not on the PATH', async (t) => {
   const binary = program(t, 'gemini');
   if (binary === null) return;
-  using folder = await shop();
+  using folder = await createProject();
   const plain = await ask('gemini', binary, folder);
   const place = join(folder.home, '.gemini', 'extensions', 'context-relay');
   mkdirSync(place, { recursive: true });

@@ -35,19 +35,19 @@ export function pageScript(markdown: string): PageScript {
       continue;
     }
     if (directive === 'file') file = said;
-    else if (directive === 'run') script.push(marked(line), said);
+    else if (directive === 'run') script.push(printMark(line), said);
     else if (skipped) skipped = false;
     else if (file !== null) {
-      script.push(marked(line), `cat > ${file} <<'END OF FILE'\n${text}END OF FILE`);
+      script.push(printMark(line), `cat > ${file} <<'END OF FILE'\n${text}END OF FILE`);
       file = null;
-    } else if (kind === 'sh') script.push(marked(line), text);
+    } else if (kind === 'sh') script.push(printMark(line), text);
     else if (kind === 'ts') program.push(text);
     else if (kind === 'console') {
       for (const { 1: command, 2: printed = '', index: at } of text.matchAll(
         /^\$ (.*)\n((?:(?!\$ ).*\n)*)/gm,
       )) {
         const place = line + 1 + text.slice(0, at).split('\n').length - 1;
-        script.push(marked(place), `{ ${command}\n} 2>&1`);
+        script.push(printMark(place), `{ ${command}\n} 2>&1`);
         expected.set(place, printed);
       }
     }
@@ -55,7 +55,7 @@ export function pageScript(markdown: string): PageScript {
   return { script: script.join('\n'), expected, program: program.join('\n') };
 }
 
-function marked(line: number): string {
+function printMark(line: number): string {
   return `printf '${MARK}%d\\n' ${line}`;
 }
 

@@ -7,7 +7,7 @@ import { openProject } from '../../src/app/projects/project-files.ts';
 import { openRelay } from '../../src/app/store/open-relay.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 
-async function shop(): Promise<ScratchFolder> {
+async function createProject(): Promise<ScratchFolder> {
   const folder = new ScratchFolder();
   folder.git('init', '-q');
   const project = openProject(folder.path);
@@ -18,16 +18,22 @@ async function shop(): Promise<ScratchFolder> {
   return folder;
 }
 
-const fire = (folder: ScratchFolder, client: string, event: string, input: object | string = {}, env = {}) =>
+const runHook = (
+  folder: ScratchFolder,
+  client: string,
+  event: string,
+  input: object | string = {},
+  env = {},
+) =>
   folder.relay(['hook', client, event], {
     stdin: typeof input === 'string' ? input : JSON.stringify(input),
     env,
   });
 
 test('a session starts with the brief, in the format of each client', async () => {
-  using folder = await shop();
+  using folder = await createProject();
   for (const client of ['claude', 'codex', 'gemini']) {
-    const ran = await fire(folder, client, 'session-start', {
+    const ran = await runHook(folder, client, 'session-start', {
       cwd: folder.path,
       session_id: 's',
       source: 'startup',
@@ -49,29 +55,29 @@ test('without a project a hook prints nothing, or empty JSON for Gemini', async 
   // Another program's file with the same name.
   folder.write('state.json', '{"terraform_version": "1.0", "resources": []}');
   for (const event of ['session-start', 'prompt-submit', 'pre-compact', 'stop']) {
-    assert.equal((await fire(folder, 'claude', event)).stdout, '');
-    const gemini = await fire(folder, 'gemini', event);
+    assert.equal((await runHook(folder, 'claude', event)).stdout, '');
+    const gemini = await runHook(folder, 'gemini', event);
     assert.deepEqual([gemini.code, JSON.parse(gemini.stdout)], [0, {}]);
   }
   assert.equal(folder.read('state.json'), '{"terraform_version": "1.0", "resources": []}');
 });
 
 test('the state is saved before a compaction, and the next start shows it with its real age', async () => {
-  using folder = await shop();
+  using folder = await createProject();
   folder.write('src/kettle.ts', 'hot');
   const stale = new Date(Date.now() - 5 * 3_600_000).toISOString();
   folder.write(
     'state.json',
     folder.read('state.json').replace(/"last_update": ".*"/, `"last_update": "${stale}"`),
   );
-  const ran = await fire(folder, 'claude', 'pre-compact', { session_id: 's9', trigger: 'auto' });
+  const ran = await runHook(folder, 'claude', 'pre-compact', { session_id: 's9', trigger: 'auto' });
   assert.deepEqual([ran.code, ran.stdout, ran.stderr], [0, '', '']);
   const state = folder.json('state.json');
   assert.equal(state.session_id, 's9');
   assert.equal(state.last_update, state.checkpoint.at);
   assert.equal(state.checkpoint.last_sync, stale);
   assert.deepEqual(state.checkpoint.files_in_flight, ['src/']);
-  const start = await fire(folder, 'claude', 'session-start', { source: 'compact' });
+  const start = await runHook(folder, 'claude', 'session-start', { source: 'compact' });
   const { additionalContext } = JSON.parse(start.stdout).hookSpecificOutput;
   assert.match(additionalContext, /## State \(state\.json, synced 5 h ago\)/);
   assert.match(
@@ -81,8 +87,8 @@ test('the state is saved before a compaction, and the next start shows it with i
 });
 
 test('the stop hook reminds of the sync once, and only if there is something to sync', async () => {
-  using folder = await shop();
-  assert.equal((await fire(folder, 'claude', 'stop', { session_id: 's' })).stdout, '', 'just synced');
+  using folder = await createProject();
+  assert.equal((await runHook(folder, 'claude', 'stop', { session_id: 's' })).stdout, '', 'just synced');
   const stale = new Date(Date.now() - 5 * 3_600_000).toISOString();
   folder.write(
     'state.json',
@@ -90,21 +96,21 @@ test('the stop hook reminds of the sync once, and only if there is something to 
   );
   folder.write('new.ts', '');
   assert.equal(
-    (await fire(folder, 'claude', 'stop', { session_id: 's', stop_hook_active: true })).stdout,
+    (await runHook(folder, 'claude', 'stop', { session_id: 's', stop_hook_active: true })).stdout,
     '',
   );
-  const reminded = JSON.parse((await fire(folder, 'claude', 'stop', { session_id: 's' })).stdout);
+  const reminded = JSON.parse((await runHook(folder, 'claude', 'stop', { session_id: 's' })).stdout);
   assert.deepEqual(Object.keys(reminded), ['systemMessage']);
   assert.match(
     reminded.systemMessage,
     /1 commit and 1 changed file since the last sync \(5 h ago\)\. .*relay project sync/,
   );
-  assert.equal((await fire(folder, 'claude', 'stop', { session_id: 's' })).stdout, '', 'once is enough');
-  assert.notEqual((await fire(folder, 'gemini', 'stop', { session_id: 'another' })).stdout, '{}\n');
+  assert.equal((await runHook(folder, 'claude', 'stop', { session_id: 's' })).stdout, '', 'once is enough');
+  assert.notEqual((await runHook(folder, 'gemini', 'stop', { session_id: 'another' })).stdout, '{}\n');
 });
 
 test('the prompt hook shows new inbox messages, framed as data', async () => {
-  using folder = await shop();
+  using folder = await createProject();
   const config = loadConfig({}, { home: folder.home });
   {
     await using open = await openRelay(config);
@@ -115,7 +121,7 @@ test('the prompt hook shows new inbox messages, framed as data', async () => {
       metadata: { summary: 'logs of the build' },
     });
   }
-  const ran = await fire(folder, 'claude', 'prompt-submit', { prompt: 'hi' });
+  const ran = await runHook(folder, 'claude', 'prompt-submit', { prompt: 'hi' });
   const { hookEventName, additionalContext } = JSON.parse(ran.stdout).hookSpecificOutput;
   assert.equal(hookEventName, 'UserPromptSubmit');
   const lines = additionalContext.split('\n');
@@ -130,16 +136,19 @@ test('the prompt hook shows new inbox messages, framed as data', async () => {
     /^- news, from local, just now: logs of the build \(http:\/\/127\.0\.0\.1:7474\/pull\/[0-9a-f-]{36}\)$/,
   );
   assert.match(lines[5], /relay inbox --as claude --mark-read/);
-  assert.equal((await fire(folder, 'claude', 'prompt-submit', {}, { RELAY_AGENT: 'somebody' })).stdout, '');
   assert.equal(
-    JSON.parse((await fire(folder, 'gemini', 'prompt-submit', {}, { RELAY_AGENT: 'claude' })).stdout)
+    (await runHook(folder, 'claude', 'prompt-submit', {}, { RELAY_AGENT: 'somebody' })).stdout,
+    '',
+  );
+  assert.equal(
+    JSON.parse((await runHook(folder, 'gemini', 'prompt-submit', {}, { RELAY_AGENT: 'claude' })).stdout)
       .hookSpecificOutput.hookEventName,
     'BeforeAgent',
   );
 });
 
 test('each message is shown once per session, newest first, and only a few at a time', async () => {
-  using folder = await shop();
+  using folder = await createProject();
   await using open = await openRelay(loadConfig({}, { home: folder.home }));
   await (await open.client()).inbox.follow('claude', 'news');
   const say = async (from: number, to: number) => {
@@ -147,7 +156,7 @@ test('each message is shown once per session, newest first, and only a few at a 
       await (await open.client()).publish('news', `message ${n} ${'x'.repeat(5_000)}`);
   };
   const told = async (session: string): Promise<string[]> => {
-    const { stdout } = await fire(folder, 'claude', 'prompt-submit', { session_id: session });
+    const { stdout } = await runHook(folder, 'claude', 'prompt-submit', { session_id: session });
     return stdout === '' ? [] : JSON.parse(stdout).hookSpecificOutput.additionalContext.split('\n');
   };
   /** A hook that is delayed prints nothing, and prints it the next time. */
@@ -174,7 +183,7 @@ test('each message is shown once per session, newest first, and only a few at a 
 });
 
 test('a hook that fails does not stop the agent', async () => {
-  using folder = await shop();
+  using folder = await createProject();
   folder.write('state.json', '{ broken');
   for (const [client, event, input, env] of [
     ['claude', 'session-start', 'no json at all', {}],
@@ -186,7 +195,7 @@ test('a hook that fails does not stop the agent', async () => {
     ['codex', 'prompt-submit', '{}', { CONTEXTRELAY_URL: 'http://127.0.0.1:9' }],
     ['claude', 'session-start', '{"cwd": "/nowhere/at/all"}', {}],
   ] as const) {
-    const ran = await fire(folder, client, event, input, env);
+    const ran = await runHook(folder, client, event, input, env);
     assert.equal(ran.code, 0, `${client} ${event}: ${ran.stderr}`);
     if (client === 'gemini') JSON.parse(ran.stdout);
   }
@@ -194,14 +203,14 @@ test('a hook that fails does not stop the agent', async () => {
 });
 
 test('a remote relay that does not respond is skipped', async () => {
-  using folder = await shop();
+  using folder = await createProject();
   const sockets = new Set<Socket>();
   const server = createServer((socket) => sockets.add(socket.on('error', () => {})));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as { port: number };
   try {
     const env = { CONTEXTRELAY_URL: `http://127.0.0.1:${port}` };
-    const ran = await fire(folder, 'claude', 'prompt-submit', {}, env);
+    const ran = await runHook(folder, 'claude', 'prompt-submit', {}, env);
     assert.deepEqual([ran.code, ran.stdout, ran.stderr], [0, '', '']);
     assert.ok(sockets.size > 0, 'it was asked');
   } finally {
@@ -211,7 +220,7 @@ test('a remote relay that does not respond is skipped', async () => {
 });
 
 test('a hook answers even if the client keeps its end of the pipe open', async () => {
-  using folder = await shop();
+  using folder = await createProject();
   const { spawn } = await import('node:child_process');
   const { ENTRY, NODE, cleanEnv } = await import('../cli/program.ts');
   const child = spawn(NODE, [ENTRY, 'hook', 'claude', 'session-start'], {

@@ -10,7 +10,7 @@ import { runHere } from '../cli/in-process.ts';
 import { patterned } from '../conformance/bodies.ts';
 import { readAll } from '../conformance/streams.ts';
 import { findNatsServer, startCluster } from '../nats/cluster.ts';
-import { everythingIn, fill } from './stores.ts';
+import { fill, readWholeStore } from './stores.ts';
 
 const found = await findNatsServer();
 
@@ -76,7 +76,7 @@ test('a cluster under constant writes is backed up with a consistent snapshot of
   await said('restore', folder, '--engine', other);
   await using backup = await openPlace(folder, 'source');
   await using restored = await openPlace(other, 'source');
-  assert.deepEqual(await everythingIn(restored.engine), await everythingIn(backup.engine));
+  assert.deepEqual(await readWholeStore(restored.engine), await readWholeStore(backup.engine));
   const before = await backup.engine.moving.highestNumber();
   assert.ok((await restored.engine.logs.append('thr.one', 'next'))! > before);
 });

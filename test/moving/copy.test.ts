@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { copyStore } from '../../src/app/store/engine-copy.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import { relay } from '../cli/program.ts';
-import { everythingIn, fill, opened, SILENT } from './stores.ts';
+import { fill, opened, readWholeStore, SILENT } from './stores.ts';
 
 function folder(t: TestContext): string {
   const made = mkdtempSync(join(tmpdir(), 'relay-moving-'));
@@ -19,9 +19,9 @@ test('after a store is copied completely, it rejects writes and names the new lo
   await using from = opened(await openSqlite({ home: join(home, 'a'), role: 'server' }), 'a');
   await using to = opened(await openSqlite({ home: join(home, 'b'), role: 'server' }), 'b');
   await fill(from.engine, { scale: 200 });
-  const before = await everythingIn(from.engine);
+  const before = await readWholeStore(from.engine);
   const copied = await copyStore(from, to, SILENT);
-  assert.deepEqual(await everythingIn(to.engine), before);
+  assert.deepEqual(await readWholeStore(to.engine), before);
   assert.deepEqual([copied.from, copied.to, copied.blobs, copied.lost], ['a', 'b', 200, []]);
   await assert.rejects(from.engine.records.put('ten.t/new', 1), { code: 'store_moved' });
   assert.match((await from.engine.state()).warnings[0]!, /moved to b/);
@@ -79,7 +79,7 @@ test('a store under constant writes is copied without losing an acknowledged wri
   await writing;
   assert.match((refused as { code: string }).code, /^store_mov(ing|ed)$/);
   assert.ok(acknowledged.length > 0);
-  assert.deepEqual(await everythingIn(to.engine), await everythingIn(from.engine));
+  assert.deepEqual(await readWholeStore(to.engine), await readWholeStore(from.engine));
   for (const { key } of acknowledged)
     assert.equal((await to.engine.records.get(key)) === null, removed.includes(key), key);
 });
@@ -103,7 +103,7 @@ test('a target that is not empty is rejected, and an interrupted copy can be res
   await from.engine.logs.append('chn.t.3', 'begun anew');
   await from.engine.blobs.put('ptr.5/body', new Uint8Array(3));
   await copyStore(from, to, SILENT);
-  assert.deepEqual(await everythingIn(to.engine), await everythingIn(from.engine));
+  assert.deepEqual(await readWholeStore(to.engine), await readWholeStore(from.engine));
   const again = await copyStore(from, to, SILENT);
   assert.deepEqual([again.blobs, again.frozen_ms], [60, 0], 'it was done already');
 });

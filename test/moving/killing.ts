@@ -6,7 +6,7 @@ import type { Engine } from '../../src/kernel/engine.ts';
 import { ARRIVING_KEY } from '../../src/kernel/moving.ts';
 import { cleanEnv, ENTRY, NODE, relay } from '../cli/program.ts';
 import { patterned } from '../conformance/bodies.ts';
-import { everythingIn, fill } from './stores.ts';
+import { fill, readWholeStore } from './stores.ts';
 
 /**
  * Runs the real program to copy a store, kills it at random moments, changes the source in between, and finally lets
@@ -43,8 +43,8 @@ export async function killWhileCopying(
   assert.equal(last.code, 0, last.stderr);
   await using source = await openPlace(o.from, 'source');
   await using target = await openPlace(o.to(n), 'source');
-  const found = await everythingIn(target.engine);
-  assert.deepEqual(found, await everythingIn(source.engine));
+  const found = await readWholeStore(target.engine);
+  assert.deepEqual(found, await readWholeStore(source.engine));
   assert.ok(Object.keys(found).length > o.scale, 'all of it');
   await assert.rejects(source.engine.records.put('ten.t/new', 1), { code: 'store_moved' });
   await target.engine.records.put('ten.t/new', 1);

@@ -13,7 +13,7 @@ import { openNats } from '../../src/engines/nats/engine.ts';
 import { findNatsServer, startCluster } from '../nats/cluster.ts';
 import { answerTo, type Fixture } from '../pins/store-answers.ts';
 import { type ServedHome, serveEngine, serveHome, unpackFolder } from '../pins/store-home.ts';
-import { everythingIn, opened, SILENT } from './stores.ts';
+import { opened, readWholeStore, SILENT } from './stores.ts';
 
 /** A home of an earlier version with something of everything, and its expected answers (test/pins). */
 const FIXTURES = resolve(import.meta.dirname, '../fixtures');
@@ -33,8 +33,8 @@ test('a home is copied to a cluster and back, and gives the same answers on each
   const openCluster = async () => opened(await openNats({ url }), 'the cluster');
   t.mock.timers.enable({ apis: ['Date'], now: FIXTURE.now });
   const shared = await shareThread(first);
-  const before = await copied(openPlace(first, 'source'), openCluster());
-  assert.deepEqual(await copied(openCluster(), openPlace(last, 'target')), before);
+  const before = await copyAndCompare(openPlace(first, 'source'), openCluster());
+  assert.deepEqual(await copyAndCompare(openCluster(), openPlace(last, 'target')), before);
   await t.test('on the cluster', async () => {
     const { engine } = await openCluster();
     await engine.moving.thaw();
@@ -74,12 +74,12 @@ async function sharedThread(home: string) {
 }
 
 /** Copies a store, asserts that both are equal, and returns the content. */
-async function copied(opening: Promise<OpenStore>, target: Promise<OpenStore>) {
+async function copyAndCompare(opening: Promise<OpenStore>, target: Promise<OpenStore>) {
   await using from = await opening;
   await using to = await target;
   await copyStore(from, to, SILENT);
-  const everything = await everythingIn(to.engine);
-  assert.deepEqual(everything, await everythingIn(from.engine));
+  const everything = await readWholeStore(to.engine);
+  assert.deepEqual(everything, await readWholeStore(from.engine));
   assert.ok(Object.keys(everything).length > 100);
   return everything;
 }

@@ -5,7 +5,7 @@ import { ARRIVING_KEY } from '../../src/kernel/moving.ts';
 import { patterned } from '../conformance/bodies.ts';
 
 /** Returns the whole content of a store in comparable form. */
-export async function everythingIn({ moving, blobs }: Engine): Promise<{ [name: string]: unknown }> {
+export async function readWholeStore({ moving, blobs }: Engine): Promise<{ [name: string]: unknown }> {
   const found: { [name: string]: unknown } = {};
   for await (const { key, ...record } of moving!.exportRecords())
     if (key !== ARRIVING_KEY) found[`record ${key}`] = record;

@@ -6,12 +6,12 @@ import { test } from 'node:test';
 import { startFakeModel } from '../../examples/fake-model.ts';
 import { atTerminal, cleanEnv, ENTRY, NODE, relay, temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
-import { assertWhole, chancyPipeline, json, killedAfter, prepareRun, type Shown } from './long-run.ts';
+import { assertWhole, json, killAfter, prepareRun, randomPipeline, type Shown } from './long-run.ts';
 
 test('a run that was killed resumes where it was and records every step once', async () => {
   using at = temporaryHome();
-  const run = prepareRun(at.home, chancyPipeline(8, 3, '0.2'));
-  await killedAfter(run, [], 3);
+  const run = prepareRun(at.home, randomPipeline(8, 3, '0.2'));
+  await killAfter(run, [], 3);
   let last: { code: number; value: Shown };
   let goes = 0;
   do last = await json<Shown>(['pipeline', 'run', run.file, '--resume'], run);

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { temporaryHome } from '../cli/program.ts';
 import {
   assertWhole,
-  beginnings,
-  chancyPipeline,
   json,
-  killedAfter,
+  killAfter,
   prepareRun,
+  randomPipeline,
+  readStarts,
   type Shown,
 } from './long-run.ts';
 
@@ -15,12 +15,12 @@ const STEPS = 40;
 
 test('forty steps with random failures, killed three times, record one result each and rerun no finished step', async () => {
   using at = temporaryHome();
-  const run = prepareRun(at.home, chancyPipeline(STEPS, 7, '0.1'));
-  await killedAfter(run, [], 6);
+  const run = prepareRun(at.home, randomPipeline(STEPS, 7, '0.1'));
+  await killAfter(run, [], 6);
   const { value: list } = await json<{ runs: Shown[] }>(['pipeline', 'list'], run);
   const id = list.runs[0]!.run;
-  await killedAfter(run, ['--resume'], 6);
-  await killedAfter(run, ['--resume'], 6);
+  await killAfter(run, ['--resume'], 6);
+  await killAfter(run, ['--resume'], 6);
   let last: { code: number; value: Shown };
   let goes = 0;
   do {
@@ -29,7 +29,7 @@ test('forty steps with random failures, killed three times, record one result ea
   } while (last.code !== 0 && ++goes < 10);
   assert.equal(last.value.status, 'done');
   await assertWhole(run, id, STEPS);
-  const again = Array.from({ length: STEPS }, (_, i) => beginnings(run.notes, `s${i}`).length);
+  const again = Array.from({ length: STEPS }, (_, i) => readStarts(run.notes, `s${i}`).length);
   assert.ok(
     again.some((count) => count > 1),
     'nothing was under way when it was killed',

@@ -9,7 +9,7 @@ import { until } from '../until.ts';
 import { dag, type OpenPipelines, openPipelines } from './open-pipelines.ts';
 
 /** A run whose only step waits for the test to give its answer. */
-async function atWork(o: Parameters<typeof openPipelines>[1] = {}) {
+async function startWaitingRun(o: Parameters<typeof openPipelines>[1] = {}) {
   const answer = Promise.withResolvers<string>();
   const working = Promise.withResolvers<void>();
   const first = openPipelines(
@@ -26,7 +26,7 @@ async function atWork(o: Parameters<typeof openPipelines>[1] = {}) {
   return { first, ended, run: await begun.promise, say: answer.resolve };
 }
 
-function beside(
+function openSecond(
   first: OpenPipelines,
   o: Omit<NonNullable<Parameters<typeof openPipelines>[1]>, 'engine'>,
 ): OpenPipelines {
@@ -34,8 +34,8 @@ function beside(
 }
 
 test('a second process cannot run a run that is in progress, and learns who holds it and since when', async () => {
-  const { first, ended, run, say } = await atWork();
-  const second = beside(first, { lives: () => true });
+  const { first, ended, run, say } = await startWaitingRun();
+  const second = openSecond(first, { lives: () => true });
   await assert.rejects(second.resume(run), {
     code: 'run_held',
     message: /already running: ann has held it since 20\d\d-.*Z\.$/,
@@ -52,14 +52,14 @@ test('a hold that is renewed while another process waits stays with its holder',
   mock.timers.enable({ apis: ['setInterval'] });
   try {
     const env = stoppedClock();
-    const { first, ended, run, say } = await atWork({ env });
+    const { first, ended, run, say } = await startWaitingRun({ env });
     t.after(() => say('at the end'));
     const told: string[] = [];
     const pause = (ms: number) => {
       env.advance(ms);
       mock.timers.tick(ms);
     };
-    const second = beside(first, { env, pause });
+    const second = openSecond(first, { env, pause });
     await assert.rejects(second.resume(run, undefined, { waiting: ({ holder }) => told.push(holder) }), {
       code: 'run_held',
     });
@@ -73,9 +73,9 @@ test('a hold that is renewed while another process waits stays with its holder',
 
 test('a hold that is not renewed expires, and its old holder records nothing more', async (t) => {
   const env = stoppedClock();
-  const { first, ended, run, say } = await atWork({ env });
+  const { first, ended, run, say } = await startWaitingRun({ env });
   t.after(() => say('at the end'));
-  const second = beside(first, { env, pause: (ms) => env.advance(ms) });
+  const second = openSecond(first, { env, pause: (ms) => env.advance(ms) });
   assert.equal((await second.resume(run)).status, 'done');
   say('first');
   await assert.rejects(ended, { code: 'run_taken' });
@@ -86,8 +86,8 @@ test('a hold that is not renewed expires, and its old holder records nothing mor
 });
 
 test('a run is taken over at once on request, and of two processes that do so one does the work', async () => {
-  const { first, ended, run, say } = await atWork({ lives: () => true });
-  const others = ['bob', 'cid'].map((name) => beside(first, { name, lives: () => true }));
+  const { first, ended, run, say } = await startWaitingRun({ lives: () => true });
+  const others = ['bob', 'cid'].map((name) => openSecond(first, { name, lives: () => true }));
   const ends = await Promise.allSettled(
     others.map((other) => other.resume(run, undefined, { takeOver: true })),
   );

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { cleanEnv, ENTRY, NODE, relay } from '../cli/program.ts';
 
 /** A random generator with a fixed seed. */
-export function dice(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -17,8 +17,8 @@ export function dice(seed: number): () => number {
  * Returns a pipeline of shell steps. Each records its start under its key, fails at the first attempt at random, and
  * prints something that a second run would not repeat.
  */
-export function chancyPipeline(count: number, seed: number, sleep: string): string {
-  const roll = dice(seed);
+export function randomPipeline(count: number, seed: number, sleep: string): string {
+  const roll = seededRandom(seed);
   const lines = ['name: chancy', 'agents: { sh: { shell: true } }', 'max_parallel: 6', 'steps:'];
   for (let i = 0; i < count; i++) {
     const needs = [...Array(i).keys()].filter(() => roll() < 2 / Math.max(i, 4)).map((n) => `s${n}`);
@@ -49,7 +49,7 @@ export function prepareRun(home: string, yaml: string): LongRun {
 }
 
 /** Starts or resumes the run, and kills it after this many steps have started. */
-export async function killedAfter(
+export async function killAfter(
   { home, notes, file }: LongRun,
   args: string[],
   begun: number,
@@ -83,7 +83,7 @@ export async function json<T>(
 }
 
 /** Returns the keys under which a step started, in order. */
-export function beginnings(notes: string, step: string): string[] {
+export function readStarts(notes: string, step: string): string[] {
   const file = join(notes, `${step}.began`);
   return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
 }
@@ -117,7 +117,7 @@ export async function assertWhole(run: LongRun, id: string, count: number): Prom
   }
   const refs = Object.fromEntries(shown.steps.map(({ step, ref }) => [step, ref]));
   assert.deepEqual(Object.fromEntries(recorded), refs);
-  for (const { step } of shown.steps) assert.equal(new Set(beginnings(run.notes, step)).size, 1, step);
+  for (const { step } of shown.steps) assert.equal(new Set(readStarts(run.notes, step)).size, 1, step);
   const { value: replay } = await json<{ matches: boolean }>(['replay', id], run);
   assert.equal(replay.matches, true);
   const { value: graph } = await json<{ steps: { id: string; status: string }[] }>(

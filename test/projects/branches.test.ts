@@ -7,7 +7,7 @@ import { ScratchFolder } from './scratch-folder.ts';
 
 const decision = (title: string) => ({ title, context: 'c', decision: 'd', consequences: 'e' });
 
-async function found(path: string): Promise<string[]> {
+async function findErrors(path: string): Promise<string[]> {
   const findings = await openProject(path).check();
   return findings.filter(({ level }) => level === 'wrong').map(({ what }) => what);
 }
@@ -30,9 +30,9 @@ async function diverged(folder: ScratchFolder) {
 test('decisions that are only on another branch are not reported as lost', async () => {
   using folder = new ScratchFolder();
   await diverged(folder);
-  assert.deepEqual(await found(folder.path), [], 'back on main, after relay saw the other branch');
+  assert.deepEqual(await findErrors(folder.path), [], 'back on main, after relay saw the other branch');
   folder.git('checkout', '-q', 'side');
-  assert.deepEqual(await found(folder.path), []);
+  assert.deepEqual(await findErrors(folder.path), []);
 });
 
 test('a merge of two branches is not reported as tampering, here and in a fresh clone', async () => {
@@ -54,10 +54,10 @@ test('a merge of two branches is not reported as tampering, here and in a fresh 
   folder.git('merge', '-q', '-s', 'ours', '--no-commit', 'side');
   folder.write('decisions.md', `${folder.read('decisions.md')}\n${record}`);
   folder.git('commit', '-qam', 'merge');
-  assert.deepEqual(await found(folder.path), []);
+  assert.deepEqual(await findErrors(folder.path), []);
   const clone = join(folder.root, 'clone');
   folder.git('clone', '-q', folder.path, clone);
-  assert.deepEqual(await found(clone), []);
+  assert.deepEqual(await findErrors(clone), []);
 });
 
 test('a merge that drops a decision of a branch is reported', async () => {
@@ -65,8 +65,8 @@ test('a merge that drops a decision of a branch is reported', async () => {
   await diverged(folder);
   folder.git('commit', '-q', '--allow-empty', '-m', 'main goes on');
   folder.git('merge', '-q', '-s', 'ours', '-m', 'merge', 'side');
-  assert.equal((await found(folder.path)).length, 1);
-  assert.match((await found(folder.path))[0]!, /ADR-002 is gone/);
+  assert.equal((await findErrors(folder.path)).length, 1);
+  assert.match((await findErrors(folder.path))[0]!, /ADR-002 is gone/);
 });
 
 test('a decision that was changed and restored is not reported', async () => {
@@ -76,11 +76,13 @@ test('a decision that was changed and restored is not reported', async () => {
   folder.write('decisions.md', whole.replace('First', 'Last'));
   folder.git('commit', '-qam', 'two');
   const two = folder.git('rev-parse', 'HEAD').slice(0, 9);
-  assert.deepEqual(await found(folder.path), [`history was rewritten: ADR-001 was changed in commit ${two}`]);
+  assert.deepEqual(await findErrors(folder.path), [
+    `history was rewritten: ADR-001 was changed in commit ${two}`,
+  ]);
   folder.write('decisions.md', whole);
-  assert.deepEqual(await found(folder.path), []);
+  assert.deepEqual(await findErrors(folder.path), []);
   folder.git('commit', '-qam', 'three');
-  assert.deepEqual(await found(folder.path), []);
+  assert.deepEqual(await findErrors(folder.path), []);
 });
 
 test('an accepted change is recorded in decisions.md and valid in a fresh clone; a later change is reported again', async () => {
@@ -94,11 +96,11 @@ test('an accepted change is recorded in decisions.md and valid in a fresh clone;
   folder.git('commit', '-qam', 'accepted');
   const clone = join(folder.root, 'clone');
   folder.git('clone', '-q', folder.path, clone);
-  assert.deepEqual(await found(clone), []);
+  assert.deepEqual(await findErrors(clone), []);
   await project.check({ accept: true });
   assert.equal(folder.git('status', '--short'), '', 'nothing to accept, nothing written');
   folder.write('decisions.md', folder.read('decisions.md').replace('Last', 'Middle'));
-  assert.match((await found(folder.path)).join(), /ADR-001 was changed/);
+  assert.match((await findErrors(folder.path)).join(), /ADR-001 was changed/);
 });
 
 test('a shallow clone warns that it sees only a part of the history', async () => {

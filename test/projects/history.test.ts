@@ -7,7 +7,7 @@ import { ScratchFolder } from './scratch-folder.ts';
 
 const decision = (title: string) => ({ title, context: 'c', decision: 'd', consequences: 'e' });
 
-async function found(folder: ScratchFolder): Promise<string[]> {
+async function findErrors(folder: ScratchFolder): Promise<string[]> {
   const findings = await openProject(folder.path).check();
   return findings.filter(({ level }) => level === 'wrong').map(({ what }) => what);
 }
@@ -18,18 +18,18 @@ test('without git, a decision that was rewritten after relay saw it is reported'
   await project.init();
   await project.decide(decision('First'));
   await project.decide(decision('Second'));
-  assert.deepEqual(await found(folder), []);
+  assert.deepEqual(await findErrors(folder), []);
   folder.write('decisions.md', folder.read('decisions.md').replace('First', 'Never said so'));
-  assert.deepEqual(await found(folder), [
+  assert.deepEqual(await findErrors(folder), [
     'history was rewritten: ADR-001 was changed since a relay command last read it',
   ]);
   await project.decide(decision('Third'));
-  assert.equal((await found(folder)).length, 1, 'a later decision does not seal the change');
+  assert.equal((await findErrors(folder)).length, 1, 'a later decision does not seal the change');
   const ran = await folder.relay(['project', 'check']);
   assert.equal(ran.code, 1);
   assert.match(ran.stdout, /relay project check --accept/);
   assert.equal((await folder.relay(['project', 'check', '--accept'])).code, 0);
-  assert.deepEqual(await found(folder), []);
+  assert.deepEqual(await findErrors(folder), []);
 });
 
 test('with git, a decision that was rewritten since the last commit or in an earlier one is reported', async () => {
@@ -45,20 +45,22 @@ test('with git, a decision that was rewritten since the last commit or in an ear
   folder.git('commit', '-qam', 'two');
   // As on another machine, which has no seal.
   rmSync(join(folder.path, '.relay'), { recursive: true });
-  assert.deepEqual(await found(folder), []);
+  assert.deepEqual(await findErrors(folder), []);
 
   const whole = folder.read('decisions.md');
   folder.write('decisions.md', whole.slice(0, whole.indexOf('## ADR-002')));
-  assert.deepEqual(await found(folder), ['history was rewritten: ADR-002 is gone since the last commit']);
+  assert.deepEqual(await findErrors(folder), [
+    'history was rewritten: ADR-002 is gone since the last commit',
+  ]);
   folder.git('commit', '-qam', 'three');
   const three = folder.git('rev-parse', 'HEAD').slice(0, 9);
-  assert.deepEqual(await found(folder), [`history was rewritten: ADR-002 is gone in commit ${three}`]);
+  assert.deepEqual(await findErrors(folder), [`history was rewritten: ADR-002 is gone in commit ${three}`]);
 
   await project.check({ accept: true });
-  assert.deepEqual(await found(folder), []);
+  assert.deepEqual(await findErrors(folder), []);
   await project.decide(decision('Again'));
   folder.git('commit', '-qam', 'four');
-  assert.deepEqual(await found(folder), []);
+  assert.deepEqual(await findErrors(folder), []);
 });
 
 test('sync --commit commits only the project files', async () => {

@@ -34,7 +34,7 @@ async function diverged(folder: ScratchFolder, o: { readonly driver: boolean }) 
 }
 
 /** Asserts that both branches are included, every number is unique, and each reference leads to its original entry. */
-async function isWhole(folder: ScratchFolder): Promise<void> {
+async function assertMerged(folder: ScratchFolder): Promise<void> {
   const { todos } = folder.json('todos.json');
   const numbers = new Map<string, string>(
     todos.map(({ id, title }: { id: string; title: string }) => [title, id]),
@@ -69,7 +69,7 @@ test('a git conflict is reported as such, blocks new decisions, and is resolved 
   assert.match(merged.stdout, /TODO-002 of (?:ours|theirs) is TODO-003 now/);
   assert.equal(folder.git('diff', '--name-only', '--diff-filter=U').trim(), '');
   folder.git('commit', '-qm', 'merged');
-  await isWhole(folder);
+  await assertMerged(folder);
   assert.match((await folder.relay(['project', 'merge'])).stdout, /Nothing to merge/);
 });
 
@@ -82,7 +82,7 @@ test('with relay install git, git merge and git rebase resolve conflicts automat
     await diverged(folder, { driver: true });
     folder.git(...way);
     assert.equal(folder.git('status', '--short'), '');
-    await isWhole(folder);
+    await assertMerged(folder);
   }
 });
 

@@ -11,7 +11,7 @@ const WRITERS = 8;
 const TODOS_EACH = 15;
 const WRITER = join(import.meta.dirname, 'todo-writer.ts');
 
-function writer(folder: string, name: string): Promise<number | null> {
+function runWriter(folder: string, name: string): Promise<number | null> {
   const child = spawn(process.execPath, [WRITER, folder, name, String(TODOS_EACH)], { stdio: 'inherit' });
   return new Promise((done) => child.once('close', done));
 }
@@ -19,7 +19,7 @@ function writer(folder: string, name: string): Promise<number | null> {
 test('eight processes that add and finish todos at once lose none', async () => {
   using folder = new ScratchFolder();
   await openProject(folder.path).init();
-  const codes = await Promise.all(Array.from({ length: WRITERS }, (_, n) => writer(folder.path, `w${n}`)));
+  const codes = await Promise.all(Array.from({ length: WRITERS }, (_, n) => runWriter(folder.path, `w${n}`)));
   assert.deepEqual(codes, Array(WRITERS).fill(0));
   const { todos } = folder.json('todos.json') as { todos: { id: string; title: string; status: string }[] };
   assert.equal(todos.length, WRITERS * TODOS_EACH);

@@ -16,7 +16,7 @@ const run = (folder: ScratchFolder, ...args: string[]) =>
 
 const WARNING = /warning this text may contain a secret \(([^)]+)\), and project files are usually committed/;
 
-function assertNone(text: string): void {
+function assertNoSecrets(text: string): void {
   for (const secret of SECRETS) assert.ok(!text.includes(secret), text);
 }
 
@@ -28,7 +28,7 @@ async function leakyProject(): Promise<ScratchFolder> {
   const { code, stderr } = await run(folder, ...sync, '--next', `log in with password=${PASSWORD}`);
   assert.equal(code, 0, stderr);
   assert.equal(WARNING.exec(stderr)?.[1], 'GitHub token, password or key');
-  assertNone(stderr);
+  assertNoSecrets(stderr);
   return folder;
 }
 
@@ -59,19 +59,19 @@ test('sync stores a note with a secret and warns; every brief masks the secret a
     ['handoff', '--to', 'codex', '--json'],
   ]) {
     const { stdout, stderr } = await run(folder, ...command);
-    assertNone(stdout + stderr);
+    assertNoSecrets(stdout + stderr);
     assert.match(stdout, /Rotate \[redacted\]/, command.join(' '));
     assert.match(stdout, /Possible secrets were masked: /, command.join(' '));
   }
   const [shown] = await dashboardProjects([folder.path]).list();
-  assertNone(JSON.stringify(await dashboardProjects([folder.path]).get(shown!.id)));
+  assertNoSecrets(JSON.stringify(await dashboardProjects([folder.path]).get(shown!.id)));
 });
 
 test('a secret that is split by invisible characters is also masked', async () => {
   using folder = new ScratchFolder();
   await run(folder, 'project', 'init');
   await run(folder, 'project', 'sync', '--note', `${TOKEN.slice(0, 9)}\u200b${TOKEN.slice(9)}`);
-  assertNone((await run(folder, 'project', 'start')).stdout);
+  assertNoSecrets((await run(folder, 'project', 'start')).stdout);
 });
 
 test('sync --commit does not commit text that looks like a secret', async () => {
@@ -118,5 +118,5 @@ test('a sub-agent gets the key of a pointer that it should read', async () => {
   await run(folder, 'project', 'handoff', `Log in with ${TOKEN}`, '--expect', 'y', '--context', url);
   const { stdout } = await run(folder, 'project', 'start', '--for', 'HANDOFF-001');
   assert.ok(stdout.includes(url), stdout);
-  assertNone(stdout);
+  assertNoSecrets(stdout);
 });

@@ -15,7 +15,7 @@ interface Wrapped {
   readonly env: { readonly [name: string]: string };
 }
 
-async function wrapped(
+async function assertAnswersWhenWrapped(
   t: TestContext,
   name: ClientName,
   settings: (folder: ScratchFolder, model: string) => Wrapped,
@@ -44,7 +44,7 @@ async function wrapped(
 }
 
 test('Claude Code answers through relay wrap', async (t) => {
-  await wrapped(t, 'claude', (_, model) => ({
+  await assertAnswersWhenWrapped(t, 'claude', (_, model) => ({
     args: [],
     env: {
       ANTHROPIC_BASE_URL: model,
@@ -56,7 +56,7 @@ test('Claude Code answers through relay wrap', async (t) => {
 });
 
 test('Codex answers through relay wrap', async (t) => {
-  await wrapped(t, 'codex', (folder, model) => {
+  await assertAnswersWhenWrapped(t, 'codex', (folder, model) => {
     const provider = `model_providers.fake={name="fake",base_url="${model}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
     const home = join(folder.home, '.codex');
     mkdirSync(home);
@@ -68,7 +68,7 @@ test('Codex answers through relay wrap', async (t) => {
 });
 
 test('Gemini CLI answers through relay wrap', async (t) => {
-  await wrapped(t, 'gemini', (folder, model) => {
+  await assertAnswersWhenWrapped(t, 'gemini', (folder, model) => {
     const user = (name: string, value: unknown) =>
       folder.write(join('..', 'home', '.gemini', name), JSON.stringify(value));
     user('settings.json', { security: { auth: { selectedType: 'gemini-api-key' } } });

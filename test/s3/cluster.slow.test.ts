@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { copyEngine, openPlace } from '../../src/app/store/engine-copy.ts';
 import { relay, temporaryHome } from '../cli/program.ts';
-import { everythingIn, fill, SILENT } from '../moving/stores.ts';
+import { fill, readWholeStore, SILENT } from '../moving/stores.ts';
 import { type Cluster, findNatsServer, startCluster } from '../nats/cluster.ts';
 import { type Faults, startFaults } from './faults.ts';
 import { findS3Server, type S3Server, startS3Server } from './server.ts';
@@ -121,7 +121,7 @@ describe('a cluster with a bucket', { skip: missing?.missing }, () => {
       await using store = await openPlace(from, 'target', { blobs: source });
       await fill(store.engine, { scale: 110 });
       await store.engine.blobs.put('thr.one/artifacts/file', randomBytes(2 * MiB));
-      expected = await everythingIn(store.engine);
+      expected = await readWholeStore(store.engine);
     }
     assert.equal((await objectsIn('first')).length, 4);
     const steps = [
@@ -140,7 +140,7 @@ describe('a cluster with a bucket', { skip: missing?.missing }, () => {
       faults.isOut = true;
       try {
         await using store = await openPlace(to, 'source');
-        const found = await everythingIn(store.engine);
+        const found = await readWholeStore(store.engine);
         for (const [name, value] of Object.entries(expected))
           assert.deepEqual(found[name], value, `${to}: ${name}`);
         assert.equal((await store.engine.usage()).bucket === undefined, objects === null);

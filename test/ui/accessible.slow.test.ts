@@ -36,7 +36,7 @@ async function violations(page: Page, rules: readonly string[] | null): Promise<
 }
 
 /** Waits until nothing is loading. */
-async function settled(page: Page): Promise<void> {
+async function waitUntilLoaded(page: Page): Promise<void> {
   await page.locator('main h1, main .empty-title').first().waitFor();
   await page.waitForFunction(() => document.querySelectorAll('main [aria-busy="true"]').length === 0);
 }
@@ -52,7 +52,7 @@ for (const [colorScheme, width, rules] of [
     const found: string[] = [];
     for (const [name, path] of Object.entries(everyPage(demo))) {
       const page = await dashboard.open(path, { colorScheme, viewport: { width, height: 800 } });
-      await settled(page);
+      await waitUntilLoaded(page);
       found.push(...(await violations(page, rules)).map((what) => `${name}: ${what}`));
       const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (over > 0) found.push(`${name}: is ${over} pixels wider than the window`);
@@ -65,7 +65,7 @@ for (const [colorScheme, width, rules] of [
 
 test('all sections can be reached by keyboard alone, also in a narrow window', { skip }, async () => {
   const page = await dashboard.open('/ui/', { viewport: { width: 380, height: 800 } });
-  await settled(page);
+  await waitUntilLoaded(page);
   await page.keyboard.press('Tab');
   assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to content');
   await page.getByRole('button', { name: 'Open the menu' }).focus();

@@ -46,7 +46,7 @@ test('every command that the dashboard shows works as printed', { skip: noBrowse
     ...(await onFilledPages(dashboard, terminal)),
   ]);
   await using guarded = await openDashboard({ server: { auth: 'keys' } });
-  const { key, commands } = await forStrangers(guarded);
+  const { key, commands } = await commandsWithoutKey(guarded);
   assertAllWereSeen([...offered, ...commands]);
 
   const relay = new ContextRelay({ baseUrl: dashboard.url });
@@ -128,7 +128,7 @@ async function onFilledPages(dashboard: Dashboard, terminal: Terminal): Promise<
 }
 
 /** Returns commands on pages without a key: the sign-in, and a pointer that others cannot see. */
-async function forStrangers(dashboard: Dashboard): Promise<{ key: string; commands: string[] }> {
+async function commandsWithoutKey(dashboard: Dashboard): Promise<{ key: string; commands: string[] }> {
   const scopes = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] as const;
   const { key } = await asAgent(dashboard.relay, 'local').keys.create({ name: 'owner', scopes });
   const owner = new ContextRelay({ baseUrl: dashboard.url, apiKey: key });

@@ -29,7 +29,7 @@ after(async () => dashboard?.[Symbol.asyncDispose]());
 
 const nodes = (page: Page) => page.evaluate(() => document.querySelectorAll('*').length);
 
-async function assertFew(page: Page): Promise<void> {
+async function assertFewNodes(page: Page): Promise<void> {
   const amount = await nodes(page);
   assert.ok(amount < MOST_NODES, `${page.url()} has ${amount} nodes`);
 }
@@ -50,14 +50,14 @@ async function scrollThrough(page: Page, table: Locator, wanted: number): Promis
   const body = table.locator('.table-body');
   await until(async () => {
     await body.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-    await assertFew(page);
+    await assertFewNodes(page);
     const { passed, held } = await rowsOf(table);
     assert.ok(held <= MOST_ROWS, `${held} rows are held`);
     return passed >= wanted;
   });
 }
 
-async function assertLight(page: Page): Promise<void> {
+async function assertSmallHeap(page: Page): Promise<void> {
   const debug = await page.context().newCDPSession(page);
   await debug.send('HeapProfiler.collectGarbage');
   await debug.send('Performance.enable');
@@ -90,12 +90,12 @@ test(`a thread of ${VERSIONS} versions and ${ARTIFACTS} artifacts keeps the page
     });
   const page = await dashboard.open(`/ui/threads/${id}`);
   await page.getByRole('region', { name: /^State at/ }).waitFor();
-  await assertFew(page);
+  await assertFewNodes(page);
   const slider = page.getByRole('slider', { name: 'Version of the state' });
   for (const version of [1, Math.floor(VERSIONS / 2), VERSIONS - 1]) {
     await slider.fill(String(version));
     await page.getByText(new RegExp(`^v${version}, `)).waitFor();
-    await assertFew(page);
+    await assertFewNodes(page);
   }
   await page.getByRole('tab', { name: /Artifacts/ }).click();
   const table = page.getByRole('table', { name: /Artifacts/ });
@@ -103,8 +103,8 @@ test(`a thread of ${VERSIONS} versions and ${ARTIFACTS} artifacts keeps the page
   await scrollThrough(page, table, ARTIFACTS);
   await page.getByRole('tab', { name: /Events/ }).click();
   await page.getByRole('table', { name: /Events/ }).waitFor();
-  await assertFew(page);
-  await assertLight(page);
+  await assertFewNodes(page);
+  await assertSmallHeap(page);
   await page.context().close();
   assert.deepEqual(dashboard.problems, []);
 });
@@ -125,7 +125,7 @@ test(`${POINTERS} pointers are listed by cursor, and rows far above are removed 
   const table = page.getByRole('table', { name: /Pointers/ });
   await table.getByText(`pointer ${POINTERS - 1}`).waitFor();
   await scrollThrough(page, table, 6_000);
-  await assertLight(page);
+  await assertSmallHeap(page);
   const rows = await page.evaluate(() => document.querySelectorAll('[role="row"]').length);
   assert.ok(rows < 100, `${rows} rows are on the page`);
   await page.getByRole('button', { name: 'Back to the start' }).click();
@@ -145,7 +145,7 @@ test('a channel with 500 messages a second keeps the page small and the newest m
     const began = Date.now();
     for (let at = 0; at < 50; at++) await agent.channels.publish('firehose', `message ${sent++}`);
     await new Promise((done) => setTimeout(done, Math.max(0, 100 - (Date.now() - began))));
-    if (sent % 1_000 === 0) await assertFew(page);
+    if (sent % 1_000 === 0) await assertFewNodes(page);
   }
   await page
     .getByRole('table', { name: /Messages/ })
@@ -154,7 +154,7 @@ test('a channel with 500 messages a second keeps the page small and the newest m
   await page
     .getByText(`${(MESSAGES - 1_000).toLocaleString('en')} older messages removed from this page`)
     .waitFor();
-  await assertFew(page);
-  await assertLight(page);
+  await assertFewNodes(page);
+  await assertSmallHeap(page);
   assert.deepEqual(dashboard.problems, []);
 });
